@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import count
 
 from benchmarks.cluster import LANES, SHUNTER, Cluster, cluster, seconds_of
-from benchmarks.measure import Bar, Report, read_options, take_turns
+from benchmarks.measure import Bar, Report, interleave, read_options
 
 TASKS = 10_000
 TASKS_SMALL = 500
@@ -25,7 +25,7 @@ def main() -> None:
             "shunter": lambda: tasks / run_array(ours, f"array-{next(numbers)}", tasks),
             "xargs": lambda: tasks / run_xargs(tasks),
         }
-        rates = take_turns(contenders, options.rounds)
+        rates = interleave(contenders, options.rounds)
     report.figure(f"{tasks:,} tasks with shunter run", "tasks/s", rates["shunter"])
     report.figure(f"{tasks:,} tasks with xargs -P{LANES}", "tasks/s", rates["xargs"])
     report.ratio("rate of an array", rates["shunter"], "xargs", rates["xargs"], RATIO)

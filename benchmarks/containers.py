@@ -17,7 +17,7 @@ from pathlib import Path
 import uvloop
 
 from benchmarks.cluster import seconds_of
-from benchmarks.measure import Bar, Report, read_options, take_turns
+from benchmarks.measure import Bar, Report, interleave, read_options
 from shunter.adapters.system.clock import SystemClock
 from shunter.model.job.spec import Container, TaskSpec
 from shunter.model.protocol.worker_messages import Ack, Hello, Inventory, Order, Orders, Welcome, WorkerMessage
@@ -32,7 +32,7 @@ TURNS_SMALL = 2
 RATIO = Bar(at_most=1.1)
 
 
-class ManagerEnd:
+class FakeManager:
     """Orders one container at a time, acknowledges every report at once."""
 
     def __init__(self, worker: Worker, network: str) -> None:
@@ -41,7 +41,7 @@ class ManagerEnd:
         self._spec = TaskSpec(command=("/bin/true",), runtime="docker", container=Container(IMAGE, network=network))
         self._ended = asyncio.Event()
 
-    def hang_up(self) -> None: ...
+    def close_after_flush(self) -> None: ...
 
     def send(self, message: WorkerMessage) -> None:
         if isinstance(message, Hello):
@@ -64,7 +64,7 @@ class ManagerEnd:
 def main() -> None:
     options = read_options(__doc__)
     report = Report("containers", options)
-    missing = docker_daemon.why_not() or ("" if shutil.which("docker") else "docker, the command, not found")
+    missing = docker_daemon.skip_reason() or ("" if shutil.which("docker") else "docker, the command, not found")
     if missing:
         print(f"containers: skipped: {missing}", file=sys.stderr)
         return
@@ -82,7 +82,7 @@ def measure(daemon: TestDaemon, report: Report, turns: int) -> None:
         settings = WorkerSettings(home=Path(folder), name="bench", docker_host=daemon.host)
         worker = Worker(settings, SystemClock())
         runner.run(worker.start())
-        manager = ManagerEnd(worker, network)
+        manager = FakeManager(worker, network)
         worker.connected(manager)
         runner.run(manager.seconds_of_run())  # the first one loads the client
         seconds_of(*command)
@@ -90,7 +90,7 @@ def measure(daemon: TestDaemon, report: Report, turns: int) -> None:
             "shunter": lambda: runner.run(manager.seconds_of_run()),
             "docker": lambda: seconds_of(*command),
         }
-        found = take_turns(contenders, turns)
+        found = interleave(contenders, turns)
         runner.run(worker.stop(end_keepers=True))
     report.figure("one container through the worker", "s", found["shunter"])
     report.figure("one container with docker run --rm", "s", found["docker"])

@@ -23,14 +23,14 @@ GANG, SMALL = 1_000, 1_001  # numbers of classes that wait
 
 
 @dataclass(frozen=True)
-class Took:
+class Duration:
     """On a machine with other work only processor time says something about the planner."""
 
     wall_s: float
     cpu_s: float
 
 
-class Crowd:
+class FullCluster:
     """Nodes full of tasks of many classes, each with an end of its own."""
 
     def __init__(self, nodes: int) -> None:
@@ -41,7 +41,7 @@ class Crowd:
         ids, node, count, priority, started_ms, end_ms = np.array(sorted(rows), dtype=np.int64).T
         self.running = Running(ids, node, count, priority, started_ms, end_ms, np.zeros(len(rows), np.bool_))
 
-    def start_gang(self, policy_name: str, count: int, priority: int) -> Iterator[Took]:
+    def start_gang(self, policy_name: str, count: int, priority: int) -> Iterator[Duration]:
         """How long each slice takes of deciding about a gang that comes, with small tasks behind it."""
         rules = Rules(1, gang=1)
         gang = TaskClass(GANG, {"cpu": 16_000, "memory": 32 * GI}, "team", "ann", priority, rules=rules)
@@ -54,7 +54,7 @@ class Crowd:
         while is_partial:
             started_s, started_cpu_s = time.perf_counter(), time.process_time()
             decision = policy.decide(self._view(queued), NOW_MS / 1000, BUDGET)
-            yield Took(time.perf_counter() - started_s, time.process_time() - started_cpu_s)
+            yield Duration(time.perf_counter() - started_s, time.process_time() - started_cpu_s)
             is_partial = decision.is_partial
         assert decision.preemptions or GANG in decision.reasons, "room is made or kept for it"
 

@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.measure import Bar, Report, Sample, read_options
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.adapters.system.clock import SystemClock
-from shunter.adapters.system.garbage import collect_seldom
+from shunter.adapters.system.garbage import tune_garbage_collector
 from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
@@ -129,7 +129,7 @@ async def cluster(folder: Path, nodes: int, orderly: bool = True) -> AsyncIterat
     engine = Engine(store=store, workers=workers, policy=policy, clock=clock, random=chance, settings=settings)
     await engine.start()
     running = asyncio.create_task(engine.run())
-    collect_seldom()
+    tune_garbage_collector()
     ours, began_s = Cluster(engine, store), time.perf_counter()
     await workers.start(engine, simulated_hellos(nodes))
     while engine.state.nodes.view.eligible.sum() != nodes:

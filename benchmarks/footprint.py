@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.cluster import LANES, SHUNTER, cluster, home, seconds_of
-from benchmarks.measure import Bar, Report, read_options, take_turns
+from benchmarks.measure import Bar, Report, interleave, read_options
 
 SETTLE_S = 3.0  # after the first task, until the memory is read
 AT_REST_MB = Bar(at_most=130)
@@ -25,14 +25,14 @@ COMMANDS_A_ROUND = 5  # of each; their median counts
 def main() -> None:
     options = read_options(__doc__)
     report = Report("footprint", options)
-    starts = take_turns({"cold start": cold_start_s}, options.rounds)
+    starts = interleave({"cold start": cold_start_s}, options.rounds)
     report.figure("cold start to the first finished task, by `up` and `run`", "s", starts["cold start"], COLD_START_S)
     with cluster() as ours:
         ours.shunter("run", "--", "/bin/true")
         time.sleep(0 if options.small else SETTLE_S)
-        memory = take_turns({"at rest": lambda: ours.pss_bytes() / 1e6}, options.rounds)
+        memory = interleave({"at rest": lambda: ours.pss_bytes() / 1e6}, options.rounds)
         report.figure(f"PSS at rest of {len(ours.processes())} processes", "MB", memory["at rest"], AT_REST_MB)
-        times = take_turns({"help": terminal_ms("--help"), "jobs": terminal_ms("jobs")}, options.rounds)
+        times = interleave({"help": terminal_ms("--help"), "jobs": terminal_ms("jobs")}, options.rounds)
     report.figure("shunter --help on a terminal", "ms", times["help"], HELP_MS)
     report.figure("shunter jobs on a terminal", "ms", times["jobs"], JOBS_MS)
 

@@ -10,7 +10,7 @@ from itertools import count
 
 import shunter
 from benchmarks.cluster import Cluster, cluster
-from benchmarks.measure import Bar, Report, Sample, read_options, take_turns
+from benchmarks.measure import Bar, Report, Sample, interleave, read_options
 from benchmarks.peers import peers
 
 JOBS, JOBS_SMALL = 10_000, 300
@@ -32,7 +32,7 @@ def main() -> None:
         numbers = count()
         contenders = {"shunter": lambda: run_jobs(client, jobs, f"round-{next(numbers)}")}
         contenders |= {name: partial(run, jobs) for name, run in others.items()}
-        rates = take_turns(contenders, options.rounds)
+        rates = interleave(contenders, options.rounds)
     for name, sample in rates.items():
         report.figure(f"{jobs:,} one-task jobs with {name}", "jobs/s", sample, RATE if name == "shunter" else None)
     for name in others:

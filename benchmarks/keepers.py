@@ -15,7 +15,7 @@ from pathlib import Path
 import uvloop
 
 from benchmarks.arrays import run_xargs
-from benchmarks.measure import Bar, Report, Sample, read_options, take_turns
+from benchmarks.measure import Bar, Report, Sample, interleave, read_options
 from shunter.adapters.system.clock import SystemClock
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Ack, Hello, Inventory, Order, Orders, Welcome, WorkerMessage
@@ -34,7 +34,7 @@ SPEC = TaskSpec(command=("/bin/true",))
 COMMAND = ["/bin/true"]
 
 
-class ManagerEnd:
+class FakeManager:
     """Orders ranges, acknowledges every report at once, and counts what has ended."""
 
     def __init__(self, worker: Worker) -> None:
@@ -43,7 +43,7 @@ class ManagerEnd:
         self._left = 0
         self._done = asyncio.Event()
 
-    def hang_up(self) -> None: ...
+    def close_after_flush(self) -> None: ...
 
     def send(self, message: WorkerMessage) -> None:
         if isinstance(message, Hello):
@@ -71,16 +71,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         worker = Worker(WorkerSettings(home=Path(folder), name="bench"), SystemClock())
         runner.run(worker.start())
-        manager = ManagerEnd(worker)
+        manager = FakeManager(worker)
         worker.connected(manager)
-        rates = take_turns(
+        rates = interleave(
             {
                 "keepers": lambda: tasks / runner.run(seconds_of_run(manager, tasks)),
                 "xargs": lambda: tasks / run_xargs(tasks),
             },
             options.rounds,
         )
-        times_ms = take_turns({"bare": bare_trip_ms, "through": lambda: runner.run(trip_ms(manager))}, trips)
+        times_ms = interleave({"bare": bare_trip_ms, "through": lambda: runner.run(trip_ms(manager))}, trips)
         runner.run(worker.stop(end_keepers=True))
     report.figure(f"{tasks:,} tasks with {LANES} keepers", "tasks/s", rates["keepers"])
     report.ratio("rate of a range", rates["keepers"], f"xargs -P{LANES}", rates["xargs"], RATIO)
@@ -88,13 +88,13 @@ def main() -> None:
     report.figure("one task through worker and keeper, beyond its own start", "ms", Sample((beyond,)), ROUND_TRIP_MS)
 
 
-async def seconds_of_run(manager: ManagerEnd, tasks: int) -> float:
+async def seconds_of_run(manager: FakeManager, tasks: int) -> float:
     started = time.perf_counter()
     await manager.run(tasks, LANES)
     return time.perf_counter() - started
 
 
-async def trip_ms(manager: ManagerEnd) -> float:
+async def trip_ms(manager: FakeManager) -> float:
     await asyncio.sleep(0.005)
     started = time.perf_counter()
     await manager.run(1, 1)

@@ -64,7 +64,7 @@ def read_options(description: str | None) -> Options:
     return Options(given.small, given.rounds or (ROUNDS_SMALL if given.small else ROUNDS), given.json)
 
 
-def take_turns(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Sample]:
+def interleave(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Sample]:
     """Every contender once a round, `rounds` times; the order turns around, so that nobody always goes first."""
     values: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds):

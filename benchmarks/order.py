@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmarks.crowd import Crowd, Took
+from benchmarks.crowd import Duration, FullCluster
 from benchmarks.measure import Bar, Report, Sample, read_options
 from benchmarks.planner import GI, SEED, count_placed, make_nodes
-from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, IntArray, NodeKind, Queued, QueueRules, TaskClass
 
@@ -68,51 +68,51 @@ def main() -> None:
         is_judged = nodes == size.nodes
         what = f"{size.classes * size.tasks_a_class:,} tasks in {size.classes:,} classes on {nodes:,} nodes"
 
-        def tell(part: str, unit: str, field: str, bar: Bar | None, results: list[Result] = results) -> None:
+        def report_figure(part: str, unit: str, field: str, bar: Bar | None, results: list[Result] = results) -> None:
             report.figure(part, unit, Sample(tuple(float(getattr(each, field)) for each in results)), bar)
 
-        tell(f"{what}, full pass", "s", "pass_s", FULL_PASS if is_judged else None)
-        tell(f"{what}, full pass, in processor time", "s", "pass_cpu_s", None)
-        tell(f"{what}, longest slice of it", "ms", "slice_ms", SLICE if is_judged else None)
-        tell(f"{what}, slices", "slices", "slices", None)
-        tell(f"{what}, round of {size.changes} changes", "ms", "round_ms", ROUND if is_judged else None)
-        tell(f"{what}, the same in processor time", "ms", "round_cpu_ms", None)
-        tell(f"{what}, slowest of {size.rounds} such rounds", "ms", "round_most_ms", None)
+        report_figure(f"{what}, full pass", "s", "pass_s", FULL_PASS if is_judged else None)
+        report_figure(f"{what}, full pass, in processor time", "s", "pass_cpu_s", None)
+        report_figure(f"{what}, longest slice of it", "ms", "slice_ms", SLICE if is_judged else None)
+        report_figure(f"{what}, slices", "slices", "slices", None)
+        report_figure(f"{what}, round of {size.changes} changes", "ms", "round_ms", ROUND if is_judged else None)
+        report_figure(f"{what}, the same in processor time", "ms", "round_cpu_ms", None)
+        report_figure(f"{what}, slowest of {size.rounds} such rounds", "ms", "round_most_ms", None)
     for nodes in (size.nodes, *size.growth):
-        _tell_gangs(report, size, nodes, options.rounds)
+        _report_gangs(report, size, nodes, options.rounds)
 
 
-def _tell_gangs(report: Report, size: Size, nodes: int, rounds: int) -> None:
-    crowd, bar = Crowd(nodes), SLICE if nodes == size.nodes else None
-    where = f"on {nodes:,} nodes with {len(crowd.running.count):,} running tasks"
+def _report_gangs(report: Report, size: Size, nodes: int, rounds: int) -> None:
+    cluster, bar = FullCluster(nodes), SLICE if nodes == size.nodes else None
+    where = f"on {nodes:,} nodes with {len(cluster.running.count):,} running tasks"
     for what, count, priority in (
         (f"a gang of {size.preempting} for which others end", size.preempting, 90),
         (f"a gang of {size.reserving} that gets a reservation", size.reserving, 15),
     ):
-        taken = [list(crowd.start_gang(POLICY, count, priority)) for _ in range(rounds)]
-        longest = Sample(tuple(1e3 * max(took.wall_s for took in slices) for slices in taken))
-        longest_cpu = Sample(tuple(1e3 * max(took.cpu_s for took in slices) for slices in taken))
+        taken = [list(cluster.start_gang(POLICY, count, priority)) for _ in range(rounds)]
+        longest = Sample(tuple(1e3 * max(duration.wall_s for duration in slices) for slices in taken))
+        longest_cpu = Sample(tuple(1e3 * max(duration.cpu_s for duration in slices) for slices in taken))
         report.figure(f"{what} {where}, longest slice", "ms", longest, bar)
         report.figure(f"{what} {where}, the same in processor time", "ms", longest_cpu, None)
         report.figure(f"{what} {where}, slices", "slices", Sample(tuple(float(len(slices)) for slices in taken)), None)
 
 
 def measure(size: Size, nodes: int) -> Result:
-    yard = Yard(size, nodes)
-    slices = list(yard.full_pass())
-    rounds = [yard.round(size.changes) for _ in range(size.rounds)]
+    cluster = LoadedCluster(size, nodes)
+    slices = list(cluster.full_pass())
+    rounds = [cluster.round(size.changes) for _ in range(size.rounds)]
     return Result(
-        pass_s=sum(took.wall_s for took in slices),
-        pass_cpu_s=sum(took.cpu_s for took in slices),
-        slice_ms=1e3 * max(took.wall_s for took in slices),
+        pass_s=sum(duration.wall_s for duration in slices),
+        pass_cpu_s=sum(duration.cpu_s for duration in slices),
+        slice_ms=1e3 * max(duration.wall_s for duration in slices),
         slices=len(slices),
-        round_ms=1e3 * statistics.median(took.wall_s for took in rounds),
-        round_cpu_ms=1e3 * statistics.median(took.cpu_s for took in rounds),
-        round_most_ms=1e3 * max(took.wall_s for took in rounds),
+        round_ms=1e3 * statistics.median(duration.wall_s for duration in rounds),
+        round_cpu_ms=1e3 * statistics.median(duration.cpu_s for duration in rounds),
+        round_most_ms=1e3 * max(duration.wall_s for duration in rounds),
     )
 
 
-class Yard:
+class LoadedCluster:
     """A cluster for which more waits than fits, and what an engine would keep of it."""
 
     def __init__(self, size: Size, nodes: int) -> None:
@@ -125,7 +125,7 @@ class Yard:
         ]
         self.nodes.kind[1:] = np.random.default_rng(SEED).integers(0, len(self.nodes.kinds), nodes)
         self.classes = {number: self._class(number) for number in range(size.classes)}
-        self.waiting = Waiting()
+        self.waiting = PendingQueue()
         for each in self.classes.values():
             self._queue(each, size.tasks_a_class)
         self.queues = {"night": QueueRules(running_max=500), "line": QueueRules(is_strict=True)}
@@ -135,14 +135,14 @@ class Yard:
         self.policy = build_policy(POLICY)
         self.version = 0
 
-    def full_pass(self) -> Iterator[Took]:
+    def full_pass(self) -> Iterator[Duration]:
         """How long each slice took, until nothing more is to be decided."""
         decision = Decision(0, is_partial=True)
         while decision.is_partial:
-            took, decision = self._decide()
-            yield took
+            duration, decision = self._decide()
+            yield duration
 
-    def round(self, changes: int) -> Took:
+    def round(self, changes: int) -> Duration:
         """Half of the changes are tasks that end; the rest are tasks that come, and nodes that go or come back."""
         for number in range(changes):
             if number % 2 == 0 and self.running:
@@ -155,22 +155,22 @@ class Yard:
                 self._queue(self.rng.choice(self.classes), 1)
         return self._decide()[0]
 
-    def _decide(self) -> tuple[Took, Decision]:
+    def _decide(self) -> tuple[Duration, Decision]:
         self.version += 1
         view = ClusterView(self.version, self.nodes, self.waiting, self.usage, self.queues, self.licences)
         started_s, started_cpu_s = time.perf_counter(), time.process_time()
         decision = self.policy.decide(view, now=0.0, budget=BUDGET)
-        took = Took(time.perf_counter() - started_s, time.process_time() - started_cpu_s)
+        duration = Duration(time.perf_counter() - started_s, time.process_time() - started_cpu_s)
         assert decision.is_partial or count_placed(decision) < BUDGET
         for placement in decision.placements:
             for row, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
                 self._run(self.classes[placement.class_id], row, count)
                 self.running.extend([(placement.class_id, row)] * count)
             self._queue(self.classes[placement.class_id], -int(placement.counts.sum()))
-        return took, decision
+        return duration, decision
 
-    def _end(self, place: int) -> None:
-        self.running[place], self.running[-1] = self.running[-1], self.running[place]
+    def _end(self, position: int) -> None:
+        self.running[position], self.running[-1] = self.running[-1], self.running[position]
         class_id, row = self.running.pop()
         self._run(self.classes[class_id], row, -1)
 

@@ -86,22 +86,22 @@ def print_figures(samples: dict[str, dict[str, Sample]], size: Size, options: Op
 
 
 def measure(policy_name: str, size: Size, seed: int) -> Packed:
-    yard = Yard(policy_name, size.nodes, seed)
-    yard.place(yard.demand(0.5))
-    empty = float((yard.nodes.tasks[1:] == 0).mean())
+    cluster = LoadedCluster(policy_name, size.nodes, seed)
+    cluster.place(cluster.demand(0.5))
+    empty = float((cluster.nodes.tasks[1:] == 0).mean())
     for _ in range(size.rounds):
-        yard.end(0.2)
-        yard.place(yard.demand(0.12))
-    before, wanted = yard.of_kind("large"), yard.demand(0.15, is_shuffled=False)
+        cluster.end(0.2)
+        cluster.place(cluster.demand(0.12))
+    before, wanted = cluster.of_kind("large"), cluster.demand(0.15, is_shuffled=False)
     asked = wanted[-1].count
-    yard.place(wanted)
-    large, stranded = (yard.of_kind("large") - before) / asked, yard.stranded()
-    yard.place(yard.demand(0.5))
-    cpu, memory = (yard.nodes.reserved[1:].sum(axis=0) / yard.nodes.capacity[1:].sum(axis=0))[:2].tolist()
+    cluster.place(wanted)
+    large, stranded = (cluster.of_kind("large") - before) / asked, cluster.stranded()
+    cluster.place(cluster.demand(0.5))
+    cpu, memory = (cluster.nodes.reserved[1:].sum(axis=0) / cluster.nodes.capacity[1:].sum(axis=0))[:2].tolist()
     return Packed(cpu, memory, stranded, large, empty)
 
 
-class Yard:
+class LoadedCluster:
     """Nodes of several sizes and what runs there."""
 
     def __init__(self, policy_name: str, nodes: int, seed: int) -> None:

@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.measure import Bar, Report, read_options, take_turns
-from shunter.planning.order.pending_queue import Waiting
+from benchmarks.measure import Bar, Report, interleave, read_options
+from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, NodeKind, Nodes, Policy, Queued, TaskClass
 
@@ -47,13 +47,13 @@ def main() -> None:
     options = read_options(__doc__)
     report = Report("planner", options)
     size = SMALL if options.small else FULL
-    scenes: tuple[tuple[str, Callable[[str, Size], float], Bar], ...] = (
+    scenarios: tuple[tuple[str, Callable[[str, Size], float], Bar], ...] = (
         (f"{size.tasks:,} tasks of {size.classes} classes on {size.nodes:,} nodes, one plan", at_once, AT_ONCE),
         (f"the same in rounds of {size.tasks_a_round} tasks a class", in_rounds, IN_ROUNDS),
         (f"every task a class of its own, {size.lone_nodes:,} nodes", alone, ALONE),
     )
-    for what, measure, bar in scenes:
-        rates = take_turns({policy: partial(measure, policy, size) for policy in POLICIES}, options.rounds)
+    for what, measure, bar in scenarios:
+        rates = interleave({policy: partial(measure, policy, size) for policy in POLICIES}, options.rounds)
         for policy, rate in rates.items():
             report.figure(f"{what}, {policy}", "placements/s", rate, bar)
 
@@ -61,8 +61,8 @@ def main() -> None:
 def at_once(policy_name: str, size: Size) -> float:
     """All tasks of all classes at once, in as many slices as the planner makes of it; they are applied in between."""
     nodes, classes = make_nodes(size.nodes), make_classes(size.classes)
-    waiting = make_waiting([Queued(each, size.tasks // size.classes, since=each.id) for each in classes])
-    return size.tasks / sum(place_all(build_policy(policy_name), nodes, waiting, expected=size.tasks))
+    pending_queue = make_pending_queue([Queued(each, size.tasks // size.classes, since=each.id) for each in classes])
+    return size.tasks / sum(place_all(build_policy(policy_name), nodes, pending_queue, expected=size.tasks))
 
 
 def in_rounds(policy_name: str, size: Size) -> float:
@@ -72,38 +72,40 @@ def in_rounds(policy_name: str, size: Size) -> float:
     a_round = size.tasks_a_round * size.classes
     started = time.perf_counter()
     for version in range(1, size.tasks // a_round + 1):
-        waiting = make_waiting([Queued(each, size.tasks_a_round, since=version) for each in classes])
-        decision = policy.decide(ClusterView(version, nodes, waiting), now=0.0, budget=a_round)
+        pending_queue = make_pending_queue([Queued(each, size.tasks_a_round, since=version) for each in classes])
+        decision = policy.decide(ClusterView(version, nodes, pending_queue), now=0.0, budget=a_round)
         assert count_placed(decision) == a_round
-        apply(decision, nodes, waiting)
+        apply(decision, nodes, pending_queue)
     return size.tasks / (time.perf_counter() - started)
 
 
 def alone(policy_name: str, size: Size) -> float:
     """No two tasks alike, so that every task looks at every node."""
     nodes, classes = make_nodes(size.lone_nodes), make_classes(size.lone_classes)
-    waiting = make_waiting([Queued(each, 1, since=each.id) for each in classes])
-    return size.lone_classes / sum(place_all(build_policy(policy_name), nodes, waiting, expected=size.lone_classes))
+    pending_queue = make_pending_queue([Queued(each, 1, since=each.id) for each in classes])
+    return size.lone_classes / sum(
+        place_all(build_policy(policy_name), nodes, pending_queue, expected=size.lone_classes)
+    )
 
 
-def make_waiting(queued: list[Queued]) -> Waiting:
-    waiting = Waiting()
+def make_pending_queue(queued: list[Queued]) -> PendingQueue:
+    pending_queue = PendingQueue()
     for each in queued:
-        waiting.put(each)
-    return waiting
+        pending_queue.put(each)
+    return pending_queue
 
 
-def place_all(policy: Policy, nodes: Nodes, waiting: Waiting, expected: int) -> list[float]:
+def place_all(policy: Policy, nodes: Nodes, pending_queue: PendingQueue, expected: int) -> list[float]:
     """Decide until the decision is whole, applying every slice as the engine would; how long each slice took."""
     slices: list[float] = []
     placed, is_partial = 0, True
     while is_partial:
         started = time.perf_counter()
-        decision = policy.decide(ClusterView(len(slices), nodes, waiting), now=0.0, budget=expected)
+        decision = policy.decide(ClusterView(len(slices), nodes, pending_queue), now=0.0, budget=expected)
         slices.append(time.perf_counter() - started)
         placed += count_placed(decision)
         is_partial = decision.is_partial
-        apply(decision, nodes, waiting)
+        apply(decision, nodes, pending_queue)
     assert placed == expected, f"{placed} of {expected} tasks placed"  # a fast answer counts only if it is a whole one
     return slices
 
@@ -148,18 +150,18 @@ def make_classes(count: int) -> list[TaskClass]:
     ]
 
 
-def apply(decision: Decision, nodes: Nodes, waiting: Waiting) -> None:
+def apply(decision: Decision, nodes: Nodes, pending_queue: PendingQueue) -> None:
     """Reserve what was placed, and take it off what waits."""
     nodes.tick += 1
     for placement in decision.placements:
-        queued = waiting.get(placement.class_id)
+        queued = pending_queue.get(placement.class_id)
         assert queued is not None, "only what waits is placed"
         for column, resource in enumerate(nodes.resources):
             need = queued.task_class.needs.get(resource, 0)
             nodes.reserved[placement.nodes, column] += placement.counts * need
         nodes.tasks[placement.nodes] += placement.counts
         nodes.changed[placement.nodes] = nodes.tick
-        waiting.put(replace(queued, count=queued.count - int(placement.counts.sum())))
+        pending_queue.put(replace(queued, count=queued.count - int(placement.counts.sum())))
 
 
 def count_placed(decision: Decision) -> int:

@@ -16,7 +16,7 @@ from itertools import count
 import shunter
 from benchmarks.cluster import cluster
 from benchmarks.jobs import run_jobs
-from benchmarks.measure import Bar, Report, Sample, read_options, take_turns
+from benchmarks.measure import Bar, Report, Sample, interleave, read_options
 
 API = "batchjob.gcr.io/v1alpha1"
 LANES = 4
@@ -38,7 +38,7 @@ def main() -> None:
         prepare(client, "queue", testbeds=1, slots=LANES, cpu="1")
         client.apply([batch_job(f"noop-{number}", ["/bin/true"]) for number in range(entries)])
         numbers = count()
-        rates = take_turns(
+        rates = interleave(
             {
                 "slots": lambda: run_queue(client, entries),
                 "plain": lambda: run_jobs(client, entries, f"plain-{next(numbers)}"),

@@ -50,7 +50,7 @@ SENT_SIZE_MAX = 64
 
 
 @dataclass
-class Told:
+class Received:
     """What all subscribers have heard."""
 
     is_subscribed: int = 0
@@ -60,8 +60,8 @@ class Told:
 class Subscriber(asyncio.Protocol):
     """As little of a client as can be, so that the server is measured."""
 
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, received: Received) -> None:
+        self._received = received
         self._rest = b""
         self._is_open = self._is_subscribed = False
 
@@ -76,10 +76,10 @@ class Subscriber(asyncio.Protocol):
             self._transport.write(masked(f"CONNECT\naccept-version:1.2\n\n\0{subscribe('0', receipt=True)}"))
         if not self._is_subscribed and b"RECEIPT" in data:
             self._is_subscribed = True
-            self._told.is_subscribed += 1
+            self._received.is_subscribed += 1
         now_ns, end = time.monotonic_ns(), 0
         for found in SENT.finditer(data):
-            self._told.latencies_ms.append((now_ns - int(found[1])) / 1e6)
+            self._received.latencies_ms.append((now_ns - int(found[1])) / 1e6)
             end = found.end()
         self._rest = data[end:][-SENT_SIZE_MAX:] if self._is_subscribed else data
 
@@ -111,31 +111,31 @@ def measure(report: Report, options: Options, host: str, port: int, case: str, s
     rates, p99s_ms, dropped = [], [], []
     for _ in range(options.rounds):
         with stalled(host, port, is_cut_off=not options.small) if stalls else nobody():
-            told, elapsed_s = uvloop.run(fan_out(host, port, count, seconds))
-        rates.append(len(told.latencies_ms) / elapsed_s)
-        p99s_ms.append(statistics.quantiles(told.latencies_ms, n=100)[98])
-        dropped.append(float(count * seconds * CHANGES_PER_S - len(told.latencies_ms)))
+            received, elapsed_s = uvloop.run(fan_out(host, port, count, seconds))
+        rates.append(len(received.latencies_ms) / elapsed_s)
+        p99s_ms.append(statistics.quantiles(received.latencies_ms, n=100)[98])
+        dropped.append(float(count * seconds * CHANGES_PER_S - len(received.latencies_ms)))
     report.figure(f"messages to {count} subscribers{case}", "a second", Sample(tuple(rates)), RATE_PER_S)
     report.figure(f"99 % of them come within{case}", "ms", Sample(tuple(p99s_ms)), P99_MS)
     report.figure(f"messages that did not come{case}", "messages", Sample(tuple(dropped)), NONE)
 
 
-async def fan_out(host: str, port: int, count: int, seconds: int) -> tuple[Told, float]:
-    loop, told = asyncio.get_running_loop(), Told()
-    transports = [(await loop.create_connection(lambda: Subscriber(told), host, port))[0] for _ in range(count)]
+async def fan_out(host: str, port: int, count: int, seconds: int) -> tuple[Received, float]:
+    loop, received = asyncio.get_running_loop(), Received()
+    transports = [(await loop.create_connection(lambda: Subscriber(received), host, port))[0] for _ in range(count)]
     async with asyncio.timeout(LATE_MAX_S):
-        while told.is_subscribed < count:
+        while received.is_subscribed < count:
             await asyncio.sleep(0.01)
     begun = loop.time()
     changes = seconds * CHANGES_PER_S
     await change(host, port, changes)
     elapsed_s = max(loop.time() - begun, seconds)
     give_up_at = loop.time() + LATE_MAX_S
-    while len(told.latencies_ms) < count * changes and loop.time() < give_up_at:
+    while len(received.latencies_ms) < count * changes and loop.time() < give_up_at:
         await asyncio.sleep(0.01)
     for transport in transports:
         transport.abort()
-    return told, elapsed_s
+    return received, elapsed_s
 
 
 async def change(host: str, port: int, count: int) -> None:

@@ -53,20 +53,20 @@ def diagram(machine: Machine[Any, Any]) -> str:
     """A mermaid state diagram with one arrow for each pair of states, labelled with all events between them."""
     arrows: dict[tuple[str, str], list[str]] = {}
     for (before, event), after in machine.moves.items():
-        arrows.setdefault((before.word, after.word), []).append(event.word)
-    lines = [f"    [*] --> {machine.initial.word}"]
+        arrows.setdefault((before.wire_name, after.wire_name), []).append(event.wire_name)
+    lines = [f"    [*] --> {machine.initial.wire_name}"]
     lines += [f"    {before} --> {after}: {', '.join(events)}" for (before, after), events in arrows.items()]
-    lines += [f"    {end.word} --> [*]" for end in sorted(machine.ends)]
+    lines += [f"    {end.wire_name} --> [*]" for end in sorted(machine.terminal_states)]
     return "\n".join(["```mermaid", "stateDiagram-v2", *lines, "```"])
 
 
 def table(machine: Machine[Any, Any]) -> str:
     """Events down, states across; a dash is a move that does not exist. Ends have no column: they have no way out."""
-    states = [state for state in type(machine.initial) if state not in machine.ends]
-    rows = [["event", *(f"in {state.word}" for state in states)], ["---"] * (len(states) + 1)]
+    states = [state for state in type(machine.initial) if state not in machine.terminal_states]
+    rows = [["event", *(f"in {state.wire_name}" for state in states)], ["---"] * (len(states) + 1)]
     for event in type(next(event for _, event in machine.moves)):
         following = (machine.moves.get((state, event)) for state in states)
-        rows.append([f"**{event.word}**", *("–" if after is None else after.word for after in following)])
+        rows.append([f"**{event.wire_name}**", *("–" if after is None else after.wire_name for after in following)])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 

@@ -58,7 +58,7 @@ INPUTS: list[tuple[str, str, Callable[..., Any]]] = [
     ("Report: returned", "worker", on_returned),
     ("Report: lost", "worker", on_lost),
     ("Heartbeat", "worker", Engine.heartbeat),
-    *[(f"node {event.word}", "watcher", on_node_event) for event in (NodeEvent.SILENT, NodeEvent.TIMED_OUT)],
+    *[(f"node {event.wire_name}", "watcher", on_node_event) for event in (NodeEvent.SILENT, NodeEvent.TIMED_OUT)],
     ("Goodbye (node left)", "worker", on_node_event),
     (f"timer: {TimerKind.BACK_OFF.name.lower()}", "clock", State.make_ready),
     (f"timer: {TimerKind.QUEUE_TIMEOUT.name.lower()}", "clock", on_queue_timeout),

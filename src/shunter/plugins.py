@@ -31,12 +31,12 @@ class Plugin:
 def find_plugins(group: str) -> list[Plugin]:
     """All plugins of one group, by name; where two packages offer the same name the first package has it."""
     found: list[Plugin] = []
-    taken: dict[str, str] = {}
+    source_by_name: dict[str, str] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, _source(entry))):
         plugin = _load(entry)
-        if entry.name in taken:
-            plugin = Plugin(group, entry.name, plugin.source, error=f"{taken[entry.name]} has taken this name")
-        taken.setdefault(entry.name, plugin.source)
+        if entry.name in source_by_name:
+            plugin = Plugin(group, entry.name, plugin.source, error=f"{source_by_name[entry.name]} has taken this name")
+        source_by_name.setdefault(entry.name, plugin.source)
         found.append(plugin)
     return found
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shunter.planning.view import TaskClass as TaskClass
     from shunter.sdk.schedulers.driver import ExternalScheduler as ExternalScheduler
 
-_FROM = {
+_MODULE_BY_NAME = {
     "ObjectName": "shunter.model.objects.object_meta",
     "SchedulingSpec": "shunter.model.objects.schedulings",
     "SlotJob": "shunter.model.objects.schedulings",
@@ -34,10 +34,10 @@ _FROM = {
         "shunter.planning.view",
     ),
 }
-__all__ = sorted(_FROM)
+__all__ = sorted(_MODULE_BY_NAME)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FROM:
-        return getattr(import_module(_FROM[name]), name)
-    raise AttributeError(f"shunter.scheduler has no {name}; it has {', '.join(sorted(_FROM))}")
+    if name in _MODULE_BY_NAME:
+        return getattr(import_module(_MODULE_BY_NAME[name]), name)
+    raise AttributeError(f"shunter.scheduler has no {name}; it has {', '.join(sorted(_MODULE_BY_NAME))}")

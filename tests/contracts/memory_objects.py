@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from shunter.model.errors import Conflict, Gone, NotFound
-from shunter.model.objects.apply_rules import check_own, is_settled, settle
+from shunter.model.objects.apply_rules import check_read_only_fields, is_unchanged, resolve_spec
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
 from shunter.model.objects.document_writer import kind_of, object_document
 from shunter.model.objects.object_manifests import read_objects
@@ -31,7 +31,7 @@ Key = tuple[str, ObjectName]
 MAKE: dict[str, Any] = {"Testbed": Testbed, "BatchJob": BatchJob, "Scheduling": Scheduling}
 
 
-class MemoryObjectDesk:
+class MemoryObjectService:
     def __init__(self, *, remembered_max: int = 1000) -> None:
         self.revision = 0
         self.is_eager = False  # watches end when there is nothing more to tell
@@ -45,25 +45,27 @@ class MemoryObjectDesk:
 
     async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
-        presents = [self._objects.get((draft.kind, draft.name)) for draft in drafts]
-        specs = [settle(draft, present) for draft, present in zip(drafts, presents, strict=True)]
-        check_own(drafts, [None if present is None else object_document(present) for present in presents])
-        steps = zip(drafts, specs, presents, strict=True)
-        applied = [self._write(caller, draft, spec, present) for draft, spec, present in steps]
-        await self._tell()
+        existing_objects = [self._objects.get((draft.kind, draft.name)) for draft in drafts]
+        specs = [resolve_spec(draft, existing) for draft, existing in zip(drafts, existing_objects, strict=True)]
+        check_read_only_fields(
+            drafts, [None if existing is None else object_document(existing) for existing in existing_objects]
+        )
+        steps = zip(drafts, specs, existing_objects, strict=True)
+        applied = [self._write(caller, draft, spec, existing) for draft, spec, existing in steps]
+        await self._notify()
         return applied
 
-    def _write(self, caller: Caller, draft: Draft, spec: Spec, present: Object | None) -> Applied:
-        if present is None:
+    def _write(self, caller: Caller, draft: Draft, spec: Spec, existing: Object | None) -> Applied:
+        if existing is None:
             self._uids += 1
             meta = Meta(self._uids, draft.name.namespace, draft.name.name, T0_MS, caller.user)
-            made: Object = MAKE[draft.kind](_described(meta, draft), spec)
+            made: Object = MAKE[draft.kind](_with_labels(meta, draft), spec)
             return Applied(self._put(made, "ADDED"), "created")
-        if is_settled(draft, spec, present):
-            return Applied(present, "unchanged")
-        generation = present.meta.generation + (spec != present.spec)
-        meta = msgspec.structs.replace(_described(present.meta, draft), generation=generation)
-        changed: Any = msgspec.structs.replace(present, meta=meta, spec=spec)
+        if is_unchanged(draft, spec, existing):
+            return Applied(existing, "unchanged")
+        generation = existing.meta.generation + (spec != existing.spec)
+        meta = msgspec.structs.replace(_with_labels(existing.meta, draft), generation=generation)
+        changed: Any = msgspec.structs.replace(existing, meta=meta, spec=spec)
         return Applied(self._put(changed, "MODIFIED"), "configured")
 
     async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
@@ -73,7 +75,7 @@ class MemoryObjectDesk:
         return found
 
     async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage:
-        found = [each for (kind, name), each in self._objects.items() if _is_asked(query, kind, name)]
+        found = [each for (kind, name), each in self._objects.items() if _matches(query, kind, name)]
         by_name = sorted(found, key=lambda each: (each.meta.object_name, kind_of(each)))
         return ObjectPage(tuple(by_name), self.revision)
 
@@ -85,7 +87,7 @@ class MemoryObjectDesk:
         del self._objects[kind, name]
         if isinstance(found, Scheduling):
             self._past.insert(0, _past(found))
-        await self._tell()
+        await self._notify()
         return found
 
     async def watch(self, caller: Caller, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
@@ -101,7 +103,7 @@ class MemoryObjectDesk:
                 news = [event for event in self._events if event.revision > seen]
                 for event in news:
                     seen = event.revision
-                    if _is_asked(query, event.kind, event.object.meta.object_name):
+                    if _matches(query, event.kind, event.object.meta.object_name):
                         yield event
                 if self.is_eager:
                     return
@@ -151,7 +153,7 @@ class MemoryObjectDesk:
     async def put(self, changed: Any) -> Any:
         """Move an object on, as its reconciler would."""
         written = self._put(changed, "MODIFIED")
-        await self._tell()
+        await self._notify()
         return written
 
     def _put(self, each: Any, action: str) -> Any:
@@ -162,16 +164,16 @@ class MemoryObjectDesk:
         del self._events[: -self._remembered_max]
         return written
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         async with self._changed:
             self._changed.notify_all()
 
 
-def _described(meta: Meta, draft: Draft) -> Meta:
+def _with_labels(meta: Meta, draft: Draft) -> Meta:
     return msgspec.structs.replace(meta, labels=draft.labels, annotations=draft.annotations)
 
 
-def _is_asked(query: ObjectQuery, kind: str, name: ObjectName) -> bool:
+def _matches(query: ObjectQuery, kind: str, name: ObjectName) -> bool:
     return query.kind in (None, kind) and query.namespace in (None, name.namespace) and query.name in (None, name.name)
 
 
@@ -184,7 +186,7 @@ def _past(scheduling: Scheduling) -> PastScheduling:
         testbed=spec.testbed,
         mode=spec.mode or "queue",
         user=meta.user,
-        state=status.state.word,
+        state=status.state.wire_name,
         problems=tuple(status.problems),
         created_ms=meta.created_ms,
         deleted_ms=T0_MS + 1000,

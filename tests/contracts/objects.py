@@ -24,14 +24,14 @@ from shunter.model.objects.document_writer import object_document
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Object, ObjectEvent
 from shunter.ports.callers import Caller
-from shunter.ports.objects import Applied, ObjectDesk, ObjectQuery, PastQuery
+from shunter.ports.objects import Applied, ObjectQuery, ObjectService, PastQuery
 
 ME = Caller("me")
 V1 = "batchjob.gcr.io/v1alpha1"
 PATIENCE_S = 60.0
 
 
-async def _quiet() -> None:
+async def _nothing_to_settle() -> None:
     return None
 
 
@@ -39,25 +39,25 @@ async def _quiet() -> None:
 class Harness:
     """A desk, and how to wait until nothing moves by itself behind it any more."""
 
-    desk: ObjectDesk
+    service: ObjectService
     remembered_max: int  # changes that it remembers
-    settled: Callable[[], Awaitable[None]] = _quiet
+    settle: Callable[[], Awaitable[None]] = _nothing_to_settle
 
     async def apply(self, *documents: object, namespace: str = "default") -> list[Applied]:
-        applied = await self.desk.apply(ME, documents, namespace=namespace)
-        await self.settled()
+        applied = await self.service.apply(ME, documents, namespace=namespace)
+        await self.settle()
         return applied
 
-    async def found(self, kind: str, name: str, namespace: str = "default") -> Object:
-        return await self.desk.object(ME, kind, ObjectName(namespace, name))
+    async def get(self, kind: str, name: str, namespace: str = "default") -> Object:
+        return await self.service.object(ME, kind, ObjectName(namespace, name))
 
     async def delete(self, kind: str, name: str, revision: int | None = None) -> Object:
-        deleted = await self.desk.delete(ME, kind, ObjectName("default", name), revision)
-        await self.settled()
+        deleted = await self.service.delete(ME, kind, ObjectName("default", name), revision)
+        await self.settle()
         return deleted
 
     async def revision(self) -> int:
-        return (await self.desk.objects(ME, ObjectQuery())).revision
+        return (await self.service.objects(ME, ObjectQuery())).revision
 
 
 Claim = Callable[[Harness], Awaitable[None]]
@@ -86,10 +86,10 @@ async def what_is_applied_is_made_changed_or_left(harness: Harness) -> None:
     [made] = await harness.apply(testbed())
     assert (made.action, made.object.meta.generation, made.object.meta.user) == ("created", 1, "me")
     assert made.object.meta.uid > 0
-    before = await harness.found("Testbed", "bench")
+    before = await harness.get("Testbed", "bench")
     [same] = await harness.apply(testbed())
     assert same.action == "unchanged"
-    assert await harness.found("Testbed", "bench") == before
+    assert await harness.get("Testbed", "bench") == before
     [changed] = await harness.apply(testbed(slotsPerNode=3))
     assert (changed.action, changed.object.meta.generation) == ("configured", 2)
     assert changed.object.meta.revision > before.meta.revision
@@ -123,12 +123,12 @@ async def a_file_is_applied_whole_or_not_at_all(harness: Harness) -> None:
 
 async def of_two_updates_of_one_version_one_conflicts(harness: Harness) -> None:
     await harness.apply(testbed())
-    seen = {"resourceVersion": str((await harness.found("Testbed", "bench")).meta.revision)}
+    seen = {"resourceVersion": str((await harness.get("Testbed", "bench")).meta.revision)}
     [first] = await harness.apply(testbed(metadata=seen, slotsPerNode=3))
     assert first.action == "configured"
     with pytest.raises(Conflict, match="was changed in the meantime"):
         await harness.apply(testbed(metadata=seen, slotsPerNode=4))
-    assert (await harness.found("Testbed", "bench")).spec == first.object.spec
+    assert (await harness.get("Testbed", "bench")).spec == first.object.spec
 
 
 async def version_0_is_that_of_what_is_not_there(harness: Harness) -> None:
@@ -142,7 +142,7 @@ async def version_0_is_that_of_what_is_not_there(harness: Harness) -> None:
 async def what_is_printed_can_be_applied_again(harness: Harness) -> None:
     await harness.apply(testbed(), batch_job(externalScheduler={"profiler": [{"other": "24 (16)"}]}), scheduling())
     for kind, name in (("Testbed", "bench"), ("BatchJob", "crawler"), ("Scheduling", "first")):
-        [again] = await harness.apply(object_document(await harness.found(kind, name)))
+        [again] = await harness.apply(object_document(await harness.get(kind, name)))
         assert again.action == "unchanged"
 
 
@@ -161,8 +161,8 @@ async def what_only_shunter_writes_cannot_be_applied(harness: Harness) -> None:
 
 async def the_namespace_of_the_call_holds_where_a_manifest_names_none(harness: Harness) -> None:
     await harness.apply(testbed(), testbed(metadata={"namespace": "own"}), namespace="film")
-    assert (await harness.found("Testbed", "bench", "film")).meta.object_name == ObjectName("film", "bench")
-    assert (await harness.found("Testbed", "bench", "own")).meta.object_name == ObjectName("own", "bench")
+    assert (await harness.get("Testbed", "bench", "film")).meta.object_name == ObjectName("film", "bench")
+    assert (await harness.get("Testbed", "bench", "own")).meta.object_name == ObjectName("own", "bench")
 
 
 # ---- looking ----
@@ -172,7 +172,7 @@ async def a_list_has_all_that_is_asked_for_by_name(harness: Harness) -> None:
     await harness.apply(testbed("b"), batch_job("b"), testbed("a"), testbed("a", metadata={"namespace": "film"}))
 
     async def names(**asked: Any) -> list[str]:
-        page = await harness.desk.objects(ME, ObjectQuery(**asked))
+        page = await harness.service.objects(ME, ObjectQuery(**asked))
         assert all(each.meta.revision <= page.revision for each in page.items)
         return [str(each.meta.object_name) for each in page.items]
 
@@ -185,13 +185,13 @@ async def a_list_has_all_that_is_asked_for_by_name(harness: Harness) -> None:
 async def what_is_not_there_is_not_found(harness: Harness) -> None:
     for kind in ("Testbed", "BatchJob", "Scheduling"):
         with pytest.raises(NotFound):
-            await harness.found(kind, "nothing")
+            await harness.get(kind, "nothing")
         with pytest.raises(NotFound):
             await harness.delete(kind, "nothing")
     with pytest.raises(NotFound):
-        await harness.desk.write_external(ME, ObjectName("default", "nothing"), {})
+        await harness.service.write_external(ME, ObjectName("default", "nothing"), {})
     with pytest.raises(NotFound):
-        await harness.desk.reset(ME, ObjectName("default", "nothing"))
+        await harness.service.reset(ME, ObjectName("default", "nothing"))
 
 
 # ---- deleting ----
@@ -204,8 +204,8 @@ async def what_is_deleted_is_gone(harness: Harness) -> None:
     deleted = await harness.delete("Testbed", "bench")
     assert deleted.meta.name == "bench"
     with pytest.raises(NotFound):
-        await harness.found("Testbed", "bench")
-    await harness.found("Testbed", "bench", "film")
+        await harness.get("Testbed", "bench")
+    await harness.get("Testbed", "bench", "film")
     [again] = await harness.apply(testbed())
     assert (again.action, again.object.meta.generation) == ("created", 1)
     assert again.object.meta.uid != deleted.meta.uid
@@ -215,32 +215,32 @@ async def a_deleted_scheduling_is_history(harness: Harness) -> None:
     for name in ("one", "two", "three"):
         await harness.apply(scheduling(name))
         await harness.delete("Scheduling", name)
-    page = await harness.desk.past_schedulings(ME, PastQuery(limit=2))
+    page = await harness.service.past_schedulings(ME, PastQuery(limit=2))
     assert ([past.name for past in page.items], page.total) == (["three", "two"], 3)
-    rest = await harness.desk.past_schedulings(ME, PastQuery(limit=2, after=page.next))
+    rest = await harness.service.past_schedulings(ME, PastQuery(limit=2, after=page.next))
     assert ([past.name for past in rest.items], rest.next) == (["one"], None)
-    [past] = (await harness.desk.past_schedulings(ME, PastQuery(name="two"))).items
-    assert past == await harness.desk.past_scheduling(ME, past.uid)
+    [past] = (await harness.service.past_schedulings(ME, PastQuery(name="two"))).items
+    assert past == await harness.service.past_scheduling(ME, past.uid)
     assert (past.testbed, past.mode, past.user, past.runs) == (ObjectName("default", "bench"), "queue", "me", ())
     assert past.deleted_ms >= past.created_ms > 0
-    assert (await harness.desk.past_schedulings(ME, PastQuery(namespace="film"))).items == []
+    assert (await harness.service.past_schedulings(ME, PastQuery(namespace="film"))).items == []
     with pytest.raises(NotFound):
-        await harness.desk.past_scheduling(ME, 10**9)
+        await harness.service.past_scheduling(ME, 10**9)
 
 
 # ---- watching ----
 
 
-async def next_of(events: AsyncGenerator[ObjectEvent, None]) -> ObjectEvent:
+async def next_event(events: AsyncGenerator[ObjectEvent, None]) -> ObjectEvent:
     async with asyncio.timeout(PATIENCE_S):
         return await anext(events)
 
 
-async def seen_of(events: AsyncGenerator[ObjectEvent, None], last: str) -> list[ObjectEvent]:
+async def read_until(events: AsyncGenerator[ObjectEvent, None], last: str) -> list[ObjectEvent]:
     """Everything up to the first event of this action."""
     seen: list[ObjectEvent] = []
     while not seen or seen[-1].action != last:
-        seen.append(await next_of(events))
+        seen.append(await next_event(events))
     return seen
 
 
@@ -249,25 +249,25 @@ async def a_watch_tells_every_change_in_order_and_resumes(harness: Harness) -> N
     await harness.apply(testbed())
     await harness.apply(testbed(slotsPerNode=3))
     await harness.delete("Testbed", "bench")
-    events = await harness.desk.watch(ME, ObjectQuery(), start)
+    events = await harness.service.watch(ME, ObjectQuery(), start)
     async with aclosing(events):
-        seen = await seen_of(events, "DELETED")
+        seen = await read_until(events, "DELETED")
     actions = [event.action for event in seen]
     assert (actions[0], actions[-1], set(actions[1:-1])) == ("ADDED", "DELETED", {"MODIFIED"})
     revisions = [event.revision for event in seen]
     assert revisions == sorted(set(revisions))
     assert [event.object.meta.revision for event in seen[:-1]] == revisions[:-1]
     for number in range(len(seen) - 1):
-        again = await harness.desk.watch(ME, ObjectQuery(), revisions[number])
+        again = await harness.service.watch(ME, ObjectQuery(), revisions[number])
         async with aclosing(again):
-            assert await seen_of(again, "DELETED") == seen[number + 1 :]
+            assert await read_until(again, "DELETED") == seen[number + 1 :]
 
 
 async def a_watch_goes_on_with_what_comes(harness: Harness) -> None:
     await harness.apply(testbed("before"))
-    events = await harness.desk.watch(ME, ObjectQuery(kind="Testbed"), None)
+    events = await harness.service.watch(ME, ObjectQuery(kind="Testbed"), None)
     async with aclosing(events):
-        first = asyncio.create_task(next_of(events))
+        first = asyncio.create_task(next_event(events))
         await harness.apply(testbed("after"))
         assert ((await first).action, (await first).object.meta.name) == ("ADDED", "after")
 
@@ -280,22 +280,22 @@ async def a_watch_tells_only_what_is_asked_for(harness: Harness) -> None:
         (ObjectQuery("Testbed", "film"), "Testbed film/a"),
         (ObjectQuery("Testbed", None, "b"), "Testbed default/b"),
     ):
-        events = await harness.desk.watch(ME, query, start)
+        events = await harness.service.watch(ME, query, start)
         async with aclosing(events):
-            event = await next_of(events)
+            event = await next_event(events)
             assert f"{event.kind} {event.object.meta.object_name}" == wanted
 
 
 async def what_is_not_remembered_any_more_is_gone(harness: Harness) -> None:
     start = await harness.revision()
     for number in range(harness.remembered_max + 1):
-        await harness.desk.apply(ME, [testbed(slotsPerNode=number % 1000)], namespace="default")
-    await harness.settled()
+        await harness.service.apply(ME, [testbed(slotsPerNode=number % 1000)], namespace="default")
+    await harness.settle()
     with pytest.raises(Gone):
-        await harness.desk.watch(ME, ObjectQuery(), start)
-    events = await harness.desk.watch(ME, ObjectQuery(), (await harness.revision()) - 1)
+        await harness.service.watch(ME, ObjectQuery(), start)
+    events = await harness.service.watch(ME, ObjectQuery(), (await harness.revision()) - 1)
     async with aclosing(events):
-        await next_of(events)
+        await next_event(events)
 
 
 # ---- batch jobs ----
@@ -305,11 +305,11 @@ async def keys_of_external_data_are_replaced_one_by_one(harness: Harness) -> Non
     """A key without rows goes."""
     await harness.apply(batch_job(externalScheduler={"profiler": [{"a": "1"}], "mine": [{"b": "2"}], "old": [{}]}))
     name = ObjectName("default", "crawler")
-    before = await harness.desk.object(ME, "BatchJob", name)
-    changed = await harness.desk.write_external(ME, name, {"profiler": [{"a": "2 (2)"}], "old": []})
+    before = await harness.service.object(ME, "BatchJob", name)
+    changed = await harness.service.write_external(ME, name, {"profiler": [{"a": "2 (2)"}], "old": []})
     assert changed.spec.external == {"profiler": [{"a": "2 (2)"}], "mine": [{"b": "2"}]}
     assert changed.meta.revision > before.meta.revision
-    await harness.settled()
+    await harness.settle()
     [applied] = await harness.apply(batch_job())
     assert applied.action == "unchanged"
     assert isinstance(applied.object, BatchJob)
@@ -318,12 +318,12 @@ async def keys_of_external_data_are_replaced_one_by_one(harness: Harness) -> Non
 
 async def a_reset_with_nothing_to_do_changes_nothing(harness: Harness) -> None:
     await harness.apply(batch_job())
-    await harness.settled()
+    await harness.settle()
     name = ObjectName("default", "crawler")
-    before = await harness.desk.object(ME, "BatchJob", name)
+    before = await harness.service.object(ME, "BatchJob", name)
     for _ in range(2):
-        assert await harness.desk.reset(ME, name) == before
-    assert await harness.desk.object(ME, "BatchJob", name) == before
+        assert await harness.service.reset(ME, name) == before
+    assert await harness.service.object(ME, "BatchJob", name) == before
 
 
 CLAIMS: tuple[Claim, ...] = (

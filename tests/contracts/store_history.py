@@ -11,7 +11,7 @@ import pytest
 
 from shunter.model.errors import NotFound
 from shunter.ports.store import FinishedJob, FinishedName, FinishedQuery, FinishedTasks, Snapshot
-from tests.contracts.store_samples import FOREVER, Claim, OpenStore, collector, finished_job, shown, write
+from tests.contracts.store_samples import FOREVER, Claim, OpenStore, collector, finished_job, without_tasks, write
 
 CLAIMS: list[Claim] = []
 claim = collector(CLAIMS)
@@ -50,8 +50,8 @@ async def a_name_means_its_newest_run(open_store: OpenStore) -> None:
     runs = [finished_job(10 + run, name="nightly", run=run) for run in (1, 2, 9, 10)]
     other = finished_job(30, name="nightly", run=3, namespace="other", state="failed")
     await write(store, epoch, 1, [*runs, other])
-    assert await store.finished_run("default", "nightly", None) == shown(runs[-1])
-    assert await store.finished_run("default", "nightly", 2) == shown(runs[1])
+    assert await store.finished_run("default", "nightly", None) == without_tasks(runs[-1])
+    assert await store.finished_run("default", "nightly", 2) == without_tasks(runs[1])
     assert await store.finished_run("default", "nightly", 3) is None
     assert await store.finished_run("default", "weekly", None) is None
     assert _as_set(await store.finished_names()) == {
@@ -90,16 +90,16 @@ async def only_the_chunks_that_hold_the_tasks_are_read(open_store: OpenStore) ->
 async def every_filter_finds_exactly_what_matches(open_store: OpenStore) -> None:
     seed = int(os.environ.get("SHUNTER_SEED", random.SystemRandom().randrange(2**32)))
     print(f"SHUNTER_SEED={seed}")
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     store = await open_store()
     epoch = await store.begin_epoch()
-    jobs = [_random_job(chance, id) for id in chance.sample(range(1, 1000), 150)]
+    jobs = [_random_job(rng, id) for id in rng.sample(range(1, 1000), 150)]
     for version, start in enumerate(range(0, len(jobs), 25), 1):
         await write(store, epoch, version, jobs[start : start + 25])
     newest_first = sorted(jobs, key=lambda job: -job.id)
     for _ in range(150):
-        query = _random_query(chance)
-        matching = [shown(job) for job in newest_first if _matches(job, query)]
+        query = _random_query(rng)
+        matching = [without_tasks(job) for job in newest_first if _matches(job, query)]
         assert await store.count_finished(query) == len(matching), query
         page = [job for job in matching if query.before_id is None or job.id < query.before_id][: query.limit]
         assert await store.finished_jobs(query) == page, query
@@ -218,31 +218,31 @@ def _as_set(names: list[FinishedName]) -> set[FinishedName]:
     return set(names)
 
 
-def _random_job(chance: random.Random, id: int) -> FinishedJob:
+def _random_job(rng: random.Random, id: int) -> FinishedJob:
     return finished_job(
         id,
-        name=chance.choice("abcdef"),
+        name=rng.choice("abcdef"),
         run=id,
-        namespace=chance.choice(("default", "film")),
-        state=chance.choice(("succeeded", "failed", "cancelled")),
-        ended_at=float(chance.randrange(50)),
-        labels={key: chance.choice("xy") for key in ("team", "tier", "os") if chance.random() < 0.6},
+        namespace=rng.choice(("default", "film")),
+        state=rng.choice(("succeeded", "failed", "cancelled")),
+        ended_at=float(rng.randrange(50)),
+        labels={key: rng.choice("xy") for key in ("team", "tier", "os") if rng.random() < 0.6},
     )
 
 
-def _random_query(chance: random.Random) -> FinishedQuery:
+def _random_query(rng: random.Random) -> FinishedQuery:
     def maybe(value: Any, otherwise: Any = None) -> Any:
-        return value if chance.random() < 0.35 else otherwise
+        return value if rng.random() < 0.35 else otherwise
 
     return FinishedQuery(
-        namespace=maybe(chance.choice(("default", "film", "nowhere"))),
-        name=maybe(chance.choice("abcz")),
-        states=maybe(tuple(chance.sample(("succeeded", "failed", "cancelled"), chance.randint(1, 3))), ()),
-        labels=maybe(tuple((key, chance.choice("xy")) for key in chance.sample(("team", "tier", "os"), 2)), ()),
-        ended_after=maybe(float(chance.randrange(50))),
-        ended_before=maybe(float(chance.randrange(50))),
-        before_id=maybe(chance.randrange(1000)),
-        limit=chance.choice((0, 1, 10, 1000)),
+        namespace=maybe(rng.choice(("default", "film", "nowhere"))),
+        name=maybe(rng.choice("abcz")),
+        states=maybe(tuple(rng.sample(("succeeded", "failed", "cancelled"), rng.randint(1, 3))), ()),
+        labels=maybe(tuple((key, rng.choice("xy")) for key in rng.sample(("team", "tier", "os"), 2)), ()),
+        ended_after=maybe(float(rng.randrange(50))),
+        ended_before=maybe(float(rng.randrange(50))),
+        before_id=maybe(rng.randrange(1000)),
+        limit=rng.choice((0, 1, 10, 1000)),
     )
 
 

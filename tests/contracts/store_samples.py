@@ -34,6 +34,6 @@ def finished_job(id: int, name: str | None = None, run: int = 1, **fields: Any) 
     return replace(job, **fields)
 
 
-def shown(job: FinishedJob) -> FinishedJob:
+def without_tasks(job: FinishedJob) -> FinishedJob:
     """As every answer but finished_tasks has it."""
     return replace(job, tasks=[])

@@ -6,31 +6,31 @@ import pytest
 
 from shunter.engine.state.registries.objects import RECENT_EVENTS_MAX
 from shunter.ports.objects import ObjectQuery
-from tests.unit.gateway.harness import GatewayStage, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
-from .objects import CONTRACT, ME, Claim, Harness, batch_job, next_of, testbed
+from .objects import CONTRACT, ME, Claim, Harness, batch_job, next_event, testbed
 
 
 @pytest.mark.parametrize("claim", CONTRACT)
 def test_gateway_objects(claim: Claim) -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await claim(Harness(harness.gateway.objects, RECENT_EVENTS_MAX, harness.settle))
 
     run_scenario(scenario)
 
 
 def test_a_watch_says_where_a_commit_ends() -> None:
-    async def scenario(harness: GatewayStage) -> None:
-        desk = harness.gateway.objects
-        events, of_jobs = [await desk.watch(ME, ObjectQuery(kind), 0) for kind in (None, "BatchJob")]
-        await desk.apply(ME, [batch_job("one"), testbed(), batch_job("two")], namespace="default")
-        seen = [await next_of(events)]
+    async def scenario(harness: GatewayHarness) -> None:
+        service = harness.gateway.objects
+        events, of_jobs = [await service.watch(ME, ObjectQuery(kind), 0) for kind in (None, "BatchJob")]
+        await service.apply(ME, [batch_job("one"), testbed(), batch_job("two")], namespace="default")
+        seen = [await next_event(events)]
         while seen[-1].more:
-            seen.append(await next_of(events))
+            seen.append(await next_event(events))
         assert [each.object.meta.name for each in seen[:3]] == ["one", "bench", "two"]
-        assert len(seen) == (await desk.objects(ME, ObjectQuery())).revision
+        assert len(seen) == (await service.objects(ME, ObjectQuery())).revision
         jobs = [each for each in seen if each.kind == "BatchJob"]
-        assert [(await next_of(of_jobs)).more for _ in jobs] == [True] * (len(jobs) - 1) + [False]
+        assert [(await next_event(of_jobs)).more for _ in jobs] == [True] * (len(jobs) - 1) + [False]
         await events.aclose()
         await of_jobs.aclose()
 

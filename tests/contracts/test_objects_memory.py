@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from .memory_objects import MemoryObjectDesk
+from .memory_objects import MemoryObjectService
 from .objects import CONTRACT, Claim, Harness
 
 
 @pytest.mark.parametrize("claim", CONTRACT)
 async def test_memory_objects(claim: Claim) -> None:
-    await claim(Harness(MemoryObjectDesk(remembered_max=50), remembered_max=50))
+    await claim(Harness(MemoryObjectService(remembered_max=50), remembered_max=50))

@@ -23,8 +23,8 @@ from shunter import Client, connect
 SHUNTER = str(Path(sys.executable).with_name("shunter"))
 COMMAND_MAX_S = 120.0
 WAIT_MAX_S = 60.0
-LOOK_EVERY_S = 0.02
-LOOK_EVERY_MAX_S = 0.5
+POLL_EVERY_S = 0.02
+POLL_EVERY_MAX_S = 0.5
 UNFINISHED = ("pending", "running", "stopping")
 
 T = TypeVar("T")
@@ -186,7 +186,7 @@ class Cluster:
             for process in found:
                 with suppress_gone():
                     os.kill(process.pid, signal.SIGKILL)
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_EVERY_S)
 
 
 @contextmanager
@@ -205,14 +205,14 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def eventually(look: Callable[[], T | None], what: str, within_s: float = WAIT_MAX_S) -> T:
+def eventually(check: Callable[[], T | None], what: str, within_s: float = WAIT_MAX_S) -> T:
     """Look until it is true; for what nobody signals. A look that takes long leaves the machine alone for as long."""
     deadline_s = time.monotonic() + within_s
     while True:
         began_s = time.monotonic()
-        found = look()
+        found = check()
         if found:
             return found
         now_s = time.monotonic()
         assert now_s < deadline_s, f"not within {within_s:.0f} s: {what}"
-        time.sleep(max(LOOK_EVERY_S, min(now_s - began_s, LOOK_EVERY_MAX_S)))
+        time.sleep(max(POLL_EVERY_S, min(now_s - began_s, POLL_EVERY_MAX_S)))

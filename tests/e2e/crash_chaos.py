@@ -13,111 +13,111 @@ from typing import Protocol
 from tests.e2e.cluster import Cluster, suppress_gone
 from tests.e2e.remote import RemoteCluster, Worker
 
-CALM_MAX_S = 1.5
-ABSENCE_MAX_S = 1.0
-WORKER_ABSENCE_MAX_S = 3.5  # beyond the time-out, so that its tasks run elsewhere before it comes back with results
+INTERVAL_MAX_S = 1.5
+DOWNTIME_MAX_S = 1.0
+WORKER_DOWNTIME_MAX_S = 3.5  # beyond the time-out, so that its tasks run elsewhere before it comes back with results
 PAUSE_MAX_S = 3.0
 
 
-class Victims(Protocol):
+class FaultTarget(Protocol):
     """A cluster that can be hurt. Each blow is named by what it does; it also repairs what a supervisor repairs."""
 
-    blows: dict[str, Callable[[random.Random], None]]
+    faults: dict[str, Callable[[random.Random], None]]
 
 
-class EmbeddedVictims:
+class EmbeddedFaultTarget:
     """`shunter up`: the manager's process, which is the worker's too, and keepers."""
 
     def __init__(self, cluster: Cluster, options: tuple[str, ...]) -> None:
         self._cluster, self._options = cluster, options
-        self.blows: dict[str, Callable[[random.Random], None]] = {
+        self.faults: dict[str, Callable[[random.Random], None]] = {
             "manager": self._manager,
-            "keeper": lambda chance: kill_keepers(cluster, chance, all_of_them=False),
-            "keepers": lambda chance: kill_keepers(cluster, chance, all_of_them=True),
+            "keeper": lambda rng: kill_keepers(cluster, rng, all_of_them=False),
+            "keepers": lambda rng: kill_keepers(cluster, rng, all_of_them=True),
             "manager and keepers": self._manager_and_keepers,
-            "pause of the manager": lambda chance: pause(int(cluster.description["pid"]), chance),
-            "pause of a keeper": lambda chance: pause_keeper(cluster, chance),
+            "pause of the manager": lambda rng: pause(int(cluster.description["pid"]), rng),
+            "pause of a keeper": lambda rng: pause_keeper(cluster, rng),
         }
 
-    def _manager(self, chance: random.Random) -> None:
+    def _manager(self, rng: random.Random) -> None:
         self._cluster.kill_manager()
-        time.sleep(chance.uniform(0, ABSENCE_MAX_S))
+        time.sleep(rng.uniform(0, DOWNTIME_MAX_S))
         self._cluster.up(*self._options)
 
-    def _manager_and_keepers(self, chance: random.Random) -> None:
+    def _manager_and_keepers(self, rng: random.Random) -> None:
         self._cluster.kill_manager()
-        kill_keepers(self._cluster, chance, all_of_them=chance.random() < 0.5)
+        kill_keepers(self._cluster, rng, all_of_them=rng.random() < 0.5)
         self._cluster.up(*self._options)
 
 
-class RemoteVictims:
+class RemoteFaultTarget:
     """A manager, workers and their keepers, each on its own."""
 
     def __init__(self, remote: RemoteCluster) -> None:
         self._remote = remote
-        self.blows: dict[str, Callable[[random.Random], None]] = {
+        self.faults: dict[str, Callable[[random.Random], None]] = {
             "manager": self._manager,
             "worker": self._worker,
             "keeper": self._keeper,
             "machine": self._machine,
-            "pause of the manager": lambda chance: pause(int(remote.manager.description["pid"]), chance),
-            "pause of a worker": lambda chance: pause(self._choose(chance).process.pid, chance),
-            "pause of a keeper": lambda chance: pause_keeper(self._choose(chance).home, chance),
+            "pause of the manager": lambda rng: pause(int(remote.manager.description["pid"]), rng),
+            "pause of a worker": lambda rng: pause(self._choose(rng).process.pid, rng),
+            "pause of a keeper": lambda rng: pause_keeper(self._choose(rng).home, rng),
         }
 
-    def _manager(self, chance: random.Random) -> None:
+    def _manager(self, rng: random.Random) -> None:
         self._remote.manager.kill_manager()
-        time.sleep(chance.uniform(0, ABSENCE_MAX_S))
+        time.sleep(rng.uniform(0, DOWNTIME_MAX_S))
         self._remote.start_manager()
 
-    def _worker(self, chance: random.Random) -> None:
-        worker = self._choose(chance)
+    def _worker(self, rng: random.Random) -> None:
+        worker = self._choose(rng)
         worker.kill()
-        time.sleep(chance.uniform(0, WORKER_ABSENCE_MAX_S))
+        time.sleep(rng.uniform(0, WORKER_DOWNTIME_MAX_S))
         worker.start()
 
-    def _keeper(self, chance: random.Random) -> None:
-        kill_keepers(self._choose(chance).home, chance, all_of_them=chance.random() < 0.3)
+    def _keeper(self, rng: random.Random) -> None:
+        kill_keepers(self._choose(rng).home, rng, all_of_them=rng.random() < 0.3)
 
-    def _machine(self, chance: random.Random) -> None:
-        worker = self._choose(chance)
+    def _machine(self, rng: random.Random) -> None:
+        worker = self._choose(rng)
         worker.kill_machine()
-        time.sleep(chance.uniform(0, ABSENCE_MAX_S))
+        time.sleep(rng.uniform(0, DOWNTIME_MAX_S))
         worker.start()
 
-    def _choose(self, chance: random.Random) -> Worker:
-        return self._remote.workers[chance.choice(sorted(self._remote.workers))]
+    def _choose(self, rng: random.Random) -> Worker:
+        return self._remote.workers[rng.choice(sorted(self._remote.workers))]
 
 
-def rage(victims: Victims, seconds: float, seed: int) -> dict[str, int]:
+def inject_faults(fault_target: FaultTarget, seconds: float, seed: int) -> dict[str, int]:
     """Strike at random for so long; says how often each blow fell."""
-    chance = random.Random(seed)
-    struck = dict.fromkeys(victims.blows, 0)
+    rng = random.Random(seed)
+    counts = dict.fromkeys(fault_target.faults, 0)
     deadline_s = time.monotonic() + seconds
     while time.monotonic() < deadline_s:
-        time.sleep(chance.uniform(0, CALM_MAX_S))
-        blow = chance.choice(sorted(victims.blows))
-        struck[blow] += 1
-        victims.blows[blow](chance)
-    return struck
+        time.sleep(rng.uniform(0, INTERVAL_MAX_S))
+        fault = rng.choice(sorted(fault_target.faults))
+        counts[fault] += 1
+        fault_target.faults[fault](rng)
+    return counts
 
 
-def kill_keepers(cluster: Cluster, chance: random.Random, all_of_them: bool) -> None:
+def kill_keepers(cluster: Cluster, rng: random.Random, all_of_them: bool) -> None:
     keepers = [process for process in cluster.processes() if process.is_keeper]
-    for process in keepers if all_of_them else chance.sample(keepers, min(len(keepers), 1)):
+    for process in keepers if all_of_them else rng.sample(keepers, min(len(keepers), 1)):
         with suppress_gone():
             os.kill(process.pid, signal.SIGKILL)
 
 
-def pause_keeper(cluster: Cluster, chance: random.Random) -> None:
+def pause_keeper(cluster: Cluster, rng: random.Random) -> None:
     keepers = [process for process in cluster.processes() if process.is_keeper]
     if keepers:
-        pause(chance.choice(keepers).pid, chance)
+        pause(rng.choice(keepers).pid, rng)
 
 
-def pause(pid: int, chance: random.Random) -> None:
+def pause(pid: int, rng: random.Random) -> None:
     """As a machine that swaps, or a process that a debugger holds: long enough to be taken for dead, now and then."""
     with suppress_gone():
         os.kill(pid, signal.SIGSTOP)
-        time.sleep(chance.uniform(0, PAUSE_MAX_S))
+        time.sleep(rng.uniform(0, PAUSE_MAX_S))
         os.kill(pid, signal.SIGCONT)

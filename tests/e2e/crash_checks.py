@@ -64,11 +64,11 @@ def expect_successes_really_ran(
 def expect_nothing_reserved(cluster: Cluster) -> None:
     """All reservations are returned; a node that is still being looked for gets the time to come back."""
 
-    def look() -> bool:
+    def check() -> bool:
         nodes = cluster.items("nodes")
         return all(node["state"] == "ready" and node["tasks"] == 0 and not reserved(node) for node in nodes)
 
-    eventually(look, f"nothing is reserved: {cluster.items('nodes')}")
+    eventually(check, f"nothing is reserved: {cluster.items('nodes')}")
 
 
 def reserved(node: dict[str, dict[str, str]]) -> dict[str, str]:

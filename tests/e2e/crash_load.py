@@ -42,18 +42,18 @@ class Load:
         self.acknowledged: list[Acknowledged] = []
         self.failure: BaseException | None = None
         self._connect = connect
-        self._ledger = folder / "ledger"
-        self._ledger.touch()
+        self._end_log = folder / "ledger"
+        self._end_log.touch()
         self._random = random.Random(seed)
         self._serial = 0
-        self._begun = threading.Event()
+        self._started = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
         """Returns when the cluster has answered once: an outage is waited out, a cluster that never was is not."""
         self._thread.start()
-        assert self._begun.wait(PATIENCE_S), self.failure
+        assert self._started.wait(PATIENCE_S), self.failure
 
     def stop(self) -> None:
         self._stop.set()
@@ -66,19 +66,27 @@ class Load:
         """When each attempt was about to end, by its own word. The same number may have run twice: where a crash took
         every trace of an attempt that had hardly begun, its order is given again."""
         found: dict[Attempt, list[datetime]] = {}
-        for row in self._ledger.read_text().splitlines():
+        for row in self._end_log.read_text().splitlines():
             job, index, attempt, at_ms = row.split()
             at = datetime.fromtimestamp(int(at_ms) / 1000, UTC)
             found.setdefault((job, int(index), int(attempt)), []).append(at)
         return found
 
     def _run(self) -> None:
-        kinds = (self._array, self._singles, self._retried, self._failing, self._long, self._long, self._stopped)
+        kinds = (
+            self._array,
+            self._single_task_jobs,
+            self._retried,
+            self._failing,
+            self._long,
+            self._long,
+            self._stopped,
+        )
         try:
             with self._connect() as client:
                 while not self._stop.wait(PAUSE_S):
                     unfinished = sum(client.cluster().tasks.values())
-                    self._begun.set()
+                    self._started.set()
                     if unfinished < UNFINISHED_TASKS_MAX:
                         self._random.choice(kinds)(client)
         except BaseException as error:
@@ -91,12 +99,12 @@ class Load:
         count = self._random.randint(20, 120)
         self._submit(client, "array", "", count, ["succeeded"] * count)
 
-    def _singles(self, client: Client) -> None:
+    def _single_task_jobs(self, client: Client) -> None:
         """Many jobs of one task, in one request."""
         names = [self._name("single") for _ in range(self._random.randint(10, 40))]
-        taken = client.submit_many([self._document(name, "") for name in names])
-        assert [each.name for each in taken] == names
-        self.acknowledged += [Acknowledged(each.id, each.name, ["succeeded"]) for each in taken]
+        submitted = client.submit_many([self._document(name, "") for name in names])
+        assert [each.name for each in submitted] == names
+        self.acknowledged += [Acknowledged(each.id, each.name, ["succeeded"]) for each in submitted]
 
     def _retried(self, client: Client) -> None:
         """The first two attempts fail by themselves; attempts that a crash ended do not count."""
@@ -131,8 +139,8 @@ class Load:
 
     def _document(self, name: str, script: str, **spec: Any) -> dict[str, Any]:
         """The script, between its line in the ledger and its exit code."""
-        line = f'echo "$SHUNTER_JOB $SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT $(date +%s%3N)" >> {self._ledger}'
-        folder = str(self._ledger.parent)
+        line = f'echo "$SHUNTER_JOB $SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT $(date +%s%3N)" >> {self._end_log}'
+        folder = str(self._end_log.parent)
         return shell(name, f"{script or ':'}; code=$?; {line}; exit $code", dir=folder, **spec)
 
     def _name(self, kind: str) -> str:

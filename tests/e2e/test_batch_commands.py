@@ -30,7 +30,7 @@ spec:
 
 
 @pytest.fixture
-def yard(cluster: Cluster) -> Iterator[Cluster]:
+def testbed_cluster(cluster: Cluster) -> Iterator[Cluster]:
     (node,) = cluster.items("nodes")
     cluster.shunter("node", "label", node["name"], "yard=0")
     cluster.shunter("apply", "-f", str(EXAMPLES / "testbed.yaml"))
@@ -44,8 +44,8 @@ def apply(cluster: Cluster, manifest: str, code: int = 0) -> None:
 
 def release(cluster: Cluster, name: str) -> None:
     cluster.shunter("delete", "scheduling", name)
-    look = f"{name} is released"
-    eventually(lambda: cluster.json("get", "batchjob", name)["status"]["state"] == "ReadyState", look)
+    check = f"{name} is released"
+    eventually(lambda: cluster.json("get", "batchjob", name)["status"]["state"] == "ReadyState", check)
     cluster.shunter("delete", "batchjob", name, "--wait")
 
 
@@ -53,23 +53,25 @@ def output(cluster: Cluster, name: str, executor: int) -> str:
     return cluster.shunter("logs", f"bj.{name}/executor/{executor}", "--stdout").out
 
 
-def test_executors_meet_by_what_they_are_told_and_add_up_a_sum(yard: Cluster) -> None:
+def test_executors_meet_by_what_they_are_told_and_add_up_a_sum(testbed_cluster: Cluster) -> None:
     """S1-16: each knows its slot, its number, how many there are, and where the others are."""
-    apply(yard, (EXAMPLES / "command-sum.yaml").read_text())
+    apply(testbed_cluster, (EXAMPLES / "command-sum.yaml").read_text())
     total = sum(range(1, 1_000_001))
     first, second = sum(range(1, 1_000_001, 2)), sum(range(2, 1_000_001, 2))
-    assert output(yard, "command-sum", 0) == f"sum {total}\nexecutor 0 of 2 in slot 0 had {first}\n"
-    assert output(yard, "command-sum", 1) == f"executor 1 of 2 in slot 1 had {second}\n"
-    release(yard, "command-sum")
+    assert output(testbed_cluster, "command-sum", 0) == f"sum {total}\nexecutor 0 of 2 in slot 0 had {first}\n"
+    assert output(testbed_cluster, "command-sum", 1) == f"executor 1 of 2 in slot 1 had {second}\n"
+    release(testbed_cluster, "command-sum")
 
 
-def test_the_first_executor_that_fails_ends_the_others_and_fails_the_job(yard: Cluster) -> None:
+def test_the_first_executor_that_fails_ends_the_others_and_fails_the_job(testbed_cluster: Cluster) -> None:
     """S1-27: with the reason, and ready again once it is released."""
-    apply(yard, JOB.format(name="torn", script="test $SHUNTER_EXECUTOR_INDEX = 0 && exit 7; sleep 600"), code=1)
-    found = yard.json("get", "batchjob", "torn")["status"]
+    apply(
+        testbed_cluster, JOB.format(name="torn", script="test $SHUNTER_EXECUTOR_INDEX = 0 && exit 7; sleep 600"), code=1
+    )
+    found = testbed_cluster.json("get", "batchjob", "torn")["status"]
     assert found["state"] == "FailedSubmissionState"
     assert found["problems"] == ["1 of 2 tasks failed; the first, task 0: exit code 7"]
-    states = {task["name"]: (task["state"], task["exit_code"]) for task in yard.items("tasks", "bj.torn")}
+    states = {task["name"]: (task["state"], task["exit_code"]) for task in testbed_cluster.items("tasks", "bj.torn")}
     assert states["bj.torn/0"] == ("failed", 7)
     assert states["bj.torn/1"][0] == "cancelled"
-    release(yard, "torn")
+    release(testbed_cluster, "torn")

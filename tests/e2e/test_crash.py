@@ -17,7 +17,7 @@ import pytest
 from shunter import Client
 from tests.e2e import crash_checks as checks
 from tests.e2e.cluster import Cluster
-from tests.e2e.crash_chaos import EmbeddedVictims, RemoteVictims, Victims, rage
+from tests.e2e.crash_chaos import EmbeddedFaultTarget, FaultTarget, RemoteFaultTarget, inject_faults
 from tests.e2e.crash_load import PATIENCE_S, Load
 from tests.e2e.remote import RemoteCluster
 
@@ -56,7 +56,7 @@ def test_an_embedded_cluster_keeps_its_word(home: Cluster, tmp_path: Path, seed:
     """R-12, C-12, D-25, D-15: manager and keepers are killed; nothing is lost, recorded twice, leaked or left."""
     (home.home / "config.toml").write_text(LIMITS)
     home.up(*UP)
-    crash(home, EmbeddedVictims(home, UP), tmp_path, seed, seconds)
+    crash(home, EmbeddedFaultTarget(home, UP), tmp_path, seed, seconds)
     home.down()
     home.expect_nothing_left()
 
@@ -67,10 +67,10 @@ def test_a_cluster_of_several_processes_keeps_its_word(
     remote: RemoteCluster, tmp_path: Path, seed: int, seconds: float
 ) -> None:
     """R-09, R-12, R-13, C-17: manager, workers, keepers and whole machines are killed, and workers come back."""
-    crash(remote.manager, RemoteVictims(remote), tmp_path, seed, seconds)
+    crash(remote.manager, RemoteFaultTarget(remote), tmp_path, seed, seconds)
 
 
-def crash(cluster: Cluster, victims: Victims, folder: Path, seed: int, seconds: float) -> None:
+def crash(cluster: Cluster, fault_target: FaultTarget, folder: Path, seed: int, seconds: float) -> None:
     """Load and blows together, then calm, then the checks."""
     with ExitStack() as stack:
 
@@ -80,10 +80,10 @@ def crash(cluster: Cluster, victims: Victims, folder: Path, seed: int, seconds: 
         load = Load(connect, folder, seed)
         load.start()
         try:
-            struck = rage(victims, seconds, seed + 1)
+            counts = inject_faults(fault_target, seconds, seed + 1)
         finally:
             load.stop()
-        print(f"{len(load.acknowledged)} jobs; {struck}")
+        print(f"{len(load.acknowledged)} jobs; {counts}")
         client = connect()
         checks.expect_all_ended(client, load.acknowledged)
         checks.expect_no_job_twice(client, load.acknowledged)

@@ -13,7 +13,7 @@ from tests.e2e.rest import Rest, events_of
 from tests.e2e.task_gates import Gate
 
 
-def place(event: dict[str, Any]) -> tuple[int, int]:
+def position(event: dict[str, Any]) -> tuple[int, int]:
     version, _, number = event["id"].partition("-")
     return int(version), int(number)
 
@@ -34,7 +34,7 @@ def test_a_tasks_life_is_told_in_order(cluster: Cluster) -> None:
         "job.submitted", "tasks.placed", "tasks.started", "tasks.retried",
         "tasks.placed", "tasks.started", "tasks.succeeded", "job.succeeded",
     ]  # fmt: skip
-    assert [place(event) for event in events] == sorted({place(event) for event in events})
+    assert [position(event) for event in events] == sorted({position(event) for event in events})
     assert {(event["job"], event["namespace"]) for event in events} == {("told", "default")}
     assert [event["attempt"] for event in events if event["type"] == "tasks.placed"] == [1, 2]
 
@@ -71,7 +71,7 @@ def test_a_stream_is_resumed_behind_the_last_event_seen(cluster: Cluster) -> Non
     cluster.shunter("run", "--name", "meanwhile", "--", "/bin/true")
     with rest.stream("/events", {"accept": "text/event-stream", "last-event-id": seen[-1]["id"]}) as lines:
         seen += until_end_of("meanwhile", events_of(lines))
-    places = [place(event) for event in seen]
+    places = [position(event) for event in seen]
     assert places == sorted(set(places))
     assert {event["job"] for event in seen} == {"before", "meanwhile"}
     every = {event["id"] for event in cluster.items("events", "--limit", "0")}
@@ -116,7 +116,7 @@ def test_a_stream_goes_on_after_the_manager_was_restarted(home: Cluster) -> None
     submitted = [event["job"] for event in seen if event["type"] == "job.submitted"]
     assert submitted == ["second", "third"]
     assert [event["job"] for event in seen if event["type"] == "tasks.succeeded"] == ["second", "third"]
-    assert [place(event) for event in seen] == sorted({place(event) for event in seen})
+    assert [position(event) for event in seen] == sorted({position(event) for event in seen})
 
 
 def indexes(tasks: str) -> range:
@@ -125,4 +125,4 @@ def indexes(tasks: str) -> range:
 
 
 def in_between(seen: list[dict[str, Any]], event_id: str) -> bool:
-    return place(seen[0]) <= place({"id": event_id}) <= place(seen[-1])
+    return position(seen[0]) <= position({"id": event_id}) <= position(seen[-1])

@@ -20,7 +20,7 @@ Ask = Callable[..., tuple[int, Any]]
 
 
 @pytest.fixture
-def bench(home: Cluster) -> Cluster:
+def testbed_cluster(home: Cluster) -> Cluster:
     """A cluster with an open door for external schedulers, a testbed of two slots and two jobs."""
     started = home.up("--cpu", "2", "--external-listen", "127.0.0.1:0", "--external-open")
     assert f"external schedulers find it at {home.description['external']}" in started.out
@@ -29,7 +29,7 @@ def bench(home: Cluster) -> Cluster:
     return home
 
 
-def door(cluster: Cluster) -> Ask:
+def endpoint(cluster: Cluster) -> Ask:
     """Requests as a client sends them that knows no token."""
     address = str(urlsplit(cluster.description["external"]).netloc)
 
@@ -45,9 +45,9 @@ def door(cluster: Cluster) -> Ask:
     return ask
 
 
-def test_a_scheduler_looks_schedules_and_remembers_with_http_alone(bench: Cluster) -> None:
+def test_a_scheduler_looks_schedules_and_remembers_with_http_alone(testbed_cluster: Cluster) -> None:
     """S0-19, S0-25, S1-19: the situation of the cluster, a new scheduling, and those that were."""
-    ask = door(bench)
+    ask = endpoint(testbed_cluster)
 
     def state(path: str) -> Any:
         return ask("GET", path)[1]["state"]
@@ -71,27 +71,27 @@ def test_a_scheduler_looks_schedules_and_remembers_with_http_alone(bench: Cluste
         "PUT", "/external/jobs/", {"name": "crawler", "externalScheduler": {"me": [{"ran": run["start"]}]}}
     )
     assert (status, job["externalScheduler"]) == (200, {"me": [{"ran": run["start"]}]})
-    past = Rest(bench).ask("GET", "/schedulings/past?name=s").json["items"]
+    past = Rest(testbed_cluster).ask("GET", "/schedulings/past?name=s").json["items"]
     ran = {each["name"]: (each["successful"], each["start"]) for each in past[0]["runs"]}
     assert sorted(ran) == ["crawler", "sorter"] and ran["crawler"] == (True, run["start"])
 
 
-def test_an_open_door_leads_to_the_interface_and_nowhere_else(bench: Cluster) -> None:
+def test_an_open_door_leads_to_the_interface_and_nowhere_else(testbed_cluster: Cluster) -> None:
     """S1-04, S1-20."""
-    ask = door(bench)
+    ask = endpoint(testbed_cluster)
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         assert ask(method, "/external/testbeds/bench", {})[0] == 405
     both = {"name": "s", "testBed": "bench", "queue": ["a"], "slots": {"jobs": [{"name": "a", "slots": [0]}]}}
     status, problem = ask("POST", "/external/schedulings", both)
     assert (status, problem["detail"].partition(";")[0]) == (400, "body: has both queue and slots")
     assert ask("GET", "/api/v1/jobs")[0] == 404
-    assert Rest(bench).ask("GET", "/external/jobs", token=False).status == 401
-    assert Rest(bench).ask("GET", "/external/jobs").status == 200
+    assert Rest(testbed_cluster).ask("GET", "/external/jobs", token=False).status == 401
+    assert Rest(testbed_cluster).ask("GET", "/external/jobs").status == 200
 
 
-def test_two_schedulers_write_the_same_job_at_once_and_both_survive(bench: Cluster) -> None:
+def test_two_schedulers_write_the_same_job_at_once_and_both_survive(testbed_cluster: Cluster) -> None:
     """S1-29: each has keys of its own, and the last of its writes stays."""
-    ask = door(bench)
+    ask = endpoint(testbed_cluster)
 
     def write(who: str) -> list[int]:
         bodies = [{"name": "crawler", "externalScheduler": {who: [{"round": str(number)}]}} for number in range(20)]
@@ -105,9 +105,12 @@ def test_two_schedulers_write_the_same_job_at_once_and_both_survive(bench: Clust
     }
 
 
-def test_what_was_put_is_there_after_completion_release_and_the_next_run(bench: Cluster) -> None:
+def test_what_was_put_is_there_after_completion_release_and_the_next_run(testbed_cluster: Cluster) -> None:
     """S0-06: data of a scheduler outlives the runs of its job."""
-    ask, data = door(bench), {"profiler": [{"sorter": "24 (16)"}, {"crawler": "30"}], "packer": [{"weight": "7"}]}
+    ask, data = (
+        endpoint(testbed_cluster),
+        {"profiler": [{"sorter": "24 (16)"}, {"crawler": "30"}], "packer": [{"weight": "7"}]},
+    )
     assert ask("PUT", "/external/jobs/crawler", {"name": "crawler", "externalScheduler": data})[0] == 200
 
     def kept() -> Any:
@@ -121,10 +124,10 @@ def test_what_was_put_is_there_after_completion_release_and_the_next_run(bench: 
     assert len(ask("GET", "/external/jobs/crawler")[1]["scheduledEvents"]) == 2
 
 
-def test_each_run_has_an_entry_with_its_times_and_result_over_a_killed_manager(bench: Cluster) -> None:
+def test_each_run_has_an_entry_with_its_times_and_result_over_a_killed_manager(testbed_cluster: Cluster) -> None:
     """S0-20."""
-    ask, flag = door(bench), bench.home / "fails"
-    apply(bench, command("moody", "sh", "-c", f"test ! -e {flag}"))
+    ask, flag = endpoint(testbed_cluster), testbed_cluster.home / "fails"
+    apply(testbed_cluster, command("moody", "sh", "-c", f"test ! -e {flag}"))
     expected = []
     for number, fails in enumerate((False, True, True, False)):
         flag.touch() if fails else flag.unlink(missing_ok=True)
@@ -133,9 +136,9 @@ def test_each_run_has_an_entry_with_its_times_and_result_over_a_killed_manager(b
         release(ask, f"s{number}", "moody")
         expected.append((f"s{number}", not fails))
         if number == 1:
-            bench.kill_manager()
-            bench.up("--cpu", "2", "--external-listen", "127.0.0.1:0", "--external-open")
-            ask = door(bench)
+            testbed_cluster.kill_manager()
+            testbed_cluster.up("--cpu", "2", "--external-listen", "127.0.0.1:0", "--external-open")
+            ask = endpoint(testbed_cluster)
     events = ask("GET", "/external/jobs/moody")[1]["scheduledEvents"]
     assert [(each["scheduling"]["name"], each["successful"]) for each in events] == expected
     times = [datetime.fromisoformat(each[end]) for each in events for end in ("start", "stop")]

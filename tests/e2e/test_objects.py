@@ -22,7 +22,7 @@ KINDS = ("scheduling", "batchjob", "testbed")
 
 
 @pytest.fixture
-def bench(cluster: Cluster) -> Iterator[Cluster]:
+def testbed_cluster(cluster: Cluster) -> Iterator[Cluster]:
     """The cluster with its node labelled; what a story leaves there is deleted."""
     node = cluster.items("nodes")[0]["name"]
     cluster.shunter("node", "label", node, "bench=0", "tuberlin.de/node-with-slots-profiler=0")
@@ -62,17 +62,17 @@ def got(cluster: Cluster, kind: str, name: str, namespace: str = "default") -> A
 # ---- manifests ----
 
 
-def test_the_manifests_of_the_documents_apply_as_they_are_printed(bench: Cluster) -> None:
+def test_the_manifests_of_the_documents_apply_as_they_are_printed(testbed_cluster: Cluster) -> None:
     """S0-02, S1-01, S1-03: valid manifests apply unchanged and keep all their values."""
     for name in ("profiler-scheduling", "spark-crawler", "profiler-testbed"):
         path = EXAMPLES / f"{name}.yaml"
-        assert bench.shunter("apply", "-f", str(path)).out.endswith(" created\n")
+        assert testbed_cluster.shunter("apply", "-f", str(path)).out.endswith(" created\n")
         [printed] = parse_documents(path.read_bytes())
         assert isinstance(printed, dict)
-        kept = got(bench, printed["kind"], printed["metadata"]["name"])
+        kept = got(testbed_cluster, printed["kind"], printed["metadata"]["name"])
         assert {name: kept["spec"][name] for name in printed["spec"]} == printed["spec"]
-        assert bench.shunter("apply", "-f", "-", stdin=json.dumps(kept)).out.endswith(" unchanged\n")
-    slots = got(bench, "tb", "profiler-testbed")["status"]["slots"]
+        assert testbed_cluster.shunter("apply", "-f", "-", stdin=json.dumps(kept)).out.endswith(" unchanged\n")
+    slots = got(testbed_cluster, "tb", "profiler-testbed")["status"]["slots"]
     assert [(slot["state"], slot["size"]) for slot in slots] == [("FREE", {"cpu": "700m", "memory": "896Mi"})] * 2
 
 
@@ -96,14 +96,14 @@ def test_what_is_invalid_is_refused_with_its_field(cluster: Cluster, wrong: obje
     assert cluster.items("get", "batchjobs") == []
 
 
-def test_testbeds_are_made_by_manifest_only(bench: Cluster) -> None:
+def test_testbeds_are_made_by_manifest_only(testbed_cluster: Cluster) -> None:
     """S1-04: nothing of the interface for external schedulers makes, resizes or deletes a Testbed."""
-    apply(bench, testbed())
-    parts = Rest(bench)
+    apply(testbed_cluster, testbed())
+    parts = Rest(testbed_cluster)
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         for path in ("/external/testbeds", "/external/testbeds/bench"):
             assert parts.ask(method, path, testbed()).status in (404, 405)
-    assert len(got(bench, "tb", "bench")["status"]["slots"]) == 2
+    assert len(got(testbed_cluster, "tb", "bench")["status"]["slots"]) == 2
 
 
 # ---- versions ----
@@ -122,27 +122,27 @@ def watching(cluster: Cluster, *words: str) -> Iterator[Callable[[], Any]]:
         process.wait()
 
 
-def test_of_two_updates_of_one_version_one_conflicts_and_a_watch_tells_the_rest(bench: Cluster) -> None:
+def test_of_two_updates_of_one_version_one_conflicts_and_a_watch_tells_the_rest(testbed_cluster: Cluster) -> None:
     """S0-03: conflict, watch in order, resume from a version."""
-    apply(bench, testbed("other", label="nowhere"))
-    with watching(bench, "tb", "bench") as line:
-        apply(bench, testbed())
+    apply(testbed_cluster, testbed("other", label="nowhere"))
+    with watching(testbed_cluster, "tb", "bench") as line:
+        apply(testbed_cluster, testbed())
         seen = [line()]
         read = eventually(
-            lambda: found if (found := got(bench, "tb", "bench"))["status"]["slots"] else None, "its slots"
+            lambda: found if (found := got(testbed_cluster, "tb", "bench"))["status"]["slots"] else None, "its slots"
         )
         for slots, code in ((3, 0), (4, 2)):
             read["spec"]["slotsPerNode"] = slots
-            done = apply(bench, {key: value for key, value in read.items() if key != "status"}, code=code)
+            done = apply(testbed_cluster, {key: value for key, value in read.items() if key != "status"}, code=code)
         assert "was changed in the meantime" in done.err
-        bench.shunter("delete", "tb", "bench", "--wait")
+        testbed_cluster.shunter("delete", "tb", "bench", "--wait")
         while seen[-1]["type"] != "DELETED":
             seen.append(line())
     types = [each["type"] for each in seen]
     assert (types[0], types[-1], set(types[1:-1])) == ("ADDED", "DELETED", {"MODIFIED"})
     versions = [int(each["object"]["metadata"]["resourceVersion"]) for each in seen]
     assert versions == sorted(set(versions))
-    with watching(bench, "tb", "bench", "--after", str(versions[0])) as line:
+    with watching(testbed_cluster, "tb", "bench", "--after", str(versions[0])) as line:
         assert [line() for _ in seen[1:]] == seen[1:]
 
 
@@ -169,24 +169,26 @@ def test_objects_and_watches_outlive_a_killed_manager(home: Cluster) -> None:
 # ---- running ----
 
 
-def test_each_entry_of_a_queue_is_an_executor_in_its_slot(bench: Cluster) -> None:
+def test_each_entry_of_a_queue_is_an_executor_in_its_slot(testbed_cluster: Cluster) -> None:
     """S1-05, S1-22: the queue of document 001 on four free slots, the same as a file and over HTTP."""
     echo = ("sh", "-c", 'echo "$SHUNTER_EXECUTOR_INDEX/$SHUNTER_EXECUTOR_COUNT in $SHUNTER_SLOT_ID"')
-    apply(bench, testbed(slots=4), command("spark-crawler", *echo), command("batchjob-spark", *echo))
+    apply(testbed_cluster, testbed(slots=4), command("spark-crawler", *echo), command("batchjob-spark", *echo))
     order = ("spark-crawler", "batchjob-spark", "batchjob-spark", "spark-crawler")
-    apply(bench, queue("first", *order), words=("--wait",))
-    by_file = outcome(bench, "first")
+    apply(testbed_cluster, queue("first", *order), words=("--wait",))
+    by_file = outcome(testbed_cluster, "first")
     assert {name: job["slotIds"] for name, job in by_file.items()} == {
         "spark-crawler": [0, 3],
         "batchjob-spark": [1, 2],
     }
-    assert bench.shunter("logs", "bj.spark-crawler/1").out == "1/2 in 3\n"
-    bench.shunter("delete", "sched", "first", "--wait")
-    made = Rest(bench).ask("POST", f"{APIS}/default/schedulings", queue("second", *order))
+    assert testbed_cluster.shunter("logs", "bj.spark-crawler/1").out == "1/2 in 3\n"
+    testbed_cluster.shunter("delete", "sched", "first", "--wait")
+    made = Rest(testbed_cluster).ask("POST", f"{APIS}/default/schedulings", queue("second", *order))
     assert made.status == 201
-    eventually(lambda: got(bench, "sched", "second")["status"]["state"] == "CompletedState", "it is completed")
-    assert outcome(bench, "second") == by_file
-    past = bench.items("get", "schedulings", "--past")
+    eventually(
+        lambda: got(testbed_cluster, "sched", "second")["status"]["state"] == "CompletedState", "it is completed"
+    )
+    assert outcome(testbed_cluster, "second") == by_file
+    past = testbed_cluster.items("get", "schedulings", "--past")
     assert [(run["name"], run["slot_ids"], run["successful"]) for run in past[0]["runs"]] == [
         ("spark-crawler", [0, 3], True),
         ("batchjob-spark", [1, 2], True),
@@ -198,66 +200,75 @@ def outcome(cluster: Cluster, name: str) -> dict[str, dict[str, Any]]:
     return {job["name"]["name"]: {key: job[key] for key in ("state", "slotIds")} for job in states}
 
 
-def test_equal_names_in_two_namespaces_are_two_objects(bench: Cluster, gate: Gate) -> None:
+def test_equal_names_in_two_namespaces_are_two_objects(testbed_cluster: Cluster, gate: Gate) -> None:
     """S1-32: claims and slots of one have nothing to do with the other."""
     for namespace in ("default", "film"):
         documents = [testbed(slots=1), command("crawler", *gate.command), queue("first", "crawler")]
-        apply(bench, *documents, words=("-n", namespace))
+        apply(testbed_cluster, *documents, words=("-n", namespace))
     gate.reached(2)
-    with bench.client() as client:
+    with testbed_cluster.client() as client:
         beds = [client.get("tb", "bench", namespace) for namespace in ("default", "film")]
         claims = [bed.status["slots"][0]["heldBy"]["scheduling"] for bed in beds]
         assert claims == [{"name": "first", "namespace": "default"}, {"name": "first", "namespace": "film"}]
         client.delete("sched", "first", "film")
         eventually(lambda: client.get("bj", "crawler", "film").status["state"] == "ReadyState", "it is released")
         assert client.get("bj", "crawler").status["state"] == "RunningState"
-    assert [line.split()[0] for line in bench.shunter("get", "bj", "-n", "*").out.splitlines()[1:]] == [
+    assert [line.split()[0] for line in testbed_cluster.shunter("get", "bj", "-n", "*").out.splitlines()[1:]] == [
         "default",
         "film",
     ]
     gate.open()
 
 
-def test_a_person_sees_who_has_which_slot_and_steps_in(bench: Cluster, gate: Gate, tmp_path: Path) -> None:
-    apply(bench, testbed(), command("crawler", *gate.command), queue("first", "crawler"))
+def test_a_person_sees_who_has_which_slot_and_steps_in(testbed_cluster: Cluster, gate: Gate, tmp_path: Path) -> None:
+    apply(testbed_cluster, testbed(), command("crawler", *gate.command), queue("first", "crawler"))
     gate.reached()
-    eventually(lambda: "OCCUPIED crawler[0] by first" in bench.shunter("describe", "tb", "bench").out, "it is occupied")
-    assert "claimed by first" in bench.shunter("describe", "bj", "crawler").out
-    assert "crawler, slot 0" in bench.shunter("describe", "sched", "first").out
+    eventually(
+        lambda: "OCCUPIED crawler[0] by first" in testbed_cluster.shunter("describe", "tb", "bench").out,
+        "it is occupied",
+    )
+    assert "claimed by first" in testbed_cluster.shunter("describe", "bj", "crawler").out
+    assert "crawler, slot 0" in testbed_cluster.shunter("describe", "sched", "first").out
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/slotsPerNode: 2/slotsPerNode: 3/" "$1"\n')
     editor.chmod(0o755)
-    bench.environment["EDITOR"] = str(editor)
-    assert bench.shunter("edit", "tb", "bench").out == "Testbed bench configured\n"
-    eventually(lambda: len(got(bench, "tb", "bench")["status"]["slots"]) == 3, "the third slot is there")
+    testbed_cluster.environment["EDITOR"] = str(editor)
+    assert testbed_cluster.shunter("edit", "tb", "bench").out == "Testbed bench configured\n"
+    eventually(lambda: len(got(testbed_cluster, "tb", "bench")["status"]["slots"]) == 3, "the third slot is there")
     gate.open()
-    eventually(lambda: got(bench, "sched", "first")["status"]["state"] == "CompletedState", "it is completed")
+    eventually(lambda: got(testbed_cluster, "sched", "first")["status"]["state"] == "CompletedState", "it is completed")
 
 
-def test_a_failed_batch_job_is_told_and_reset(bench: Cluster) -> None:
-    done = apply(bench, testbed(), command("crawler", "false"), queue("first", "crawler"), code=1, words=("--wait",))
+def test_a_failed_batch_job_is_told_and_reset(testbed_cluster: Cluster) -> None:
+    done = apply(
+        testbed_cluster, testbed(), command("crawler", "false"), queue("first", "crawler"), code=1, words=("--wait",)
+    )
     assert "first failed: " in done.err
-    assert got(bench, "bj", "crawler")["status"]["problems"]
-    bench.shunter("batchjob", "reset", "crawler", code=2)
-    bench.shunter("delete", "sched", "first", "--wait")
-    eventually(lambda: reset(bench, "crawler"), "it can be reset once nobody claims it")
-    assert got(bench, "bj", "crawler")["status"]["state"] == "ReadyState"
+    assert got(testbed_cluster, "bj", "crawler")["status"]["problems"]
+    testbed_cluster.shunter("batchjob", "reset", "crawler", code=2)
+    testbed_cluster.shunter("delete", "sched", "first", "--wait")
+    eventually(lambda: reset(testbed_cluster, "crawler"), "it can be reset once nobody claims it")
+    assert got(testbed_cluster, "bj", "crawler")["status"]["state"] == "ReadyState"
 
 
-def test_who_failed_is_told_with_its_last_words_and_whoever_waits_for_it_with_what_to_delete(bench: Cluster) -> None:
+def test_who_failed_is_told_with_its_last_words_and_whoever_waits_for_it_with_what_to_delete(
+    testbed_cluster: Cluster,
+) -> None:
     broken = 'if [ $SHUNTER_EXECUTOR_INDEX = 1 ]; then echo "no such table" >&2; exit 3; fi; exec sleep 600'
     documents = [testbed(), command("broken", "sh", "-c", broken), command("other", "true")]
-    said = apply(bench, *documents, queue("first", "broken", "broken"), code=1, words=("--wait",))
+    said = apply(testbed_cluster, *documents, queue("first", "broken", "broken"), code=1, words=("--wait",))
     assert "shunter logs bj.broken/1\n  no such table\n" in said.err
     for kind, name in (("bj", "broken"), ("sched", "first")):
         words = "Last words of what failed: shunter logs bj.broken/1\n  no such table\n"
-        assert words in described(bench, kind, name)
-    apply(bench, queue("second", "other"))
+        assert words in described(testbed_cluster, kind, name)
+    apply(testbed_cluster, queue("second", "other"))
     advice = "first: it keeps its testbed and its jobs until it is deleted: shunter delete scheduling first"
-    assert advice in described(bench, "sched", "second")
-    bench.shunter("delete", "sched", "first")
-    eventually(lambda: got(bench, "sched", "second")["status"]["state"] == "CompletedState", "it had its turn")
-    assert "no such table" in described(bench, "bj", "broken")
+    assert advice in described(testbed_cluster, "sched", "second")
+    testbed_cluster.shunter("delete", "sched", "first")
+    eventually(
+        lambda: got(testbed_cluster, "sched", "second")["status"]["state"] == "CompletedState", "it had its turn"
+    )
+    assert "no such table" in described(testbed_cluster, "bj", "broken")
 
 
 def described(cluster: Cluster, kind: str, name: str) -> str:
@@ -271,31 +282,31 @@ def reset(cluster: Cluster, name: str) -> bool:
     return cluster.shunter("batchjob", "reset", name, code=None).code == 0
 
 
-def test_a_file_of_jobs_and_objects_is_applied_and_deleted_whole(bench: Cluster, tmp_path: Path) -> None:
+def test_a_file_of_jobs_and_objects_is_applied_and_deleted_whole(testbed_cluster: Cluster, tmp_path: Path) -> None:
     file = tmp_path / "all.yaml"
     lasting = job("lasting", ("sleep", "600"), resources={"cpu": "100m"})
     nightly = job("nightly", schedule={"cron": "0 3 * * *"})
     wrong = {**nightly, "spec": {**nightly["spec"], "count": -1}}
     for last, code in ((wrong, 2), (nightly, 0)):
         file.write_text(as_yaml(testbed(), command("crawler"), queue("first", "crawler"), lasting, last))
-        said = bench.shunter("apply", "-f", str(file), code=code)
+        said = testbed_cluster.shunter("apply", "-f", str(file), code=code)
         assert code == 0 or "Job nightly: spec.count" in said.err
-        assert bench.items("get", "batchjobs") == [] or code == 0
+        assert testbed_cluster.items("get", "batchjobs") == [] or code == 0
     assert said.out.splitlines()[-2:] == ["Job lasting created", "Job nightly created"]
-    eventually(lambda: got(bench, "sched", "first")["status"]["state"] == "CompletedState", "it is completed")
-    bench.until("lasting", "running")
-    done = bench.shunter("delete", "-f", str(file))
+    eventually(lambda: got(testbed_cluster, "sched", "first")["status"]["state"] == "CompletedState", "it is completed")
+    testbed_cluster.until("lasting", "running")
+    done = testbed_cluster.shunter("delete", "-f", str(file))
     assert done.out.splitlines() == [
         "Template nightly deleted", "Job lasting stopped", "Scheduling first deleted", "BatchJob crawler deleted",
         "Testbed bench deleted",
     ]  # fmt: skip
-    with bench.client() as client:
+    with testbed_cluster.client() as client:
         assert client.job("lasting").state == "cancelled"
         assert not list(client.templates())
 
 
-def test_the_example_of_slots_runs_as_it_stands(bench: Cluster) -> None:
-    bench.shunter("apply", "-f", str(EXAMPLES / "slots.yaml"), "--wait")
-    assert bench.shunter("logs", "bj.greeting/1").out == "executor 1 of 2 in slot 1\n"
-    done = bench.shunter("delete", "-f", str(EXAMPLES / "slots.yaml"))
+def test_the_example_of_slots_runs_as_it_stands(testbed_cluster: Cluster) -> None:
+    testbed_cluster.shunter("apply", "-f", str(EXAMPLES / "slots.yaml"), "--wait")
+    assert testbed_cluster.shunter("logs", "bj.greeting/1").out == "executor 1 of 2 in slot 1\n"
+    done = testbed_cluster.shunter("delete", "-f", str(EXAMPLES / "slots.yaml"))
     assert done.out.splitlines() == ["Scheduling greet deleted", "BatchJob greeting deleted", "Testbed bench deleted"]

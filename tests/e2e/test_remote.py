@@ -186,12 +186,12 @@ def test_the_reporting_interval_is_set_by_the_manager_and_changes_live(remote: R
     with remote.manager.client() as client:
 
         def next_sample_ms(after_ms: int) -> int:
-            def look() -> int:
+            def check() -> int:
                 sample = client.node("w1").stats
                 at_ms = int(sample["at_ms"]) if sample else 0
                 return at_ms if at_ms > after_ms else 0
 
-            return eventually(look, "a heartbeat")
+            return eventually(check, "a heartbeat")
 
         def interval_ms() -> int:
             """Between two samples next to each other, once the worker has heard of the change."""

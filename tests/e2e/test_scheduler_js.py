@@ -45,10 +45,10 @@ def test_jobs_run_the_quickest_first_also_after_the_manager_was_killed(
 ) -> None:
     """U-01, S0-19, S1-21: a process in another language looks, schedules and remembers."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        door = f"127.0.0.1:{taken.getsockname()[1]}"
-    options = ("--cpu", "2", "--label", "bench=0", "--external-listen", door, "--external-open")
+        external_address = f"127.0.0.1:{taken.getsockname()[1]}"
+    options = ("--cpu", "2", "--label", "bench=0", "--external-listen", external_address, "--external-open")
     home.up(*options)
-    with scheduling(install_packages(EXAMPLE, tmp_path), f"http://{door}", "bench", "2", "2") as said:
+    with scheduling(install_packages(EXAMPLE, tmp_path), f"http://{external_address}", "bench", "2", "2") as said:
         apply(home, testbed(), command("slow", *gate.command), command("bad", "false"))
         gate.reached(2)
         home.kill_manager()

@@ -23,54 +23,54 @@ from tests.e2e.rest import Rest
 from tests.e2e.test_objects import apply, command, got, testbed
 from tests.e2e.test_objects import queue as queued
 
-HEARD_MAX_S = 30.0
+RECEIVE_MAX_S = 30.0
 LISTENER = Path(__file__).parent / "stompjs"
 COLLECTIONS = {"/topic/testbeds": "Testbed", "/topic/jobs": "BatchJob", "/topic/schedulings": "Scheduling"}
 ONE = "/topic/jobs/crawler"
 TOPICS = (*COLLECTIONS, ONE)
 
-Said = dict[str, Any]
+Message = dict[str, Any]
 
 
-class Heard:
+class ReceivedMessages:
     """What a client tells, in order."""
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[Said] = queue.Queue()
+        self._queue: queue.Queue[Message] = queue.Queue()
         self.put = self._queue.put
 
-    def until(self, **wanted: Any) -> list[Said]:
+    def until(self, **wanted: Any) -> list[Message]:
         """All up to the one that says this."""
-        seen: list[Said] = []
+        seen: list[Message] = []
         while not seen or any(seen[-1].get(key) != value for key, value in wanted.items()):
-            seen.append(self._queue.get(timeout=HEARD_MAX_S))
+            seen.append(self._queue.get(timeout=RECEIVE_MAX_S))
         return seen
 
 
 @pytest.fixture
-def door() -> str:
+def endpoint() -> str:
     """An address that a manager can take again after a restart."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-def start(cluster: Cluster, door: str, *options: str) -> None:
-    cluster.up("--cpu", "2", "--external-listen", door, *options)
+def start(cluster: Cluster, endpoint: str, *options: str) -> None:
+    cluster.up("--cpu", "2", "--external-listen", endpoint, *options)
     cluster.shunter("node", "label", cluster.items("nodes")[0]["name"], "bench=0")
 
 
-def expect_each_change_once(cluster: Cluster, heard: Heard, name: str) -> None:
+def expect_each_change_once(cluster: Cluster, received: ReceivedMessages, name: str) -> None:
     """A scheduling from its making to its deletion. What a watch over REST lists, the client has heard, and no more."""
     rest, apis = Rest(cluster), "/apis/batchjob.gcr.io/v1alpha1/objects"
     revision = rest.ask("GET", apis).json["metadata"]["resourceVersion"]
     apply(cluster, command(f"before-{name}"))
-    heard.until(topic="/topic/jobs", resource=f"before-{name}", action="ADDED")
+    received.until(topic="/topic/jobs", resource=f"before-{name}", action="ADDED")
     apply(cluster, testbed(), command("crawler"), queued(name, "crawler", "crawler"))
     eventually(lambda: got(cluster, "sched", name)["status"]["state"] == "CompletedState", "it has completed")
     cluster.shunter("delete", "scheduling", name)
     eventually(lambda: got(cluster, "bj", "crawler")["status"]["state"] == "ReadyState", "its job may run again")
     apply(cluster, command(f"after-{name}"))
-    seen = heard.until(topic="/topic/jobs", resource=f"after-{name}", action="ADDED")
+    seen = received.until(topic="/topic/jobs", resource=f"after-{name}", action="ADDED")
     changes = changes_between(rest, f"{apis}?watch=true&resourceVersion={revision}", f"before-{name}", f"after-{name}")
     assert [
         (each["action"], COLLECTIONS[each["topic"]], each["resource"]) for each in seen if each["topic"] != ONE
@@ -81,9 +81,9 @@ def expect_each_change_once(cluster: Cluster, heard: Heard, name: str) -> None:
     assert "CompletedState" in states and states[-1] == "ReadyState"
 
 
-def changes_between(rest: Rest, path: str, first: str, last: str) -> list[Said]:
+def changes_between(rest: Rest, path: str, first: str, last: str) -> list[Message]:
     """What REST lists from the making of one object, without it, to that of another."""
-    changes: list[Said] = []
+    changes: list[Message] = []
     with rest.stream(path) as lines:
         for line in filter(None, (each.strip() for each in lines)):
             changes.append(json.loads(line))
@@ -95,22 +95,22 @@ def changes_between(rest: Rest, path: str, first: str, last: str) -> list[Said]:
     raise AssertionError(f"the watch ended before {last} was made")
 
 
-def test_stomp_py_hears_of_each_change_once_and_survives_a_restart(home: Cluster, door: str) -> None:
+def test_stomp_py_hears_of_each_change_once_and_survives_a_restart(home: Cluster, endpoint: str) -> None:
     """S1-21: with heart-beats, without polling; the token is the passcode."""
-    start(home, door)
-    with stomp_py(door, home.token) as heard:
-        heard.until(connected=True)
-        expect_each_change_once(home, heard, "first")
+    start(home, endpoint)
+    with stomp_py(endpoint, home.token) as received:
+        received.until(connected=True)
+        expect_each_change_once(home, received, "first")
         home.down()
-        heard.until(closed=True)
-        start(home, door)
-        heard.until(connected=True)
-        expect_each_change_once(home, heard, "second")
+        received.until(closed=True)
+        start(home, endpoint)
+        received.until(connected=True)
+        expect_each_change_once(home, received, "second")
 
 
 @contextmanager
-def stomp_py(door: str, token: str) -> Iterator[Heard]:
-    host, _, port = door.partition(":")
+def stomp_py(endpoint: str, token: str) -> Iterator[ReceivedMessages]:
+    host, _, port = endpoint.partition(":")
     client = stomp.WSStompConnection(
         [(host, int(port))],
         ws_path="/scheduler",
@@ -118,12 +118,12 @@ def stomp_py(door: str, token: str) -> Iterator[Heard]:
         reconnect_attempts_max=-1,
         reconnect_sleep_max=0.2,
     )
-    heard = Heard()
-    listener = _Listener(client, heard, token)
+    received = ReceivedMessages()
+    listener = _Listener(client, received, token)
     client.set_listener("test", listener)
     listener.connect()
     try:
-        yield heard
+        yield received
     finally:
         listener.is_done = True
         client.disconnect()
@@ -132,9 +132,9 @@ def stomp_py(door: str, token: str) -> Iterator[Heard]:
 class _Listener(stomp.ConnectionListener):  # type: ignore[misc]
     """Subscribes whenever it is connected, and connects whenever it is not."""
 
-    def __init__(self, client: Any, heard: Heard, token: str) -> None:
+    def __init__(self, client: Any, received: ReceivedMessages, token: str) -> None:
         self.is_done = False
-        self._client, self._heard, self._token = client, heard, token
+        self._client, self._received, self._token = client, received, token
         self._left: set[str] = set()
 
     def connect(self) -> None:
@@ -148,62 +148,62 @@ class _Listener(stomp.ConnectionListener):  # type: ignore[misc]
     def on_receipt(self, frame: Any) -> None:
         self._left.discard(frame.headers["receipt-id"])
         if not self._left:
-            self._heard.put({"connected": True})
+            self._received.put({"connected": True})
 
     def on_message(self, frame: Any) -> None:
-        self._heard.put({"topic": frame.headers["destination"], **json.loads(frame.body)})
+        self._received.put({"topic": frame.headers["destination"], **json.loads(frame.body)})
 
     def on_error(self, frame: Any) -> None:
-        self._heard.put({"error": frame.headers["message"]})
+        self._received.put({"error": frame.headers["message"]})
 
     def on_disconnected(self) -> None:
-        self._heard.put({"closed": True})
+        self._received.put({"closed": True})
         if not self.is_done:
             threading.Thread(target=self.connect, daemon=True).start()
 
 
-def test_stompjs_hears_of_each_change_once_and_survives_a_restart(home: Cluster, door: str, tmp_path: Path) -> None:
+def test_stompjs_hears_of_each_change_once_and_survives_a_restart(home: Cluster, endpoint: str, tmp_path: Path) -> None:
     """S1-21: through an open door, as a browser connects."""
     installed = install_packages(LISTENER, tmp_path)
-    start(home, door, "--external-open")
-    with stompjs(installed, f"ws://{door}/scheduler") as heard:
-        heard.until(connected="1.2")
-        expect_each_change_once(home, heard, "first")
+    start(home, endpoint, "--external-open")
+    with stompjs(installed, f"ws://{endpoint}/scheduler") as received:
+        received.until(connected="1.2")
+        expect_each_change_once(home, received, "first")
         home.down()
-        heard.until(closed=True)
-        start(home, door, "--external-open")
-        heard.until(connected="1.2")
-        expect_each_change_once(home, heard, "second")
+        received.until(closed=True)
+        start(home, endpoint, "--external-open")
+        received.until(connected="1.2")
+        expect_each_change_once(home, received, "second")
 
 
-def test_sockjs_hears_of_each_change_once(home: Cluster, door: str, tmp_path: Path) -> None:
+def test_sockjs_hears_of_each_change_once(home: Cluster, endpoint: str, tmp_path: Path) -> None:
     """S1-21: the reference implementation's clients connect by SockJS."""
     installed = install_packages(LISTENER, tmp_path)
-    start(home, door, "--external-open")
-    with stompjs(installed, f"http://{door}/scheduler") as heard:
-        heard.until(connected="1.2")
-        expect_each_change_once(home, heard, "first")
+    start(home, endpoint, "--external-open")
+    with stompjs(installed, f"http://{endpoint}/scheduler") as received:
+        received.until(connected="1.2")
+        expect_each_change_once(home, received, "first")
 
 
 @contextmanager
-def stompjs(folder: Path, url: str) -> Iterator[Heard]:
+def stompjs(folder: Path, url: str) -> Iterator[ReceivedMessages]:
     command = [NODE, "listen.mjs", url, *TOPICS]
-    heard = Heard()
+    received = ReceivedMessages()
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
-        reader = threading.Thread(target=_read, args=(process.stdout, heard), daemon=True)
+        reader = threading.Thread(target=_read, args=(process.stdout, received), daemon=True)
         reader.start()
         try:
-            yield heard
+            yield received
             process.stdin.close()
-            assert process.wait(HEARD_MAX_S) == 0
+            assert process.wait(RECEIVE_MAX_S) == 0
         finally:
             process.kill()
 
 
-def _read(lines: Any, heard: Heard) -> None:
+def _read(lines: Any, received: ReceivedMessages) -> None:
     for line in lines:
-        heard.put(json.loads(line))
+        received.put(json.loads(line))
 
 
 def test_a_small_run_of_the_benchmark_gives_every_figure() -> None:

@@ -18,12 +18,12 @@ def test_devices_are_handed_out_by_id_and_stay_with_their_tasks(home: Cluster, g
     tell = f"echo $SHUNTER_DEVICES_GPU=$CUDA_VISIBLE_DEVICES; exec cat {gate.path}"
     home.shunter("submit", "-f", "-", stdin=as_yaml(shell("one", tell, count=2, resources={"gpu": 1})), code=0)
     for index in (0, 1):
-        eventually(partial(told_by, home, f"one/{index}"), "it runs")
+        eventually(partial(variables_of, home, f"one/{index}"), "it runs")
     home.kill_manager()
     home.up("--cpu", "8", "--device", "gpu=GPU-a,GPU-b,GPU-c")
     home.shunter("submit", "-f", "-", stdin=as_yaml(shell("two", tell, count=2, resources={"gpu": 1})), code=0)
-    eventually(partial(told_by, home, "two/0"), "the third runs")
-    assert sorted(told_by(home, task) for task in ("one/0", "one/1", "two/0")) == [
+    eventually(partial(variables_of, home, "two/0"), "the third runs")
+    assert sorted(variables_of(home, task) for task in ("one/0", "one/1", "two/0")) == [
         "GPU-a=GPU-a",
         "GPU-b=GPU-b",
         "GPU-c=GPU-c",
@@ -32,7 +32,7 @@ def test_devices_are_handed_out_by_id_and_stay_with_their_tasks(home: Cluster, g
     home.until("two", "succeeded")
 
 
-def told_by(cluster: Cluster, task: str) -> str:
+def variables_of(cluster: Cluster, task: str) -> str:
     return cluster.shunter("logs", task, code=None).out.strip()
 
 

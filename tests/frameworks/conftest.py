@@ -11,14 +11,14 @@ import pytest
 
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import leave_nothing, make_home
-from tests.frameworks.framework_cluster import EXAMPLES, Yard, why_not
+from tests.frameworks.framework_cluster import EXAMPLES, FrameworkCluster, skip_reason
 
 __all__ = ["make_home"]  # a fixture of theirs, for stories of several machines
 
 
 @pytest.fixture(scope="session")
 def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if reason := why_not():
+    if reason := skip_reason():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("jars")
     subprocess.run([sys.executable, str(EXAMPLES / "build_jars.py"), str(folder)], check=True, timeout=280)
@@ -26,10 +26,10 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory, jars: Path) -> Iterator[Yard]:
+def framework_cluster(tmp_path_factory: pytest.TempPathFactory, jars: Path) -> Iterator[FrameworkCluster]:
     cluster = Cluster(tmp_path_factory.mktemp("home"))
     cluster.up("--cpu", "2", "--label", "yard=0")
-    found = Yard(cluster, jars)
+    found = FrameworkCluster(cluster, jars)
     found.apply(found.manifest("testbed"))
     yield found
     leave_nothing(cluster)

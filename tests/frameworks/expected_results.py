@@ -43,7 +43,7 @@ def crawl(start: str) -> dict[str, int]:
 
 
 @contextmanager
-def site() -> Iterator[str]:
+def web_site() -> Iterator[str]:
     """The examples' web site, at a port of its own; yields the address of its first page."""
     server = run_path(str(EXAMPLES / "site.py"))["serve"](0)
     threading.Thread(target=server.serve_forever, daemon=True).start()

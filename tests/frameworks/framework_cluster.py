@@ -18,16 +18,16 @@ RUN_MAX_S = 280.0  # of one application; on a busy machine its virtual machines 
 ENDED = ("CompletedState", "FailedState", "FailedSubmissionState")
 
 
-def why_not() -> str | None:
+def skip_reason() -> str | None:
     """Why applications cannot run here; None where they can."""
     java = find_java()
-    if java is None or not java.fits:
+    if java is None or not java.is_supported:
         return "no Java 17 or 21: make setup-frameworks"
     missing = [kind.name for kind in KINDS.values() if find_framework(kind) is None]
     return f"no {' and '.join(missing)}: make setup-frameworks" if missing else None
 
 
-class Yard:
+class FrameworkCluster:
     """The cluster, with what the stories ask of it."""
 
     def __init__(self, cluster: Cluster, jars: Path) -> None:
@@ -45,7 +45,7 @@ class Yard:
     def run(self, name: str, manifest: str | None = None) -> dict[str, Any]:
         """Apply an example, wait for the end of its BatchJob, and release it; returns the BatchJob as it ended."""
         self.apply(manifest or self.manifest(name))
-        ended = self.until_ended(name)
+        ended = self.wait_until_ended(name)
         self.release(name)
         return ended
 
@@ -56,7 +56,7 @@ class Yard:
     def state(self, name: str) -> str:
         return str(self.batch_job(name)["status"]["state"])
 
-    def until_ended(self, name: str) -> dict[str, Any]:
+    def wait_until_ended(self, name: str) -> dict[str, Any]:
         eventually(lambda: self.state(name) in ENDED, f"{name} has ended", RUN_MAX_S)
         return self.batch_job(name)
 
@@ -75,21 +75,21 @@ class Yard:
     def ports(self, name: str) -> dict[str, int]:
         """Of its driver, once it has started."""
 
-        def look() -> dict[str, int] | None:
+        def driver_ports() -> dict[str, int] | None:
             drivers = [task for task in self.tasks(name) if task["group"] == "driver"]
             return dict(drivers[0]["ports"]) if drivers and drivers[0]["state"] == "running" else None
 
         eventually(lambda: self.state(name) in ("SubmittedState", "ScheduledState", "RunningState"), f"{name} starts")
-        return eventually(look, "the driver runs", RUN_MAX_S)
+        return eventually(driver_ports, "the driver runs", RUN_MAX_S)
 
-    def output(self, name: str, task: str = "driver/0") -> str:
+    def stdout(self, name: str, task: str = "driver/0") -> str:
         return self.cluster.shunter("logs", f"bj.{name}/{task}", "--stdout").out
 
-    def complaints(self, name: str, task: str = "driver/0") -> str:
+    def stderr(self, name: str, task: str = "driver/0") -> str:
         return self.cluster.shunter("logs", f"bj.{name}/{task}", "--stderr").out
 
 
-def ask(port: int, path: str) -> Any:
+def get_json(port: int, path: str) -> Any:
     """What a framework's own REST answers; None while it does not."""
     try:
         with urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:

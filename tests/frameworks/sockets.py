@@ -10,7 +10,7 @@ from tests.e2e.cluster import Process
 LISTEN = "0A"  # the state of a socket in /proc/net/tcp
 
 
-def listening(processes: Iterable[Process]) -> set[tuple[str, str]]:
+def listening_sockets(processes: Iterable[Process]) -> set[tuple[str, str]]:
     """(program, address) of every listening socket; addresses as the kernel writes them."""
     by_inode = {}
     for table in ("tcp", "tcp6"):

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.cluster import Cluster
 from tests.e2e.remote import RemoteCluster
 from tests.frameworks.expected_results import as_lines, word_counts
-from tests.frameworks.framework_cluster import Yard
+from tests.frameworks.framework_cluster import FrameworkCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -21,12 +21,12 @@ def test_each_executor_runs_on_the_node_of_its_slot(make_home: Callable[[], Clus
     remote.start_manager()
     for number, name in enumerate(("north", "south")):
         remote.add_worker(name, "--cpu", "2", "--label", f"yard={number}")
-    yard = Yard(remote.manager, jars)
-    yard.apply(yard.manifest("testbed"))
-    ended = yard.run("flink-words")
-    assert ended["status"]["state"] == "CompletedState", yard.complaints("flink-words")
-    nodes = {task["name"]: task["node"] for task in yard.tasks("flink-words")}
+    framework_cluster = FrameworkCluster(remote.manager, jars)
+    framework_cluster.apply(framework_cluster.manifest("testbed"))
+    ended = framework_cluster.run("flink-words")
+    assert ended["status"]["state"] == "CompletedState", framework_cluster.stderr("flink-words")
+    nodes = {task["name"]: task["node"] for task in framework_cluster.tasks("flink-words")}
     assert nodes["bj.flink-words/executor/0"] == "north"
     assert nodes["bj.flink-words/executor/1"] == "south"
-    assert yard.output("flink-words") == as_lines(word_counts())
+    assert framework_cluster.stdout("flink-words") == as_lines(word_counts())
     remote.close()

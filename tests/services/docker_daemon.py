@@ -63,7 +63,7 @@ class TestDaemon:
         return json.loads(text) if text.startswith(("{", "[")) and "\n{" not in text else text
 
 
-def why_not() -> str:
+def skip_reason() -> str:
     """What is missing for a daemon of our own; empty if nothing is."""
     if os.geteuid() != 0:
         return "a Docker daemon of one's own needs root"

@@ -25,9 +25,9 @@ CONTAINER_FIELDS = frozenset(Container.__struct_fields__)
 
 
 @asynccontextmanager
-async def docker_staged(folder: Path, daemon: TestDaemon) -> AsyncIterator[DockerStage]:
+async def open_docker_harness(folder: Path, daemon: TestDaemon) -> AsyncIterator[DockerHarness]:
     """An open runtime; afterwards no container of its home may be left."""
-    harness = DockerStage(folder / "home", daemon.host)
+    harness = DockerHarness(folder / "home", daemon.host)
     await harness.open()
     try:
         yield harness
@@ -42,7 +42,7 @@ async def docker_staged(folder: Path, daemon: TestDaemon) -> AsyncIterator[Docke
     assert not left, f"containers were left: {left}"
 
 
-class DockerStage:
+class DockerHarness:
     """One runtime at a time on one home; `restart` begins its next life."""
 
     def __init__(self, home: Path, host: str) -> None:
@@ -108,7 +108,7 @@ class DockerStage:
 
     async def containers(self) -> list[dict[str, Any]]:
         id = (self.settings.home / "docker" / "id").read_text()  # there since the first launch
-        return await self.daemon.labelled(f"{HOME_LABEL}={id}")
+        return await self.daemon.list_by_label(f"{HOME_LABEL}={id}")
 
     async def inspect(self) -> dict[str, Any]:
         """The only container there is."""

@@ -20,14 +20,14 @@ CONFIG = "application/vnd.docker.container.image.v1+json"
 
 
 class Registry:
-    """`failures` is how many requests for the manifest are still answered with 503. While `is_giving` is not set,
+    """`failures` is how many requests for the manifest are still answered with 503. While `is_serving` is not set,
     layers are asked for in vain: the registry takes the request and says nothing."""
 
     def __init__(self, mark: str) -> None:
         self.failures = 0
-        self.is_giving = Event()
-        self.is_giving.set()
-        self.asked = 0  # for the manifest
+        self.is_serving = Event()
+        self.is_serving.set()
+        self.requested_paths = 0  # for the manifest
         layer = root_files() if not mark else _with_file(mark)
         packed = gzip.compress(layer, mtime=0)
         history = [{"created": "2026-01-01T00:00:00Z"}]
@@ -60,13 +60,13 @@ class Registry:
         if path.rstrip("/") == "/v2":
             return 200, "application/json", b"{}"
         if "/manifests/" in path:
-            self.asked += 1
+            self.requested_paths += 1
             if self.failures > 0:
                 self.failures -= 1
                 return 503, "text/plain", b"not now"
             known = path.startswith("/v2/pulled/manifests/1") or digest(self.manifest) in path
             return (200, MANIFEST, self.manifest) if known else (404, "application/json", NOT_KNOWN)
-        self.is_giving.wait()
+        self.is_serving.wait()
         content = self.blobs.get(path.rpartition("/")[2])
         return (404, "text/plain", b"") if content is None else (200, "application/octet-stream", content)
 
@@ -105,7 +105,7 @@ def registry(mark: str = "") -> Iterator[Registry]:
     try:
         yield content
     finally:
-        content.is_giving.set()
+        content.is_serving.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -20,13 +20,13 @@ from shunter.proto.worker.v1 import worker_pb2_grpc
 from shunter.simulation.runtime.clock import ScaledClock
 from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.watcher import Watcher
-from tests.unit.watcher.harness import NotingEngine
+from tests.unit.watcher.harness import RecordingEngine
 
 TOKEN = "a-worker-token"
 PATIENCE_S = 60.0
 
 
-class CommittingEngine(NotingEngine):
+class CommittingEngine(RecordingEngine):
     """Acknowledges what it is told, as after a commit; its events can be waited for."""
 
     def __init__(self, clock: ScaledClock, watcher: Watcher) -> None:
@@ -95,11 +95,11 @@ class ScriptedWorker:
         self.call.cancel()
         await self._channel.close()
 
-    async def say(self, **message: Any) -> None:
-        """`say(report=pb.Report(seq=1))`"""
+    async def send(self, **message: Any) -> None:
+        """`send(report=pb.Report(seq=1))`"""
         await self.call.write(pb.WorkerMessage(**message))
 
-    async def hear(self, wanted: str) -> Any:
+    async def receive(self, wanted: str) -> Any:
         """The next message, which must be of that kind."""
         async with asyncio.timeout(PATIENCE_S):
             message = await self.call.read()
@@ -114,11 +114,11 @@ class ScriptedWorker:
             return await self.call.code(), await self.call.details()
 
     async def greet(self, name: str = "n1", boot: str = "b1") -> Any:
-        await self.say(hello=pb.Hello(protocol=1, name=name, boot=boot, capacity={"cpu": 4000}))
-        return await self.hear("welcome")
+        await self.send(hello=pb.Hello(protocol=1, name=name, boot=boot, capacity={"cpu": 4000}))
+        return await self.receive("welcome")
 
     async def join(self, name: str = "n1", boot: str = "b1") -> Any:
         welcome = await self.greet(name, boot)
-        await self.say(inventory=pb.Inventory(seq=1))
-        assert (await self.hear("ack")).seq == 1
+        await self.send(inventory=pb.Inventory(seq=1))
+        assert (await self.receive("ack")).seq == 1
         return welcome

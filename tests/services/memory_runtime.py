@@ -17,7 +17,7 @@ from shunter.worker.runtimes import registry
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted, Outcome, RuntimeGone, Usage
 from shunter.worker.runtimes.task_log import OUT
 from shunter.worker.settings import WorkerSettings
-from tests.services.worker_harness import Harness, staged
+from tests.services.worker_harness import Harness, open_harness
 
 
 class Box:
@@ -30,7 +30,7 @@ class Box:
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.is_removed = False
         self.ignores_term = launch.spec.command[0] == "stubborn"
-        self.is_well = True
+        self.is_healthy = True
 
     def exit(self, code: int, how: str = "", detail: str = "") -> None:
         if not self.outcome.done():
@@ -45,7 +45,7 @@ class Box:
             self.exit(128 + number)
 
     async def execute(self, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
-        return (0 if self.is_well else 9), f"{' '.join(command)} within {timeout_s:g} s"
+        return (0 if self.is_healthy else 9), f"{' '.join(command)} within {timeout_s:g} s"
 
     def address(self, port: str) -> tuple[str, int]:
         return "127.0.0.1", self.launch.ports[port]
@@ -110,11 +110,13 @@ class Boxes:
 
 
 @asynccontextmanager
-async def boxed(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> AsyncIterator[tuple[Harness, Boxes]]:
+async def open_box_harness(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any
+) -> AsyncIterator[tuple[Harness, Boxes]]:
     boxes = Boxes()
     plugin = Plugin(RUNTIMES, "box", "test 1", boxes.factory)
     monkeypatch.setattr(registry, "find_plugins", lambda _: [plugin])
-    async with staged(folder, **settings) as harness:
+    async with open_harness(folder, **settings) as harness:
         yield harness, boxes
 
 

@@ -14,7 +14,7 @@ from shunter.adapters.grpc.scheduler_server import SchedulerServer
 from shunter.adapters.memory.store import MemoryStore
 from shunter.adapters.system.clock import SystemClock
 from shunter.engine.engine import Engine
-from shunter.gateway.sessions import Schedulers
+from shunter.gateway.sessions import SchedulerSessions
 from shunter.gateway.tokens import Tokens
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy
@@ -29,11 +29,11 @@ PATIENCE_S = 60.0
 NODES = 3
 
 
-class SchedulerStage:
+class SchedulerHarness:
     def __init__(self, engine: Engine, address: str) -> None:
         self.engine, self.address = engine, address
 
-    def lead_from_outside(self, name: str, lease_s: float = PATIENCE_S) -> None:
+    def use_external_policy(self, name: str, lease_s: float = PATIENCE_S) -> None:
         self.engine.schedulers.set_lease(lease_s)
         self.engine.use_policy(Catalogue().build(f"remote:{name}"))
 
@@ -80,17 +80,17 @@ class Stub:
 
 
 @asynccontextmanager
-async def scheduler_stage() -> AsyncIterator[SchedulerStage]:
+async def open_scheduler_harness() -> AsyncIterator[SchedulerHarness]:
     clock, store = SystemClock(), MemoryStore()
     await store.open()
     workers = SimulatedWorkers(clock, random.Random(1))
     engine = Engine(store=store, workers=workers, policy=build_policy("bin-pack"), clock=clock, random=random.Random(2))
     await engine.start()
     running = asyncio.create_task(engine.run())
-    server = SchedulerServer(Schedulers(engine), Tokens({TOKEN: "anna"}).authenticate)
+    server = SchedulerServer(SchedulerSessions(engine), Tokens({TOKEN: "anna"}).authenticate)
     port = await server.start()
     await workers.start(engine, simulated_hellos(NODES))
-    harness = SchedulerStage(engine, f"127.0.0.1:{port}")
+    harness = SchedulerHarness(engine, f"127.0.0.1:{port}")
     await harness.until(lambda: engine.state.nodes.view.eligible.sum() == NODES, "the nodes are there")
     try:
         yield harness

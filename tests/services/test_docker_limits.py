@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.services.docker_daemon import IMAGE, TestDaemon
-from tests.services.docker_harness import docker_staged, until
+from tests.services.docker_harness import open_docker_harness, until
 
 pytestmark = pytest.mark.services
 
 
 async def test_a_container_over_its_memory_is_killed_and_says_so(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         outcome, _, _ = await harness.run("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=200M", memory_bytes=32 * 2**20)
         assert (outcome.exit_code, outcome.how, outcome.detail) == (137, "memory", "memory limit of 32Mi")
         outcome, _, _ = await harness.run("/bin/sh", "-c", "kill -9 $$", memory_bytes=32 * 2**20)
@@ -25,7 +25,7 @@ async def test_a_container_over_its_memory_is_killed_and_says_so(tmp_path: Path,
 
 async def test_cpu_memory_and_processes_are_limited_by_the_kernel(tmp_path: Path, docker: TestDaemon) -> None:
     """D-26: by a container."""
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         await harness.launch("/bin/sleep", "60", cpu_milli=250, memory_bytes=64 * 2**20, pids_max=20)
         limits = (await harness.inspect())["HostConfig"]
         assert limits["NanoCpus"] == 250_000_000
@@ -33,12 +33,12 @@ async def test_cpu_memory_and_processes_are_limited_by_the_kernel(tmp_path: Path
 
 
 async def test_more_processors_than_there_are_is_no_limit(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         assert (await harness.run("/bin/true", cpu_milli=1_000_000))[0].exit_code == 0
 
 
 async def test_a_container_cannot_have_more_processes_than_its_limit(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         script = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 60 & done; echo all"
         outcome, out, err = await harness.run("/bin/sh", "-c", script, pids_max=5)
         assert (outcome.exit_code != 0, out) == (True, b"")
@@ -46,14 +46,14 @@ async def test_a_container_cannot_have_more_processes_than_its_limit(tmp_path: P
 
 
 async def test_a_container_that_fills_the_disk_is_ended_and_says_so(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         script = "dd if=/dev/zero of=/file bs=1M count=20 2>/dev/null; sleep 60"
         outcome, _, _ = await harness.run("/bin/sh", "-c", script, disk_bytes=10 * 2**20)
         assert (outcome.how, outcome.detail) == ("disk", "disk limit of 10Mi")
 
 
 async def test_a_signal_reaches_the_task_and_kill_ends_whatever_it_does(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         running = await harness.launch("/bin/sh", "-c", "trap 'exit 7' TERM; echo up; while :; do sleep 0.1; done")
         await until(lambda: harness.read() == b"up\n")
         await running.signal(signal.SIGTERM)
@@ -73,7 +73,7 @@ async def test_an_image_may_name_the_signal_that_ends_it(tmp_path: Path, docker:
     await docker.ask("POST", "commit", {}, container=pattern, repo="shunter-usr1", tag="1")
     await docker.ask("DELETE", f"containers/{pattern}")
     script = "trap 'exit 3' USR1; trap 'exit 4' TERM; echo up; while :; do sleep 0.1; done"
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         running = await harness.launch("/bin/sh", "-c", script, image="shunter-usr1:1")
         await until(lambda: harness.read() == b"up\n")
         await running.signal(signal.SIGTERM)
@@ -81,7 +81,7 @@ async def test_an_image_may_name_the_signal_that_ends_it(tmp_path: Path, docker:
 
 
 async def test_usage_counts_processor_time_memory_and_processes(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         running = await harness.launch("/bin/sh", "-c", "(while :; do :; done) & sleep 60")
 
         async def is_busy() -> bool:
@@ -96,7 +96,7 @@ async def test_usage_counts_processor_time_memory_and_processes(tmp_path: Path, 
 async def test_a_command_runs_beside_the_task_and_is_ended_when_it_takes_too_long(
     tmp_path: Path, docker: TestDaemon
 ) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         running = await harness.launch("/bin/sh", "-c", "echo inside > /tmp/file; sleep 60")
         code, output = await running.execute(["/bin/sh", "-c", "cat /tmp/file; echo bad >&2; exit 4"], 30.0)
         assert (code, sorted(output.split())) == (4, ["bad", "inside"])
@@ -119,7 +119,7 @@ async def test_a_command_runs_beside_the_task_and_is_ended_when_it_takes_too_lon
 
 
 async def test_a_launch_that_is_cancelled_leaves_nothing(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         for pause_s in (0.0, 0.02, 0.1, 0.2):
             launching = asyncio.ensure_future(harness.runtime.launch(harness.prepare("/bin/sleep", "60")))
             await asyncio.wait([launching], timeout=pause_s)

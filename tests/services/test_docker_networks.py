@@ -11,7 +11,7 @@ import pytest
 from shunter.model.job.spec import Port
 from shunter.worker.runtimes.port import NotStarted
 from tests.services.docker_daemon import TestDaemon
-from tests.services.docker_harness import docker_staged, until
+from tests.services.docker_harness import open_docker_harness, until
 
 pytestmark = pytest.mark.services
 
@@ -27,7 +27,7 @@ def bridge(docker: TestDaemon) -> TestDaemon:
 
 async def test_a_published_port_is_reached_on_the_node_and_at_the_container(tmp_path: Path, bridge: TestDaemon) -> None:
     port = Port("web-ui", 8080, free_port())
-    async with docker_staged(tmp_path, bridge) as harness:
+    async with open_docker_harness(tmp_path, bridge) as harness:
         running = await harness.launch("/bin/sh", "-c", SERVE, network="bridge", ports=(port,))
         assert await answer("127.0.0.1", port.host_port) == "served\n"
         host, number = running.address("web-ui")
@@ -42,7 +42,7 @@ async def test_a_published_port_is_reached_on_the_node_and_at_the_container(tmp_
 
 async def test_a_container_on_the_host_s_network_serves_the_host_port(tmp_path: Path, docker: TestDaemon) -> None:
     port = free_port()
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         fields = {"network": "host", "ports": (Port("web-ui", port, port),), "env": {"SHUNTER_PORT_WEB_UI": str(port)}}
         running = await harness.launch("/bin/sh", "-c", SERVE, **fields)
         assert running.address("web-ui") == ("127.0.0.1", port)
@@ -50,7 +50,7 @@ async def test_a_container_on_the_host_s_network_serves_the_host_port(tmp_path: 
 
 
 async def test_a_port_that_is_taken_or_cannot_be_says_so(tmp_path: Path, bridge: TestDaemon) -> None:
-    async with docker_staged(tmp_path, bridge) as harness:
+    async with open_docker_harness(tmp_path, bridge) as harness:
         with pytest.raises(NotStarted, match="port web: a container without a network has no ports"):
             await harness.launch("/bin/true", ports=(Port("web", 80, 8080),))
         with socket.socket() as taken:

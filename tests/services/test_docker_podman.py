@@ -16,7 +16,7 @@ import pytest
 
 from shunter.worker.runtimes.port import Attempt
 from tests.services.docker_daemon import UP_MAX_S, TestDaemon, end, root_files
-from tests.services.docker_harness import docker_staged, until
+from tests.services.docker_harness import open_docker_harness, until
 
 pytestmark = pytest.mark.services
 
@@ -59,7 +59,7 @@ def is_up(daemon: TestDaemon) -> bool:
 
 
 async def test_podman_runs_stops_and_finds_containers_again(tmp_path: Path, podman: TestDaemon) -> None:
-    async with docker_staged(tmp_path, podman) as harness:
+    async with open_docker_harness(tmp_path, podman) as harness:
         assert harness.attributes["runtime.docker"]
         outcome, out, err = await harness.run("/bin/sh", "-c", "echo out; echo err >&2; exit 5", image=IMAGE)
         assert (outcome.exit_code, out, err) == (5, b"out\n", b"err\n")

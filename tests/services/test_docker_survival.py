@@ -11,11 +11,11 @@ import pytest
 
 from shunter.model.job.spec import Mount
 from shunter.worker.runtimes.docker.container_spec import ATTEMPT_LABEL, HOME_LABEL
-from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway
+from shunter.worker.runtimes.docker.daemon import Daemon, DaemonUnavailable
 from shunter.worker.runtimes.port import Attempt, RuntimeGone
 from tests.services import docker_daemon
 from tests.services.docker_daemon import IMAGE, TestDaemon
-from tests.services.docker_harness import docker_staged, until
+from tests.services.docker_harness import open_docker_harness, until
 
 pytestmark = pytest.mark.services
 
@@ -33,7 +33,7 @@ async def test_a_running_container_is_found_again_and_ends_as_if_nothing_had_hap
 ) -> None:
     gate = tmp_path / "gate"
     gate.mkdir()
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         first = await harness.launch("/bin/sh", "-c", ECHO, mounts=(Mount(str(gate), "/gate"),))
         tell(gate, 1, "one\n")
         await until(lambda: harness.read() == b"one\n")
@@ -52,7 +52,7 @@ async def test_no_output_is_lost_or_doubled_when_the_worker_is_killed(
 ) -> None:
     gate = tmp_path / "gate"
     gate.mkdir()
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         await harness.launch("/bin/sh", "-c", ECHO, mounts=(Mount(str(gate), "/gate"),))
         tell(gate, 1, "same\n" * 500)
         await until(lambda: len(harness.read()) == 2500)
@@ -76,7 +76,7 @@ async def test_no_output_is_lost_or_doubled_when_the_worker_is_killed(
 async def test_a_container_that_ended_meanwhile_is_found_with_its_result_and_its_output(
     tmp_path: Path, docker: TestDaemon
 ) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         running = await harness.launch("/bin/sh", "-c", "echo done; exit 3")
         await running.ended()
         await harness.launch("/bin/sh", "-c", "echo later; sleep 0.3; echo last; exit 4")
@@ -95,7 +95,10 @@ async def test_a_container_that_ended_meanwhile_is_found_with_its_result_and_its
 async def test_containers_that_belong_to_nobody_are_removed_and_those_of_others_are_not(
     tmp_path: Path, docker: TestDaemon
 ) -> None:
-    async with docker_staged(tmp_path, docker) as harness, docker_staged(tmp_path / "other", docker) as other:
+    async with (
+        open_docker_harness(tmp_path, docker) as harness,
+        open_docker_harness(tmp_path / "other", docker) as other,
+    ):
         await other.launch("/bin/sleep", "60")
         await harness.launch("/bin/sleep", "60")
         await harness.launch("/bin/sleep", "60")
@@ -116,7 +119,7 @@ async def test_containers_that_belong_to_nobody_are_removed_and_those_of_others_
 
 
 async def test_a_container_that_somebody_removes_is_lost(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         running = await harness.launch("/bin/sleep", "60")
         await harness.daemon.remove((await harness.inspect())["Id"])
         outcome = await asyncio.gather(running.ended(), return_exceptions=True)
@@ -125,7 +128,7 @@ async def test_a_container_that_somebody_removes_is_lost(tmp_path: Path, docker:
 
 
 async def test_the_name_of_an_attempt_that_is_ordered_again_is_free(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         launch = harness.prepare("/bin/true")
         harness.running.append(await harness.runtime.launch(launch))
         harness.running.append(await harness.runtime.launch(launch))
@@ -137,7 +140,7 @@ async def test_without_a_daemon_there_is_no_attribute_and_what_is_launched_is_lo
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shunter.worker.runtimes.docker.runtime.FIND_MAX_S", 0.0)
-    async with docker_staged(tmp_path, TestDaemon(tmp_path / "nowhere", 0, False)) as harness:
+    async with open_docker_harness(tmp_path, TestDaemon(tmp_path / "nowhere", 0, False)) as harness:
         assert harness.attributes == {}
         with pytest.raises(RuntimeGone, match="no Docker daemon was found"):
             await harness.launch("/bin/true")
@@ -157,10 +160,10 @@ async def test_what_could_not_be_removed_is_removed_when_the_daemon_answers_agai
         nonlocal tries
         tries += 1
         if tries <= 2:
-            raise DaemonAway("not now")
+            raise DaemonUnavailable("not now")
         await answer(self, id)
 
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         running = await harness.launch("/bin/true")
         await running.ended()
         monkeypatch.setattr(Daemon, "remove", remove)
@@ -176,12 +179,12 @@ async def test_what_could_not_be_removed_is_removed_when_the_daemon_answers_agai
 
 
 async def test_a_daemon_that_goes_and_comes_back_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if reason := docker_daemon.why_not():
+    if reason := docker_daemon.skip_reason():
         pytest.skip(reason)
     monkeypatch.setattr("shunter.worker.runtimes.docker.runtime.CHECK_EVERY_S", 0.05)
     daemon = await asyncio.to_thread(docker_daemon.start)
     try:
-        async with docker_staged(tmp_path, daemon) as harness:
+        async with open_docker_harness(tmp_path, daemon) as harness:
             heard: list[dict[str, str]] = []
             harness.runtime.changed = lambda attributes: heard.append(dict(attributes))
             running = await harness.launch("/bin/sleep", "60")
@@ -198,11 +201,11 @@ async def test_a_daemon_that_goes_and_comes_back_is_noticed(tmp_path: Path, monk
 
 async def test_the_first_call_in_vain_tells_that_the_daemon_is_gone(tmp_path: Path) -> None:
     """Or the next attempts would be sent here too, and be lost one after the other."""
-    if reason := docker_daemon.why_not():
+    if reason := docker_daemon.skip_reason():
         pytest.skip(reason)
     daemon = await asyncio.to_thread(docker_daemon.start)
     try:
-        async with docker_staged(tmp_path, daemon) as harness:
+        async with open_docker_harness(tmp_path, daemon) as harness:
             heard: list[dict[str, str]] = []
             harness.runtime.changed = lambda attributes: heard.append(dict(attributes))
             running = await harness.launch("/bin/sleep", "60")

@@ -11,13 +11,13 @@ import pytest
 from shunter.model.job.spec import Mount
 from shunter.worker.runtimes.port import NotStarted
 from tests.services.docker_daemon import IMAGE, TestDaemon, root_files
-from tests.services.docker_harness import docker_staged, until
+from tests.services.docker_harness import open_docker_harness, until
 
 pytestmark = pytest.mark.services
 
 
 async def test_a_container_runs_its_command_and_both_streams_are_kept(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         assert harness.attributes["runtime.docker"]
         outcome, out, err = await harness.run("/bin/sh", "-c", "echo out; echo err >&2; printf last; exit 5")
         assert (outcome.exit_code, outcome.how, out, err) == (5, "", b"out\nlast", b"err\n")
@@ -25,7 +25,7 @@ async def test_a_container_runs_its_command_and_both_streams_are_kept(tmp_path: 
 
 
 async def test_output_is_kept_byte_for_byte(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         every_byte = "".join(f"\\{byte:03o}" for byte in range(256))
         _, out, _ = await harness.run("/bin/printf", every_byte)
         assert out == bytes(range(256))
@@ -34,13 +34,13 @@ async def test_output_is_kept_byte_for_byte(tmp_path: Path, docker: TestDaemon) 
 
 
 async def test_output_is_seen_while_it_comes_also_without_a_line_break(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         await harness.launch("/bin/sh", "-c", "printf 'name? '; exec sleep 60")
         await until(lambda: harness.read() == b"name? ")
 
 
 async def test_output_beyond_the_limit_is_cut_in_the_middle(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         await harness.run("/bin/seq", "1", "200000", log_max_bytes=80_000)
         list(harness.launches.values())[-1].log.end()
         log = harness.read_log()
@@ -51,7 +51,7 @@ async def test_output_beyond_the_limit_is_cut_in_the_middle(tmp_path: Path, dock
 
 
 async def test_a_container_gets_variables_folder_user_and_arguments(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         script = 'echo "$GREETING $SHUNTER_TASK_INDEX $(pwd) $(id -u) $0 $1"'
         fields = {"env": {"GREETING": "hello world"}, "dir": "/tmp", "user": "worker", "args": ("one", "two")}
         _, out, _ = await harness.run("/bin/sh", "-c", script, **fields)
@@ -62,7 +62,7 @@ async def test_a_payload_arrives_byte_for_byte(tmp_path: Path, docker: TestDaemo
     payload = tmp_path / "payload"
     payload.write_bytes(bytes(range(256)))
     payload.chmod(0o600)
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         _, out, err = await harness.run("/bin/sh", "-c", "cat $SHUNTER_PAYLOAD", payload=payload, user="worker")
         assert (out, err) == (bytes(range(256)), b"")
 
@@ -71,7 +71,7 @@ async def test_folders_and_volumes_are_mounted(tmp_path: Path, docker: TestDaemo
     shared = tmp_path / "shared"
     shared.mkdir()
     mounts = (Mount(str(shared), "/shared"), Mount(str(shared), "/fixed", read_only=True), Mount("kept", "/kept"))
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         script = "echo here > /shared/file; echo kept > /kept/file; echo no > /fixed/other"
         outcome, _, err = await harness.run("/bin/sh", "-c", script, mounts=mounts)
         assert (shared / "file").read_text() == "here\n"
@@ -81,7 +81,7 @@ async def test_folders_and_volumes_are_mounted(tmp_path: Path, docker: TestDaemo
 
 
 async def test_a_container_can_do_little_unless_it_is_allowed_to(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         _, out, _ = await harness.run("/bin/sh", "-c", "cat /proc/self/status")
         status = dict(line.split(":\t", 1) for line in out.decode().splitlines() if ":\t" in line)
         assert (status["CapEff"], status["CapBnd"], status["NoNewPrivs"]) == ("0" * 16, "0" * 16, "1")
@@ -92,7 +92,7 @@ async def test_a_container_can_do_little_unless_it_is_allowed_to(tmp_path: Path,
 
 
 async def test_a_container_knows_its_job_by_labels(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         await harness.launch("/bin/sleep", "60")
         labels = (await harness.inspect())["Config"]["Labels"]
         found = {key.removeprefix("shunter."): value for key, value in labels.items()}
@@ -118,7 +118,7 @@ async def test_a_container_knows_its_job_by_labels(tmp_path: Path, docker: TestD
 async def test_what_cannot_be_started_says_why(
     tmp_path: Path, docker: TestDaemon, fields: dict[str, object], words: str, exit_code: int
 ) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         with pytest.raises(NotStarted) as caught:
             await harness.launch("/bin/true", **fields)
         assert words in str(caught.value)
@@ -126,7 +126,7 @@ async def test_what_cannot_be_started_says_why(
 
 
 async def test_a_command_that_is_not_in_the_image_ends_with_127(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         outcome, _, err = await harness.run("/bin/nothing-of-this-name")
         assert outcome.exit_code == 127
         assert b"nothing-of-this-name" in err
@@ -137,7 +137,7 @@ async def test_without_a_command_the_image_s_own_entry_point_gets_the_arguments(
 ) -> None:
     source = {"fromSrc": "-", "repo": "shunter-entry", "tag": "1", "changes": 'ENTRYPOINT ["/bin/echo", "image:"]'}
     await docker.ask("POST", "images/create", root_files(), **source)
-    async with docker_staged(tmp_path, docker) as harness:
+    async with open_docker_harness(tmp_path, docker) as harness:
         assert (await harness.run(image="shunter-entry:1", args=("hello",)))[1] == b"image: hello\n"
         assert (await harness.run("/bin/echo", image="shunter-entry:1", args=("bare",)))[1] == b"bare\n"
 

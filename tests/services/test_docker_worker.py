@@ -16,7 +16,7 @@ from shunter.worker.runtimes.docker.container_spec import HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon
 from tests.services.docker_daemon import IMAGE, TestDaemon
 from tests.services.docker_harness import until
-from tests.services.worker_harness import Harness, staged
+from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.services
 @asynccontextmanager
 async def docker_worker(folder: Path, docker: TestDaemon) -> AsyncIterator[Harness]:
     """A worker with the private daemon; afterwards no container of it may be left."""
-    async with staged(folder, docker_host=docker.host) as harness:
+    async with open_harness(folder, docker_host=docker.host) as harness:
         yield harness
     assert await containers(harness, docker) == []
 
@@ -32,7 +32,7 @@ async def docker_worker(folder: Path, docker: TestDaemon) -> AsyncIterator[Harne
 async def containers(harness: Harness, docker: TestDaemon) -> list[dict[str, Any]]:
     daemon = Daemon(docker.host)
     try:
-        return await daemon.labelled(f"{HOME_LABEL}={(harness.home / 'docker' / 'id').read_text()}")
+        return await daemon.list_by_label(f"{HOME_LABEL}={(harness.home / 'docker' / 'id').read_text()}")
     finally:
         await daemon.close()
 

@@ -14,7 +14,7 @@ import pytest
 from shunter import Unauthorized
 from shunter.planning.planner import build_policy
 from shunter.scheduler import ClusterView, Decision, ExternalScheduler, Room
-from tests.services.scheduler_harness import TOKEN, SchedulerStage, scheduler_stage
+from tests.services.scheduler_harness import TOKEN, SchedulerHarness, open_scheduler_harness
 
 
 class LastNode:
@@ -41,7 +41,7 @@ class LastNode:
 
 
 @asynccontextmanager
-async def running(harness: SchedulerStage, policy: Any, **options: Any) -> AsyncIterator[ExternalScheduler]:
+async def running(harness: SchedulerHarness, policy: Any, **options: Any) -> AsyncIterator[ExternalScheduler]:
     scheduler = ExternalScheduler(policy, harness.address, token=options.pop("token", TOKEN), **options)
     work = asyncio.create_task(asyncio.to_thread(scheduler.run))
     try:
@@ -61,8 +61,8 @@ def placed_by(scheduler: ExternalScheduler) -> int:
 
 
 async def test_a_policy_leads_from_another_thread() -> None:
-    async with scheduler_stage() as harness, running(harness, LastNode()) as scheduler:
-        harness.lead_from_outside("last-node")
+    async with open_scheduler_harness() as harness, running(harness, LastNode()) as scheduler:
+        harness.use_external_policy("last-node")
         await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
         for number in range(5):
             await harness.ended(await harness.submit(f"job-{number}", 3))
@@ -72,8 +72,8 @@ async def test_a_policy_leads_from_another_thread() -> None:
 
 
 async def test_it_renews_its_lease_while_there_is_nothing_to_do() -> None:
-    async with scheduler_stage() as harness:
-        harness.lead_from_outside("last-node", lease_s=1.0)
+    async with open_scheduler_harness() as harness:
+        harness.use_external_policy("last-node", lease_s=1.0)
         async with running(harness, LastNode()):
             await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
             [session] = harness.engine.schedulers.sessions()
@@ -83,8 +83,8 @@ async def test_it_renews_its_lease_while_there_is_nothing_to_do() -> None:
 
 
 async def test_one_that_thinks_too_long_is_replaced_until_it_is_done() -> None:
-    async with scheduler_stage() as harness:
-        harness.lead_from_outside("last-node", lease_s=1.0)
+    async with open_scheduler_harness() as harness:
+        harness.use_external_policy("last-node", lease_s=1.0)
         policy = LastNode()
         async with running(harness, policy) as scheduler:
             await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
@@ -92,7 +92,9 @@ async def test_one_that_thinks_too_long_is_replaced_until_it_is_done() -> None:
             await harness.ended(await harness.submit("in-its-stead"))
             policy.thinking.set()
             policy.thinking = None
-            await harness.until(lambda: harness.engine.schedulers.is_led(harness.engine._now_ms()), "it leads again")
+            await harness.until(
+                lambda: harness.engine.schedulers.has_leader(harness.engine._now_ms()), "it leads again"
+            )
             await harness.ended(await harness.submit("by-itself"))
             await harness.until(lambda: nodes_of(scheduler) == {3}, "it has decided")
 
@@ -105,7 +107,7 @@ async def test_a_shadow_is_told_how_often_it_agrees() -> None:
             self.decide = build_policy("bin-pack").decide
 
     async with (
-        scheduler_stage() as harness,
+        open_scheduler_harness() as harness,
         running(harness, Same(), mode="shadow") as same,
         running(harness, LastNode(), mode="shadow") as other,
     ):
@@ -117,10 +119,10 @@ async def test_a_shadow_is_told_how_often_it_agrees() -> None:
 
 
 async def test_what_will_not_pass_is_raised() -> None:
-    async with scheduler_stage() as harness:
+    async with open_scheduler_harness() as harness:
         with pytest.raises(Unauthorized, match="the token is missing or wrong"):
             await asyncio.to_thread(ExternalScheduler(LastNode(), harness.address, token="wrong").run)
-        harness.lead_from_outside("last-node")
+        harness.use_external_policy("last-node")
         policy = LastNode()
         policy.failure = RuntimeError("out of ideas")
         with pytest.raises(RuntimeError, match="out of ideas"):

@@ -19,7 +19,7 @@ from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRo
 from shunter.planning.view import ClusterView, Decides, Decision, Policy
 from shunter.ports.callers import Caller
 from shunter.scheduler import ExternalScheduler, Room
-from shunter.simulation.workload.policies import Brains
+from shunter.simulation.workload.policies import PolicyFactory
 from shunter.simulation.world import Failed, simulate
 from tests.unit.engine.memory_flight_log import MemoryFlightLog
 
@@ -51,9 +51,12 @@ def recorded() -> list[Step]:
     """What the policy was shown, and decided, in one life of a manager in a simulated world with crashes."""
     for seed in SEEDS:
         lives: dict[int, MemoryFlightLog] = {}
-        brains = Brains(lambda _: WorstFit(), lambda number, lives=lives: lives.setdefault(number, MemoryFlightLog()))  # type: ignore[misc]
+        policy_factory = PolicyFactory(
+            lambda _: WorstFit(),
+            lambda number, lives=lives: lives.setdefault(number, MemoryFlightLog()),  # type: ignore[misc]
+        )
         try:
-            simulate(seed, brains=brains)
+            simulate(seed, policy_factory=policy_factory)
         except Failed:  # it knows nothing of gangs, so in some worlds somebody waits for ever
             continue
         for tape in lives.values():
@@ -97,7 +100,7 @@ def test_the_decision_logs_are_equal_in_all_modes(
         assert (made.number, made.based_on, made.left) == (decided.number, decided.based_on, decided.left)
 
 
-class Player:
+class FakeSessions:
     """The desk for schedulers, playing a recording: the next situation is shown when one has been decided on."""
 
     def __init__(self, recorded: list[Step]) -> None:
@@ -107,8 +110,8 @@ class Player:
         self._decided = asyncio.Event()
         self.is_over = asyncio.Event()
 
-    async def open(self, _caller: Caller, name: str, _wants: Collection[str], mode: str) -> PlayedSession:
-        return PlayedSession(self, name, mode)
+    async def open(self, _caller: Caller, name: str, _wants: Collection[str], mode: str) -> FakeSession:
+        return FakeSession(self, name, mode)
 
     async def decide(self, _caller: Caller, _token: str, row: DecisionRow) -> DecisionAnswer:
         agrees = is_same(row, self._recorded[len(self.log)].decision)
@@ -133,34 +136,34 @@ class Player:
             await self._decided.wait()
 
 
-class PlayedSession:
-    token, lease_s, over_because = "played", PATIENCE_S, "the recording is over"
+class FakeSession:
+    token, lease_s, close_reason = "played", PATIENCE_S, "the recording is over"
 
-    def __init__(self, player: Player, name: str, mode: str) -> None:
-        self._player, self.name, self._mode = player, name, mode
+    def __init__(self, sessions: FakeSessions, name: str, mode: str) -> None:
+        self._sessions, self.name, self._mode = sessions, name, mode
         self._shown = 0
 
     async def next(self) -> Situation | None:
-        await self._player.decided(self._shown)
+        await self._sessions.decided(self._shown)
         self._shown += 1
-        return await self._player.show(self._mode)
+        return await self._sessions.show(self._mode)
 
     def close(self, _reason: str) -> None:
         pass
 
 
 async def over_grpc(recorded: list[Step], policy: Decides, mode: str) -> list[DecisionRow]:
-    player: Any = Player(recorded)
-    server = SchedulerServer(player, Tokens({TOKEN: "anna"}).authenticate)
+    sessions: Any = FakeSessions(recorded)
+    server = SchedulerServer(sessions, Tokens({TOKEN: "anna"}).authenticate)
     address = f"127.0.0.1:{await server.start()}"
     scheduler = ExternalScheduler(policy, address, token=TOKEN, mode=mode)
     work = asyncio.create_task(asyncio.to_thread(scheduler.run))
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await player.is_over.wait()
+            await sessions.is_over.wait()
     finally:
         scheduler.stop()
         await work
         await server.stop()
     assert (scheduler.agreed, scheduler.differed) == (len(recorded), 0)
-    return list(player.log)
+    return list(sessions.log)

@@ -26,7 +26,7 @@ from shunter.planning.view import ClusterView, Decision, Policy, SchedulingDraft
 from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery
 from shunter.scheduler import ExternalScheduler
-from shunter.simulation.workload.policies import Brains
+from shunter.simulation.workload.policies import PolicyFactory
 from shunter.simulation.world import simulate
 from tests.services.test_four_modes import over_grpc
 from tests.unit.api.fake_gateway import TOKEN
@@ -70,11 +70,11 @@ def recorded() -> list[Step]:
     """What the policy was shown, and decided, in one life of a manager in a simulated world with crashes."""
     for seed in SEEDS:
         lives: dict[int, MemoryFlightLog] = {}
-        brains = Brains(
+        policy_factory = PolicyFactory(
             lambda _: Alternating(),
             lambda number, lives=lives: lives.setdefault(number, MemoryFlightLog()),  # type: ignore[misc]
         )
-        simulate(seed, brains=brains)
+        simulate(seed, policy_factory=policy_factory)
         for tape in lives.values():
             steps = decided_steps(tape)
             items = sum(len(each.decision.schedulings) + len(each.decision.withdrawals) for each in steps)
@@ -144,7 +144,7 @@ def test_over_rest_it_asks_for_just_what_it_decided_in_the_simulation(recorded: 
     """U-01: over REST a policy is asked when an object has changed; then it decides the same."""
     steps = [each for each in recorded if has_objects(each)]
     with live_server() as (port, gateway):
-        player: Any = ObjectPlayer(steps)
+        player: Any = FakeObjects(steps)
         gateway.objects = player
         scheduler = ExternalScheduler(
             Alternating(), f"http://127.0.0.1:{port}", token=TOKEN, transport="rest", on_decision=player.on_decision
@@ -162,7 +162,7 @@ def test_over_rest_it_asks_for_just_what_it_decided_in_the_simulation(recorded: 
         assert not step.decision.placements
 
 
-class ObjectPlayer:
+class FakeObjects:
     """The desk for objects, playing a recording: the next commit is told when the last one has been decided on."""
 
     def __init__(self, steps: list[Step]) -> None:

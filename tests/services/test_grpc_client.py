@@ -47,17 +47,17 @@ class WaitingWorker:
 
     def received(self, message: ManagerMessage) -> None:
         if isinstance(message, Welcome):
-            self.say(Inventory(1, [], []))
+            self.send(Inventory(1, [], []))
         self.heard.put_nowait(message)
 
     def disconnected(self, reason: str) -> None:
         self.ends.put_nowait(reason)
 
-    def say(self, message: Inventory | Report | Goodbye) -> None:
+    def send(self, message: Inventory | Report | Goodbye) -> None:
         assert self.uplink is not None
         self.uplink.send(message)
 
-    async def hear(self, kind: type) -> ManagerMessage:
+    async def receive(self, kind: type) -> ManagerMessage:
         """The next message of that kind; others are skipped."""
         async with asyncio.timeout(PATIENCE_S):
             while not isinstance(message := await self.heard.get(), kind):
@@ -82,11 +82,11 @@ async def client(
 
 async def test_messages_keep_their_order_both_ways() -> None:
     async with manager() as served, client(served.address) as worker:
-        await worker.hear(Ack)
+        await worker.receive(Ack)
         for epoch in range(200):
             served.watcher.send(1, Stop(epoch, []))
         for seq in range(2, 202):
-            worker.say(Report(seq))
+            worker.send(Report(seq))
         heard = [await worker.heard.get() for _ in range(400)]
         assert [message.epoch for message in heard if isinstance(message, Stop)] == list(range(200))
         assert [message.seq for message in heard if isinstance(message, Ack)] == list(range(2, 202))
@@ -96,7 +96,7 @@ async def test_a_worker_waits_for_its_manager_and_finds_it_again_after_a_restart
     async with manager() as served:
         address = served.address
         async with client(address) as worker:
-            await worker.hear(Ack)
+            await worker.receive(Ack)
             await served.watcher.stop("restart")
             await served.server.stop()
             assert (await worker.ends.get()).startswith("shutting_down: ")
@@ -104,7 +104,7 @@ async def test_a_worker_waits_for_its_manager_and_finds_it_again_after_a_restart
             again.server = WorkerServer(again.watcher, TOKEN, "127.0.0.1", int(address.rpartition(":")[2]))
             await again.watcher.start(again.engine)
             await again.server.start()
-            await worker.hear(Ack)
+            await worker.receive(Ack)
             assert await again.engine.verdict(NodeEvent.HEARD) == "connected"
             await again.watcher.stop("over")
             await again.server.stop()
@@ -112,47 +112,47 @@ async def test_a_worker_waits_for_its_manager_and_finds_it_again_after_a_restart
 
 async def test_after_a_reset_the_client_comes_back_by_itself() -> None:
     async with manager() as served, client(served.address) as worker:
-        await worker.hear(Ack)
+        await worker.receive(Ack)
         served.watcher.reset("new epoch")
-        refused = await worker.hear(Refused)
+        refused = await worker.receive(Refused)
         assert isinstance(refused, Refused)
         assert refused.code == "reset"
-        await worker.hear(Ack)
-        assert served.engine.kinds() == ["hello", "inventory", "hello", "inventory"]
+        await worker.receive(Ack)
+        assert served.engine.call_kinds() == ["hello", "inventory", "hello", "inventory"]
 
 
 async def test_what_is_sent_after_the_end_of_a_connection_is_dropped() -> None:
     async with manager() as served, client(served.address) as worker:
-        await worker.hear(Ack)
+        await worker.receive(Ack)
         old = worker.uplink
         assert old is not None
         served.watcher.reset("new epoch")
         await worker.ends.get()
-        await worker.hear(Ack)
+        await worker.receive(Ack)
         old.send(Report(2))
-        worker.say(Report(3))
-        assert await worker.hear(Ack) == Ack(3)
-        assert served.engine.kinds().count("report") == 1
+        worker.send(Report(3))
+        assert await worker.receive(Ack) == Ack(3)
+        assert served.engine.call_kinds().count("report") == 1
 
 
 async def test_a_goodbye_said_right_before_the_stop_arrives() -> None:
     async with manager() as served:
         async with client(served.address) as worker:
-            await worker.hear(Ack)
-            worker.say(Goodbye("maintenance"))
+            await worker.receive(Ack)
+            worker.send(Goodbye("maintenance"))
         assert await served.engine.verdict(NodeEvent.LEFT) == "left: maintenance"
 
 
 async def test_a_client_that_stops_without_a_goodbye_makes_its_node_suspect() -> None:
     async with manager() as served:
         async with client(served.address) as worker:
-            await worker.hear(Ack)
+            await worker.receive(Ack)
         assert "closed" in await served.engine.verdict(NodeEvent.SILENT)
 
 
 async def test_a_wrong_token_is_told_to_the_worker() -> None:
     async with manager() as served, client(served.address, token="wrong") as worker:
-        refused = await worker.hear(Refused)
+        refused = await worker.receive(Refused)
         assert isinstance(refused, Refused)
         assert (refused.code, refused.retry) == ("unauthorized", False)
         assert (await worker.ends.get()).startswith("unauthorized: ")
@@ -175,10 +175,10 @@ async def test_a_client_can_be_stopped_while_a_manager_that_never_answers_keeps_
 
 async def test_a_message_that_cannot_be_written_costs_the_connection_and_not_the_worker() -> None:
     async with manager() as served, client(served.address) as worker:
-        await worker.hear(Ack)
-        worker.say(Report(2**70))
-        await worker.hear(Ack)
-        assert served.engine.kinds() == ["hello", "inventory", "hello", "inventory"]
+        await worker.receive(Ack)
+        worker.send(Report(2**70))
+        await worker.receive(Ack)
+        assert served.engine.call_kinds() == ["hello", "inventory", "hello", "inventory"]
 
 
 async def test_a_worker_that_fails_on_a_message_still_hears_the_next() -> None:
@@ -189,10 +189,10 @@ async def test_a_worker_that_fails_on_a_message_still_hears_the_next() -> None:
                 raise RuntimeError("a bug")
 
     async with manager() as served, client(served.address, worker=Clumsy()) as worker:
-        await worker.hear(Ack)
+        await worker.receive(Ack)
         served.watcher.send(1, Stop(1, []))
         served.watcher.send(1, Shutdown(False))
-        assert await worker.hear(Shutdown) == Shutdown(False)
+        assert await worker.receive(Shutdown) == Shutdown(False)
 
 
 async def test_the_connection_is_protected_where_both_sides_have_certificates(tmp_path: Path) -> None:
@@ -203,9 +203,9 @@ async def test_the_connection_is_protected_where_both_sides_have_certificates(tm
     port = await server.start()
     try:
         async with client(f"localhost:{port}", certificate=certificate) as worker:
-            await worker.hear(Ack)
+            await worker.receive(Ack)
             served.watcher.send(1, Shutdown(False))
-            await worker.hear(Shutdown)
+            await worker.receive(Shutdown)
         async with ScriptedWorker(f"localhost:{port}") as unprotected:
             assert (await unprotected.end())[0] is grpc.StatusCode.UNAVAILABLE
     finally:

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from shunter.adapters.grpc.codec import (
     Malformed,
+    codec_for,
     decode_manager,
     decode_worker,
     encode_manager,
     encode_worker,
-    manager_side,
+    manager_envelope,
     snake_case,
-    twin_of,
-    worker_side,
+    worker_envelope,
 )
 from shunter.model.job.spec import Container, HealthCheck, Mount, Port, TaskSpec
 from shunter.model.protocol import worker_messages
@@ -76,21 +76,21 @@ def test_what_a_worker_says_arrives_as_it_was_said(kind: type, data: st.DataObje
     "struct", [*STRUCTS.values(), Mount, Port, HealthCheck, Container], ids=lambda struct: struct.__name__
 )
 def test_a_struct_and_its_protobuf_twin_have_the_same_fields(struct: type[msgspec.Struct]) -> None:
-    twin = twin_of(struct)
-    fields = twin.proto.DESCRIPTOR.fields_by_name
+    codec = codec_for(struct)
+    fields = codec.proto.DESCRIPTOR.fields_by_name
     assert list(struct.__struct_fields__) == list(fields)
     optional = {name for name, field in fields.items() if field.has_presence and field.message_type is None}
-    assert optional == set(twin.optional)
+    assert optional == set(codec.optional)
 
 
 @pytest.mark.parametrize(
     ("side", "envelope", "kinds"),
-    [(manager_side, pb.ManagerMessage, MANAGER_KINDS), (worker_side, pb.WorkerMessage, WORKER_KINDS)],
+    [(manager_envelope, pb.ManagerMessage, MANAGER_KINDS), (worker_envelope, pb.WorkerMessage, WORKER_KINDS)],
     ids=["manager", "worker"],
 )
-def test_each_message_has_one_entry_in_its_envelope(side: Any, envelope: Any, kinds: tuple[type, ...]) -> None:
+def test_each_message_has_one_entry_in_its_envelope(side: Any, envelope: Any, call_kinds: tuple[type, ...]) -> None:
     entries = [field.name for field in envelope.DESCRIPTOR.oneofs_by_name["message"].fields]
-    assert entries == [snake_case(kind.__name__) for kind in kinds] == list(side().entries)
+    assert entries == [snake_case(kind.__name__) for kind in call_kinds] == list(side().entries)
 
 
 def test_columns_are_packed() -> None:

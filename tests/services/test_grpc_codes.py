@@ -13,7 +13,7 @@ import pytest
 from shunter.adapters.grpc.channel import STATUS
 from shunter.model.errors import Busy, Fenced
 from shunter.model.job.spec import TaskSpec
-from shunter.model.protocol.refusals import PERMANENT, Code
+from shunter.model.protocol.refusals import PERMANENT, RefusalCode
 from shunter.model.protocol.worker_messages import Orders
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.watcher.settings import WatcherSettings
@@ -26,9 +26,9 @@ Ending = tuple[str | None, grpc.StatusCode]  # the code of the Refused message, 
 
 
 async def ending_of(worker: ScriptedWorker) -> Ending:
-    refused = await worker.hear("refused")
+    refused = await worker.receive("refused")
     assert refused.reason
-    assert refused.retry == (Code(refused.code) not in PERMANENT)
+    assert refused.retry == (RefusalCode(refused.code) not in PERMANENT)
     return refused.code, (await worker.end())[0]
 
 
@@ -39,47 +39,47 @@ async def a_wrong_token() -> Ending:
 
 async def another_version() -> Ending:
     async with manager() as served, ScriptedWorker(served.address) as worker:
-        await worker.say(hello=pb.Hello(protocol=99, name="n1", boot="b1"))
+        await worker.send(hello=pb.Hello(protocol=99, name="n1", boot="b1"))
         return await ending_of(worker)
 
 
 async def a_report_before_the_hello() -> Ending:
     async with manager() as served, ScriptedWorker(served.address) as worker:
-        await worker.say(report=pb.Report(seq=1))
+        await worker.send(report=pb.Report(seq=1))
         return await ending_of(worker)
 
 
 async def a_second_worker_of_the_same_name() -> Ending:
     async with manager() as served, ScriptedWorker(served.address) as first, ScriptedWorker(served.address) as second:
         await first.join(boot="b1")
-        await second.say(hello=pb.Hello(protocol=1, name="n1", boot="b2"))
+        await second.send(hello=pb.Hello(protocol=1, name="n1", boot="b2"))
         return await ending_of(second)
 
 
 async def a_manager_that_does_not_lead() -> Ending:
     async with manager(leading=False) as served, ScriptedWorker(served.address) as worker:
-        await worker.say(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
+        await worker.send(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
         return await ending_of(worker)
 
 
 async def a_leader_that_was_overtaken() -> Ending:
     async with manager() as served, ScriptedWorker(served.address) as worker:
-        served.engine.failing = Fenced("epoch 8 leads")
-        await worker.say(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
+        served.engine.message_error = Fenced("epoch 8 leads")
+        await worker.send(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
         return await ending_of(worker)
 
 
 async def a_full_inbox() -> Ending:
     async with manager() as served, ScriptedWorker(served.address) as worker:
-        served.engine.failing = Busy("10000 requests wait already")
-        await worker.say(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
+        served.engine.message_error = Busy("10000 requests wait already")
+        await worker.send(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
         return await ending_of(worker)
 
 
 async def a_bug_of_the_manager() -> Ending:
     async with manager() as served, ScriptedWorker(served.address) as worker:
-        served.engine.failing = RuntimeError("a bug")
-        await worker.say(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
+        served.engine.message_error = RuntimeError("a bug")
+        await worker.send(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
         return await ending_of(worker)
 
 
@@ -120,28 +120,28 @@ async def a_manager_that_stops() -> Ending:
         return await ending_of(worker)
 
 
-PROVOCATIONS: dict[Code, Callable[[], Awaitable[Ending]]] = {
-    Code.UNAUTHORIZED: a_wrong_token,
-    Code.PROTOCOL_VERSION: another_version,
-    Code.INVALID: a_report_before_the_hello,
-    Code.NAME_TAKEN: a_second_worker_of_the_same_name,
-    Code.NOT_LEADER: a_manager_that_does_not_lead,
-    Code.STALE_EPOCH: a_leader_that_was_overtaken,
-    Code.BUSY: a_full_inbox,
-    Code.SILENT: a_worker_without_heartbeats,
-    Code.TOO_SLOW: a_worker_that_does_not_read,
-    Code.REPLACED: the_same_process_again,
-    Code.RESET: an_engine_that_loaded_its_state_again,
-    Code.SHUTTING_DOWN: a_manager_that_stops,
-    Code.FAILED: a_bug_of_the_manager,
+PROVOCATIONS: dict[RefusalCode, Callable[[], Awaitable[Ending]]] = {
+    RefusalCode.UNAUTHORIZED: a_wrong_token,
+    RefusalCode.PROTOCOL_VERSION: another_version,
+    RefusalCode.INVALID: a_report_before_the_hello,
+    RefusalCode.NAME_TAKEN: a_second_worker_of_the_same_name,
+    RefusalCode.NOT_LEADER: a_manager_that_does_not_lead,
+    RefusalCode.STALE_EPOCH: a_leader_that_was_overtaken,
+    RefusalCode.BUSY: a_full_inbox,
+    RefusalCode.SILENT: a_worker_without_heartbeats,
+    RefusalCode.TOO_SLOW: a_worker_that_does_not_read,
+    RefusalCode.REPLACED: the_same_process_again,
+    RefusalCode.RESET: an_engine_that_loaded_its_state_again,
+    RefusalCode.SHUTTING_DOWN: a_manager_that_stops,
+    RefusalCode.FAILED: a_bug_of_the_manager,
 }
 
 
-@pytest.mark.parametrize("code", Code)
-async def test_each_code_is_what_a_worker_gets_for_its_cause(code: Code) -> None:
+@pytest.mark.parametrize("code", RefusalCode)
+async def test_each_code_is_what_a_worker_gets_for_its_cause(code: RefusalCode) -> None:
     said, status = await PROVOCATIONS[code]()
     assert status is STATUS[code]
-    assert said == (None if code is Code.TOO_SLOW else code)
+    assert said == (None if code is RefusalCode.TOO_SLOW else code)
 
 
 async def test_a_missing_token_is_unauthorized_too_and_nothing_reaches_the_watcher() -> None:
@@ -161,5 +161,5 @@ async def test_bytes_that_are_no_message_are_refused_as_invalid() -> None:
 
 def test_the_document_lists_every_code_with_its_status_and_whether_to_retry() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (yes|no) \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    expected = [(code.value, STATUS[code].name, "no" if code in PERMANENT else "yes") for code in Code]
+    expected = [(code.value, STATUS[code].name, "no" if code in PERMANENT else "yes") for code in RefusalCode]
     assert rows == expected

@@ -10,7 +10,7 @@ import grpc.aio
 import pytest
 
 from shunter.proto.v1 import external_scheduler_pb2 as pb
-from tests.services.scheduler_harness import NODES, PATIENCE_S, scheduler_stage
+from tests.services.scheduler_harness import NODES, PATIENCE_S, open_scheduler_harness
 
 
 async def first(stream: grpc.aio.UnaryStreamCall[pb.WatchRequest, pb.Situation]) -> pb.Situation:
@@ -26,8 +26,8 @@ async def next_with_work(stream: grpc.aio.UnaryStreamCall[pb.WatchRequest, pb.Si
 
 
 async def test_a_scheduler_in_any_language_places_tasks() -> None:
-    async with scheduler_stage() as harness, harness.stub() as stub:
-        harness.lead_from_outside("mine")
+    async with open_scheduler_harness() as harness, harness.stub() as stub:
+        harness.use_external_policy("mine")
         stream = stub.watch()
         whole = await first(stream)
         assert whole.whole
@@ -59,7 +59,7 @@ async def code_of(call: object) -> tuple[grpc.StatusCode, str]:
 
 
 async def test_whoever_has_no_token_sees_nothing() -> None:
-    async with scheduler_stage() as harness, harness.stub("wrong") as stub:
+    async with open_scheduler_harness() as harness, harness.stub("wrong") as stub:
         for call in (first(stub.watch()), stub.decide(token="x"), stub.renew("x")):
             code, details = await code_of(call)
             assert code is grpc.StatusCode.UNAUTHENTICATED
@@ -67,7 +67,7 @@ async def test_whoever_has_no_token_sees_nothing() -> None:
 
 
 async def test_requests_that_cannot_be_meant_are_refused_with_the_fix() -> None:
-    async with scheduler_stage() as harness, harness.stub() as stub:
+    async with open_scheduler_harness() as harness, harness.stub() as stub:
         refused = [
             (stub.watch("Not A Name"), "is no name of a scheduler"),
             (stub.watch(wants=["everything"]), "choose of tasks, objects"),
@@ -80,7 +80,7 @@ async def test_requests_that_cannot_be_meant_are_refused_with_the_fix() -> None:
 
 
 async def test_a_void_token_is_refused_and_the_older_stream_ends() -> None:
-    async with scheduler_stage() as harness, harness.stub() as stub:
+    async with open_scheduler_harness() as harness, harness.stub() as stub:
         older = stub.watch()
         token = (await first(older)).lease.token
         newer = stub.watch()
@@ -92,7 +92,7 @@ async def test_a_void_token_is_refused_and_the_older_stream_ends() -> None:
 
 
 async def test_beyond_the_budget_the_caller_is_asked_for_patience() -> None:
-    async with scheduler_stage() as harness, harness.stub() as stub:
+    async with open_scheduler_harness() as harness, harness.stub() as stub:
         token = (await first(stub.watch())).lease.token
         calls = await asyncio.gather(*(stub.decide(token=token) for _ in range(250)), return_exceptions=True)
         busy = [call for call in calls if isinstance(call, grpc.aio.AioRpcError)]
@@ -105,8 +105,8 @@ async def test_beyond_the_budget_the_caller_is_asked_for_patience() -> None:
 
 
 async def test_a_stream_that_ends_gives_the_lead_back_at_once() -> None:
-    async with scheduler_stage() as harness, harness.stub() as stub:
-        harness.lead_from_outside("mine", lease_s=3_600.0)
+    async with open_scheduler_harness() as harness, harness.stub() as stub:
+        harness.use_external_policy("mine", lease_s=3_600.0)
         stream = stub.watch()
         await first(stream)
         job = await harness.submit("job")
@@ -117,8 +117,8 @@ async def test_a_stream_that_ends_gives_the_lead_back_at_once() -> None:
 
 
 async def test_a_silent_scheduler_is_replaced_and_leads_again_when_it_is_back() -> None:
-    async with scheduler_stage() as harness, harness.stub() as stub:
-        harness.lead_from_outside("mine", lease_s=0.2)
+    async with open_scheduler_harness() as harness, harness.stub() as stub:
+        harness.use_external_policy("mine", lease_s=0.2)
         stream = stub.watch()
         await first(stream)
         await harness.ended(await harness.submit("job"))
@@ -133,7 +133,7 @@ async def test_a_silent_scheduler_is_replaced_and_leads_again_when_it_is_back() 
 
 
 async def test_a_shadow_sees_what_was_decided_and_changes_nothing() -> None:
-    async with scheduler_stage() as harness, harness.stub() as stub:
+    async with open_scheduler_harness() as harness, harness.stub() as stub:
         stream = stub.watch(mode="shadow")
         await harness.until(lambda: harness.engine.schedulers.sessions(), "the shadow is there")
         job = await harness.submit("job", 2)

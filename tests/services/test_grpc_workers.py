@@ -36,8 +36,8 @@ async def test_a_worker_registers_brings_its_inventory_and_is_live() -> None:
         welcome = await worker.greet()
         assert (welcome.epoch, welcome.node, welcome.heartbeat_s) == (EPOCH, 1, 1.0)
         held = pb.Held(job=1, group=0, attempt=2, first=3, last=3, running=True, started_ms=4)
-        await worker.say(inventory=pb.Inventory(seq=1, held=[held]))
-        assert (await worker.hear("ack")).seq == 1
+        await worker.send(inventory=pb.Inventory(seq=1, held=[held]))
+        assert (await worker.receive("ack")).seq == 1
         assert await served.engine.verdict(NodeEvent.HEARD) == "connected"
         assert served.engine.calls[-1][2].held == [Held(1, 0, 2, 3, 3, True, 4)]
 
@@ -52,15 +52,15 @@ async def test_orders_go_out_and_reports_come_back_acknowledged_in_order() -> No
         node = (await worker.join()).node
         served.watcher.send(node, orders)
         served.watcher.send(node, Recall(EPOCH, [2]))
-        heard = await worker.hear("orders")
+        heard = await worker.receive("orders")
         assert [order.first for order in heard.orders] == list(range(0, 100, 10))
         assert (heard.specs[5].command[0], heard.specs[5].stop_grace_s) == ("/bin/true", 5.0)
-        assert list((await worker.hear("recall")).reservations) == [2]
+        assert list((await worker.receive("recall")).reservations) == [2]
         for seq in range(2, 52):
             ended = pb.Ended(job=1, attempt=1, first=seq, started_ms=[1], ended_ms=[2], exits=[-1])
             started = pb.Started(job=1, attempt=1, index=seq + 1)
-            await worker.say(report=pb.Report(seq=seq, ended=[ended], started=[started]))
-        assert [(await worker.hear("ack")).seq for _ in range(2, 52)] == list(range(2, 52))
+            await worker.send(report=pb.Report(seq=seq, ended=[ended], started=[started]))
+        assert [(await worker.receive("ack")).seq for _ in range(2, 52)] == list(range(2, 52))
         reports = [message for kind, _, message in served.engine.calls if kind == "report"]
         assert [report.ended for report in reports] == [
             [Ended(1, 0, 1, seq, [-1], [1], [2], 0, 0)] for seq in range(2, 52)
@@ -91,15 +91,15 @@ async def test_a_change_of_the_interval_reaches_a_connected_worker() -> None:
     async with manager() as served, ScriptedWorker(served.address) as worker:
         await worker.join()
         served.watcher.set_heartbeat(7.5)
-        assert (await worker.hear("set_heartbeat")).heartbeat_s == 7.5
+        assert (await worker.receive("set_heartbeat")).heartbeat_s == 7.5
 
 
 async def test_heartbeats_bring_samples_of_the_machine() -> None:
     async with manager() as served, ScriptedWorker(served.address) as worker:
         node = (await worker.join()).node
-        await worker.say(heartbeat=pb.Heartbeat(stats=pb.MachineStats(at_ms=5, cpu_busy=0.5, keepers=2)))
-        await worker.say(report=pb.Report(seq=2))
-        await worker.hear("ack")
+        await worker.send(heartbeat=pb.Heartbeat(stats=pb.MachineStats(at_ms=5, cpu_busy=0.5, keepers=2)))
+        await worker.send(report=pb.Report(seq=2))
+        await worker.receive("ack")
         sample = served.watcher.sample(node)
         assert sample is not None
         assert (sample.stats.at_ms, sample.stats.cpu_busy, sample.stats.keepers, sample.stale) == (5, 0.5, 2, False)
@@ -109,14 +109,14 @@ async def test_logs_and_statistics_are_asked_for_and_answered_over_the_stream() 
     async with manager() as served, ScriptedWorker(served.address) as worker:
         node = (await worker.join()).node
         log = asyncio.create_task(served.watcher.read_log(node, 3, 4, "stdout", 0, 100))
-        asked = await worker.hear("read_log")
+        asked = await worker.receive("read_log")
         assert (asked.segment, asked.record, asked.stream, asked.size_max) == (3, 4, "stdout", 100)
-        await worker.say(log_data=pb.LogData(request=asked.request, data=b"\x00\xff", eof=True))
+        await worker.send(log_data=pb.LogData(request=asked.request, data=b"\x00\xff", eof=True))
         assert await log == LogData(asked.request, b"\x00\xff", True)
         stats = asyncio.create_task(served.watcher.read_stats(node))
-        asked = await worker.hear("read_stats")
+        asked = await worker.receive("read_stats")
         tasks = [pb.TaskStats(job=1, cpu_s=0.5)]
-        await worker.say(stats_data=pb.StatsData(request=asked.request, machine=pb.MachineStats(at_ms=1), tasks=tasks))
+        await worker.send(stats_data=pb.StatsData(request=asked.request, machine=pb.MachineStats(at_ms=1), tasks=tasks))
         answer = await stats
         assert isinstance(answer, StatsData)
         assert answer.tasks[0].cpu_s == 0.5
@@ -125,7 +125,7 @@ async def test_logs_and_statistics_are_asked_for_and_answered_over_the_stream() 
 async def test_a_goodbye_means_that_the_node_has_left_and_the_stream_ends_well() -> None:
     async with manager() as served, ScriptedWorker(served.address) as worker:
         await worker.join()
-        await worker.say(goodbye=pb.Goodbye(reason="maintenance"))
+        await worker.send(goodbye=pb.Goodbye(reason="maintenance"))
         assert await served.engine.verdict(NodeEvent.LEFT) == "left: maintenance"
         assert (await worker.end())[0] is grpc.StatusCode.OK
 
@@ -136,8 +136,8 @@ async def test_a_message_of_a_newer_protocol_is_ignored_and_the_conversation_goe
         newer = pb.WorkerMessage()
         newer.MergeFromString(b"\xfa\x3e\x03abc")
         await worker.call.write(newer)
-        await worker.say(report=pb.Report(seq=2))
-        assert (await worker.hear("ack")).seq == 2
+        await worker.send(report=pb.Report(seq=2))
+        assert (await worker.receive("ack")).seq == 2
 
 
 async def test_a_hundred_workers_join_at_once() -> None:
@@ -156,8 +156,8 @@ async def test_what_is_sent_last_before_a_close_still_arrives() -> None:
         node = (await worker.join()).node
         served.watcher.send(node, Shutdown(stop_tasks=True))
         await served.watcher.stop("down")
-        assert (await worker.hear("shutdown")).stop_tasks
-        assert (await worker.hear("refused")).code == "shutting_down"
+        assert (await worker.receive("shutdown")).stop_tasks
+        assert (await worker.receive("refused")).code == "shutting_down"
 
 
 async def test_a_server_that_stops_ends_its_connections_itself_and_at_once() -> None:
@@ -165,7 +165,7 @@ async def test_a_server_that_stops_ends_its_connections_itself_and_at_once() -> 
         await worker.join()
         async with asyncio.timeout(FLUSH_TIMEOUT_S):
             await served.server.stop()
-        assert (await worker.hear("refused")).code == "shutting_down"
+        assert (await worker.receive("refused")).code == "shutting_down"
 
 
 async def test_two_managers_cannot_share_a_port() -> None:

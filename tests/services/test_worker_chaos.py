@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.worker_harness import Harness, staged
+from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
 
 TASKS = 400
 WIDTH = 3
-ACCIDENTS = 12
+FAULTS = 12
 
 
 class Engine:
@@ -70,10 +70,10 @@ async def test_every_task_ends_once_whatever_is_killed(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    async with staged(tmp_path, warm_keepers=2) as harness:
+    async with open_harness(tmp_path, warm_keepers=2) as harness:
         engine = Engine(harness)
         engine.order_all()
-        for _ in range(ACCIDENTS):
+        for _ in range(FAULTS):
             await asyncio.sleep(chance.uniform(0.0, 0.1))
             engine.hear()
             if chance.random() < 0.7:
@@ -90,4 +90,4 @@ async def test_every_task_ends_once_whatever_is_killed(tmp_path: Path) -> None:
             await harness.until(lambda: harness.ended or harness.lost)
             engine.hear()
         assert {index: code for index, (_, code) in engine.results.items()} == {i: i % 5 for i in range(TASKS)}
-        assert max(engine.attempts.values()) <= 1 + ACCIDENTS
+        assert max(engine.attempts.values()) <= 1 + FAULTS

@@ -14,7 +14,7 @@ from shunter.model.protocol.worker_messages import Health, Inventory, Report, St
 from shunter.plugins import HEALTH_CHECKS, Plugin
 from shunter.worker.health import checks
 from shunter.worker.health.port import Target, Unwell
-from tests.services.worker_harness import Harness, staged
+from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
 
@@ -50,7 +50,7 @@ async def test_a_task_is_well_when_all_its_checks_pass_and_ended_when_one_fails_
     status = tmp_path / "ping"
     status.write_text("204")
     ready = tmp_path / "ready"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         serve(
             harness, tmp_path, often("http", path="/ping", port="web"), often("tcp", port="80"),
             often("command", command=("test", "-e", str(ready))),
@@ -74,7 +74,7 @@ async def test_an_unhealthy_task_is_ended_with_the_check_and_the_reason(
 ) -> None:
     status = tmp_path / "ping"
     status.write_text("302")
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         serve(harness, tmp_path, often("http", path="/ping", port="web", timeout_s=timeout_s, failures=2))
         await harness.until(lambda: heard(harness))
         status.write_text(answer)
@@ -88,7 +88,7 @@ async def test_an_unhealthy_task_is_ended_with_the_check_and_the_reason(
 
 
 async def test_a_task_that_never_gets_well_is_ended_after_its_grace(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         check = often("tcp", port="web", failures=3, start_grace_s=0.3)
         harness.order("/bin/sleep", "60", ports=WEB, health=(check,))
         await harness.all_ended(1)
@@ -102,7 +102,7 @@ async def test_a_task_that_never_gets_well_is_ended_after_its_grace(tmp_path: Pa
 async def test_a_command_check_runs_in_the_task_s_folder_with_its_variables(tmp_path: Path) -> None:
     script = "echo $FLAG > here; exec sleep 60"
     check = often("command", command=("/bin/sh", "-c", '[ "$(cat here)" = "$FLAG" ] || { echo not there; exit 3; }'))
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", script, health=(check,), env={"FLAG": "raised"})
         [well] = await harness.until(lambda: heard(harness))
         assert well.is_healthy
@@ -119,7 +119,7 @@ async def test_a_command_that_takes_too_long_is_killed_and_counts_as_a_failure(t
     check = often(
         "command", command=("/bin/sh", "-c", "sleep 61 & sleep 62"), timeout_s=0.1, failures=1, start_grace_s=0.0
     )
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sleep", "60", health=(check,))
         await harness.all_ended(1)
         expected = "command check /bin/sh -c sleep 61 & sleep 62 failed: no answer within 0.1 s"
@@ -129,7 +129,7 @@ async def test_a_command_that_takes_too_long_is_killed_and_counts_as_a_failure(t
 async def test_checks_start_again_when_the_worker_does(tmp_path: Path) -> None:
     status = tmp_path / "ping"
     status.write_text("200")
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         serve(harness, tmp_path, often("http", path="ping", port="web", failures=1))
         await harness.until(lambda: heard(harness))
         await harness.restart()
@@ -148,7 +148,7 @@ async def test_checks_start_again_when_the_worker_does(tmp_path: Path) -> None:
 
 
 async def test_an_unhealthy_end_survives_a_restart_of_the_worker(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.is_open = False
         check = often("tcp", port="web", failures=1, start_grace_s=0.0)
         script = "trap '' TERM; while :; do sleep 0.01; done"
@@ -163,7 +163,7 @@ async def test_an_unhealthy_end_survives_a_restart_of_the_worker(tmp_path: Path)
 async def test_a_stopped_task_is_not_called_unhealthy(tmp_path: Path) -> None:
     status = tmp_path / "ping"
     status.write_text("200")
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         serve(harness, tmp_path, often("http", path="/ping", failures=1))
         await harness.until(lambda: heard(harness))
         harness.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 5.0)]))
@@ -182,7 +182,7 @@ async def test_plugins_bring_checks_and_an_unknown_kind_never_passes(
 
     plugin = Plugin(HEALTH_CHECKS, "mood", "test 1", check_mood)
     monkeypatch.setattr(checks, "find_plugins", lambda _: [plugin])
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         script = "echo good > mood; exec sleep 60"
         harness.order("/bin/sh", "-c", script, health=(often("mood", options={"wanted": "good"}),))
         [well] = await harness.until(lambda: heard(harness))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.model.protocol.worker_messages import Hello
-from tests.services.worker_harness import Harness, staged
+from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
 
@@ -26,7 +26,7 @@ def limits_of(harness: Harness) -> str:
 
 async def test_a_task_that_passes_its_memory_limit_is_ended_and_its_keeper_is_not(tmp_path: Path) -> None:
     """D-26: by control groups."""
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         if limits_of(harness) == "rlimits":
             pytest.skip("no control groups here")
         await harness.run("/bin/true", first=9)
@@ -42,7 +42,7 @@ async def test_a_task_that_passes_its_memory_limit_is_ended_and_its_keeper_is_no
 
 async def test_without_control_groups_memory_is_limited_by_rlimits_and_the_hello_says_so(tmp_path: Path) -> None:
     """D-26: by rlimits."""
-    async with staged(tmp_path, cgroups=False) as harness:
+    async with open_harness(tmp_path, cgroups=False) as harness:
         assert limits_of(harness) == "rlimits"
         ended = await harness.run(sys.executable, "-c", f"import time; time.sleep(0.2)\n{EAT}", memory_bytes=64 * MI)
         assert ended.exits == [1]
@@ -50,7 +50,7 @@ async def test_without_control_groups_memory_is_limited_by_rlimits_and_the_hello
 
 
 async def test_a_task_gets_no_more_processor_than_it_asked_for(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         if limits_of(harness) == "rlimits":
             pytest.skip("no control groups here")
         began = time.monotonic()
@@ -60,14 +60,14 @@ async def test_a_task_gets_no_more_processor_than_it_asked_for(tmp_path: Path) -
 
 
 async def test_a_file_larger_than_the_disk_limit_ends_the_task(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/sh", "-c", "head -c 3000000 /dev/zero > big", disk_bytes=MI)
         assert (ended.how, ended.detail) == ("disk", "disk limit of 1Mi")
 
 
 async def test_many_small_files_beyond_the_disk_limit_end_the_task_too(tmp_path: Path) -> None:
     script = "for i in 1 2 3 4 5 6 7 8; do head -c 500000 /dev/zero > $i; done; sleep 60"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/sh", "-c", script, disk_bytes=MI)
         assert (ended.how, ended.detail) == ("disk", "disk limit of 1Mi")
         await harness.run("/bin/true", first=1)
@@ -75,7 +75,7 @@ async def test_many_small_files_beyond_the_disk_limit_end_the_task_too(tmp_path:
 
 
 async def test_a_task_that_runs_too_long_is_ended(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/sleep", "60", run_timeout_s=0.2)
         assert (ended.how, ended.detail, ended.exits) == ("timeout", "ran longer than 0.2 s", [128 + 15])
         took_ms = ended.ended_ms[0] - ended.started_ms[0]
@@ -83,7 +83,7 @@ async def test_a_task_that_runs_too_long_is_ended(tmp_path: Path) -> None:
 
 
 async def test_a_task_that_never_stops_writing_runs_and_times_out_like_any_other(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", "while :; do echo line; done", run_timeout_s=0.3, log_max_bytes=10_000)
         await harness.until(lambda: harness.started)
         await harness.all_ended(1)
@@ -92,7 +92,7 @@ async def test_a_task_that_never_stops_writing_runs_and_times_out_like_any_other
 
 
 async def test_a_task_that_ignores_the_signal_of_its_timeout_is_killed_after_the_grace(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         script = "trap '' TERM; while :; do sleep 60; done"
         ended = await harness.run("/bin/sh", "-c", script, run_timeout_s=0.1, stop_grace_s=0.1)
         assert (ended.how, ended.exits) == ("timeout", [128 + 9])

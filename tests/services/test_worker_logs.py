@@ -10,7 +10,7 @@ import pytest
 
 from shunter.model.protocol.worker_messages import Ended, ReadLog
 from shunter.worker.keeper import segments
-from tests.services.worker_harness import Harness, staged
+from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
 
@@ -30,7 +30,7 @@ async def read_all(harness: Harness, task: Ended, piece_max: int) -> bytes:
 
 @pytest.mark.parametrize("piece_max", [2**22, 1000])
 async def test_output_beyond_the_limit_keeps_its_first_and_its_newest_half(tmp_path: Path, piece_max: int) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         before = await harness.run("/bin/echo", "before")
         ended = await harness.run(sys.executable, "-c", CHATTER, "500000", first=1, log_max_bytes=80_000)
         after = await harness.run("/bin/echo", "after", first=2)
@@ -47,14 +47,14 @@ async def test_output_beyond_the_limit_keeps_its_first_and_its_newest_half(tmp_p
 
 
 async def test_output_at_the_limit_is_not_cut(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run(sys.executable, "-c", CHATTER, "10000", log_max_bytes=80_000)
         log = await harness.read(ended)
         assert (len(log.data), log.truncated, log.eof) == (80_000, False, True)
 
 
 async def test_a_log_that_is_no_longer_kept_says_so(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/echo", "x")
         for path in (harness.home / "logs").glob(f"{ended.segment}.*"):
             path.unlink()
@@ -63,7 +63,7 @@ async def test_a_log_that_is_no_longer_kept_says_so(tmp_path: Path) -> None:
 
 
 async def test_a_disk_that_takes_no_more_costs_the_output_and_not_the_task(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         first = await harness.run("/bin/echo", "kept")
         # Every write of the keeper beyond this fails, as on a full disk.
         [keeper] = harness.keeper_pids()
@@ -78,7 +78,7 @@ async def test_a_disk_that_takes_no_more_costs_the_output_and_not_the_task(tmp_p
 
 
 async def test_a_large_segment_is_followed_by_a_new_one(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         large = segments.SEGMENT_MAX_BYTES + 1
         first = await harness.run("/usr/bin/head", "-c", str(large), "/dev/zero", log_max_bytes=2 * large)
         second = await harness.run("/bin/echo", "second", first=1)
@@ -88,7 +88,7 @@ async def test_a_large_segment_is_followed_by_a_new_one(tmp_path: Path) -> None:
 
 
 async def test_both_streams_are_kept_apart_and_binary_output_is_kept_as_it_is(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         script = "import os\nos.write(1, bytes(range(256)))\nos.write(2, b'\\xff\\x00err')"
         ended = await harness.run(sys.executable, "-c", script)
         assert (await harness.read(ended)).data == bytes(range(256))

@@ -20,7 +20,7 @@ from shunter.model.protocol.worker_messages import (
     StopRange,
     Welcome,
 )
-from tests.services.worker_harness import exits, staged
+from tests.services.worker_harness import exits, open_harness
 
 pytestmark = pytest.mark.services
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.services
 async def test_a_repeated_order_runs_nothing_twice(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     script = f"echo $SHUNTER_TASK_INDEX >> {marks}"
-    async with staged(tmp_path, warm_keepers=2) as harness:
+    async with open_harness(tmp_path, warm_keepers=2) as harness:
         harness.acknowledges = False
         for _ in range(3):
             harness.order("/bin/sh", "-c", script, last=19, width=2)
@@ -41,7 +41,7 @@ async def test_a_repeated_order_runs_nothing_twice(tmp_path: Path) -> None:
 async def test_a_newer_attempt_ends_the_older_one_before_it_starts(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     script = f"echo begin $SHUNTER_ATTEMPT >> {marks}; trap 'exit 1' TERM; [ $SHUNTER_ATTEMPT = 2 ] || sleep 60"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.acknowledges = False
         harness.order("/bin/sh", "-c", script)
         await harness.until(lambda: harness.started)
@@ -55,7 +55,7 @@ async def test_a_newer_attempt_ends_the_older_one_before_it_starts(tmp_path: Pat
 
 
 async def test_a_leader_of_the_past_is_not_obeyed(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sleep", "60")
         await harness.until(lambda: harness.started)
         harness.worker.received(Welcome(9, 1, 60.0))
@@ -70,7 +70,7 @@ async def test_a_leader_of_the_past_is_not_obeyed(tmp_path: Path) -> None:
 
 
 async def test_one_task_jobs_of_one_reservation_share_its_lanes(tmp_path: Path) -> None:
-    async with staged(tmp_path, warm_keepers=2) as harness:
+    async with open_harness(tmp_path, warm_keepers=2) as harness:
         for job in range(1, 101):
             harness.order("/bin/sh", "-c", "exit $SHUNTER_TASK_INDEX", job=job, job_name=f"job-{job}", width=2)
         await harness.until(lambda: len(harness.ended) == 100)
@@ -82,7 +82,7 @@ async def test_work_behind_a_long_task_is_taken_to_a_lane_that_is_free(tmp_path:
     go_on = tmp_path / "go-on"
     # The first hundred are short, so both lanes get wide windows; then one task holds up its lane.
     script = f"[ $SHUNTER_TASK_INDEX != 100 ] || until [ -e {go_on} ]; do sleep 0.01; done"
-    async with staged(tmp_path, warm_keepers=2) as harness:
+    async with open_harness(tmp_path, warm_keepers=2) as harness:
         harness.order("/bin/sh", "-c", script, last=299, width=2)
         codes = await harness.all_ended(299)
         assert set(range(300)) - set(codes) == {100}
@@ -91,7 +91,7 @@ async def test_work_behind_a_long_task_is_taken_to_a_lane_that_is_free(tmp_path:
 
 
 async def test_results_are_repeated_to_the_next_connection_until_they_are_acknowledged(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.acknowledges = False
         await harness.run("/bin/sh", "-c", "exit 3")
         harness.worker.disconnected("test")
@@ -111,7 +111,7 @@ async def test_results_are_repeated_to_the_next_connection_until_they_are_acknow
 
 
 async def test_the_inventory_tells_what_runs_and_what_waits(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sleep", "60", first=5, last=9)
         started = (await harness.until(lambda: harness.started))[0]
         harness.worker.disconnected("test")
@@ -127,7 +127,7 @@ async def test_the_inventory_tells_what_runs_and_what_waits(tmp_path: Path) -> N
 
 
 async def test_statistics_of_the_machine_and_of_running_tasks_can_be_asked_for(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         eat = "x = bytearray(30 * 2**20); import time; time.process_time(); print(1, flush=True); time.sleep(60)"
         harness.order(sys.executable, "-c", eat, job=3, first=2)
         started = (await harness.until(lambda: harness.started))[0]
@@ -145,7 +145,7 @@ async def test_statistics_of_the_machine_and_of_running_tasks_can_be_asked_for(t
 
 
 async def test_heartbeats_come_at_the_interval_that_the_manager_sets(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
 
         def samples() -> list[MachineStats]:
             return [message.stats for message in harness.messages if isinstance(message, Heartbeat)]
@@ -166,7 +166,7 @@ async def test_a_new_interval_begins_at_a_point_chosen_by_chance(
         waits.append(timeout_s or 0.0)
         return await wait(clock, event, timeout_s)
 
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         await harness.until(lambda: any(isinstance(message, Heartbeat) for message in harness.messages))
         monkeypatch.setattr(SystemClock, "wait", noted)
         for known in range(30):
@@ -179,7 +179,7 @@ async def test_a_new_interval_begins_at_a_point_chosen_by_chance(
 
 
 async def test_orders_of_several_jobs_in_one_message_all_run(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/true")
         await harness.all_ended(1)
         harness.worker.received(Orders(1, [], {}))

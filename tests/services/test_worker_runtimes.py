@@ -11,13 +11,13 @@ from shunter.model.job.spec import HealthCheck, Port
 from shunter.model.protocol.worker_messages import Hello, LogData, ReadLog, ReadStats, Recall, Shutdown, Stop, StopRange
 from shunter.worker.runtimes.port import Attempt
 from shunter.worker.runtimes.task_log import OUT
-from tests.services.memory_runtime import Box, boxed, order, until
+from tests.services.memory_runtime import Box, open_box_harness, order, until
 
 pytestmark = pytest.mark.services
 
 
 async def test_an_attempt_is_started_reported_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with boxed(tmp_path, monkeypatch, devices={"gpu": ["a", "b"]}) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch, devices={"gpu": ["a", "b"]}) as (harness, boxes):
         assert harness.hello.attributes["runtime.box"] == "1.0"
         order(
             harness, first=4, shown=[40], entries=["x y"], env={"A": "b"}, ports=(Port("web", 80),), devices={"gpu": 2},
@@ -54,7 +54,7 @@ async def test_what_a_runtime_writes_while_it_starts_an_attempt_can_be_read_by_t
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody has told of its segment yet: that comes with its start."""
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         boxes.gate.clear()
         order(harness, first=4)
         await until(lambda: boxes.opening)
@@ -72,7 +72,7 @@ async def test_what_a_runtime_writes_while_it_starts_an_attempt_can_be_read_by_t
 async def test_a_reservation_s_width_is_kept_and_repeated_orders_run_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         for _ in range(3):
             order(harness, last=4, width=2)
         await harness.until(lambda: len(harness.started) == 2)
@@ -96,7 +96,7 @@ async def test_a_reservation_s_width_is_kept_and_repeated_orders_run_once(
 async def test_a_stop_signals_then_kills_and_leaves_newer_attempts_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         order(harness, "stubborn", attempt=2)
         order(harness, first=1, reservation=2)
         await harness.until(lambda: len(harness.started) == 2)
@@ -115,7 +115,7 @@ async def test_a_stop_signals_then_kills_and_leaves_newer_attempts_alone(
 async def test_what_is_stopped_before_it_has_started_is_returned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         boxes.gate.clear()
         order(harness, last=1)
         await until(lambda: boxes.launching)
@@ -132,7 +132,7 @@ async def test_what_is_stopped_before_it_has_started_is_returned(
 async def test_a_newer_attempt_starts_when_the_older_one_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         order(harness, "stubborn")
         await harness.until(lambda: harness.started)
         order(harness, attempt=2, width=2)
@@ -143,7 +143,7 @@ async def test_a_newer_attempt_starts_when_the_older_one_has_ended(
 
 
 async def test_what_cannot_be_started_ends_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         order(harness, "missing")
         harness.order("run", runtime="wasm", job=2)
         order(harness, job=3, stdout="relative")
@@ -168,12 +168,12 @@ async def test_what_cannot_be_started_ends_with_the_reason(tmp_path: Path, monke
 async def test_a_time_limit_and_health_checks_end_it_like_any_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         order(harness, "stubborn", run_timeout_s=0.05, stop_grace_s=0.05)
         check = HealthCheck("command", command=("ok", "?"), interval_s=0.01, failures=2)
         order(harness, first=1, reservation=2, health=(check,))
         await harness.until(lambda: any(getattr(message, "health", None) for message in harness.messages))
-        boxes[1].is_well = False
+        boxes[1].is_healthy = False
         await harness.all_ended(2)
         found = {ended.first: (ended.how, ended.detail) for ended in harness.ended}
         assert found[0] == ("timeout", "ran longer than 0.05 s")
@@ -185,7 +185,7 @@ async def test_a_time_limit_and_health_checks_end_it_like_any_task(
 async def test_the_next_worker_finds_what_runs_and_what_has_ended_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch, ports_first=31_020, ports_last=31_021) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch, ports_first=31_020, ports_last=31_021) as (harness, boxes):
         harness.acknowledges = False
         order(harness, last=2, width=2, ports=(Port("web", 80),))
         order(harness, first=7, reservation=3, run_timeout_s=1000.0)
@@ -224,7 +224,7 @@ async def test_the_next_worker_finds_what_runs_and_what_has_ended_meanwhile(
 async def test_what_was_only_starting_when_the_worker_left_is_ordered_and_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         boxes.gate.clear()
         order(harness)
         await until(lambda: boxes.launching)
@@ -241,7 +241,7 @@ async def test_what_was_only_starting_when_the_worker_left_is_ordered_and_starte
 async def test_thousands_of_attempts_wait_their_turn_without_trouble(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         order(harness, last=20_000, width=3)
         await harness.until(lambda: len(harness.started) == 3)
         harness.worker.received(Stop(1, [StopRange(1, 0, 0, 20_000, 1.0)]))
@@ -253,7 +253,7 @@ async def test_thousands_of_attempts_wait_their_turn_without_trouble(
 async def test_a_runtime_that_is_gone_at_the_start_loses_what_it_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         order(harness)
         await harness.until(lambda: harness.started)
         boxes.is_gone = True
@@ -265,7 +265,7 @@ async def test_a_runtime_that_is_gone_at_the_start_loses_what_it_had(
 async def test_containers_and_processes_draw_from_the_same_devices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch, devices={"gpu": ["0"]}) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch, devices={"gpu": ["0"]}) as (harness, boxes):
         order(harness, devices={"gpu": 1})
         await harness.until(lambda: harness.started)
         harness.order("/bin/true", job=2, reservation=2, devices={"gpu": 1})
@@ -279,7 +279,7 @@ async def test_containers_and_processes_draw_from_the_same_devices(
 async def test_a_node_whose_runtimes_have_changed_introduces_itself_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         order(harness)
         await harness.until(lambda: harness.started)
         assert boxes.changed is not None
@@ -296,7 +296,7 @@ async def test_a_node_whose_runtimes_have_changed_introduces_itself_again(
 async def test_when_the_cluster_stops_attempts_are_stopped_and_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch) as (harness, boxes):
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
         order(harness, last=1)
         await harness.until(lambda: harness.started)
         harness.worker.received(Shutdown(True))

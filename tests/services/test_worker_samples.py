@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from shunter.model.protocol.worker_messages import Heartbeat, MachineSample, SetHeartbeat, TaskStats
-from shunter.worker.samples import SAMPLES_KEPT_MAX, TASK_AGE_MIN_S
+from shunter.worker.samples import SAMPLES_BUFFERED_MAX, TASK_AGE_MIN_S
 from shunter.worker.stats import machine_usage
-from tests.services.worker_harness import PATIENCE_S, Harness, staged
+from tests.services.worker_harness import PATIENCE_S, Harness, open_harness
 
 CHILD_HOLDS = """
 import os, time
@@ -30,7 +30,7 @@ def of_task(harness: Harness, index: int) -> list[tuple[int, TaskStats]]:
 
 
 async def test_a_task_is_sampled_with_its_children(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.worker.received(SetHeartbeat(0.2))
         out = str(tmp_path / "out")
         harness.order(sys.executable, "-I", "-S", "-c", CHILD_HOLDS, env={"OUT": out})
@@ -47,7 +47,7 @@ async def test_a_task_is_sampled_with_its_children(tmp_path: Path) -> None:
 
 
 async def test_what_the_processor_does_for_a_task_is_counted(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.worker.received(SetHeartbeat(0.2))
         harness.order("/bin/sh", "-c", "while :; do :; done")
         await harness.until(lambda: len(of_task(harness, 0)) >= 3)
@@ -56,7 +56,7 @@ async def test_what_the_processor_does_for_a_task_is_counted(tmp_path: Path) -> 
 
 
 async def test_short_tasks_are_not_looked_at(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.worker.received(SetHeartbeat(0.2))
         harness.order("/bin/true", last=499, count=500)
         await harness.all_ended(500)
@@ -66,13 +66,13 @@ async def test_short_tasks_are_not_looked_at(tmp_path: Path) -> None:
 
 
 async def test_samples_wait_for_a_manager_that_is_away(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.worker.received(SetHeartbeat(0.2))
         harness.order("/bin/sleep", "600")
         await harness.until(lambda: of_task(harness, 0))
         harness.worker.disconnected("the manager is away")
         harness.forget()
-        taken = harness.worker._samples._taken
+        taken = harness.worker._samples._buffered
         async with asyncio.timeout(PATIENCE_S):
             while len(taken) < 2:
                 await asyncio.sleep(0.05)
@@ -81,11 +81,11 @@ async def test_samples_wait_for_a_manager_that_is_away(tmp_path: Path) -> None:
 
 
 async def test_a_heartbeat_always_has_the_machine_and_never_too_much(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         await harness.until(lambda: samples(harness))
-        taken = harness.worker._samples._taken
+        taken = harness.worker._samples._buffered
         taken.extend(MachineSample(at_ms, 0.0, 0, 0, 0, 0, 0) for at_ms in range(1_000))
-        assert [sample.at_ms for sample in taken] == list(range(1_000 - SAMPLES_KEPT_MAX, 1_000))
+        assert [sample.at_ms for sample in taken] == list(range(1_000 - SAMPLES_BUFFERED_MAX, 1_000))
 
 
 def test_a_machine_has_used_something_since_it_started() -> None:

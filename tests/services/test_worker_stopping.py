@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shunter.model.protocol.worker_messages import Recall, Returned, Shutdown, Stop, StopRange
-from tests.services.worker_harness import Harness, gone, staged
+from tests.services.worker_harness import Harness, open_harness, wait_gone
 
 pytestmark = pytest.mark.services
 
@@ -27,7 +27,7 @@ async def written(path: Path, count: int = 1) -> list[int]:
 
 
 async def test_a_stopped_task_may_tidy_up_and_keeps_its_exit_code(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", "trap 'echo bye; exit 7' TERM; echo $$ > pid; while :; do sleep 60; done")
         started = (await harness.until(lambda: harness.started))[0]
         await written(next((harness.home / "work").glob("*/scratch")) / "pid")
@@ -42,7 +42,7 @@ async def test_a_tree_that_ignores_term_is_killed_to_the_last_process(tmp_path: 
     pids = tmp_path / "pids"
     stubborn = f"trap '' TERM; echo $$ >> {pids}; while :; do sleep 60; done"
     script = f"setsid sh -c '{stubborn.replace(chr(39), chr(34))}' & (setsid sleep 70 & echo $! >> {pids}) ; {stubborn}"
-    async with staged(tmp_path, cgroups=cgroups) as harness:
+    async with open_harness(tmp_path, cgroups=cgroups) as harness:
         harness.order("/bin/sh", "-c", script)
         found = await written(pids, 3)
         await harness.until(lambda: harness.started)
@@ -50,23 +50,23 @@ async def test_a_tree_that_ignores_term_is_killed_to_the_last_process(tmp_path: 
         await harness.all_ended(1)
         assert (harness.ended[0].how, harness.ended[0].exits) == ("stopped", [128 + 9])
         for pid in found:
-            await gone(pid)
+            await wait_gone(pid)
 
 
 @LIMITS
 async def test_daemons_that_a_task_leaves_behind_end_with_it(tmp_path: Path, cgroups: bool) -> None:
     pids = tmp_path / "pids"
     daemon = f"(setsid sh -c \"echo \\$\\$ >> {pids}; trap '' TERM HUP; while :; do sleep 60; done\" &)"
-    async with staged(tmp_path, cgroups=cgroups) as harness:
+    async with open_harness(tmp_path, cgroups=cgroups) as harness:
         script = f"{daemon}; {daemon}; {daemon}; until [ $(wc -l < {pids}) = 3 ]; do sleep 0.01; done"
         ended = await harness.run("/bin/sh", "-c", script)
         assert (ended.how, ended.exits) == ("", [])
         for pid in await written(pids, 3):
-            await gone(pid)
+            await wait_gone(pid)
 
 
 async def test_what_forks_faster_than_it_is_killed_ends_too(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         # Every child forks its successor and ends: no list of processes is ever complete.
         relay = "sh -c 'relay() { relay_next & exit; }; relay_next() { relay; }; relay' &"
         ended = await harness.run("/bin/sh", "-c", f"{relay} {relay} {relay} sleep 0.2")
@@ -75,7 +75,7 @@ async def test_what_forks_faster_than_it_is_killed_ends_too(tmp_path: Path) -> N
 
 
 async def test_stopping_at_once_kills_without_asking(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.05; done")
         await harness.until(lambda: harness.started)
         stop(harness, grace_s=0.0)
@@ -84,7 +84,7 @@ async def test_stopping_at_once_kills_without_asking(tmp_path: Path) -> None:
 
 
 async def test_a_second_stop_can_shorten_the_grace(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", "trap '' TERM; while :; do sleep 60; done")
         await harness.until(lambda: harness.started)
         stop(harness, grace_s=3600.0)
@@ -94,7 +94,7 @@ async def test_a_second_stop_can_shorten_the_grace(tmp_path: Path) -> None:
 
 
 async def test_stopping_a_range_returns_what_has_not_started_and_ends_what_runs(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sleep", "60", last=9)
         await harness.until(lambda: harness.started)
         stop(harness, last=7, grace_s=0.5)
@@ -108,7 +108,7 @@ async def test_stopping_a_range_returns_what_has_not_started_and_ends_what_runs(
 
 
 async def test_a_recall_returns_all_that_has_not_started_from_the_worker_and_from_keepers(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         # Short tasks first, so that the keeper's window is wide when the long one comes.
         harness.order("/bin/sh", "-c", "[ $SHUNTER_TASK_INDEX -lt 200 ] || exec sleep 60", last=999, reservation=4)
         await harness.until(lambda: harness.started and harness.started[-1].index >= 200)
@@ -121,7 +121,7 @@ async def test_a_recall_returns_all_that_has_not_started_from_the_worker_and_fro
 
 
 async def test_when_the_cluster_stops_running_tasks_are_lost_not_failed(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sleep", "60", last=3)
         await harness.until(lambda: harness.started)
         harness.worker.received(Shutdown(stop_tasks=True))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shunter.worker.process import keeper_pool, launcher
-from tests.services.worker_harness import Harness, exits, gone, groups_left, is_running, marked_pids, staged
+from tests.services.worker_harness import Harness, exits, groups_left, is_running, marked_pids, open_harness, wait_gone
 
 pytestmark = pytest.mark.services
 
@@ -21,7 +21,7 @@ LIMITS = pytest.mark.parametrize("cgroups", [True, False], ids=["cgroups", "rlim
 
 async def test_a_worker_that_restarts_finds_its_running_task_and_later_its_result(tmp_path: Path) -> None:
     go_on = tmp_path / "go-on"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", f"echo begun; until [ -e {go_on} ]; do sleep 0.01; done; exit 5", last=1)
         first = (await harness.until(lambda: harness.started))[0]
         keepers = harness.keeper_pids()
@@ -36,7 +36,7 @@ async def test_a_worker_that_restarts_finds_its_running_task_and_later_its_resul
 
 
 async def test_results_that_nobody_acknowledged_survive_the_worker(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.acknowledges = False
         harness.order("/bin/sh", "-c", "exit $SHUNTER_TASK_INDEX", last=9)
         await harness.all_ended(10)
@@ -50,7 +50,7 @@ async def test_results_that_nobody_acknowledged_survive_the_worker(tmp_path: Pat
 
 async def test_tasks_go_on_and_end_while_there_is_no_worker(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", f"sleep 0.1; echo done > {mark}; exit 3")
         await harness.until(lambda: harness.started)
         await harness.worker.stop(end_keepers=False)
@@ -67,7 +67,7 @@ async def test_when_a_keeper_is_killed_its_tasks_are_lost_and_their_processes_en
 ) -> None:
     pids = tmp_path / "pids"
     script = f"(setsid sleep 60 & echo $! >> {pids}); echo $$ >> {pids}; exec sleep 60"
-    async with staged(tmp_path, cgroups=cgroups) as harness:
+    async with open_harness(tmp_path, cgroups=cgroups) as harness:
         harness.order("/bin/sh", "-c", script, last=4)
         await harness.until(lambda: harness.started)
         while len(pids.read_text().split()) < 2 if pids.exists() else True:
@@ -85,12 +85,12 @@ async def test_when_a_keeper_is_killed_its_tasks_are_lost_and_their_processes_en
 
 
 async def test_results_reported_before_a_keeper_died_stay_reported(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.acknowledges = False
         await harness.run("/bin/sh", "-c", "exit 6")
         [keeper] = harness.keeper_pids()
         os.kill(keeper, signal.SIGKILL)
-        await gone(keeper)
+        await wait_gone(keeper)
         harness.worker.disconnected("test")
         harness.forget()
         harness.worker.connected(harness)
@@ -103,13 +103,13 @@ async def test_results_reported_before_a_keeper_died_stay_reported(tmp_path: Pat
 async def test_what_a_keeper_left_that_died_without_a_worker_is_ended_by_the_next_one(
     tmp_path: Path, cgroups: bool
 ) -> None:
-    async with staged(tmp_path, cgroups=cgroups) as harness:
+    async with open_harness(tmp_path, cgroups=cgroups) as harness:
         harness.order("/bin/sleep", "60")
         await harness.until(lambda: harness.started)
         [keeper] = harness.keeper_pids()
         await harness.worker.stop(end_keepers=False)
         os.kill(keeper, signal.SIGKILL)
-        await gone(keeper)
+        await wait_gone(keeper)
         assert marked_pids(harness.home)
         harness.forget()
         await harness.start()
@@ -122,7 +122,7 @@ async def test_a_keeper_that_does_not_answer_is_ended_rather_than_left_to_wake_u
     tmp_path: Path, cgroups: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launcher, "ATTACH_MAX_S", 0.2)
-    async with staged(tmp_path, cgroups=cgroups) as harness:
+    async with open_harness(tmp_path, cgroups=cgroups) as harness:
         harness.order("/bin/sleep", "60", last=3)
         await harness.until(lambda: harness.started)
         [keeper] = harness.keeper_pids()
@@ -131,7 +131,7 @@ async def test_a_keeper_that_does_not_answer_is_ended_rather_than_left_to_wake_u
         harness.forget()
         await harness.start()
         assert harness.inventories[0].held == []
-        await gone(keeper)
+        await wait_gone(keeper)
         assert (await harness.run("/bin/true", attempt=2)).exits == []
 
 
@@ -143,7 +143,7 @@ async def test_keepers_that_cannot_start_are_tried_again_and_not_too_often(
     works = launcher.KEEPER_PROGRAM
     monkeypatch.setattr(launcher, "KEEPER_PROGRAM", str(broken))
     monkeypatch.setattr(keeper_pool, "START_AGAIN_S", 0.3)
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         began_s = time.monotonic()
         harness.order("/bin/true")
         while not tries.exists() or len(tries.read_text()) < 3:
@@ -154,7 +154,7 @@ async def test_keepers_that_cannot_start_are_tried_again_and_not_too_often(
 
 
 async def test_a_keeper_is_deaf_to_the_signals_that_end_its_worker(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", "sleep 0.2; exit 4")
         await harness.until(lambda: harness.started)
         [keeper] = harness.keeper_pids()
@@ -173,7 +173,7 @@ async def test_keepers_and_tasks_end_when_their_home_is_gone(tmp_path: Path) -> 
     [keeper] = harness.keeper_pids()
     await harness.worker.stop(end_keepers=False)
     shutil.rmtree(harness.home)
-    await gone(keeper)
+    await wait_gone(keeper)
     assert marked_pids(harness.home) == []
     assert groups_left(harness.home) == []
 
@@ -185,7 +185,7 @@ async def test_a_keeper_with_nothing_to_run_and_no_worker_ends(tmp_path: Path) -
     await harness.until(lambda: harness.started)
     [keeper] = harness.keeper_pids()
     await harness.worker.stop(end_keepers=False)
-    await gone(keeper)
+    await wait_gone(keeper)
     assert (tmp_path / "mark").exists()
     assert groups_left(harness.home) == []
 
@@ -193,7 +193,7 @@ async def test_a_keeper_with_nothing_to_run_and_no_worker_ends(tmp_path: Path) -
 async def test_a_home_with_a_long_path_works(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 30) / ("longer" * 10)
     folder.mkdir(parents=True)
-    async with staged(folder) as harness:
+    async with open_harness(folder) as harness:
         assert len(str(harness.home)) > 150
         assert (await harness.run("/bin/true")).exits == []
         await harness.restart()
@@ -201,7 +201,7 @@ async def test_a_home_with_a_long_path_works(tmp_path: Path) -> None:
 
 
 async def test_keepers_beyond_the_warm_ones_retire_when_they_are_idle(tmp_path: Path) -> None:
-    async with staged(tmp_path, warm_keepers=1, keeper_idle_max_s=0.1) as harness:
+    async with open_harness(tmp_path, warm_keepers=1, keeper_idle_max_s=0.1) as harness:
         harness.order("/bin/sleep", "0.2", last=2, width=3)
         await harness.all_ended(3)
         while len(harness.keeper_pids()) > 1:
@@ -210,7 +210,7 @@ async def test_keepers_beyond_the_warm_ones_retire_when_they_are_idle(tmp_path: 
 
 
 async def test_only_as_many_keepers_are_started_as_the_limit_allows(tmp_path: Path) -> None:
-    async with staged(tmp_path, keepers_max=2) as harness:
+    async with open_harness(tmp_path, keepers_max=2) as harness:
         harness.order("/bin/sleep", "0.05", last=9, width=10)
         await harness.all_ended(10)
         assert len(harness.keeper_pids()) <= 2

@@ -11,7 +11,7 @@ import pytest
 
 from shunter.model.job.spec import Port, TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Recall, Started, Stop, StopRange
-from tests.services.worker_harness import Harness, staged
+from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
 
@@ -31,7 +31,7 @@ async def outputs(harness: Harness) -> dict[int, str]:
 
 
 async def test_a_stop_leaves_a_newer_attempt_alone(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sleep", "60", attempt=3, last=1)
         await harness.until(lambda: harness.started)
         harness.worker.received(Stop(1, [StopRange(1, 0, 0, 1, 5.0, attempt=2)]))
@@ -44,7 +44,7 @@ async def test_a_stop_leaves_a_newer_attempt_alone(tmp_path: Path) -> None:
 
 async def test_a_stop_may_name_the_first_signal(tmp_path: Path) -> None:
     script = "trap 'echo usr1; exit 7' USR1; trap 'echo term; exit 8' TERM; echo ready; while :; do sleep 0.01; done"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", script)
         started = (await harness.until(lambda: harness.started))[0]
         while "ready" not in await output(harness, started):
@@ -59,7 +59,7 @@ async def test_each_task_sees_its_own_index_and_entry_over_lanes_and_restarts(tm
     gate = tmp_path / "gate"
     script = f"until [ -e {gate} ]; do sleep 0.01; done; echo $SHUNTER_TASK_INDEX $SHUNTER_ENTRY"
     indexes = range(10, 50)
-    async with staged(tmp_path, warm_keepers=2) as harness:
+    async with open_harness(tmp_path, warm_keepers=2) as harness:
         columns = {"shown": [3 * index for index in indexes], "entries": [f"line {index}" for index in indexes]}
         harness.order("/bin/sh", "-c", script, first=10, last=49, width=2, **columns)
         await harness.until(lambda: len(harness.started) == 2)
@@ -74,7 +74,7 @@ async def test_each_task_sees_its_own_index_and_entry_over_lanes_and_restarts(tm
 
 async def test_what_is_recalled_and_ordered_again_keeps_its_entries(tmp_path: Path) -> None:
     script = "echo $SHUNTER_TASK_INDEX $SHUNTER_ENTRY"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sleep", "60")
         await harness.until(lambda: harness.started)
         harness.order("/bin/sh", "-c", script, job=2, first=4, last=6, shown=[1, 2, 3], entries=["a", "b", "c"])
@@ -93,7 +93,7 @@ async def test_streams_go_to_files_named_by_job_group_index_and_attempt(tmp_path
     work.mkdir()
     (work / "out").mkdir()
     (work / "out" / "job-main-6-2.txt").write_text("of an older attempt, and longer")
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order(
             "/bin/sh", "-c", "echo out; echo err >&2", dir=str(work), attempt=2, first=3, shown=[6],
             stdout="out/%j-%g-%i-%a.txt", stderr=f"{tmp_path}/new/folder/100%%.txt",
@@ -110,14 +110,14 @@ async def test_streams_go_to_files_named_by_job_group_index_and_attempt(tmp_path
 
 async def test_both_streams_may_share_a_file(tmp_path: Path) -> None:
     target = str(tmp_path / "both")
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         await harness.run("/bin/sh", "-c", "echo 1; echo 2 >&2; echo 3", stdout=target, stderr=target)
         assert Path(target).read_text() == "1\n2\n3\n"
 
 
 async def test_a_file_that_cannot_be_opened_ends_the_task_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/true", stdout=f"{tmp_path}/file/below")
         assert (ended.how, ended.exits) == ("error", [126])
         assert ended.detail == f"stdout cannot go to {tmp_path}/file/below: Not a directory"
@@ -126,7 +126,7 @@ async def test_a_file_that_cannot_be_opened_ends_the_task_with_its_name(tmp_path
 
 async def test_a_payload_arrives_byte_for_byte(tmp_path: Path) -> None:
     full = bytes(range(256)) * 1000 + b"\0\n"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         for job, payload, place in ((1, full, {}), (2, full, {"dir": str(tmp_path)}), (5, b"", {})):
             script = f"cat $SHUNTER_PAYLOAD > {tmp_path}/copy; echo spoilt >> $SHUNTER_PAYLOAD; echo $SHUNTER_PAYLOAD"
             ended = await harness.run("/bin/sh", "-c", script, job=job, payload=payload, **place)
@@ -143,7 +143,7 @@ async def test_a_payload_arrives_byte_for_byte(tmp_path: Path) -> None:
 async def test_a_task_runs_as_the_user_that_it_names(tmp_path: Path) -> None:
     nobody = pwd.getpwnam("nobody")
     script = "id -un; id -g; echo $HOME; pwd; touch mine && cat $SHUNTER_PAYLOAD; ls -ln mine; cat /etc/shadow"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/sh", "-c", script, user="nobody", payload=b"for nobody\n")
         assert ended.exits == [1]  # /etc/shadow
         name, gid, home, folder, payload, mine = (await output(harness, ended)).splitlines()
@@ -160,7 +160,7 @@ async def test_a_user_writes_only_where_the_user_may(tmp_path: Path) -> None:
     tmp_path.chmod(0o711)
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/true", user="nobody", stdout=str(closed / "out"))
         assert ended.how == "error"
         assert not (closed / "out").exists()
@@ -171,7 +171,7 @@ async def test_a_user_writes_only_where_the_user_may(tmp_path: Path) -> None:
 
 @AS_ROOT
 async def test_a_user_s_task_is_stopped_and_limited_like_any_other(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", "sleep 60 & sleep 60", user="nobody", memory_bytes=64 * 2**20)
         await harness.until(lambda: harness.started)
         harness.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 0.0)]))
@@ -183,7 +183,7 @@ async def test_a_user_s_task_is_stopped_and_limited_like_any_other(tmp_path: Pat
     ("user", "words"), [("no-such-user", "no user no-such-user"), ("root:nogrp", "no group nogrp")]
 )
 async def test_an_unknown_user_ends_the_task_with_the_reason(tmp_path: Path, user: str, words: str) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/true", user=user)
         assert (ended.how, ended.exits) == ("error", [126])
         assert words in ended.detail
@@ -192,7 +192,7 @@ async def test_an_unknown_user_ends_the_task_with_the_reason(tmp_path: Path, use
 async def test_running_tasks_never_share_a_device_not_even_after_a_restart(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     script = f"echo $SHUNTER_DEVICES_GPU $CUDA_VISIBLE_DEVICES; until [ -e {gate} ]; do sleep 0.01; done"
-    async with staged(tmp_path, devices={"gpu": ["0", "1", "2", "3"]}) as harness:
+    async with open_harness(tmp_path, devices={"gpu": ["0", "1", "2", "3"]}) as harness:
         assert harness.hello.capacity["gpu"] == 4
         harness.order("/bin/sh", "-c", script, devices={"gpu": 1})
         harness.order("/bin/sh", "-c", script, job=2, reservation=2, devices={"gpu": 2})
@@ -220,7 +220,7 @@ async def test_running_tasks_never_share_a_device_not_even_after_a_restart(tmp_p
 async def test_ports_are_told_reported_and_never_shared_while_in_use(tmp_path: Path) -> None:
     ports = (Port("web-ui", 80), Port("admin", 0, host_port=31_001))
     script = "echo $SHUNTER_PORT_WEB_UI $SHUNTER_PORT_ADMIN; sleep 60"
-    async with staged(tmp_path, ports_first=31_010, ports_last=31_012) as harness:
+    async with open_harness(tmp_path, ports_first=31_010, ports_last=31_012) as harness:
         harness.order("/bin/sh", "-c", script, ports=ports)
         harness.order("/bin/sh", "-c", script, job=2, reservation=2, ports=ports[:1])
         await harness.until(lambda: len(harness.started) == 2)
@@ -247,7 +247,7 @@ async def test_ports_are_told_reported_and_never_shared_while_in_use(tmp_path: P
 
 
 async def test_a_task_with_ports_is_reported_as_started_however_short_it_is(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         await harness.run("/bin/true", ports=(Port("web", 0),))
         assert [list(started.ports) for started in harness.started] == [["web"]]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.worker_harness import staged
+from tests.services.worker_harness import open_harness
 
 pytestmark = pytest.mark.services
 
 
 async def test_a_range_runs_every_index_once_and_reports_each_exit_code(tmp_path: Path) -> None:
-    async with staged(tmp_path, warm_keepers=2) as harness:
+    async with open_harness(tmp_path, warm_keepers=2) as harness:
         harness.order("/bin/sh", "-c", "exit $((SHUNTER_TASK_INDEX % 3))", last=99, width=2, count=100)
         codes = await harness.all_ended(100)
         assert codes == {index: index % 3 for index in range(100)}
@@ -24,7 +24,7 @@ async def test_a_task_knows_who_it_is_and_gets_no_other_variables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_WORKER", "x")
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run(
             "/usr/bin/env", job=5, first=3, count=9, attempt=2, env={"QUALITY": "high"}, job_name="render",
             group_name="frames", namespace="film",
@@ -42,7 +42,7 @@ async def test_a_task_knows_who_it_is_and_gets_no_other_variables(
 
 
 async def test_a_task_runs_in_the_folder_that_it_names_else_in_an_empty_one_of_its_own(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         mess = "mkdir -p d/e; echo x > d/e/f; ln -s /etc loop; chmod 000 d; pwd"
         first = await harness.run("/bin/sh", "-c", mess)
         own = Path((await harness.read(first)).data.decode().strip())
@@ -68,7 +68,7 @@ async def test_a_task_runs_in_the_folder_that_it_names_else_in_an_empty_one_of_i
 async def test_what_cannot_be_started_says_why(
     tmp_path: Path, command: tuple[str, ...], spec: dict[str, str], code: int, words: str
 ) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run(*command, **spec)
         assert (ended.how, ended.exits) == ("error", [code])
         assert words in ended.detail
@@ -79,19 +79,19 @@ async def test_a_script_without_its_interpreter_is_told_apart_from_a_missing_fil
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run(str(script))
         assert (ended.exits, ended.detail) == ([127], f"{script}: its interpreter was not found")
 
 
 async def test_a_signal_ends_a_task_with_128_and_its_number(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/sh", "-c", "kill -SEGV $$")
         assert (ended.how, ended.exits) == ("", [128 + 11])
 
 
 async def test_signals_have_their_usual_effect_on_tasks(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/sh", "-c", "grep -E 'Sig(Ign|Blk)' /proc/self/status")
         lines = (await harness.read(ended)).data.decode().split()
         usual = 2**31 - 1  # the C library keeps two numbers beyond them to itself
@@ -99,7 +99,7 @@ async def test_signals_have_their_usual_effect_on_tasks(tmp_path: Path) -> None:
 
 
 async def test_a_task_inherits_its_three_streams_and_nothing_else(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run(
             sys.executable, "-c", "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))"
         )
@@ -108,7 +108,7 @@ async def test_a_task_inherits_its_three_streams_and_nothing_else(tmp_path: Path
 
 async def test_a_task_that_runs_on_is_reported_as_started_and_its_output_can_be_followed(tmp_path: Path) -> None:
     go_on = tmp_path / "go-on"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         harness.order("/bin/sh", "-c", f"echo one; until [ -e {go_on} ]; do sleep 0.01; done; echo two")
         started = (await harness.until(lambda: harness.started))[0]
         log = await harness.read(started)
@@ -122,7 +122,7 @@ async def test_a_task_that_runs_on_is_reported_as_started_and_its_output_can_be_
 
 
 async def test_every_task_has_its_own_slices_of_the_lane_s_output(tmp_path: Path) -> None:
-    async with staged(tmp_path, warm_keepers=2) as harness:
+    async with open_harness(tmp_path, warm_keepers=2) as harness:
         script = "i=$SHUNTER_TASK_INDEX; echo out $i; [ $((i % 2)) = 0 ] && echo err $i >&2; exit 0"
         harness.order("/bin/sh", "-c", script, last=59, width=2)
         await harness.all_ended(60)
@@ -135,7 +135,7 @@ async def test_every_task_has_its_own_slices_of_the_lane_s_output(tmp_path: Path
 
 
 async def test_a_task_that_opens_its_standard_output_anew_leaves_other_tasks_output_alone(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         first = await harness.run("/bin/echo", "first")
         second = await harness.run("/bin/sh", "-c", "echo second > /dev/stdout", first=1)
         assert (await harness.read(first)).data == b"first\n"
@@ -144,14 +144,14 @@ async def test_a_task_that_opens_its_standard_output_anew_leaves_other_tasks_out
 
 async def test_folders_nested_deeper_than_a_path_can_tell_are_removed(tmp_path: Path) -> None:
     script = "import os\nfor i in range(3000):\n    os.mkdir('deep'); os.chdir('deep')\nopen('file', 'w').close()"
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         assert (await harness.run(sys.executable, "-c", script)).exits == []
         ended = await harness.run("/bin/sh", "-c", "ls -A", first=1)
         assert (ended.exits, (await harness.read(ended)).data) == ([], b"")
 
 
 async def test_a_command_that_cannot_be_passed_on_is_an_error_and_not_the_end_of_the_keeper(tmp_path: Path) -> None:
-    async with staged(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/echo", "a\0b")
         assert (ended.how, ended.exits) == ("error", [126])
         assert "null byte" in ended.detail

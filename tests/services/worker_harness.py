@@ -39,7 +39,7 @@ QUICK = {"warm_keepers": 1, "shutdown_ack_max_s": 0.2}
 
 
 @asynccontextmanager
-async def staged(folder: Path, **settings: Any) -> AsyncIterator[Harness]:
+async def open_harness(folder: Path, **settings: Any) -> AsyncIterator[Harness]:
     """A started worker; afterwards none of its processes and groups may be left."""
     harness = Harness(folder / "home", **settings)
     try:
@@ -108,7 +108,7 @@ class Harness:
                 self._say(Ack(message.seq))
         self._heard.set()
 
-    def hang_up(self) -> None:
+    def close_after_flush(self) -> None:
         self.worker.disconnected("the worker comes again")
         asyncio.get_running_loop().call_soon(self.worker.connected, self)
 
@@ -202,7 +202,7 @@ def kill_marked(home: Path) -> dict[int, bytes]:
     return left
 
 
-async def gone(pid: int) -> None:
+async def wait_gone(pid: int) -> None:
     """Until a process is not there any longer, or only as a zombie."""
     async with asyncio.timeout(PATIENCE_S):
         while is_running(pid):

@@ -12,7 +12,7 @@ from tests.simulation.mistakes import durability, placement, services, start_rul
 
 SEEDS_MAX = 200
 # Worlds in which rare mistakes show, as the engine is today. Where one shows no more, the others are looked at.
-TELLING = {
+SEED_HINTS = {
     "believe_any_attempt": 5, "write_off_silent_nodes": 3, "let_old_leaders_write": 116,
     "call_a_lost_attempt_failed": 2, "place_more_than_fits": 1, "forget_back_offs_in_recovery": 5,
     "overlook_the_rules_of_queues": 10, "overlook_running_max": 10, "let_gangs_be_torn_apart": 30,
@@ -32,5 +32,5 @@ Patch = pytest.MonkeyPatch
 def test_a_mistake_is_found(mistake: Callable[[Patch], None], found: str, monkeypatch: Patch) -> None:
     mistake(monkeypatch)
     with pytest.raises(Failed, match=found):
-        for seed in dict.fromkeys((TELLING.get(mistake.__name__, 0), *range(SEEDS_MAX))):
+        for seed in dict.fromkeys((SEED_HINTS.get(mistake.__name__, 0), *range(SEEDS_MAX))):
             simulate(seed)

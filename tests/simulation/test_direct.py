@@ -72,11 +72,11 @@ class Cluster:
         return finished.state
 
 
-def in_cluster(story: Callable[[Cluster], Coroutine[Any, Any, None]], store: FailingStore | None = None) -> None:
-    async def main(_chance: random.Random) -> None:
+def run_in_cluster(scenario: Callable[[Cluster], Coroutine[Any, Any, None]], store: FailingStore | None = None) -> None:
+    async def main(_rng: random.Random) -> None:
         cluster = Cluster(store or FailingStore())
         await cluster.start()
-        await story(cluster)
+        await scenario(cluster)
         await cluster.workers.stop()
         await cluster.engine.stop()
 
@@ -84,37 +84,37 @@ def in_cluster(story: Callable[[Cluster], Coroutine[Any, Any, None]], store: Fai
 
 
 def test_an_array_runs_in_simulated_time() -> None:
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         began_s = cluster.clock.now()
         job = await cluster.submit(400, "sleep", "3")
         assert await cluster.ended(job) == "succeeded"
         elapsed_s = cluster.clock.now() - began_s
         assert 30 <= elapsed_s <= 33, "400 tasks of 3 s in 40 lanes"
 
-    in_cluster(story)
+    run_in_cluster(scenario)
 
 
 def test_exit_codes_come_from_the_command() -> None:
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         assert await cluster.ended(await cluster.submit(3, "false")) == "failed"
         assert await cluster.ended(await cluster.submit(3, "work", SHUNTER_SIM_DURATION="0")) == "succeeded"
 
-    in_cluster(story)
+    run_in_cluster(scenario)
 
 
 def test_a_stopped_job_is_cancelled() -> None:
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         job = await cluster.submit(100, "sleep", "1h")
         await cluster.clock.sleep(2)
         await cluster.engine.stop_tasks(job, None, now=False)
         assert await cluster.ended(job) == "cancelled"
         assert all(node.machine.is_idle() for node in cluster.workers.fleet.nodes)
 
-    in_cluster(story)
+    run_in_cluster(scenario)
 
 
 def test_a_failed_commit_makes_every_node_come_again_and_no_result_is_lost() -> None:
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         job = await cluster.submit(200, "sleep", "2")
         await cluster.clock.sleep(1)
         epoch = cluster.engine.epoch
@@ -123,13 +123,13 @@ def test_a_failed_commit_makes_every_node_come_again_and_no_result_is_lost() -> 
         assert cluster.engine.epoch == epoch + 1
         assert all(node.epoch == cluster.engine.epoch for node in cluster.workers.fleet.nodes)
 
-    in_cluster(story)
+    run_in_cluster(scenario)
 
 
 def test_nothing_is_taken_from_workers_while_the_state_is_loaded_again() -> None:
     """What a worker said before is about a state that may be long gone."""
 
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         cluster.store.fails_next, cluster.store.epoch_takes_s = True, 1.0
         with pytest.raises(Unavailable):
             await cluster.submit(1, "true")
@@ -138,7 +138,7 @@ def test_nothing_is_taken_from_workers_while_the_state_is_loaded_again() -> None
         await cluster.clock.sleep(5)
         assert await cluster.ended(await cluster.submit(1, "true")) == "succeeded"
 
-    in_cluster(story)
+    run_in_cluster(scenario)
 
 
 def test_tasks_of_an_earlier_fleet_run_again() -> None:
@@ -152,12 +152,12 @@ def test_tasks_of_an_earlier_fleet_run_again() -> None:
     async def second(cluster: Cluster) -> None:
         assert await cluster.ended(jobs[0]) == "succeeded"
 
-    in_cluster(first, store)
-    in_cluster(second, store)
+    run_in_cluster(first, store)
+    run_in_cluster(second, store)
 
 
 def test_a_shutdown_queues_tasks_again() -> None:
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         job = await cluster.submit(10, "sleep", "1h")
         await cluster.clock.sleep(1)
         cluster.engine.pause_placement()
@@ -168,11 +168,11 @@ def test_a_shutdown_queues_tasks_again() -> None:
         assert counts[1] == 10, "all queued"
         assert not cluster.engine.state.nodes.view.reserved.any()  # it would stay so in the next life
 
-    in_cluster(story)
+    run_in_cluster(scenario)
 
 
 def test_logs_and_statistics_of_simulated_tasks_can_be_read() -> None:
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         job = await cluster.submit(1, "sleep", "5")
         await cluster.clock.sleep(1)
         node = next(node for node in cluster.workers.fleet.nodes if node.machine.running)
@@ -186,11 +186,11 @@ def test_logs_and_statistics_of_simulated_tasks_can_be_read() -> None:
         with pytest.raises(Unavailable):
             await cluster.workers.read_stats(9999)
 
-    in_cluster(story)
+    run_in_cluster(scenario)
 
 
 def test_services_and_system_jobs_run_on_simulated_nodes() -> None:
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         serve = TaskSpec((), container=Container("web"), ports=(Port("http", 80),), health=(HealthCheck("tcp"),))
         agent = TaskSpec(("sleep", "infinity"))
         restart = Restart("always")
@@ -207,4 +207,4 @@ def test_services_and_system_jobs_run_on_simulated_nodes() -> None:
             await cluster.engine.stop_tasks(answer.job_id, None, now=False)
             assert await cluster.ended(answer.job_id) == "cancelled"
 
-    in_cluster(story)
+    run_in_cluster(scenario)

@@ -13,7 +13,7 @@ from shunter.simulation.runtime.loop import START_S, Livelock, Stalled, VirtualC
 
 
 def test_a_day_passes_in_no_time() -> None:
-    async def main(_chance: random.Random) -> float:
+    async def main(_rng: random.Random) -> float:
         clock = VirtualClock()
         await clock.sleep(86_400)
         return clock.now()
@@ -24,7 +24,7 @@ def test_a_day_passes_in_no_time() -> None:
 
 
 def test_timers_fire_in_the_order_of_their_times() -> None:
-    async def main(_chance: random.Random) -> list[str]:
+    async def main(_rng: random.Random) -> list[str]:
         seen: list[str] = []
         loop = asyncio.get_running_loop()
         for name, delay_s in (("late", 2.0), ("then", 1.0), ("soon", 0.5)):
@@ -36,7 +36,7 @@ def test_timers_fire_in_the_order_of_their_times() -> None:
 
 
 def test_a_wait_says_whether_the_event_came_before_the_time_was_over() -> None:
-    async def main(_chance: random.Random) -> tuple[bool, bool, float]:
+    async def main(_rng: random.Random) -> tuple[bool, bool, float]:
         clock, event = VirtualClock(), asyncio.Event()
         asyncio.get_running_loop().call_later(10, event.set)
         too_short = await clock.wait(event, 3)
@@ -47,7 +47,7 @@ def test_a_wait_says_whether_the_event_came_before_the_time_was_over() -> None:
 
 
 def test_waiting_for_what_will_never_come_is_stalled() -> None:
-    async def main(_chance: random.Random) -> None:
+    async def main(_rng: random.Random) -> None:
         await asyncio.Event().wait()
 
     with pytest.raises(Stalled):
@@ -55,7 +55,7 @@ def test_waiting_for_what_will_never_come_is_stalled() -> None:
 
 
 def test_turning_without_time_passing_is_a_livelock() -> None:
-    async def main(_chance: random.Random) -> None:
+    async def main(_rng: random.Random) -> None:
         while True:
             await asyncio.sleep(0)
 
@@ -64,7 +64,7 @@ def test_turning_without_time_passing_is_a_livelock() -> None:
 
 
 def test_threads_are_refused() -> None:
-    async def main(_chance: random.Random) -> None:
+    async def main(_rng: random.Random) -> None:
         await asyncio.to_thread(print)
 
     with pytest.raises(RuntimeError, match="threads"):
@@ -72,8 +72,8 @@ def test_threads_are_refused() -> None:
 
 
 def test_the_seed_is_all_the_chance_there_is() -> None:
-    async def main(chance: random.Random) -> float:
-        await asyncio.sleep(chance.random())
+    async def main(rng: random.Random) -> float:
+        await asyncio.sleep(rng.random())
         return VirtualClock().now()
 
     assert run_virtual(main, seed=7) == run_virtual(main, seed=7)

@@ -8,27 +8,27 @@ import pytest
 
 from shunter.model.job.spec import HealthCheck, Port, TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Hello, Order, Orders, Report, Returned, StopRange
-from shunter.simulation.fleet.machine import Machine, Wave
+from shunter.simulation.fleet.machine import Machine, RunningRange
 from shunter.simulation.fleet.node import SimulatedNode
-from shunter.simulation.fleet.outcomes import Outcomes, read_outcome
+from shunter.simulation.fleet.outcomes import Outcomes, parse_outcome
 
 NOW = 1000.0
 INSTANT = TaskSpec(("work",), {"SHUNTER_SIM_DURATION": "0"})
 ONE_SECOND = TaskSpec(("sleep", "1"))
 
 
-class ByHand:
+class ManualTimers:
     """Timers that go off when the test says so."""
 
     def __init__(self) -> None:
         self.outcomes = Outcomes()
-        self.ends: list[tuple[float, Machine, Wave]] = []
+        self.ends: list[tuple[float, Machine, RunningRange]] = []
         self.dirty_nodes: list[SimulatedNode] = []
 
-    def at(self, when: float, machine: Machine, wave: Wave) -> None:
-        self.ends.append((when, machine, wave))
+    def schedule_end(self, when: float, machine: Machine, running_range: RunningRange) -> None:
+        self.ends.append((when, machine, running_range))
 
-    def dirty(self, node: SimulatedNode) -> None:
+    def mark_dirty(self, node: SimulatedNode) -> None:
         self.dirty_nodes.append(node)
 
     def run_until(self, now: float) -> None:
@@ -38,12 +38,12 @@ class ByHand:
 
 
 @pytest.fixture
-def timers() -> ByHand:
-    return ByHand()
+def timers() -> ManualTimers:
+    return ManualTimers()
 
 
 @pytest.fixture
-def node(timers: ByHand) -> SimulatedNode:
+def node(timers: ManualTimers) -> SimulatedNode:
     hello = Hello(protocol=1, name="n1", boot="b1", capacity={"cpu": 4000})
     return SimulatedNode(hello, timers, random.Random(1))
 
@@ -67,7 +67,7 @@ def test_instant_tasks_end_as_one_run(node: SimulatedNode) -> None:
     assert report.started == []
 
 
-def test_no_more_than_width_run_at_once_and_the_rest_follows(node: SimulatedNode, timers: ByHand) -> None:
+def test_no_more_than_width_run_at_once_and_the_rest_follows(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(ONE_SECOND, (0, 4)), NOW)
     assert node.machine.running_count() == 2
     assert [started.index for started in node.take_report().started] == [0, 1]
@@ -79,7 +79,7 @@ def test_no_more_than_width_run_at_once_and_the_rest_follows(node: SimulatedNode
     assert not node.machine.lanes
 
 
-def test_an_order_that_is_repeated_is_acted_on_once(node: SimulatedNode, timers: ByHand) -> None:
+def test_an_order_that_is_repeated_is_acted_on_once(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(ONE_SECOND, (0, 3)), NOW)
     node.order(orders(ONE_SECOND, (0, 3)), NOW)
     timers.run_until(NOW + 1)
@@ -94,7 +94,7 @@ def test_the_next_attempt_is_another_matter(node: SimulatedNode) -> None:
     assert [run.attempt for run in node.take_report().ended] == [1, 2]
 
 
-def test_a_newer_attempt_ends_the_older_one_and_then_starts(node: SimulatedNode, timers: ByHand) -> None:
+def test_a_newer_attempt_ends_the_older_one_and_then_starts(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(ONE_SECOND, (0, 9)), NOW)
     node.order(orders(ONE_SECOND, (1, 2), attempt=2), NOW + 0.1)  # 1 runs as attempt 1, 2 has not started
     timers.run_until(NOW + 0.5)
@@ -134,7 +134,7 @@ def test_results_are_kept_until_they_are_acknowledged(node: SimulatedNode) -> No
     assert node.take_inventory().ended == []
 
 
-def test_an_inventory_has_what_runs_what_waits_and_what_ended(node: SimulatedNode, timers: ByHand) -> None:
+def test_an_inventory_has_what_runs_what_waits_and_what_ended(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(INSTANT, (0, 1)), NOW)
     node.order(orders(ONE_SECOND, (2, 9)), NOW)
     inventory = node.take_inventory()
@@ -153,7 +153,7 @@ def test_a_recall_gives_back_only_what_has_not_started(node: SimulatedNode) -> N
     assert node.machine.running_count() == 2
 
 
-def test_a_stop_ends_what_runs_and_returns_the_rest(node: SimulatedNode, timers: ByHand) -> None:
+def test_a_stop_ends_what_runs_and_returns_the_rest(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(ONE_SECOND, (0, 9)), NOW)
     node.take_report()
     node.stop(1, [StopRange(7, 0, 1, 5, 0.5)], NOW)
@@ -166,7 +166,7 @@ def test_a_stop_ends_what_runs_and_returns_the_rest(node: SimulatedNode, timers:
     assert (0, "") in [(run.first, run.how) for run in node.take_report().ended]
 
 
-def test_a_stop_of_an_older_attempt_leaves_the_newer_one_alone(node: SimulatedNode, timers: ByHand) -> None:
+def test_a_stop_of_an_older_attempt_leaves_the_newer_one_alone(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(ONE_SECOND, (0, 0)), NOW)
     node.order(orders(ONE_SECOND, (0, 0), attempt=2), NOW + 0.1)  # it waits for the older one to end
     node.stop(1, [StopRange(7, 0, 0, 0, 0.0, attempt=1)], NOW + 0.1)
@@ -179,7 +179,7 @@ def test_a_stop_of_an_older_attempt_leaves_the_newer_one_alone(node: SimulatedNo
     assert [(run.attempt, run.how) for run in node.take_report().ended][-1] == (4, "")
 
 
-def test_a_task_that_ends_before_the_signal_keeps_its_result(node: SimulatedNode, timers: ByHand) -> None:
+def test_a_task_that_ends_before_the_signal_keeps_its_result(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(ONE_SECOND, (0, 0)), NOW)
     node.stop(1, [StopRange(7, 0, 0, 0, 5.0)], NOW + 0.99)
     timers.run_until(NOW + 9)
@@ -197,19 +197,19 @@ def test_an_older_epoch_is_refused(node: SimulatedNode) -> None:
     assert not report.ended
 
 
-def test_a_lost_keeper_takes_its_exit_code_with_it(node: SimulatedNode, timers: ByHand) -> None:
+def test_a_lost_keeper_takes_its_exit_code_with_it(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(ONE_SECOND, (0, 0), (1, 1)), NOW)
-    node.machine.lose(next(iter(node.machine.running)), "keeper gone", NOW)
+    node.machine.mark_lost(next(iter(node.machine.running)), "keeper gone", NOW)
     timers.run_until(NOW + 1)
     inventory = node.take_inventory()
     assert [(lost.first, lost.reason) for lost in inventory.lost] == [(0, "keeper gone")]
     assert [run.first for run in inventory.ended] == [1]
 
 
-def test_a_lost_machine_forgets_everything(node: SimulatedNode, timers: ByHand) -> None:
+def test_a_lost_machine_forgets_everything(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(INSTANT, (0, 0)), NOW)
     node.order(orders(ONE_SECOND, (1, 9)), NOW)
-    node.machine.forget_everything()
+    node.machine.wipe()
     timers.run_until(NOW + 9)
     inventory = node.take_inventory()
     assert not inventory.held
@@ -217,7 +217,7 @@ def test_a_lost_machine_forgets_everything(node: SimulatedNode, timers: ByHand) 
     assert not inventory.lost
 
 
-def test_a_paused_machine_ends_its_tasks_when_it_wakes(node: SimulatedNode, timers: ByHand) -> None:
+def test_a_paused_machine_ends_its_tasks_when_it_wakes(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(ONE_SECOND, (0, 0)), NOW)
     node.machine.freeze()
     timers.run_until(NOW + 1)
@@ -226,7 +226,7 @@ def test_a_paused_machine_ends_its_tasks_when_it_wakes(node: SimulatedNode, time
     assert [run.ended_ms for run in node.take_report().ended] == [[int((NOW + 60) * 1000)]]
 
 
-def test_a_task_that_runs_too_long_ends_by_its_timeout(node: SimulatedNode, timers: ByHand) -> None:
+def test_a_task_that_runs_too_long_ends_by_its_timeout(node: SimulatedNode, timers: ManualTimers) -> None:
     node.order(orders(TaskSpec(("sleep", "9"), run_timeout_s=2.0), (0, 1)), NOW)
     timers.run_until(NOW + 2)
     ended: list[Ended] = node.take_report().ended
@@ -245,12 +245,12 @@ def test_a_task_that_runs_too_long_ends_by_its_timeout(node: SimulatedNode, time
     ],
 )
 def test_a_command_says_how_long_and_how(spec: TaskSpec, duration_s: float | None, exit_code: int) -> None:
-    outcome = read_outcome(spec)
+    outcome = parse_outcome(spec)
     assert (outcome.duration_s, outcome.exit_code) == (duration_s, exit_code)
 
 
 def test_a_fail_rate_fails_that_share() -> None:
-    outcome = read_outcome(TaskSpec(("work",), {"SHUNTER_SIM_FAIL_RATE": "0.25"}))
+    outcome = parse_outcome(TaskSpec(("work",), {"SHUNTER_SIM_FAIL_RATE": "0.25"}))
     exits = outcome.draw_exits(10_000, random.Random(3))
     assert 2_300 < sum(exits) < 2_700
 
@@ -259,7 +259,7 @@ SERVED = TaskSpec(("serve",), ports=(Port("http", 80),), health=(HealthCheck("tc
 
 
 def test_what_serves_runs_until_it_is_stopped_and_is_healthy_after_one_interval(
-    node: SimulatedNode, timers: ByHand
+    node: SimulatedNode, timers: ManualTimers
 ) -> None:
     node.order(orders(SERVED, (0, 0)), NOW)
     [started] = node.take_report().started
@@ -272,7 +272,7 @@ def test_what_serves_runs_until_it_is_stopped_and_is_healthy_after_one_interval(
     assert [each.ports for each in inventory.held] == [started.ports]
 
 
-def test_bad_health_ends_a_task_as_unhealthy(node: SimulatedNode, timers: ByHand) -> None:
+def test_bad_health_ends_a_task_as_unhealthy(node: SimulatedNode, timers: ManualTimers) -> None:
     bad = TaskSpec(("serve",), {"SHUNTER_SIM_HEALTH": "bad"}, health=(HealthCheck("tcp", port="80", interval_s=1.0),))
     node.order(orders(bad, (0, 0)), NOW)
     timers.run_until(NOW + 10)

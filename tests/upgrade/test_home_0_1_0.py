@@ -107,13 +107,13 @@ def _describe(state: State, job: Job) -> tuple[Any, ...]:
         (group.spec.name, group.spec.task.command, group.node, group.visible_index, _tasks(state, group))
         for group in job.task_sets
     ]
-    return job.type, job.priority, job.labels, job.state.word, job.version, job.is_held, pieces
+    return job.type, job.priority, job.labels, job.state.wire_name, job.version, job.is_held, pieces
 
 
 def _tasks(state: State, group: TaskSet) -> list[tuple[Any, ...]]:
     table, rows = state.table, range(group.base, group.base + group.count)
     columns = (table.attempt, table.restarts, table.lost, table.node, table.exit_code)
-    return [(TaskState(int(table.state[row])).word, *(int(column[row]) for column in columns)) for row in rows]
+    return [(TaskState(int(table.state[row])).wire_name, *(int(column[row]) for column in columns)) for row in rows]
 
 
 def test_what_is_known_of_single_tasks_is_as_it_was(state: State) -> None:
@@ -300,7 +300,7 @@ async def test_finished_jobs_are_all_there_with_their_tasks(store: SqliteStore, 
 
 async def _finished_states(store: SqliteStore, job: int, group: int, count: int) -> list[str]:
     [chunk] = await store.finished_tasks(job, group, 0, count - 1)
-    return [TaskState(int(state)).word for state in unpack_columns(chunk.count, chunk.body)["state"]]
+    return [TaskState(int(state)).wire_name for state in unpack_columns(chunk.count, chunk.body)["state"]]
 
 
 async def test_the_deleted_scheduling_is_remembered(store: SqliteStore) -> None:

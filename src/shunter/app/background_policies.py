@@ -5,27 +5,27 @@ from __future__ import annotations
 import asyncio
 
 from shunter.engine.engine import Engine
-from shunter.engine.policy.policy_loop import drive
-from shunter.planning.policies import Remote
+from shunter.engine.policy.policy_loop import run_policy_loop
+from shunter.planning.policies import RemotePolicy
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 
 
-class OutsidePolicies:
+class BackgroundPolicies:
     """At most one policy decides at a time; whoever decided before is let go when its thread comes back."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine, self._clock = engine, clock
-        self._driving: asyncio.Task[None] | None = None
+        self._policy_task: asyncio.Task[None] | None = None
 
-    def follow(self, policy: Policy) -> None:
+    def switch_to(self, policy: Policy) -> None:
         """This one decides from now on."""
         self.stop()
-        if not policy.fast and not isinstance(policy, Remote):
-            work = drive(self._engine, policy, self._clock, asyncio.to_thread)
-            self._driving = asyncio.get_running_loop().create_task(work)
+        if not policy.fast and not isinstance(policy, RemotePolicy):
+            work = run_policy_loop(self._engine, policy, self._clock, asyncio.to_thread)
+            self._policy_task = asyncio.get_running_loop().create_task(work)
 
     def stop(self) -> None:
-        if self._driving is not None:
-            self._driving.cancel()
-            self._driving = None
+        if self._policy_task is not None:
+            self._policy_task.cancel()
+            self._policy_task = None

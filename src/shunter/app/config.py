@@ -19,13 +19,13 @@ from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.task_fields import RESOURCES
 from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
-from shunter.model.rest.cluster_fields import HAND_SET_MIN_S, HEARTBEAT
-from shunter.model.schema.field_lists import mapping, texts
-from shunter.model.schema.fields import Field, Section, amount, duration, flag, text, whole
+from shunter.model.rest.cluster_fields import HEARTBEAT, HEARTBEAT_SETTING_MIN_S
+from shunter.model.schema.field_lists import mapping, value_list
+from shunter.model.schema.fields import Field, Section, amount, boolean, duration, integer, text
 from shunter.model.schema.name_fields import LABELS, NAME
 from shunter.model.schema.problems import Problems
 from shunter.ports.store import Retention
-from shunter.watcher.heartbeat_interval import Pace
+from shunter.watcher.heartbeat_interval import HeartbeatInterval
 from shunter.watcher.settings import TIMEOUT_HEARTBEATS, WatcherSettings
 from shunter.worker.settings import WorkerSettings
 
@@ -39,7 +39,7 @@ ADDRESS_SIZE_MAX = 300
 AGE_MAX_S = 100 * 366 * 86400.0
 TIMEOUT_MAX_S = 86400.0
 WARM_KEEPERS_MAX = 1_000
-KEPT_MAX = 1_000_000_000  # jobs, and events, in history
+HISTORY_MAX = 1_000_000_000  # jobs, and events, in history
 JOBS_MAX = 100_000_000
 TASKS_MAX = 1_000_000_000
 INBOX_MAX = 10_000_000
@@ -48,7 +48,7 @@ QUARANTINE_JOBS_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ConfigKey:
     """How a value is read, and the attribute of its table's settings that it becomes."""
 
     field: Field
@@ -56,12 +56,12 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ConfigTable:
     """`settings` is the type whose attributes the keys set, and that has their defaults."""
 
     about: str
     settings: type
-    keys: Mapping[str, Key]
+    keys: Mapping[str, ConfigKey]
 
 
 def _address() -> Field:
@@ -81,7 +81,7 @@ def _address() -> Field:
 
 def _devices() -> Field:
     """Kinds of devices, each with the ids of those that this machine has."""
-    ids = texts(text(size_max=DEVICE_SIZE_MAX), count_max=DEVICES_MAX, fix='write it like gpu = ["0", "1"]')
+    ids = value_list(text(size_max=DEVICE_SIZE_MAX), count_max=DEVICES_MAX, fix='write it like gpu = ["0", "1"]')
     lists = mapping(text(size_max=DEVICE_SIZE_MAX), ids, count_max=KINDS_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> Any:
@@ -111,69 +111,69 @@ def _policy() -> Field:
 
 
 TABLES = {
-    "cluster": Table(
+    "cluster": ConfigTable(
         "how the manager starts",
         UpOptions,
         {
-            "name": Key(text(size_max=CLUSTER_NAME_SIZE_MAX), "name"),
-            "listen": Key(_address(), "listen"),
-            "workers_listen": Key(_address(), "workers_listen"),
-            "policy": Key(_policy(), "policy"),
-            "insecure": Key(flag(), "insecure"),
+            "name": ConfigKey(text(size_max=CLUSTER_NAME_SIZE_MAX), "name"),
+            "listen": ConfigKey(_address(), "listen"),
+            "workers_listen": ConfigKey(_address(), "workers_listen"),
+            "policy": ConfigKey(_policy(), "policy"),
+            "insecure": ConfigKey(boolean(), "insecure"),
         },
     ),
-    "external": Table(
+    "external": ConfigTable(
         "a door of its own for external schedulers",
         UpOptions,
         {
-            "listen": Key(_address(), "external_listen"),
-            "open": Key(flag(), "external_open"),
-            "grpc": Key(_address(), "external_grpc"),
-            "delete_absent_304": Key(flag(), "external_absent_304"),
+            "listen": ConfigKey(_address(), "external_listen"),
+            "open": ConfigKey(boolean(), "external_open"),
+            "grpc": ConfigKey(_address(), "external_grpc"),
+            "delete_absent_304": ConfigKey(boolean(), "external_absent_304"),
         },
     ),
-    "worker": Table(
+    "worker": ConfigTable(
         "this machine as a node",
         WorkerSettings,
         {
-            "name": Key(text(NODE_NAME_PATTERN, size_max=NODE_NAME_SIZE_MAX, what="a host name"), "name"),
-            "cpu": Key(amount(CPU, 0, AMOUNT_MAX), "capacity"),
-            "memory": Key(amount(MEMORY, 0, AMOUNT_MAX), "capacity"),
-            "resources": Key(RESOURCES, "capacity"),
-            "devices": Key(_devices(), "devices"),
-            "labels": Key(LABELS, "labels"),
-            "datacenter": Key(NAME, "datacenter"),
-            "warm_keepers": Key(whole(0, WARM_KEEPERS_MAX), "warm_keepers"),
-            "log_age": Key(duration(AGE_MAX_S), "log_age_max_s"),
-            "log_total_max": Key(amount(DISK, 0, AMOUNT_MAX), "log_total_max_bytes"),
-            "cgroups": Key(flag(), "cgroups"),
-            "docker_host": Key(text(size_max=ADDRESS_SIZE_MAX), "docker_host"),
+            "name": ConfigKey(text(NODE_NAME_PATTERN, size_max=NODE_NAME_SIZE_MAX, rule="a host name"), "name"),
+            "cpu": ConfigKey(amount(CPU, 0, AMOUNT_MAX), "capacity"),
+            "memory": ConfigKey(amount(MEMORY, 0, AMOUNT_MAX), "capacity"),
+            "resources": ConfigKey(RESOURCES, "capacity"),
+            "devices": ConfigKey(_devices(), "devices"),
+            "labels": ConfigKey(LABELS, "labels"),
+            "datacenter": ConfigKey(NAME, "datacenter"),
+            "warm_keepers": ConfigKey(integer(0, WARM_KEEPERS_MAX), "warm_keepers"),
+            "log_age": ConfigKey(duration(AGE_MAX_S), "log_age_max_s"),
+            "log_total_max": ConfigKey(amount(DISK, 0, AMOUNT_MAX), "log_total_max_bytes"),
+            "cgroups": ConfigKey(boolean(), "cgroups"),
+            "docker_host": ConfigKey(text(size_max=ADDRESS_SIZE_MAX), "docker_host"),
         },
     ),
-    "nodes": Table(
+    "nodes": ConfigTable(
         "how nodes are watched",
         WatcherSettings,
-        {"heartbeat": Key(HEARTBEAT, "heartbeat_s"), "timeout": Key(duration(TIMEOUT_MAX_S), "timeout_s")},
+        {"heartbeat": ConfigKey(HEARTBEAT, "heartbeat_s"), "timeout": ConfigKey(duration(TIMEOUT_MAX_S), "timeout_s")},
     ),
-    "history": Table(
+    "history": ConfigTable(
         "what is kept of jobs that have ended, and of events",
         Retention,
         {
-            "jobs_age": Key(duration(AGE_MAX_S), "finished_age_s"),
-            "jobs_max": Key(whole(0, KEPT_MAX), "finished_max"),
-            "events_age": Key(duration(AGE_MAX_S), "rounds_age_s"),
-            "events_max": Key(whole(0, KEPT_MAX), "rounds_max"),
+            "jobs_age": ConfigKey(duration(AGE_MAX_S), "finished_age_s"),
+            "jobs_max": ConfigKey(integer(0, HISTORY_MAX), "finished_max"),
+            "events_age": ConfigKey(duration(AGE_MAX_S), "rounds_age_s"),
+            "events_max": ConfigKey(integer(0, HISTORY_MAX), "rounds_max"),
         },
     ),
-    "limits": Table(
+    "limits": ConfigTable(
         "how much the manager takes",
         EngineSettings,
         {
-            "jobs_max": Key(whole(1, JOBS_MAX), "jobs_max"),
-            "tasks_max": Key(whole(1, TASKS_MAX), "tasks_max"),
-            "inbox_max": Key(whole(1, INBOX_MAX), "inbox_max"),
-            "lost_max": Key(whole(1, LOST_COUNT_MAX), "lost_max"),
-            "quarantine_jobs": Key(whole(0, QUARANTINE_JOBS_MAX), "quarantine_jobs"),
+            "jobs_max": ConfigKey(integer(1, JOBS_MAX), "jobs_max"),
+            "tasks_max": ConfigKey(integer(1, TASKS_MAX), "tasks_max"),
+            "inbox_max": ConfigKey(integer(1, INBOX_MAX), "inbox_max"),
+            "lost_max": ConfigKey(integer(1, LOST_COUNT_MAX), "lost_max"),
+            "quarantine_jobs": ConfigKey(integer(0, QUARANTINE_JOBS_MAX), "quarantine_jobs"),
         },
     ),
 }
@@ -200,10 +200,10 @@ class Config:
     watcher: WatcherSettings = field(default_factory=WatcherSettings)
     engine: EngineSettings = field(default_factory=EngineSettings)
 
-    def complete(self, options: UpOptions) -> UpOptions:
+    def fill_options(self, options: UpOptions) -> UpOptions:
         """The options with what they leave open, as far as the file says it."""
-        unsaid = {name: value for name, value in self.cluster.items() if not getattr(options, name)}
-        return msgspec.structs.replace(options, **unsaid)
+        unset = {name: value for name, value in self.cluster.items() if not getattr(options, name)}
+        return msgspec.structs.replace(options, **unset)
 
     def worker_settings(self, home: Path, machine: MachineOptions) -> WorkerSettings:
         """Of labels, resources and devices, those of the same name are the command line's. Raises Invalid."""
@@ -243,12 +243,12 @@ def parse_config(document: object) -> Config:
     values = DOCUMENT.read(document, "", problems)
     watcher = WatcherSettings(**_attributes("nodes", values))
     if not any(problem.field.startswith("nodes.") for problem in problems.found):
-        _check_pace(watcher, problems)
+        _check_heartbeat(watcher, problems)
     problems.raise_any()
     retention = Retention(**_attributes("history", values))
     engine = EngineSettings(retention=retention, **_attributes("limits", values))
     cluster = {**_attributes("cluster", values), **_attributes("external", values)}
-    return Config(cluster, _worker(values), watcher, engine)
+    return Config(cluster, _worker_attributes(values), watcher, engine)
 
 
 def _attributes(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,20 +257,20 @@ def _attributes(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {keys[key].attribute: value for key, value in values[table].items() if value is not None}
 
 
-def _worker(values: Mapping[str, Any]) -> dict[str, Any]:
-    said = values["worker"]
-    given = {CPU: said["cpu"], MEMORY: said["memory"]}
-    capacity = {**said["resources"], **{name: size for name, size in given.items() if size is not None}}
+def _worker_attributes(values: Mapping[str, Any]) -> dict[str, Any]:
+    worker_values = values["worker"]
+    given = {CPU: worker_values["cpu"], MEMORY: worker_values["memory"]}
+    capacity = {**worker_values["resources"], **{name: size for name, size in given.items() if size is not None}}
     return {**_attributes("worker", values), "capacity": capacity}
 
 
-def _check_pace(settings: WatcherSettings, problems: Problems) -> None:
+def _check_heartbeat(settings: WatcherSettings, problems: Problems) -> None:
     """What no key can see alone: nodes must have several chances to be heard within the timeout."""
-    shortest_s = HAND_SET_MIN_S * TIMEOUT_HEARTBEATS
+    shortest_s = HEARTBEAT_SETTING_MIN_S * TIMEOUT_HEARTBEATS
     if settings.timeout_s is not None and settings.timeout_s < shortest_s:
         problems.add("nodes.timeout", "is too short", value=settings.timeout_s, fix=f"use at least {shortest_s:.2f}s")
         return
     try:
-        Pace(settings)
+        HeartbeatInterval(settings)
     except Invalid as error:
         problems.found.extend(replace(problem, field=f"nodes.{problem.field}") for problem in error.problems)

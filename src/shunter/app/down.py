@@ -18,8 +18,8 @@ def stop_cluster(leave_running: bool) -> bool:
     home = Home.find()
     if not home.is_locked():
         return False
-    process = _process(home)
-    _ask(home, leave_running)
+    process = _open_process(home)
+    _request_stop(home, leave_running)
     deadline = time.monotonic() + STOP_MAX_S
     while home.is_locked():
         if time.monotonic() > deadline:
@@ -32,7 +32,7 @@ def stop_cluster(leave_running: bool) -> bool:
     return True
 
 
-def _process(home: Home) -> int | None:
+def _open_process(home: Home) -> int | None:
     """A descriptor of the cluster's process, which becomes readable when that has ended."""
     description = home.read_description()
     try:
@@ -41,7 +41,7 @@ def _process(home: Home) -> int | None:
         return None
 
 
-def _ask(home: Home, leave_running: bool) -> None:
+def _request_stop(home: Home, leave_running: bool) -> None:
     """By the API; by a signal where the API does not answer. Always of this home, whatever SHUNTER_URL says."""
     from shunter.sdk.client import connect
 

@@ -76,7 +76,7 @@ class Home:
         os.close(descriptor)
         return False
 
-    def describe(self, description: dict[str, Any]) -> None:
+    def write_description(self, description: dict[str, Any]) -> None:
         """Tell clients where the cluster is; whole or not at all."""
         draft = self.description.with_suffix(".draft")
         draft.write_text(json.dumps(description))
@@ -89,5 +89,5 @@ class Home:
             return None
         return found if isinstance(found, dict) else None
 
-    def forget_description(self) -> None:
+    def remove_description(self) -> None:
         self.description.unlink(missing_ok=True)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
 from shunter.adapters.memory.samples import SampleStore
-from shunter.api.http.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
+from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
 from shunter.api.http.server import HttpServer, serve
-from shunter.app.background_policies import OutsidePolicies
+from shunter.app.background_policies import BackgroundPolicies
 from shunter.app.config import Config
 from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
 from shunter.app.policies import find_policies
-from shunter.app.worker_backends import LocalPlace, Place, SimulatedPlace
+from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBackend
 from shunter.engine.engine import Engine
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.state.registries.cluster import FLIGHT_SETTING, HEARTBEAT_SETTING, POLICY_SETTING
@@ -45,13 +45,13 @@ class Manager:
 
     def __init__(self, home: Home, options: UpOptions, config: Config) -> None:
         self._home, self._config = home, config
-        self._options = config.complete(options)
+        self._options = config.fill_options(options)
         self._address = _checked_address(self._options)
         self._external_address = _checked_external_address(self._options)
-        self._asked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()  # -> leave tasks running
-        self._duties: list[asyncio.Task[None]] = []
+        self._stop_request: asyncio.Future[bool] = asyncio.get_running_loop().create_future()  # -> leave tasks running
+        self._background_tasks: list[asyncio.Task[None]] = []
         grpc = self._options.external_grpc
-        self._grpc_address = _safe_address(grpc, "--external-grpc", self._options) if grpc is not None else None
+        self._grpc_address = _secure_address(grpc, "--external-grpc", self._options) if grpc is not None else None
         self._schedulers: SchedulerServer | None = None
         self.schedulers_address = ""  # of the door over gRPC; empty if there is none
         self.policy = ""  # who decided at the start
@@ -66,67 +66,70 @@ class Manager:
         self._store = _open_store(options, home)
         await self._store.open()
         self._samples = SampleStore()
-        self._place = self._find_place()
-        self._clock: Clock = self._place.clock
+        self._backend = self._create_backend()
+        self._clock: Clock = self._backend.clock
         catalogue = find_policies(options.policy)
         self._engine = Engine(
             store=self._store,
-            workers=self._place.workers,
+            workers=self._backend.workers,
             policy=ActivePolicy(catalogue.build(options.policy or POLICY_DEFAULT), filters=catalogue.filters),
             clock=self._clock,
             random=random.SystemRandom(),  # secrets of applications are drawn from it
             settings=self._config.engine,
         )
         await self._engine.start()
-        kept = self._engine.state.cluster
-        self.policy = choose_policy(catalogue, kept.get(POLICY_SETTING), options.policy)
+        stored = self._engine.state.cluster
+        self.policy = choose_policy(catalogue, stored.get(POLICY_SETTING), options.policy)
         self._engine.policy = catalogue.build(self.policy)
-        if self._flight is not None and kept.get(FLIGHT_SETTING) != OFF:
+        if self._flight is not None and stored.get(FLIGHT_SETTING) != OFF:
             self._engine.schedulers.record_to(self._flight)
-        self._outside = OutsidePolicies(self._engine, self._clock)
-        self._duties = [_duty(self._engine.run, self._failed), _duty(self._purge_now_and_then, self._failed)]
+        self._background_policies = BackgroundPolicies(self._engine, self._clock)
+        self._background_tasks = [
+            _start_background_task(self._engine.run, self._on_task_failure),
+            _start_background_task(self._purge_periodically, self._on_task_failure),
+        ]
         gateway = LocalGateway(
             engine=self._engine,
             store=self._store,
-            workers=self._place.workers,
+            workers=self._backend.workers,
             clock=self._clock,
             tokens=tokens,
             identity={"name": self.name, "version": __version__},
             is_simulated=bool(options.simulate_nodes),
-            on_down=self.ask_to_stop,
-            on_heartbeat=self._place.set_heartbeat,
-            aside=asyncio.to_thread,
+            on_down=self.request_stop,
+            on_heartbeat=self._backend.set_heartbeat,
+            run_in_thread=asyncio.to_thread,
             catalogue=catalogue,
-            on_policy=self._outside.follow,
+            on_policy=self._background_policies.switch_to,
             flight_log=self._flight,
             archive=self._flight,
             metrics=self._samples,
         )
-        self._outside.follow(self._engine.policy)
+        self._background_policies.switch_to(self._engine.policy)
         api = ApiSettings(absent_is_304=options.external_absent_304)
         app = build_app(gateway, api)
         self._server = await serve(app, *self._address)
         if self._external_address is not None:
-            door = OPEN_EXTERNAL_DOOR if options.external_open else EXTERNAL_DOOR
-            self._external = await serve(build_app(gateway, api, door, beside=app), *self._external_address)
-        await self._open_to_schedulers(gateway)
-        await self._place.start(self._engine)
-        self._keep_heartbeat()
+            listener = OPEN_EXTERNAL_LISTENER if options.external_open else EXTERNAL_LISTENER
+            self._external = await serve(build_app(gateway, api, listener, shared_with=app), *self._external_address)
+        await self._start_scheduler_server(gateway)
+        await self._backend.start(self._engine)
+        self._restore_heartbeat()
         if options.has_worker or options.simulate_nodes:
-            await self._first_node()
-        home.describe(
+            await self._wait_for_first_node()
+        home.write_description(
             {
                 "url": self.url,
                 "pid": os.getpid(),
                 "name": self.name,
-                "workers": self._place.address,
+                "workers": self._backend.address,
                 "external": self.external_url or None,
                 "schedulers": self.schedulers_address or None,
             }
         )
         log.info("manager.ready", url=self.url, version=__version__)
 
-    async def _open_to_schedulers(self, gateway: LocalGateway) -> None:
+    async def _start_scheduler_server(self, gateway: LocalGateway) -> None:
         """The gRPC door, if it is asked for: gRPC is loaded for nobody else."""
         if self._grpc_address is None:
             return
@@ -137,11 +140,11 @@ class Manager:
         port = await self._schedulers.start()
         self.schedulers_address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    def _keep_heartbeat(self) -> None:
+    def _restore_heartbeat(self) -> None:
         """As it was set while the cluster ran the last time. Simulated nodes have their own."""
-        kept = self._engine.state.cluster.get(HEARTBEAT_SETTING)
-        if kept and not self._options.simulate_nodes:
-            self._place.set_heartbeat(float(kept))
+        stored = self._engine.state.cluster.get(HEARTBEAT_SETTING)
+        if stored and not self._options.simulate_nodes:
+            self._backend.set_heartbeat(float(stored))
 
     @property
     def name(self) -> str:
@@ -159,44 +162,44 @@ class Manager:
 
     @property
     def workers_address(self) -> str:
-        return self._place.address or ""
+        return self._backend.address or ""
 
-    def ask_to_stop(self, leave_running: bool) -> None:
-        if not self._asked.done():
-            self._asked.set_result(leave_running)
+    def request_stop(self, leave_running: bool) -> None:
+        if not self._stop_request.done():
+            self._stop_request.set_result(leave_running)
 
     async def wait(self) -> bool:
         """Until asked to stop; says whether tasks shall be left running. Raises what ended the engine, if anything."""
-        return await self._asked
+        return await self._stop_request
 
     async def stop(self, leave_running: bool) -> None:
         """Tasks first (they are queued again, not failed), then the doors, then the store."""
         self._engine.pause_placement()
-        await self._place.stop(self._engine, leave_running)
-        self._home.forget_description()
-        for duty in self._duties[1:]:
-            duty.cancel()
-        self._outside.stop()
+        await self._backend.stop(self._engine, leave_running)
+        self._home.remove_description()
+        for task in self._background_tasks[1:]:
+            task.cancel()
+        self._background_policies.stop()
         await self._engine.stop()
         if self._schedulers is not None:
             await self._schedulers.stop()
         await asyncio.gather(*(server.stop() for server in (self._server, self._external) if server is not None))
-        await asyncio.gather(*self._duties, return_exceptions=True)
+        await asyncio.gather(*self._background_tasks, return_exceptions=True)
         await self._store.close()
         if self._flight is not None:
             self._flight.close()
         log.info("manager.stopped", left_running=leave_running)
 
-    def _find_place(self) -> Place:
+    def _create_backend(self) -> WorkerBackend:
         if self._options.simulate_nodes:
-            return SimulatedPlace(self._options)
-        return LocalPlace(self._options, self._home, self._config, self._samples)
+            return SimulatedBackend(self._options)
+        return LocalBackend(self._options, self._home, self._config, self._samples)
 
-    async def _first_node(self) -> None:
+    async def _wait_for_first_node(self) -> None:
         while not self._engine.state.nodes.view.eligible.any():
             await asyncio.sleep(0.002)
 
-    async def _purge_now_and_then(self) -> None:
+    async def _purge_periodically(self) -> None:
         while True:
             await asyncio.sleep(PURGE_EVERY_S)
             try:
@@ -204,13 +207,13 @@ class Manager:
             except ShunterError as error:
                 log.warning("purge.failed", error=error)
 
-    def _failed(self, error: BaseException) -> None:
-        if not self._asked.done():
-            self._asked.set_exception(error)
+    def _on_task_failure(self, error: BaseException) -> None:
+        if not self._stop_request.done():
+            self._stop_request.set_exception(error)
 
 
 def _checked_address(options: UpOptions) -> tuple[str, int]:
-    return _safe_address(options.listen or LISTEN_DEFAULT, "--listen", options)
+    return _secure_address(options.listen or LISTEN_DEFAULT, "--listen", options)
 
 
 def _checked_external_address(options: UpOptions) -> tuple[str, int] | None:
@@ -224,10 +227,10 @@ def _checked_external_address(options: UpOptions) -> tuple[str, int] | None:
     if options.external_open and not is_loopback(host):
         fix = "listen on 127.0.0.1, or leave out --external-open: then clients send the token"
         raise Invalid([Problem("--external-listen", "would let other machines in without a token", listen, fix)])
-    return _safe_address(listen, "--external-listen", options)
+    return _secure_address(listen, "--external-listen", options)
 
 
-def _safe_address(listen: str, option: str, options: UpOptions) -> tuple[str, int]:
+def _secure_address(listen: str, option: str, options: UpOptions) -> tuple[str, int]:
     """Raises Invalid for one that others than this machine reach, unless that is allowed."""
     host, port = parse_address(listen, option)
     if not is_loopback(host) and not options.insecure:
@@ -253,7 +256,9 @@ def _open_store(options: UpOptions, home: Home) -> Store:
     return SqliteStore(home.store)
 
 
-def _duty(work: Callable[[], Awaitable[None]], failed: Callable[[BaseException], None]) -> asyncio.Task[None]:
+def _start_background_task(
+    work: Callable[[], Awaitable[None]], on_failure: Callable[[BaseException], None]
+) -> asyncio.Task[None]:
     """Background work; if it ends with an error, the manager ends."""
 
     async def run() -> None:
@@ -262,6 +267,6 @@ def _duty(work: Callable[[], Awaitable[None]], failed: Callable[[BaseException],
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            failed(error)
+            on_failure(error)
 
     return asyncio.get_running_loop().create_task(run())

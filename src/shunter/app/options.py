@@ -83,14 +83,14 @@ def parse_capacity(given: dict[str, Any]) -> dict[str, int]:
 
 def check_devices(option: str, kind: str, ids: Sequence[str]) -> None:
     """Raises Invalid where a kind or an id is none, or an id comes twice."""
-    said = f"{kind}={','.join(ids)}"
+    given_text = f"{kind}={','.join(ids)}"
     if kind in (CPU, MEMORY, DISK) or not re.fullmatch(DEVICE_KIND_PATTERN, kind):
-        raise Invalid([Problem(option, "is no kind of device", said, "write it like gpu=0,1")])
+        raise Invalid([Problem(option, "is no kind of device", given_text, "write it like gpu=0,1")])
     if not ids or len(ids) > DEVICES_MAX or not all(re.fullmatch(DEVICE_PATTERN, id) for id in ids):
         fix = f"give 1 to {DEVICES_MAX} ids of letters, digits and . _ : / -, like gpu=0,1"
-        raise Invalid([Problem(option, "does not list device ids", said, fix)])
+        raise Invalid([Problem(option, "does not list device ids", given_text, fix)])
     if len(set(ids)) < len(ids):
-        raise Invalid([Problem(option, "names a device twice", said, "name each id once")])
+        raise Invalid([Problem(option, "names a device twice", given_text, "name each id once")])
 
 
 def parse_address(text: str, option: str) -> tuple[str, int]:

@@ -8,35 +8,35 @@ from pathlib import Path
 
 from shunter import plugins
 from shunter.log import Log
-from shunter.planning.policies import REMOTE, Brought, Catalogue
+from shunter.planning.policies import REMOTE_PREFIX, Catalogue, PluginEntry
 
 log = Log(__name__)
 
 
 def find_policies(named: str | None = None) -> Catalogue:
     """`named` is a policy that somebody names at the start; `module:Class` brings one that is no plugin."""
-    policies = _brought(plugins.POLICIES)
-    if named is not None and ":" in named and not named.startswith(REMOTE):
-        policies.append(_imported(named))
-    return Catalogue(policies, _brought(plugins.FILTERS), _brought(plugins.SCORES))
+    policies = _load_plugins(plugins.POLICIES)
+    if named is not None and ":" in named and not named.startswith(REMOTE_PREFIX):
+        policies.append(_import_policy(named))
+    return Catalogue(policies, _load_plugins(plugins.FILTERS), _load_plugins(plugins.SCORES))
 
 
-def _imported(name: str) -> Brought:
+def _import_policy(name: str) -> PluginEntry:
     """The class that `module:Class` names, from where Python finds modules, or from the folder of the caller."""
     module, _, target = name.partition(":")
     folder = str(Path.cwd())
     try:
         sys.path.insert(0, folder)
-        return Brought(name, f"module {module}", getattr(import_module(module), target))
+        return PluginEntry(name, f"module {module}", getattr(import_module(module), target))
     except (Exception, SystemExit) as error:  # a stranger's module
-        return Brought(name, f"module {module}", error=f"{type(error).__name__}: {error}")
+        return PluginEntry(name, f"module {module}", error=f"{type(error).__name__}: {error}")
     finally:
         sys.path.remove(folder)
 
 
-def _brought(group: str) -> list[Brought]:
+def _load_plugins(group: str) -> list[PluginEntry]:
     found = plugins.find_plugins(group)
     for plugin in found:
         if plugin.error:
             log.error("plugin.broken", group=group, name=plugin.name, source=plugin.source, error=plugin.error)
-    return [Brought(each.name, each.source, each.target, each.error) for each in found]
+    return [PluginEntry(each.name, each.source, each.target, each.error) for each in found]

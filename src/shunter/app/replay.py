@@ -21,10 +21,10 @@ def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[st
     if policy is not None:
         catalogue.build(policy)
     replay = Replay(catalogue.build, policy, catalogue.filters)
-    return list(replay.run(_records(path))), dict(replay.left_out)
+    return list(replay.run(_records(path))), dict(replay.skipped_by_policy)
 
 
-def damage_of(path: Path) -> str:
+def describe_damage(path: Path) -> str:
     """What a replay of a recording left out, in words; empty for a whole one."""
     unread = unread_bytes(path)
     return f"{path} is cut off or damaged: its last {unread:,} bytes were left out" if unread else ""

@@ -14,12 +14,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from shunter.adapters.system.garbage import collect_seldom
+from shunter.adapters.system.garbage import tune_garbage_collector
 from shunter.app.config import Config, read_config
 from shunter.app.home import Home
 from shunter.app.options import UpOptions
 from shunter.model.errors import ShunterError, Unavailable
-from shunter.model.schema.problems import sentences
+from shunter.model.schema.problems import format_error
 
 ALREADY_RUNNING = "already running"
 START_MAX_S = 60.0
@@ -42,53 +42,53 @@ def main(arguments: list[str]) -> int:
     ready_fd = int(arguments[1]) if len(arguments) > 1 else None
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
 
-    def tell(readiness: Readiness) -> None:
+    def report(readiness: Readiness) -> None:
         if ready_fd is not None:
             os.write(ready_fd, msgspec.json.encode(readiness) + b"\n")
             os.close(ready_fd)
 
-    return run(options, tell)
+    return run(options, report)
 
 
-def run(options: UpOptions, tell: Callable[[Readiness], None]) -> int:
+def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
     """The cluster's whole life; returns the exit code."""
-    collect_seldom()  # from now on, because loading modules frees nothing
+    tune_garbage_collector()  # from now on, because loading modules frees nothing
     import uvloop
 
     home = Home.find()
     os.environ["SHUNTER_HOME"] = str(home.folder)
-    held = home.lock()
-    if held is None:
-        tell(Readiness(error=ALREADY_RUNNING))
+    lock_fd = home.lock()
+    if lock_fd is None:
+        report(Readiness(error=ALREADY_RUNNING))
         return 0
-    home.forget_description()  # a life that ended by force left its own
+    home.remove_description()  # a life that ended by force left its own
     try:
-        uvloop.run(_serve(home, options, read_config(home.config), tell))
+        uvloop.run(_serve(home, options, read_config(home.config), report))
     except ShunterError as error:
-        tell(Readiness(error=sentences(error), is_rejected=error.status < 500))
+        report(Readiness(error=format_error(error), is_rejected=error.status < 500))
         return 2 if error.status < 500 else 1
     except OSError as error:
-        tell(Readiness(error=f"cannot start: {error}"))
+        report(Readiness(error=f"cannot start: {error}"))
         return 1
     finally:
-        os.close(held)
+        os.close(lock_fd)
     return 0
 
 
-async def _serve(home: Home, options: UpOptions, config: Config, tell: Callable[[Readiness], None]) -> None:
+async def _serve(home: Home, options: UpOptions, config: Config, report: Callable[[Readiness], None]) -> None:
     from shunter.app.manager import Manager
 
     manager = Manager(home, options, config)
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, manager.ask_to_stop, True)
-    loop.add_signal_handler(signal.SIGINT, manager.ask_to_stop, False)
+    loop.add_signal_handler(signal.SIGTERM, manager.request_stop, True)
+    loop.add_signal_handler(signal.SIGINT, manager.request_stop, False)
     try:
         await asyncio.wait_for(manager.start(), START_MAX_S)
     except TimeoutError:
         raise Unavailable(f"nothing was ready within {START_MAX_S:.0f} s") from None
-    collect_seldom()  # once more, because what is there now stays for good
-    doors = manager.url, manager.workers_address, manager.external_url, manager.schedulers_address
-    tell(Readiness(*doors, policy=manager.policy))
+    tune_garbage_collector()  # once more, because what is there now stays for good
+    addresses = manager.url, manager.workers_address, manager.external_url, manager.schedulers_address
+    report(Readiness(*addresses, policy=manager.policy))
     leave_running = await manager.wait()
     await manager.stop(leave_running)
 

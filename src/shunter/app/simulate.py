@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from shunter.app.policies import find_policies
 from shunter.model.errors import Invalid, Problem
-from shunter.planning.policies import REMOTE
-from shunter.simulation.workload.policies import Brains
+from shunter.planning.policies import REMOTE_PREFIX
+from shunter.simulation.workload.policies import PolicyFactory
 from shunter.simulation.world import Failed, simulate
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulationResult:
     """What became of one world. `error` says what did not hold, or nothing."""
 
     seed: int
@@ -24,26 +24,27 @@ class Simulated:
     error: str = ""
 
 
-def simulate_policies(names: Iterable[str], seeds: Iterable[int]) -> Iterator[Simulated]:
+def simulate_policies(names: Iterable[str], seeds: Iterable[int]) -> Iterator[SimulationResult]:
     """Each policy in each world. Raises Invalid for one that is not known here."""
     catalogues = {name: find_policies(name) for name in names}
     for name, catalogue in catalogues.items():
-        if name.startswith(REMOTE):
+        if name.startswith(REMOTE_PREFIX):
             fix = "name its class: MODULE:CLASS"
             raise Invalid([Problem("--policy", "decides in another process, which is not simulated", name, fix)])
         catalogue.build(name)
     for seed in seeds:
         for name, catalogue in catalogues.items():
-            yield _simulated(seed, name, Brains(lambda _, name=name, catalogue=catalogue: catalogue.build(name)))  # type: ignore[misc]
+            factory = PolicyFactory(lambda _, name=name, catalogue=catalogue: catalogue.build(name))  # type: ignore[misc]
+            yield _run_simulation(seed, name, factory)
 
 
-def _simulated(seed: int, name: str, brains: Brains) -> Simulated:
+def _run_simulation(seed: int, name: str, policy_factory: PolicyFactory) -> SimulationResult:
     try:
-        outcome = simulate(seed, brains=brains)
+        outcome = simulate(seed, policy_factory=policy_factory)
     except Failed as failure:
-        return Simulated(seed, name, error=f"{type(failure.cause).__name__}: {failure.cause}")
+        return SimulationResult(seed, name, error=f"{type(failure.cause).__name__}: {failure.cause}")
     error = ""
     if outcome.failures:
         [(fault, _)] = outcome.failures.most_common(1)
         error = f"the default decided in its place {outcome.failures.total():,} times: {fault}"
-    return Simulated(seed, name, outcome.waits.tasks, outcome.waits.mean_s, outcome.virtual_s, error)
+    return SimulationResult(seed, name, outcome.wait_times.tasks, outcome.wait_times.mean_s, outcome.virtual_s, error)

@@ -11,7 +11,7 @@ from shunter.app.home import Home
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartResult:
     """What came of it. `error` is empty when the cluster runs."""
 
     url: str = ""
@@ -24,11 +24,11 @@ class Started:
     policy: str = ""
 
 
-def start_in_background(options_json: bytes) -> Started:
+def start_in_background(options_json: bytes) -> StartResult:
     """Returns when the API answers and the first node is ready, or with the reason why not."""
     home = Home.find()
     if home.is_locked():
-        return running(home)
+        return running_cluster(home)
     read_fd, write_fd = os.pipe()
     log_fd = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     null_fd = os.open(os.devnull, os.O_RDONLY)
@@ -46,24 +46,24 @@ def start_in_background(options_json: bytes) -> Started:
     with os.fdopen(read_fd) as ready:
         line = ready.readline()
     if not line:
-        return Started(error=f"the cluster did not start; see {home.log}")
-    told = json.loads(line)
-    if told.get("error") == "already running":
-        return running(home)
-    return Started(
-        told.get("url", ""),
-        told.get("workers", ""),
-        error=told.get("error", ""),
-        is_rejected=told.get("is_rejected", False),
-        external=told.get("external", ""),
-        schedulers=told.get("schedulers", ""),
-        policy=told.get("policy", ""),
+        return StartResult(error=f"the cluster did not start; see {home.log}")
+    readiness = json.loads(line)
+    if readiness.get("error") == "already running":
+        return running_cluster(home)
+    return StartResult(
+        readiness.get("url", ""),
+        readiness.get("workers", ""),
+        error=readiness.get("error", ""),
+        is_rejected=readiness.get("is_rejected", False),
+        external=readiness.get("external", ""),
+        schedulers=readiness.get("schedulers", ""),
+        policy=readiness.get("policy", ""),
     )
 
 
-def running(home: Home) -> Started:
+def running_cluster(home: Home) -> StartResult:
     description = home.read_description() or {}
-    return Started(
+    return StartResult(
         description.get("url", ""),
         description.get("workers") or "",
         was_running=True,

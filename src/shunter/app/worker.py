@@ -34,8 +34,8 @@ def run_worker(options_json: bytes) -> int:
     home = Home.find()
     os.environ["SHUNTER_HOME"] = str(home.folder)
     config = read_config(home.config)
-    held = home.lock()
-    if held is None:
+    lock_fd = home.lock()
+    if lock_fd is None:
         log.error("home.taken", home=home.folder, fix="give every worker a SHUNTER_HOME of its own")
         return 2
     try:
@@ -44,7 +44,7 @@ def run_worker(options_json: bytes) -> int:
         log.error("worker.failed", error=error)
         return 2 if error.status < 500 else 1
     finally:
-        os.close(held)
+        os.close(lock_fd)
     return 0
 
 
@@ -54,7 +54,7 @@ async def _serve(home: Home, options: WorkerOptions, config: Config) -> None:
     from shunter.worker.worker import Worker
 
     settings = config.worker_settings(home.worker, options.machine)
-    settings = replace(settings, address=settings.address or own_address(options.manager))
+    settings = replace(settings, address=settings.address or local_address(options.manager))
     worker = Worker(settings, SystemClock())
     await worker.start()
     client = WorkerClient(worker, options.manager, options.token)
@@ -62,14 +62,14 @@ async def _serve(home: Home, options: WorkerOptions, config: Config) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, client.stop)
     log.info("worker.started", name=settings.name, manager=options.manager)
-    leaving = loop.create_task(_leave_with_cluster(worker, client))
+    stop_task = loop.create_task(_stop_with_cluster(worker, client))
     await client.run()
-    leaving.cancel()
+    stop_task.cancel()
     await worker.stop(end_keepers=worker.finished.is_set())
     log.info("worker.stopped", name=settings.name)
 
 
-def own_address(manager: str) -> str:
+def local_address(manager: str) -> str:
     """The address of this machine by which it reaches the manager; others of the cluster reach it there. Empty where
     there is no way now: then only its own processes can be told where it is."""
     host, port = parse_address(manager, "--manager")
@@ -83,7 +83,7 @@ def own_address(manager: str) -> str:
     return found
 
 
-async def _leave_with_cluster(worker: Worker, client: WorkerClient) -> None:
+async def _stop_with_cluster(worker: Worker, client: WorkerClient) -> None:
     """When the manager stops the whole cluster, its workers end too."""
     await worker.finished.wait()
     client.stop()

@@ -27,7 +27,7 @@ ANY_HOST = ("0.0.0.0", "::")
 log = Log(__name__)
 
 
-class Place(Protocol):
+class WorkerBackend(Protocol):
     clock: Clock
     workers: Workers
     address: str | None  # where remote workers join
@@ -41,7 +41,7 @@ class Place(Protocol):
     async def stop(self, engine: Engine, leave_running: bool) -> None: ...
 
 
-class LocalPlace:
+class LocalBackend:
     """The watcher, the worker of this process unless there is none, and a door for remote workers if one is asked."""
 
     def __init__(self, options: UpOptions, home: Home, config: Config, metrics: MetricSink) -> None:
@@ -56,17 +56,17 @@ class LocalPlace:
         self._token = ensure_token(home.worker_token)
 
     async def start(self, engine: Engine) -> None:
-        from shunter.watcher.sample_recorder import Recorder
+        from shunter.watcher.sample_recorder import SampleRecorder
 
         known = engine.state.nodes.records
-        gone = [node for node, record in known.items() if record.boot == SIMULATED_BOOT]
-        for node in gone:
+        stale_nodes = [node for node, record in known.items() if record.boot == SIMULATED_BOOT]
+        for node in stale_nodes:
             await engine.node_event(node, NodeEvent.LEFT, "it was simulated by an earlier start")
-        expected = [node for node in known if node not in gone]
-        await self._watcher.start(engine, expected, Recorder(engine, self._metrics))
+        expected = [node for node in known if node not in stale_nodes]
+        await self._watcher.start(engine, expected, SampleRecorder(engine, self._metrics))
         listen = self._options.workers_listen or (None if self._options.has_worker else LISTEN_DEFAULT)
         if listen is not None:
-            await self._open_door(listen)
+            await self._start_worker_server(listen)
         if self._options.has_worker:
             await self._start_worker()
 
@@ -77,10 +77,10 @@ class LocalPlace:
         if not leave_running:
             for node in list(engine.state.nodes.records):
                 self._watcher.send(node, Shutdown(stop_tasks=True))
-            await _until_quiet(engine)
+            await _wait_until_idle(engine)
         if self._options.has_worker:
             await self._worker.stop(end_keepers=not leave_running)
-            self._coupling.close("the manager stops")
+            self._connection.close("the manager stops")
         if self.address is not None:
             await self._server.stop()
         await self._watcher.stop("the manager stops")
@@ -91,9 +91,9 @@ class LocalPlace:
 
         self._worker = Worker(self._worker_settings, self.clock)
         await self._worker.start()
-        self._coupling = connect_in_process(self._watcher, self._worker)
+        self._connection = connect_in_process(self._watcher, self._worker)
 
-    async def _open_door(self, listen: str) -> None:
+    async def _start_worker_server(self, listen: str) -> None:
         from shunter.adapters.grpc.worker_server import WorkerServer
 
         host, port = parse_address(listen, "--workers-listen")
@@ -112,7 +112,7 @@ def _with_address(settings: WorkerSettings, options: UpOptions) -> WorkerSetting
     return replace(settings, address=host) if is_own and not settings.address else settings
 
 
-class SimulatedPlace:
+class SimulatedBackend:
     """Nodes that exist only in this process, in time that runs `speed` times as fast."""
 
     address: str | None = None
@@ -141,7 +141,7 @@ class SimulatedPlace:
         await self._fleet.stop()
 
 
-async def _until_quiet(engine: Engine) -> None:
+async def _wait_until_idle(engine: Engine) -> None:
     """Until no task is on a node any more, as far as the engine knows; bounded, because a node may be gone."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STOP_MAX_S

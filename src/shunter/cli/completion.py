@@ -11,51 +11,51 @@ from shunter.model.errors import ShunterError
 if TYPE_CHECKING:
     from shunter.sdk.client import Client
 
-OFFERED_MAX = 200
+COMPLETIONS_MAX = 200
 # Of jobs and tasks; spelt here because the tables of lifecycles are slow to load for a TAB.
 STATES = ("waiting", "queued", "pending", "assigned", "running", "stopping", "succeeded", "failed", "cancelled")
 
 
 def complete_jobs(incomplete: str) -> list[str]:
-    return _offer(incomplete, lambda client: (job.name for job in client.jobs(limit=OFFERED_MAX)))
+    return _complete(incomplete, lambda client: (job.name for job in client.jobs(limit=COMPLETIONS_MAX)))
 
 
 def complete_nodes(incomplete: str) -> list[str]:
-    return _offer(incomplete, lambda client: (node.name for node in client.nodes()))
+    return _complete(incomplete, lambda client: (node.name for node in client.nodes()))
 
 
 def complete_namespaces(incomplete: str) -> list[str]:
-    def spaces(client: Client) -> Iterable[str]:
-        return (job.view.namespace for job in client.jobs(namespace="*", limit=OFFERED_MAX))
+    def namespaces(client: Client) -> Iterable[str]:
+        return (job.view.namespace for job in client.jobs(namespace="*", limit=COMPLETIONS_MAX))
 
-    return _offer(incomplete, spaces)
+    return _complete(incomplete, namespaces)
 
 
 def complete_queues(incomplete: str) -> list[str]:
-    return _offer(incomplete, lambda client: (queue.name for queue in client.queues()))
+    return _complete(incomplete, lambda client: (queue.name for queue in client.queues()))
 
 
 def complete_templates(incomplete: str) -> list[str]:
-    return _offer(incomplete, lambda client: (each.name for each in client.templates(limit=OFFERED_MAX)))
+    return _complete(incomplete, lambda client: (each.name for each in client.templates(limit=COMPLETIONS_MAX)))
 
 
 def complete_policies(incomplete: str) -> list[str]:
     def usable(client: Client) -> Iterable[str]:
         return (each.name for each in client.policies() if each.kind != "filter")
 
-    return _offer(incomplete, usable)
+    return _complete(incomplete, usable)
 
 
 def complete_states(incomplete: str) -> list[str]:
     return [state for state in STATES if state.startswith(incomplete)]
 
 
-def _offer(incomplete: str, names: Callable[[Client], Iterable[str]]) -> list[str]:
+def _complete(incomplete: str, names: Callable[[Client], Iterable[str]]) -> list[str]:
     from shunter.sdk.client import connect
 
     try:
         with connect(namespace=os.environ.get("SHUNTER_NAMESPACE", "default"), patience_s=0) as client:
             found = sorted({name for name in names(client) if name.startswith(incomplete)})
-            return found[:OFFERED_MAX]
+            return found[:COMPLETIONS_MAX]
     except ShunterError:
         return []

@@ -6,14 +6,14 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
-from shunter.cli.exit_codes import tell
+from shunter.cli.exit_codes import print_notice
 from shunter.cli.interrupts import StopOnInterrupt
 from shunter.model.errors import ShunterError
 from shunter.model.rest.views import FollowLine
 from shunter.sdk.client import Client, Job
 from shunter.sdk.manifests import Manifest
 
-EXPLAINED_AFTER_S = 3.0
+EXPLAIN_DELAY_S = 3.0
 
 
 def follow_submit(
@@ -56,7 +56,7 @@ class _Explanation:
             self._timer.cancel()
 
     def begin(self, job: Job) -> None:
-        self._timer = threading.Timer(EXPLAINED_AFTER_S, _explain, (job,))
+        self._timer = threading.Timer(EXPLAIN_DELAY_S, _explain, (job,))
         self._timer.daemon = True
         self._timer.start()
 
@@ -67,4 +67,4 @@ def _explain(job: Job) -> None:
     except ShunterError:
         return  # whoever follows the job hears of it too
     if found.state == "pending":
-        tell(found.sentence)
+        print_notice(found.sentence)

@@ -26,58 +26,58 @@ class StopOnInterrupt:
 
     def __init__(self) -> None:
         self.interrupts = 0
-        self._heard = 0  # by the main thread
+        self._signals_received = 0  # by the main thread
         self._job: Job | None = None
-        self._before: dict[int, object] = {}
-        self._wakes_before = -1
-        self._reading = self._writing = -1
+        self._previous_handlers: dict[int, object] = {}
+        self._previous_wakeup_fd = -1
+        self._read_fd = self._write_fd = -1
 
     def __enter__(self) -> StopOnInterrupt:
-        self._reading, self._writing = os.pipe()
-        os.set_blocking(self._writing, False)
-        threading.Thread(target=self._attend, daemon=True).start()
-        heeded = [number for number in INTERRUPTS if signal.getsignal(number) != signal.SIG_IGN]  # else: nohup
-        self._before = {number: signal.signal(number, self._interrupted) for number in heeded}
-        self._wakes_before = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        self._read_fd, self._write_fd = os.pipe()
+        os.set_blocking(self._write_fd, False)
+        threading.Thread(target=self._handle_signals, daemon=True).start()
+        handled_signals = [number for number in INTERRUPTS if signal.getsignal(number) != signal.SIG_IGN]  # else: nohup
+        self._previous_handlers = {number: signal.signal(number, self._on_signal) for number in handled_signals}
+        self._previous_wakeup_fd = signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        signal.set_wakeup_fd(self._wakes_before)
-        for number, handler in self._before.items():
+        signal.set_wakeup_fd(self._previous_wakeup_fd)
+        for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
-        os.close(self._writing)  # which ends the thread
+        os.close(self._write_fd)  # which ends the thread
 
     def watch(self, job: Job) -> None:
         self._job = job
         if self.interrupts:
             self._stop()
 
-    def _interrupted(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        self._heard += 1
-        if self._heard > 2 or (self._job is None and self._heard > 1):
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self._signals_received += 1
+        if self._signals_received > 2 or (self._job is None and self._signals_received > 1):
             raise KeyboardInterrupt
 
-    def _attend(self) -> None:
-        while signals := os.read(self._reading, 1):
-            if signals[0] in self._before:
+    def _handle_signals(self) -> None:
+        while signals := os.read(self._read_fd, 1):
+            if signals[0] in self._previous_handlers:
                 self.interrupts += 1
                 self._stop()
-        os.close(self._reading)
+        os.close(self._read_fd)
 
     def _stop(self) -> None:
         if self._job is None or self.interrupts > 2:
             return
         now = self.interrupts > 1
-        _say(f"ending {self._job.name} at once" if now else f"ending {self._job.name}; again: at once")
+        _write_notice(f"ending {self._job.name} at once" if now else f"ending {self._job.name}; again: at once")
         try:
             self._job.stop(now=now)
         except ShunterError as error:
-            _say(f"could not stop it: {error.detail}")
+            _write_notice(f"could not stop it: {error.detail}")
 
 
-def _say(text: str) -> None:
+def _write_notice(text: str) -> None:
     """Past the buffered streams, which belong to the main thread."""
     with suppress(OSError):  # the terminal may be gone
         os.write(sys.stderr.fileno(), f"\nshunter: {text}\n".encode())

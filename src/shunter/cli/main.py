@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
-from shunter.cli.exit_codes import BROKEN_PIPE, DONE, INTERRUPTED, OWN_ERROR, code_of, complain
+from shunter.cli.exit_codes import BROKEN_PIPE, INTERNAL_ERROR, INTERRUPTED, SUCCESS, exit_code_for, print_error
 from shunter.cli.registry import LazyGroup, plain_typer
 from shunter.model.errors import ShunterError
 
@@ -20,8 +20,8 @@ HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 app = plain_typer(cls=LazyGroup, add_completion=True, no_args_is_help=True, context_settings=HELP_SETTINGS)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         from shunter.cli.commands.processes.processes import version
 
         version()
@@ -48,18 +48,20 @@ def shunter(
 
 
 def main() -> NoReturn:
-    sys.exit(carry_out(sys.argv[1:]))
+    sys.exit(run_command(sys.argv[1:]))
 
 
-def carry_out(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
     """Carry a command line out; comes to the exit code."""
-    own_errors = bool(arguments) and arguments[0] == "run"  # its exit codes are the task's: 125 tells ours from them
+    has_task_exit_codes = (
+        bool(arguments) and arguments[0] == "run"
+    )  # its exit codes are the task's: 125 tells ours from them
     try:
         code: object = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:
         error.show()  # type: ignore[attr-defined]
-        return code_of(error, own_errors)
+        return exit_code_for(error, has_task_exit_codes)
     except typer.Abort:
         return INTERRUPTED
     except BrokenPipeError:
@@ -67,9 +69,9 @@ def carry_out(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (ShunterError, TimeoutError) as error:
-        complain(error)
-        return code_of(error, own_errors)
+        print_error(error)
+        return exit_code_for(error, has_task_exit_codes)
     except Exception:
         traceback.print_exc()
-        return OWN_ERROR
-    return code if isinstance(code, int) else DONE
+        return INTERNAL_ERROR
+    return code if isinstance(code, int) else SUCCESS

@@ -41,33 +41,33 @@ def read_files(files: Sequence[str]) -> list[tuple[str, list[Manifest]]]:
     return found
 
 
-def places_of(files: Iterable[tuple[str, Sequence[Manifest]]]) -> list[str]:
+def document_labels(files: Iterable[tuple[str, Sequence[Manifest]]]) -> list[str]:
     """How a person finds each document: `Testbed bench`, or `document 2` where it has no name; with its file where
     there are several."""
     listed = list(files)
     return [
-        (f"{file}: " if len(listed) > 1 else "") + _called(document, number)
+        (f"{file}: " if len(listed) > 1 else "") + _document_label(document, number)
         for file, documents in listed
         for number, document in enumerate(documents, 1)
     ]
 
 
-def located(problems: Iterable[Problem], places: Sequence[str]) -> list[Problem]:
+def with_locations(problems: Iterable[Problem], labels: Sequence[str]) -> list[Problem]:
     """Problems of documents that were sent together, each told by its place instead of its number."""
-    return [_located(problem, places) for problem in problems]
+    return [_with_location(problem, labels) for problem in problems]
 
 
-def _located(problem: Problem, places: Sequence[str]) -> Problem:
+def _with_location(problem: Problem, labels: Sequence[str]) -> Problem:
     found = _ITEM.match(problem.field)
-    if found is None or int(found[1]) >= len(places):
+    if found is None or int(found[1]) >= len(labels):
         return problem
-    return replace(problem, field=f"{places[int(found[1])]}: {found[2]}".removesuffix(": "))
+    return replace(problem, field=f"{labels[int(found[1])]}: {found[2]}".removesuffix(": "))
 
 
 _ITEM = re.compile(r"items\[(\d+)\]\.?(.*)", re.DOTALL)
 
 
-def _called(document: Manifest, number: int) -> str:
+def _document_label(document: Manifest, number: int) -> str:
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     kind = document.get("kind")

@@ -119,7 +119,7 @@ class LazyGroup(TyperGroup):
                 formatter.write_dl([(entry.name.ljust(width), entry.summary) for entry in entries])
 
 
-class FamilyOfOne(TyperGroup):
+class SingleObjectGroup(TyperGroup):
     """Commands about one thing of a kind. Who writes its name where a command belongs is told how to see it."""
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:

@@ -9,24 +9,24 @@ from functools import partial
 from typing import TypeVar
 
 from shunter.engine.cluster_settings import on_set
-from shunter.engine.jobs.apply_file import MixedFile, on_file
-from shunter.engine.jobs.dead_letters import on_dead_purge, on_replay
-from shunter.engine.jobs.dependencies import Past
+from shunter.engine.jobs.apply_file import MixedFile, on_apply_file
+from shunter.engine.jobs.dead_letters import on_purge_dead_letters, on_replay_dead_letters
+from shunter.engine.jobs.dependencies import EndedRuns
 from shunter.engine.jobs.hold import on_hold
 from shunter.engine.jobs.queue_admin import QueuePatch, on_queue_drop, on_queue_patch, on_queue_purge
-from shunter.engine.jobs.rerun import on_repeat
+from shunter.engine.jobs.rerun import on_rerun
 from shunter.engine.jobs.stop import on_stop
-from shunter.engine.jobs.submit import Submitted, on_submit
-from shunter.engine.jobs.templates import Dispatch, on_dispatch, on_drop_template, on_pause
-from shunter.engine.nodes.cordon import on_cordon, on_release
+from shunter.engine.jobs.submit import SubmitResult, on_submit
+from shunter.engine.jobs.templates import Dispatch, on_dispatch, on_drop_template, on_pause_template
+from shunter.engine.nodes.cordon import on_cordon, on_release_node
 from shunter.engine.nodes.drain import on_drain, on_undrain
 from shunter.engine.nodes.inventory import on_inventory
 from shunter.engine.nodes.registration import on_attribute, on_hello, on_label, on_node_event
 from shunter.engine.nodes.reports import on_report
-from shunter.engine.objects.apply import Taken, on_apply, on_delete, on_reset, on_write_external
+from shunter.engine.objects.apply import ApplyResult, on_apply, on_delete, on_reset, on_write_external
 from shunter.engine.placement.move import on_move
 from shunter.engine.round import Round
-from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_asked
+from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_request
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.objects.object_meta import ObjectName
@@ -47,27 +47,27 @@ class EngineCommands(ABC):
         """Let the next round decide; nobody waits for it."""
 
     @abstractmethod
-    async def load_ended_runs(self, specs: list[JobSpec]) -> Past:
+    async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:
         """The ended runs that edges name by number: only history knows them."""
 
     # ---- callers ----
 
-    async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
-        past = await self.load_ended_runs(specs)
-        return await self.ask(partial(on_submit, specs=specs, user=user, key=key, past=past))
+    async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[SubmitResult]:
+        ended_runs = await self.load_ended_runs(specs)
+        return await self.ask(partial(on_submit, specs=specs, user=user, key=key, ended_runs=ended_runs))
 
-    async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> Submitted:
+    async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> SubmitResult:
         """A run of a spec that history kept."""
-        return await self.ask(partial(on_repeat, spec=spec, user=user, key=key))
+        return await self.ask(partial(on_rerun, spec=spec, user=user, key=key))
 
     async def hold(self, job_id: int, is_held: bool) -> None:
         await self.ask(partial(on_hold, job_id=job_id, is_held=is_held))
 
-    async def dispatch(self, dispatch: Dispatch) -> Submitted:
+    async def dispatch(self, dispatch: Dispatch) -> SubmitResult:
         return await self.ask(partial(on_dispatch, dispatch=dispatch))
 
     async def pause_template(self, namespace: str, name: str, is_paused: bool) -> None:
-        await self.ask(partial(on_pause, namespace=namespace, name=name, is_paused=is_paused))
+        await self.ask(partial(on_pause_template, namespace=namespace, name=name, is_paused=is_paused))
 
     async def drop_template(self, namespace: str, name: str) -> None:
         await self.ask(partial(on_drop_template, namespace=namespace, name=name))
@@ -81,12 +81,12 @@ class EngineCommands(ABC):
     async def purge_queue(self, name: str, user: str) -> int:
         return await self.ask(partial(on_queue_purge, name=name, user=user))
 
-    async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[Submitted]:
+    async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[SubmitResult]:
         """Runs of the tasks of these dead letters, which then are none any more."""
-        return await self.ask(partial(on_replay, numbers=numbers, specs=specs, user=user))
+        return await self.ask(partial(on_replay_dead_letters, numbers=numbers, specs=specs, user=user))
 
     async def purge_dead(self, numbers: list[int], user: str) -> None:
-        await self.ask(partial(on_dead_purge, numbers=numbers, user=user))
+        await self.ask(partial(on_purge_dead_letters, numbers=numbers, user=user))
 
     async def stop_tasks(
         self, job_id: int, task: TaskRef | None, now: bool, reason: str = "stopped by a user", signal: int = 0
@@ -94,7 +94,7 @@ class EngineCommands(ABC):
         await self.ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason, signal=signal))
 
     async def update(self, job_id: int, spec: JobSpec, user: str, node: str | None = None) -> None:
-        await self.ask(partial(on_update_asked, job_id=job_id, spec=spec, user=user, node=node))
+        await self.ask(partial(on_update_request, job_id=job_id, spec=spec, user=user, node=node))
 
     async def scale(self, job_id: int, counts: dict[str, int], user: str) -> None:
         await self.ask(partial(on_scale, job_id=job_id, counts=counts, user=user))
@@ -119,7 +119,7 @@ class EngineCommands(ABC):
 
     async def release_node(self, name: str, by: str) -> None:
         """Let a node take work again that was switched off: by cordon or by quarantine."""
-        await self.ask(partial(on_release, name=name, by=by))
+        await self.ask(partial(on_release_node, name=name, by=by))
 
     async def attribute_node(self, name: str, attributes: dict[str, str | None]) -> None:
         await self.ask(partial(on_attribute, name=name, attributes=attributes))
@@ -127,13 +127,15 @@ class EngineCommands(ABC):
     async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
         await self.ask(partial(on_label, name=name, labels=labels))
 
-    async def apply_objects(self, drafts: list[Draft], user: str) -> list[Taken]:
+    async def apply_objects(self, drafts: list[Draft], user: str) -> list[ApplyResult]:
         return await self.ask(partial(on_apply, drafts=drafts, user=user))
 
-    async def apply_file(self, file: MixedFile, user: str, key: str | None) -> tuple[list[Submitted], list[Taken]]:
+    async def apply_file(
+        self, file: MixedFile, user: str, key: str | None
+    ) -> tuple[list[SubmitResult], list[ApplyResult]]:
         """Jobs and objects in one commit."""
-        past = await self.load_ended_runs(file.specs)
-        return await self.ask(partial(on_file, file=file, user=user, key=key, past=past))
+        ended_runs = await self.load_ended_runs(file.specs)
+        return await self.ask(partial(on_apply_file, file=file, user=user, key=key, ended_runs=ended_runs))
 
     async def delete_object(self, kind: str, name: ObjectName, revision: int | None = None) -> None:
         await self.ask(partial(on_delete, kind=kind, name=name, revision=revision))

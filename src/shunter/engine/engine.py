@@ -18,19 +18,19 @@ from typing import Any, TypeVar
 from shunter.engine import changes as c
 from shunter.engine.commands import EngineCommands
 from shunter.engine.feed import Feed, PublishedRound
-from shunter.engine.jobs.dependencies import Past, runs_asked_for
-from shunter.engine.jobs.finish import end_jobs
+from shunter.engine.jobs.dependencies import EndedRuns, unresolved_runs
+from shunter.engine.jobs.finish import finish_jobs
 from shunter.engine.jobs.job_timers import on_job_timer
 from shunter.engine.jobs.stop import on_queue_timeout
 from shunter.engine.jobs.templates import on_template_due
-from shunter.engine.objects.controller import on_scheduling_due, reconcile, reconcile_placed
-from shunter.engine.placement.gangs import keep_gangs_whole
-from shunter.engine.placement.place import place, recall_stuck, shrink
+from shunter.engine.objects.controller import on_scheduling_due, reconcile_objects, reconcile_placed_objects
+from shunter.engine.placement.gangs import restart_broken_gangs
+from shunter.engine.placement.place import place, recall_stuck_tasks, release_idle_lanes
 from shunter.engine.policy.active_policy import ActivePolicy
-from shunter.engine.policy.session_service import SchedulerDesk
+from shunter.engine.policy.session_service import SchedulerService
 from shunter.engine.recovery import recover
 from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
-from shunter.engine.services.reconcile import keep_up, on_alarm
+from shunter.engine.services.reconcile import on_service_timer, reconcile_services
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.snapshots import make_snapshot
 from shunter.engine.state.state import NO_RUN, State
@@ -79,7 +79,7 @@ class Engine(EngineCommands):
         self.epoch = 0
         self.feed = Feed()
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
-        self.schedulers = SchedulerDesk(self, clock, random)
+        self.schedulers = SchedulerService(self, clock, random)
         self._timers = Timers()
         self._inbox: deque[_Command] = deque()
         self._wake = asyncio.Event()
@@ -105,7 +105,7 @@ class Engine(EngineCommands):
         self.epoch = await self._store.begin_epoch()
         self.state, self._timers = await recover(self._store)
         self._state_lost_reason = ""
-        self.schedulers.begin_anew()
+        self.schedulers.resend_all()
         self._wake.set()
         log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
 
@@ -184,10 +184,10 @@ class Engine(EngineCommands):
 
     # ---- rounds ----
 
-    async def load_ended_runs(self, specs: list[JobSpec]) -> Past:
+    async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:
         """The ended runs that edges name by number: only history knows them."""
         past = {}
-        for namespace, name, run in runs_asked_for(self.state, specs):
+        for namespace, name, run in unresolved_runs(self.state, specs):
             finished = await self._store.finished_run(namespace, name, run)
             if finished is not None:
                 past[namespace, name, run] = (finished.id, int(JobState[finished.state.upper()]))
@@ -215,28 +215,28 @@ class Engine(EngineCommands):
     async def _run_round(self) -> None:
         round = Round(self.state, self.epoch, self._now_ms(), self.settings, self._random, self._timers)
         observers = self.schedulers.observers
-        round.observer = observers if observers.is_on else None
+        round.observer = observers if observers.is_enabled else None
         commands = [self._inbox.popleft() for _ in range(min(len(self._inbox), self.settings.round_commands_max))]
         answers: list[tuple[asyncio.Future[Any], Any]] = []
         try:
             for command in commands:
                 self._apply_command(round, command, answers)
             self._fire_due_timers(round)
-            keep_up(round)
-            end_jobs(round)  # before placing: what waited for them may be placed at once
-            keep_up(round)
-            reconcile(round, is_placing_next=not self._is_paused)
-            is_led = self.schedulers.is_led(round.now_ms)
+            reconcile_services(round)
+            finish_jobs(round)  # before placing: what waited for them may be placed at once
+            reconcile_services(round)
+            reconcile_objects(round, is_placing_next=not self._is_paused)
+            has_leader = self.schedulers.has_leader(round.now_ms)
             if self._is_paused:
-                keep_gangs_whole(round)
-                shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
+                restart_broken_gangs(round)
+                release_idle_lanes(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
-                place(round, self.active_policy, is_led)
-                reconcile_placed(round)
+                place(round, self.active_policy, has_leader)
+                reconcile_placed_objects(round)
             self._has_backlog |= round.has_backlog
             await self._commit(round)
         except Exception as error:
-            observers.drop()
+            observers.on_abort()
             failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
             for command in commands:
                 _answer(command.reply, failure)
@@ -246,19 +246,23 @@ class Engine(EngineCommands):
         for node, message in round.messages():
             self._workers.send(node, message)
         if round.observer is not None:
-            observers.land()
+            observers.on_commit()
         if round.changes:
             self.feed.publish(PublishedRound(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
-        self.schedulers.tell()
+        self.schedulers.notify()
         self._next_placement_ms = round.next_placement_ms
-        if self._inbox or self._has_more_to_decide(round) or self.active_policy.looks_at(self.state.objects.revision):
+        if (
+            self._inbox
+            or self._has_more_to_decide(round)
+            or self.active_policy.wants_objects(self.state.objects.revision)
+        ):
             self._wake.set()
 
     def _has_more_to_decide(self, round: Round) -> bool:
         """Whether there is more to decide at once. A policy that says so for ever, and changes nothing, has to rest."""
         self._unproductive_rounds = self._unproductive_rounds + 1 if round.is_unproductive else 0
         if self._unproductive_rounds > UNPRODUCTIVE_ROUNDS_MAX:
-            self.active_policy.note(UNPRODUCTIVE_NOTE)
+            self.active_policy.report_problem(UNPRODUCTIVE_NOTE)
             self._next_placement_ms = round.now_ms + UNPRODUCTIVE_PAUSE_MS
             return False
         return round.is_partial
@@ -286,7 +290,7 @@ class Engine(EngineCommands):
                 on_job_timer(round, kind, job_id)
                 continue
             if kind is TimerKind.LONG_RUNNING:
-                on_alarm(round, job_id)
+                on_service_timer(round, job_id)
             if kind in (TimerKind.LONG_RUNNING, TimerKind.DRAIN):  # every round looks at nodes that are drained
                 continue
             task_set = self.state.task_set(job_id, number)
@@ -298,7 +302,7 @@ class Engine(EngineCommands):
                 self.state.make_ready(task_set, index, index)
         if self._has_backlog and round.now_ms >= self._recall_at_ms:
             self._has_backlog = False
-            recall_stuck(round)
+            recall_stuck_tasks(round)
             self._recall_at_ms = round.now_ms + self.settings.recall_after_ms
         if round.now_ms >= self._housekeeping_at_ms:
             self._housekeeping_at_ms = round.now_ms + int(self.settings.housekeeping_s * 1000)
@@ -374,8 +378,8 @@ class Engine(EngineCommands):
             next_ms = min(next_ms, self._recall_at_ms)
         if self._next_placement_ms is not None:
             next_ms = min(next_ms, self._next_placement_ms)
-        if (ends_ms := self.schedulers.ends_ms()) is not None:
-            next_ms = min(next_ms, ends_ms)
+        if (lease_end_ms := self.schedulers.lease_end_ms()) is not None:
+            next_ms = min(next_ms, lease_end_ms)
         return max(next_ms - self._now_ms(), 0) / 1000
 
     def _now_ms(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.engine import changes as c
 from shunter.engine.jobs.job_timers import set_job_timers
-from shunter.engine.jobs.submit import wind
+from shunter.engine.jobs.submit import arm_timer
 from shunter.engine.round import TimerKind, Timers
 from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
@@ -32,7 +32,7 @@ async def recover(store: Store) -> tuple[State, Timers]:
 def _timers(state: State) -> Timers:
     timers = Timers()
     for template in state.templates.by_id.values():
-        wind(timers, template)
+        arm_timer(timers, template)
     for job_id in state.services.jobs:
         timers.add_job(0, TimerKind.LONG_RUNNING, job_id)  # what is due is worked out in the first round
     for node in state.nodes.records.values():

@@ -15,53 +15,53 @@ from types import FrameType
 from typing import NoReturn
 
 END_GRACE_S = 4.0  # below the keeper's own, so that it is the launcher that ends them
-LOOK_EVERY_S = 0.1
-EXIT_MISUSED = 78  # the application cannot run here; the last line of stderr says why
+POLL_INTERVAL_S = 0.1
+EXIT_CONFIG = 78  # the application cannot run here; the last line of stderr says why
 
 
-class Children:
+class ChildProcesses:
     """All that this launcher has started. SIGTERM ends them, and then the launcher."""
 
     def __init__(self) -> None:
-        self._all: list[subprocess.Popen[bytes]] = []
-        self._happened = threading.Condition()
-        self._words: list[str] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._condition = threading.Condition()
+        self._messages: list[str] = []
         signal.signal(signal.SIGTERM, self._on_term)
         signal.signal(signal.SIGINT, self._on_term)
 
     def start(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         """Its output is ours."""
         child = subprocess.Popen(command, env=dict(environment), stdin=subprocess.DEVNULL)
-        self._all.append(child)
+        self._processes.append(child)
         return child
 
-    def hear(self, words: str) -> None:
+    def on_message(self, words: str) -> None:
         """Something was said on the line; from any thread."""
-        with self._happened:
-            self._words.append(words)
-            self._happened.notify_all()
+        with self._condition:
+            self._messages.append(words)
+            self._condition.notify_all()
 
     def wait(self, child: subprocess.Popen[bytes] | None, words: Sequence[str] = ()) -> str | int:
         """Until this child has ended (its code), or one of these words was heard, or the line was lost ("")."""
         while True:
             if child is not None and child.poll() is not None:
                 return exit_code(child.returncode)
-            with self._happened:
-                for heard in self._words:
-                    if heard == "" or heard.split(" ")[0] in words:
-                        return heard
-                self._happened.wait(LOOK_EVERY_S)
+            with self._condition:
+                for message in self._messages:
+                    if message == "" or message.split(" ")[0] in words:
+                        return message
+                self._condition.wait(POLL_INTERVAL_S)
 
     def kill(self) -> None:
         """All of them, at once: what has nothing to tidy up."""
-        for child in self._all:
+        for child in self._processes:
             if child.poll() is None:
                 child.kill()
                 child.wait()
 
     def end(self) -> None:
         """All of them, politely first. Safe to call again."""
-        running = [child for child in self._all if child.poll() is None]
+        running = [child for child in self._processes if child.poll() is None]
         for child in running:
             child.terminate()
         deadline_s = time.monotonic() + END_GRACE_S
@@ -84,18 +84,18 @@ class Tail:
     def __init__(self, folder: Path, streams: Mapping[str, int]) -> None:
         self._folder = folder
         self._streams = streams  # the file's name -> the descriptor
-        self._seen: dict[Path, int] = {}
-        self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._go, daemon=True)
+        self._offsets: dict[Path, int] = {}
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """After what is there now."""
-        self._ends.set()
+        self._closing.set()
         self._thread.join()
 
-    def _go(self) -> None:
-        while not self._ends.wait(LOOK_EVERY_S * 5):
+    def _run(self) -> None:
+        while not self._closing.wait(POLL_INTERVAL_S * 5):
             self._copy()
         self._copy()
 
@@ -104,20 +104,20 @@ class Tail:
             for path in sorted(self._folder.rglob(name)):
                 try:
                     with open(path, "rb") as file:
-                        file.seek(self._seen.get(path, 0))
-                        while piece := file.read(65536):
-                            os.write(descriptor, piece)
-                        self._seen[path] = file.tell()
+                        file.seek(self._offsets.get(path, 0))
+                        while chunk := file.read(65536):
+                            os.write(descriptor, chunk)
+                        self._offsets[path] = file.tell()
                 except OSError:
                     continue  # it was removed, or nobody reads what we write
 
 
-def exit_code(returned: int) -> int:
+def exit_code(returncode: int) -> int:
     """As a shell tells it: 128 and the signal."""
-    return returned if returned >= 0 else 128 - returned
+    return returncode if returncode >= 0 else 128 - returncode
 
 
-def refuse(reason: str) -> NoReturn:
+def exit_with_error(reason: str) -> NoReturn:
     """The application cannot run here."""
     print(f"shunter: {reason}", file=sys.stderr, flush=True)
-    sys.exit(EXIT_MISUSED)
+    sys.exit(EXIT_CONFIG)

@@ -13,32 +13,32 @@ from collections.abc import Callable
 READY, ENDED = "ready", "ended"
 CONNECT_MAX_S = 60.0  # the driver listens before anything else; its node may be busy
 CONNECT_EVERY_S = 0.2
-FAREWELL_MAX_S = 5.0
-LINE_MAX_BYTES = 256
+CLOSE_WAIT_MAX_S = 5.0
+MESSAGE_MAX_BYTES = 256
 PEERS_MAX = 10_000
 KEEP_ALIVE_S = 10
 
 
-class Switchboard:
+class DriverServer:
     """The driver's end."""
 
     def __init__(self, host: str, port: int) -> None:
         self._server = socket.create_server((host, port), backlog=128)
         self._lock = threading.Lock()
         self._peers: list[socket.socket] = []
-        self._said: list[str] = []  # to whoever comes later, too
+        self._sent_messages: list[str] = []  # to whoever comes later, too
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def say(self, words: str) -> None:
+    def broadcast(self, message: str) -> None:
         with self._lock:
-            self._said.append(words)
+            self._sent_messages.append(message)
             for peer in self._peers:
-                _send(peer, words)
+                _send(peer, message)
 
-    def say_farewell(self, words: str) -> None:
+    def broadcast_and_close(self, message: str) -> None:
         """The last words; returns when every executor has ended, or takes too long about it."""
-        self.say(words)
-        deadline_s = time.monotonic() + FAREWELL_MAX_S
+        self.broadcast(message)
+        deadline_s = time.monotonic() + CLOSE_WAIT_MAX_S
         for peer in list(self._peers):
             peer.settimeout(max(0.01, deadline_s - time.monotonic()))
             try:
@@ -66,26 +66,26 @@ class Switchboard:
                     peer.close()
                     continue
                 self._peers.append(peer)
-                for words in self._said:
-                    _send(peer, words)
+                for message in self._sent_messages:
+                    _send(peer, message)
 
 
-class Line:
-    """An executor's end. `heard` is called with each word, from a thread; with nothing when the line is lost."""
+class DriverConnection:
+    """An executor's end. `on_message` is called with each word, from a thread; with nothing when the line is lost."""
 
-    def __init__(self, host: str, port: int, heard: Callable[[str], None]) -> None:
+    def __init__(self, host: str, port: int, on_message: Callable[[str], None]) -> None:
         self._connection = _connect(host, port)
-        self._heard = heard
+        self._on_message = on_message
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         try:
             with self._connection.makefile("r", encoding="utf-8") as file:
-                while words := file.readline(LINE_MAX_BYTES):
-                    self._heard(words.strip())
+                while message := file.readline(MESSAGE_MAX_BYTES):
+                    self._on_message(message.strip())
         except OSError:
             pass
-        self._heard("")
+        self._on_message("")
 
 
 def _connect(host: str, port: int) -> socket.socket:
@@ -108,8 +108,8 @@ def _connect(host: str, port: int) -> socket.socket:
         return connection
 
 
-def _send(peer: socket.socket, words: str) -> None:
+def _send(peer: socket.socket, message: str) -> None:
     try:
-        peer.sendall(f"{words}\n".encode())
+        peer.sendall(f"{message}\n".encode())
     except OSError:
         pass  # it has ended

@@ -14,10 +14,10 @@ import shlex
 import sys
 from pathlib import Path
 
-from shunter.frameworks.child_processes import Children, refuse
-from shunter.frameworks.executor_link import ENDED, Line, Switchboard
+from shunter.frameworks.child_processes import ChildProcesses, exit_with_error
+from shunter.frameworks.executor_link import ENDED, DriverConnection, DriverServer
 from shunter.frameworks.flink_memory import job_manager_memory, task_manager_memory
-from shunter.frameworks.launch_options import Told, driver_address, launch, own_port
+from shunter.frameworks.launch_options import LaunchContext, driver_address, launch, own_port
 
 MAIN_CLASSES = {
     "jobmanager": "org.apache.flink.container.entrypoint.StandaloneApplicationClusterEntryPoint",
@@ -42,60 +42,60 @@ logger.collect.level = ERROR
 """
 
 
-def run_driver(told: Told, children: Children) -> int:
-    program = program_words(told)  # before anything starts: the program may not be there
-    board = Switchboard(told.host, own_port("LINE"))
-    memory = job_manager_memory(told.application["memory_mib"])
-    settings = job_manager_settings(told) | memory.settings
-    words = java_words(told, "jobmanager", memory.options, settings)
-    job_manager = children.start([*words, *program], flink_environment(told))
+def run_driver(context: LaunchContext, children: ChildProcesses) -> int:
+    program = program_arguments(context)  # before anything starts: the program may not be there
+    driver_server = DriverServer(context.host, own_port("LINE"))
+    memory = job_manager_memory(context.application["memory_mib"])
+    settings = job_manager_settings(context) | memory.settings
+    command = java_command(context, "jobmanager", memory.options, settings)
+    job_manager = children.start([*command, *program], flink_environment(context))
     code = children.wait(job_manager)
     assert isinstance(code, int)
-    board.say_farewell(f"{ENDED} {code}")
+    driver_server.broadcast_and_close(f"{ENDED} {code}")
     return code
 
 
-def run_executor(told: Told, children: Children) -> int:
+def run_executor(context: LaunchContext, children: ChildProcesses) -> int:
     host, port = driver_address("LINE")
-    Line(host, port, children.hear)
-    memory = task_manager_memory(told.application["memory_mib"])
-    settings = task_manager_settings(told, host) | memory.settings
-    words = java_words(told, "taskmanager", memory.options, settings)
-    task_manager = children.start(words, flink_environment(told))
+    DriverConnection(host, port, children.on_message)
+    memory = task_manager_memory(context.application["memory_mib"])
+    settings = task_manager_settings(context, host) | memory.settings
+    command = java_command(context, "taskmanager", memory.options, settings)
+    task_manager = children.start(command, flink_environment(context))
     ended = children.wait(task_manager, (ENDED,))
     if ended == "":
-        refuse("the driver is gone")
+        exit_with_error("the driver is gone")
     children.kill()  # it would complain of a signal, and all its work is done
     return ended or 1 if isinstance(ended, int) else 0  # a TaskManager never ends by itself
 
 
-def program_words(told: Told) -> list[str]:
+def program_arguments(context: LaunchContext) -> list[str]:
     """What the JobManager is to run."""
-    application = told.application
+    application = context.application
     savepoint = ["--fromSavepoint", application["savepoint"]] if application["savepoint"] else []
     skip = ["--allowNonRestoredState"] if application["skips_state"] else []
     if application["jar"]:
-        jars = ";".join(f"local://{told.file(path)}" for path in (application["jar"], *application["class_path"]))
-        named = ["--job-classname", application["main_class"]] if application["main_class"] else []
-        return [*savepoint, *skip, "--jars", jars, *named, *application["arguments"]]
+        jars = ";".join(f"local://{context.file(path)}" for path in (application["jar"], *application["class_path"]))
+        class_option = ["--job-classname", application["main_class"]] if application["main_class"] else []
+        return [*savepoint, *skip, "--jars", jars, *class_option, *application["arguments"]]
     if application["py_file"]:
-        python = ["-py", told.file(application["py_file"])]
+        python = ["-py", context.file(application["py_file"])]
     else:
         python = ["-pym", application["py_module"]]
     return [*savepoint, *skip, "--job-classname", PYTHON_DRIVER, *python, *application["arguments"]]
 
 
-def job_manager_settings(told: Told) -> dict[str, str]:
-    application = told.application
+def job_manager_settings(context: LaunchContext) -> dict[str, str]:
+    application = context.application
     settings = {
-        **common_settings(told),
-        "jobmanager.rpc.address": told.host,
+        **common_settings(context),
+        "jobmanager.rpc.address": context.host,
         "jobmanager.rpc.port": str(own_port("RPC")),
-        "jobmanager.bind-host": told.host,
+        "jobmanager.bind-host": context.host,
         "blob.server.port": str(own_port("BLOB")),
-        "rest.address": told.host,
+        "rest.address": context.host,
         "rest.port": str(own_port("REST")),
-        "rest.bind-address": told.host,
+        "rest.bind-address": context.host,
         "rest.bind-port": str(own_port("REST")),
         "parallelism.default": str(application["parallelism"]),
         "web.submit.enable": "false",
@@ -107,14 +107,14 @@ def job_manager_settings(told: Told) -> dict[str, str]:
     return settings
 
 
-def task_manager_settings(told: Told, driver_host: str) -> dict[str, str]:
+def task_manager_settings(context: LaunchContext, driver_host: str) -> dict[str, str]:
     slot = os.environ["SHUNTER_SLOT_ID"]
     return {
-        **common_settings(told),
+        **common_settings(context),
         "jobmanager.rpc.address": driver_host,
         "jobmanager.rpc.port": str(driver_address("RPC")[1]),
-        "taskmanager.host": told.host,
-        "taskmanager.bind-host": told.host,
+        "taskmanager.host": context.host,
+        "taskmanager.bind-host": context.host,
         "taskmanager.resource-id": f"slot-{slot}",
         "taskmanager.resource-id.metadata": f"slot {slot} on node {os.environ.get('SHUNTER_NODE', '?')}",
         "taskmanager.numberOfTaskSlots": "1",
@@ -122,34 +122,34 @@ def task_manager_settings(told: Told, driver_host: str) -> dict[str, str]:
     }
 
 
-def common_settings(told: Told) -> dict[str, str]:
+def common_settings(context: LaunchContext) -> dict[str, str]:
     """What the application says, and where Python and temporary files are."""
-    files = told.application["py_files"]
+    files = context.application["py_files"]
     return {
-        "python.executable": told.python,
-        "python.client.executable": told.python,
-        **({"python.files": ",".join(told.file(path) for path in files)} if files else {}),
+        "python.executable": context.python,
+        "python.client.executable": context.python,
+        **({"python.files": ",".join(context.file(path) for path in files)} if files else {}),
         # The application holds all its slots: an operator may as well use them, however little there is to do.
         "execution.batch.adaptive.auto-parallelism.enabled": "false",
-        **told.application["settings"],
+        **context.application["settings"],
         "io.tmp.dirs": str(Path.cwd()),
     }
 
 
-def java_words(told: Told, role: str, options: list[str], settings: dict[str, str]) -> list[str]:
+def java_command(context: LaunchContext, role: str, options: list[str], settings: dict[str, str]) -> list[str]:
     """The settings go into a file: they may be long, and the program's own words may look like them."""
     conf = Path.cwd() / "conf"
     conf.mkdir(exist_ok=True)
     (conf / "config.yaml").write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
     (conf / "log4j.properties").write_text(LOGGING)
     return [
-        f"{told.java_home}/bin/java",
+        f"{context.java_home}/bin/java",
         *options,
-        *module_options(told.home),
+        *module_options(context.home),
         *(word for part in ("all", role) for word in shlex.split(settings.get(f"env.java.opts.{part}", ""))),
         f"-Dlog4j.configurationFile=file:{conf}/log4j.properties",
         f"-Djava.io.tmpdir={Path.cwd()}",
-        *("-classpath", f"{told.home}/lib/*"),
+        *("-classpath", f"{context.home}/lib/*"),
         MAIN_CLASSES[role],
         *("--configDir", str(conf)),
     ]
@@ -167,11 +167,11 @@ def module_options(home: Path) -> list[str]:
     return []
 
 
-def flink_environment(told: Told) -> dict[str, str]:
-    return told.environment() | {
-        "FLINK_HOME": str(told.home),
-        "FLINK_OPT_DIR": str(told.home / "opt"),
-        "FLINK_PLUGINS_DIR": str(told.home / "plugins"),
+def flink_environment(context: LaunchContext) -> dict[str, str]:
+    return context.environment() | {
+        "FLINK_HOME": str(context.home),
+        "FLINK_OPT_DIR": str(context.home / "opt"),
+        "FLINK_PLUGINS_DIR": str(context.home / "plugins"),
         "FLINK_CONF_DIR": str(Path.cwd() / "conf"),
     }
 

@@ -9,22 +9,23 @@ from dataclasses import dataclass
 JM_METASPACE, JM_OFF_HEAP, JM_OVERHEAD = 224, 112, 112
 JM_HEAP_MIN = 128
 TM_METASPACE, TM_OVERHEAD, TM_NETWORK, TM_FRAMEWORK_OFF_HEAP, TM_FRAMEWORK_HEAP = 160, 104, 64, 64, 96
-LARGE = 2048  # from here on the parts grow with the process, and a collector with threads of its own is worth it
+# from here on the parts grow with the process, and a collector with threads of its own is worth it
+LARGE_PROCESS_MIB = 2048
 BATCH_SHUFFLE = 16  # of the framework's memory beside the heap; 64 are its default
 MANAGED_SHARE = 0.4  # of what is left for the program, as Flink itself has it
 PREFIX = "taskmanager.memory"
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryLayout:
     options: list[str]  # of the virtual machine
     settings: dict[str, str]
 
 
-def job_manager_memory(process_mib: int) -> Memory:
+def job_manager_memory(process_mib: int) -> MemoryLayout:
     heap = max(JM_HEAP_MIN, process_mib - JM_METASPACE - JM_OFF_HEAP - JM_OVERHEAD)
     prefix = "jobmanager.memory"
-    return Memory(
+    return MemoryLayout(
         _options(process_mib, heap, JM_OFF_HEAP, JM_METASPACE),
         {
             f"{prefix}.heap.size": f"{heap}m",
@@ -36,13 +37,13 @@ def job_manager_memory(process_mib: int) -> Memory:
     )
 
 
-def task_manager_memory(process_mib: int) -> Memory:
-    growth = max(1.0, process_mib / LARGE)
-    overhead, network = int(TM_OVERHEAD * growth), int(TM_NETWORK * growth)
+def task_manager_memory(process_mib: int) -> MemoryLayout:
+    scale = max(1.0, process_mib / LARGE_PROCESS_MIB)
+    overhead, network = int(TM_OVERHEAD * scale), int(TM_NETWORK * scale)
     rest = process_mib - TM_METASPACE - overhead - network - TM_FRAMEWORK_OFF_HEAP
     managed = int(rest * MANAGED_SHARE)
     heap = rest - managed
-    return Memory(
+    return MemoryLayout(
         _options(process_mib, heap, TM_FRAMEWORK_OFF_HEAP + network, TM_METASPACE),
         {
             f"{PREFIX}.framework.heap.size": f"{TM_FRAMEWORK_HEAP}m",
@@ -62,7 +63,7 @@ def task_manager_memory(process_mib: int) -> Memory:
 
 def _options(process: int, heap: int, direct: int, metaspace: int) -> list[str]:
     return [
-        *(["-XX:+UseSerialGC"] if process < LARGE else []),
+        *(["-XX:+UseSerialGC"] if process < LARGE_PROCESS_MIB else []),
         f"-Xmx{heap}m",
         f"-XX:MaxDirectMemorySize={direct}m",
         f"-XX:MaxMetaspaceSize={metaspace}m",

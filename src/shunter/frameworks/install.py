@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from shunter.frameworks.locations import Framework, Kind, frameworks_folder, read_mark, version_at, write_mark
+from shunter.frameworks.locations import Framework, Kind, frameworks_folder, read_marker, version_at, write_marker
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class NotInstalled(Exception):
@@ -26,61 +26,63 @@ class NotInstalled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class InstallRequest:
     kind: Kind
     version: str = ""  # empty: the newest that Shunter knows to work with
-    again: bool = False  # even where it is installed
+    reinstall: bool = False  # even where it is installed
 
 
-def install(wish: Wish, say: Say, folder: Path | None = None) -> Framework:
+def install(request: InstallRequest, report: Report, folder: Path | None = None) -> Framework:
     """Returns it as it is now; does nothing where it is there in the wished version. Raises NotInstalled."""
-    kind, parent = wish.kind, folder or frameworks_folder()
+    kind, parent = request.kind, folder or frameworks_folder()
     try:
         parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise NotInstalled(f"cannot make {parent}: {error.strerror}") from None
-    own = parent / kind.name
-    with _locked(parent / f"{kind.name}.lock", say):
-        found = read_mark(own)
-        if found is not None and not wish.again and wish.version in ("", found.version):
-            say(f"{kind.title} {found.version} is installed already, in {own}")
+    target = parent / kind.name
+    with _locked(parent / f"{kind.name}.lock", report):
+        found = read_marker(target)
+        if found is not None and not request.reinstall and request.version in ("", found.version):
+            report(f"{kind.title} {found.version} is installed already, in {target}")
             return found
-        if own.exists():
-            shutil.rmtree(own)
-        python = _environment(kind, own, say)
-        _packages(kind, wish.version, own, python, say)
-        framework = _look(kind, own, python)
-        write_mark(own, framework)
-    say(f"{kind.title} {framework.version} is installed in {own}")
+        if target.exists():
+            shutil.rmtree(target)
+        python = _create_environment(kind, target, report)
+        _install_package(kind, request.version, target, python, report)
+        framework = _find_installed(kind, target, python)
+        write_marker(target, framework)
+    report(f"{kind.title} {framework.version} is installed in {target}")
     return framework
 
 
 @contextmanager
-def _locked(path: Path, say: Say) -> Iterator[None]:
+def _locked(path: Path, report: Report) -> Iterator[None]:
     with open(path, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("somebody else is installing it: waiting")
+            report("somebody else is installing it: waiting")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _environment(kind: Kind, own: Path, say: Say) -> Path:
+def _create_environment(kind: Kind, target: Path, report: Report) -> Path:
     """A virtual environment with a Python that the package runs on; returns the Python."""
     base = _python_for(kind)
     uv = shutil.which("uv")
     if base is None and uv is None:
         (first, last), running = kind.pythons, ".".join(map(str, sys.version_info[:2]))
-        span = f"{'.'.join(map(str, first))} to {'.'.join(map(str, last))}"
-        raise NotInstalled(f"{kind.title} needs a Python from {span}, and here is {running}: install one, or uv")
+        version_range = f"{'.'.join(map(str, first))} to {'.'.join(map(str, last))}"
+        raise NotInstalled(
+            f"{kind.title} needs a Python from {version_range}, and here is {running}: install one, or uv"
+        )
     wanted = base or ".".join(map(str, kind.pythons[1]))
-    say(f"making a virtual environment in {own}")
+    report(f"making a virtual environment in {target}")
     if uv is not None:
-        _run([uv, "venv", "--quiet", "--python", wanted, str(own)], "make the environment")
+        _run([uv, "venv", "--quiet", "--python", wanted, str(target)], "make the environment")
     else:
-        _run([wanted, "-m", "venv", str(own)], "make the environment")
-    return own / "bin" / "python"
+        _run([wanted, "-m", "venv", str(target)], "make the environment")
+    return target / "bin" / "python"
 
 
 def _python_for(kind: Kind) -> str | None:
@@ -88,19 +90,19 @@ def _python_for(kind: Kind) -> str | None:
     if first <= sys.version_info[:2] <= last:
         return sys.executable
     for minor in range(last[1], first[1] - 1, -1):
-        if (found := shutil.which(f"python3.{minor}")) and _answers(found):
+        if (found := shutil.which(f"python3.{minor}")) and _is_working_python(found):
             return found
     return None
 
 
-def _answers(python: str) -> bool:
+def _is_working_python(python: str) -> bool:
     """A name on the path may be a stand-in that runs nothing."""
     return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
-def _packages(kind: Kind, version: str, own: Path, python: Path, say: Say) -> None:
+def _install_package(kind: Kind, version: str, target: Path, python: Path, report: Report) -> None:
     requirement = f"{kind.package}=={version}" if version else kind.requirement
-    say(f"installing {requirement}: some hundred megabytes, a minute or more")
+    report(f"installing {requirement}: some hundred megabytes, a minute or more")
     uv = shutil.which("uv")
     if uv is not None:
         command = [uv, "pip", "install", "--python", str(python), requirement]
@@ -109,7 +111,7 @@ def _packages(kind: Kind, version: str, own: Path, python: Path, say: Say) -> No
     try:
         _run(command, f"install {requirement}")
     except NotInstalled:
-        shutil.rmtree(own, ignore_errors=True)
+        shutil.rmtree(target, ignore_errors=True)
         raise
 
 
@@ -124,8 +126,8 @@ def _run(command: list[str], what: str) -> None:
         raise NotInstalled(f"could not {what}: {Path(command[0]).name} ended with {done.returncode}, see above")
 
 
-def _look(kind: Kind, own: Path, python: Path) -> Framework:
-    for home in sorted(own.glob(f"lib/python3.*/site-packages/{kind.folder}")):
+def _find_installed(kind: Kind, target: Path, python: Path) -> Framework:
+    for home in sorted(target.glob(f"lib/python3.*/site-packages/{kind.folder}")):
         if version := version_at(kind, home):
             return Framework(kind.name, version, str(home), str(python))
     raise NotInstalled(f"the package {kind.package} has no {kind.jar}: is it the right one?")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shunter.frameworks.child_processes import Children, refuse
+from shunter.frameworks.child_processes import ChildProcesses, exit_with_error
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LaunchContext:
     application: dict[str, Any]  # the payload
     home: Path  # of the framework
     python: str
@@ -32,27 +32,27 @@ class Told:
     def file(self, path: str) -> str:
         """A file that the application names; it must be on this node."""
         if not Path(path).exists():
-            refuse(f"{path} is not on node {os.environ.get('SHUNTER_NODE', '?')}")
+            exit_with_error(f"{path} is not on node {os.environ.get('SHUNTER_NODE', '?')}")
         return path
 
 
-Part = Callable[[Told, Children], int]
+RoleMain = Callable[[LaunchContext, ChildProcesses], int]
 
 
-def launch(driver: Part, executor: Part) -> int:
+def launch(driver: RoleMain, executor: RoleMain) -> int:
     """Play the part that the command line names; comes to its exit code, with nothing left running."""
-    part = {"driver": driver, "executor": executor}[sys.argv[1]]
-    told, children = _listen(), Children()
+    role_main = {"driver": driver, "executor": executor}[sys.argv[1]]
+    context, children = _read_context(), ChildProcesses()
     try:
-        return part(told, children)
+        return role_main(context, children)
     finally:
         children.end()
 
 
-def _listen() -> Told:
+def _read_context() -> LaunchContext:
     try:
         application = json.loads(Path(os.environ["SHUNTER_PAYLOAD"]).read_text())
-        return Told(
+        return LaunchContext(
             application,
             Path(os.environ["SHUNTER_FRAMEWORK_HOME"]),
             os.environ["SHUNTER_FRAMEWORK_PYTHON"],
@@ -60,7 +60,7 @@ def _listen() -> Told:
             os.environ["SHUNTER_ADDRESS"],
         )
     except KeyError as error:
-        refuse(f"{error.args[0]} is not set: launchers are started by a worker")
+        exit_with_error(f"{error.args[0]} is not set: launchers are started by a worker")
 
 
 def own_port(name: str) -> int:

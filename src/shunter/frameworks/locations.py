@@ -18,8 +18,8 @@ from pathlib import Path
 JAVA_VERSIONS = (17, 21)  # that both frameworks take
 JAVA_HINT = "on Debian: apt-get install openjdk-17-jre-headless; else set JAVA_HOME to a Java 17"
 JVM_FOLDER = Path("/usr/lib/jvm")
-JAVA_ANSWER_MAX_S = 20.0
-MARK = "installed.json"  # written last: without it an installation is not whole
+JAVA_VERSION_TIMEOUT_S = 20.0
+MARKER_FILE = "installed.json"  # written last: without it an installation is not whole
 
 Environment = Mapping[str, str]
 
@@ -81,7 +81,7 @@ class Java:
     version: int
 
     @property
-    def fits(self) -> bool:
+    def is_supported(self) -> bool:
         return self.version in JAVA_VERSIONS
 
 
@@ -90,7 +90,7 @@ def find_framework(kind: Kind, environment: Environment = os.environ) -> Framewo
         version = version_at(kind, Path(given))
         python = environment.get(kind.python_variable) or shutil.which("python3", path=environment.get("PATH"))
         return Framework(kind.name, version, given, python or "python3") if version else None
-    return read_mark(frameworks_folder(environment) / kind.name)
+    return read_marker(frameworks_folder(environment) / kind.name)
 
 
 def frameworks_folder(environment: Environment = os.environ) -> Path:
@@ -108,31 +108,31 @@ def version_at(kind: Kind, home: Path) -> str:
     return ""
 
 
-def read_mark(folder: Path) -> Framework | None:
+def read_marker(folder: Path) -> Framework | None:
     try:
-        found = Framework(**json.loads((folder / MARK).read_text()))
+        found = Framework(**json.loads((folder / MARKER_FILE).read_text()))
     except (OSError, ValueError, TypeError):
         return None
     return found if Path(found.home).is_dir() and Path(found.python).exists() else None
 
 
-def write_mark(folder: Path, framework: Framework) -> None:
-    draft = folder / f"{MARK}.draft"
+def write_marker(folder: Path, framework: Framework) -> None:
+    draft = folder / f"{MARKER_FILE}.draft"
     draft.write_text(json.dumps(asdict(framework)))
-    draft.replace(folder / MARK)
+    draft.replace(folder / MARKER_FILE)
 
 
 def find_java(environment: Environment = os.environ) -> Java | None:
     """JAVA_HOME, then the `java` on the path, then those of the system: the first that fits, else the first at all."""
     first = None
-    for java in _javas(environment):
-        if java.fits:
+    for java in _java_candidates(environment):
+        if java.is_supported:
             return java
         first = first or java
     return first
 
 
-def _javas(environment: Environment) -> Iterator[Java]:
+def _java_candidates(environment: Environment) -> Iterator[Java]:
     homes = [Path(given)] if (given := environment.get("JAVA_HOME")) else []
     if on_path := shutil.which("java", path=environment.get("PATH")):
         homes.append(Path(on_path).resolve().parent.parent)
@@ -153,7 +153,9 @@ def _java_version(home: Path) -> int:
     if match is None:
         command = [str(home / "bin" / "java"), "-version"]
         try:
-            answer = subprocess.run(command, capture_output=True, text=True, timeout=JAVA_ANSWER_MAX_S, check=False)
+            answer = subprocess.run(
+                command, capture_output=True, text=True, timeout=JAVA_VERSION_TIMEOUT_S, check=False
+            )
         except (OSError, subprocess.TimeoutExpired):
             return 0
         match = re.search(r'version "(\d+)(?:\.(\d+))?', answer.stderr)

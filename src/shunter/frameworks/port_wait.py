@@ -6,17 +6,17 @@ import socket
 import time
 from collections.abc import Callable
 
-LOOK_EVERY_S = 0.1
+POLL_INTERVAL_S = 0.1
 
 
-def until_open(host: str, port: int, within_s: float, is_alive: Callable[[], bool]) -> bool:
+def wait_until_open(host: str, port: int, timeout_s: float, is_alive: Callable[[], bool]) -> bool:
     """Whether somebody listens there in time, as long as the program lives."""
-    deadline_s = time.monotonic() + within_s
+    deadline_s = time.monotonic() + timeout_s
     while is_alive() and time.monotonic() < deadline_s:
         try:
             socket.create_connection((host, port), timeout=1.0).close()
         except OSError:
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_INTERVAL_S)
         else:
             return True
     return False

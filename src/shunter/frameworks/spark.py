@@ -11,17 +11,17 @@ import os
 import sys
 from pathlib import Path
 
-from shunter.frameworks.child_processes import Children, Tail, refuse
-from shunter.frameworks.executor_link import ENDED, READY, Line, Switchboard
-from shunter.frameworks.launch_options import Told, driver_address, launch, own_port
-from shunter.frameworks.port_wait import until_open
+from shunter.frameworks.child_processes import ChildProcesses, Tail, exit_with_error
+from shunter.frameworks.executor_link import ENDED, READY, DriverConnection, DriverServer
+from shunter.frameworks.launch_options import LaunchContext, driver_address, launch, own_port
+from shunter.frameworks.port_wait import wait_until_open
 
 DAEMON_HEAP = "64m"  # of Master and Worker; testbeds.framework_memory counts with what they take in all
-TEMPORARY = "-Djava.io.tmpdir=."  # the folder of the task, which goes away with it
-DAEMON_OPTIONS = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -XX:ReservedCodeCacheSize=24m {TEMPORARY}"
+TMPDIR_OPTION = "-Djava.io.tmpdir=."  # the folder of the task, which goes away with it
+DAEMON_OPTIONS = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -XX:ReservedCodeCacheSize=24m {TMPDIR_OPTION}"
 JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
-MASTER_MAX_S = 120.0  # to listen; a node may be busy
-EXECUTORS_MAX_S = 600  # for all executors to register before the application goes on without some
+MASTER_START_MAX_S = 120.0  # to listen; a node may be busy
+EXECUTOR_REGISTRATION_MAX_S = 600  # for all executors to register before the application goes on without some
 LOGGING = """\
 rootLogger.level = warn
 rootLogger.appenderRef.stderr.ref = console
@@ -35,39 +35,47 @@ logger.native.level = error
 """
 
 
-def run_driver(told: Told, children: Children) -> int:
-    submit = submit_command(told)  # before anything starts: the program may not be there
-    board = Switchboard(told.host, own_port("LINE"))
-    environment, port = spark_environment(told), own_port("MASTER")
+def run_driver(context: LaunchContext, children: ChildProcesses) -> int:
+    submit = submit_command(context)  # before anything starts: the program may not be there
+    driver_server = DriverServer(context.host, own_port("LINE"))
+    environment, port = spark_environment(context), own_port("MASTER")
     web_port = str(own_port("MASTER_UI"))
-    command = [*spark_class(told, "master.Master"), "--host", told.host, "--port", str(port), "--webui-port", web_port]
+    command = [
+        *spark_class(context, "master.Master"),
+        "--host",
+        context.host,
+        "--port",
+        str(port),
+        "--webui-port",
+        web_port,
+    ]
     master = children.start(command, environment)
-    if not until_open(told.host, port, MASTER_MAX_S, lambda: master.poll() is None):
-        refuse("Spark's Master did not start, see above")
-    board.say(READY)
+    if not wait_until_open(context.host, port, MASTER_START_MAX_S, lambda: master.poll() is None):
+        exit_with_error("Spark's Master did not start, see above")
+    driver_server.broadcast(READY)
     application = children.start(submit, environment)
     code = children.wait(application)
     assert isinstance(code, int)
-    board.say_farewell(f"{ENDED} {code}")
+    driver_server.broadcast_and_close(f"{ENDED} {code}")
     children.kill()  # the Master, which would complain of a signal
     return code
 
 
-def run_executor(told: Told, children: Children) -> int:
+def run_executor(context: LaunchContext, children: ChildProcesses) -> int:
     host, port = driver_address("LINE")
-    Line(host, port, children.hear)
+    DriverConnection(host, port, children.on_message)
     if not children.wait(None, (READY, ENDED)):
-        refuse("the driver is gone")
+        exit_with_error("the driver is gone")
     folder = Path.cwd() / "work"
-    size = told.application
+    size = context.application
     worker = children.start(
         [
-            *spark_class(told, "worker.Worker"),
+            *spark_class(context, "worker.Worker"),
             *("--cores", str(size["cores"]), "--memory", f"{size['heap_mib']}m"),
-            *("--host", told.host, "--webui-port", "0", "--work-dir", str(folder)),
+            *("--host", context.host, "--webui-port", "0", "--work-dir", str(folder)),
             f"spark://{host}:{driver_address('MASTER')[1]}",
         ],
-        spark_environment(told),
+        spark_environment(context),
     )
     tail = Tail(folder, {"stdout": 1, "stderr": 2})
     ended = children.wait(worker, (ENDED,))
@@ -75,31 +83,31 @@ def run_executor(told: Told, children: Children) -> int:
         children.kill()  # the Worker, likewise; its executor has ended with the application
     tail.close()
     if ended == "":
-        refuse("the driver is gone")
+        exit_with_error("the driver is gone")
     return 0 if isinstance(ended, str) else ended or 1  # a Worker never ends by itself
 
 
-def spark_class(told: Told, name: str) -> list[str]:
-    return [str(told.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
+def spark_class(context: LaunchContext, name: str) -> list[str]:
+    return [str(context.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
 
 
-def spark_environment(told: Told) -> dict[str, str]:
+def spark_environment(context: LaunchContext) -> dict[str, str]:
     """Everything listens at the node's own address; daemons are small."""
     conf = Path.cwd() / "conf"
     conf.mkdir(exist_ok=True)
     (conf / "log4j2.properties").write_text(LOGGING)
-    write_defaults(conf / "spark-defaults.conf", told.application["secret"])
-    return told.environment() | {
-        "SPARK_HOME": str(told.home),
+    write_defaults(conf / "spark-defaults.conf", context.application["secret"])
+    return context.environment() | {
+        "SPARK_HOME": str(context.home),
         "SPARK_CONF_DIR": str(conf),
-        "SPARK_LOCAL_IP": told.host,
-        "SPARK_PUBLIC_DNS": told.host,
+        "SPARK_LOCAL_IP": context.host,
+        "SPARK_PUBLIC_DNS": context.host,
         "SPARK_LOCAL_DIRS": str(Path.cwd()),
         "SPARK_DAEMON_MEMORY": DAEMON_HEAP,
         "SPARK_DAEMON_JAVA_OPTS": DAEMON_OPTIONS,
         "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
-        "PYSPARK_PYTHON": told.python,
-        "PYSPARK_DRIVER_PYTHON": told.python,
+        "PYSPARK_PYTHON": context.python,
+        "PYSPARK_DRIVER_PYTHON": context.python,
         "SPARK_EXECUTOR_ATTRIBUTE_SLOT": os.environ.get("SHUNTER_SLOT_ID", ""),  # Spark's own REST tells it
     }
 
@@ -117,33 +125,33 @@ def write_defaults(path: Path, secret: str) -> None:
         file.writelines(f"{key} {value}\n" for key, value in settings.items())
 
 
-def submit_command(told: Told) -> list[str]:
-    application = told.application
+def submit_command(context: LaunchContext) -> list[str]:
+    application = context.application
     main_class = ["--class", application["main_class"]] if application["main_class"] else []
-    settings = [word for key, value in settings_of(told).items() for word in ("--conf", f"{key}={value}")]
+    settings = [word for key, value in spark_settings(context).items() for word in ("--conf", f"{key}={value}")]
     return [
-        str(told.home / "bin" / "spark-submit"),
-        *("--master", f"spark://{told.host}:{own_port('MASTER')}", "--deploy-mode", "client"),
+        str(context.home / "bin" / "spark-submit"),
+        *("--master", f"spark://{context.host}:{own_port('MASTER')}", "--deploy-mode", "client"),
         *("--name", application["name"], "--driver-memory", f"{application['heap_mib']}m"),
         *main_class,
         *settings,
-        told.file(application["file"]),
+        context.file(application["file"]),
         *application["arguments"],
     ]
 
 
-def settings_of(told: Told) -> dict[str, str]:
+def spark_settings(context: LaunchContext) -> dict[str, str]:
     """What Shunter has to say; of the rest, what the application says goes first."""
-    application = told.application
+    application = context.application
     cores = application["executor_cores"]
     return {
         "spark.network.io.preferDirectBufs": "false",  # buffers beside the heap have no limit of their own
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(Path.cwd() / "warehouse"),
         **application["conf"],
-        **{key: f"{TEMPORARY} {application['conf'].get(key, '')}".strip() for key in JAVA_OPTIONS},
-        "spark.driver.host": told.host,
-        "spark.driver.bindAddress": told.host,
+        **{key: f"{TMPDIR_OPTION} {application['conf'].get(key, '')}".strip() for key in JAVA_OPTIONS},
+        "spark.driver.host": context.host,
+        "spark.driver.bindAddress": context.host,
         "spark.driver.port": str(own_port("DRIVER")),
         "spark.driver.blockManager.port": str(own_port("BLOCKS")),
         "spark.ui.port": str(own_port("UI")),
@@ -152,7 +160,7 @@ def settings_of(told: Told) -> dict[str, str]:
         "spark.cores.max": str(cores * application["executors"]),
         "spark.dynamicAllocation.enabled": "false",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{EXECUTORS_MAX_S}s",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{EXECUTOR_REGISTRATION_MAX_S}s",
     }
 
 

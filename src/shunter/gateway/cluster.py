@@ -29,11 +29,18 @@ from shunter.model.rest.views import ClusterInfo, LicenceView, iso
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.workers import Workers
 
-_AS_GIVEN = (PREEMPTION_SETTING, RESERVE_SETTING, HOLD_SETTING, FALLBACK_SETTING, LEASE_SETTING, FLIGHT_SETTING)
+_VERBATIM_SETTINGS = (
+    PREEMPTION_SETTING,
+    RESERVE_SETTING,
+    HOLD_SETTING,
+    FALLBACK_SETTING,
+    LEASE_SETTING,
+    FLIGHT_SETTING,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ManagerInfo:
     """What does not change while this manager lives."""
 
     name: str
@@ -49,65 +56,65 @@ class Cluster:
         self,
         engine: Engine,
         workers: Workers,
-        standing: Standing,
+        manager_info: ManagerInfo,
         policies: Policies,
         flight: Flight,
         on_heartbeat: Callable[[float | None], None],
     ) -> None:
-        self._engine, self._workers, self._standing = engine, workers, standing
+        self._engine, self._workers, self._manager_info = engine, workers, manager_info
         self._policies, self._flight, self._on_heartbeat = policies, flight, on_heartbeat
 
     async def info(self) -> ClusterInfo:
         await self._engine.wait_committed()
-        engine, state, standing = self._engine, self._engine.state, self._standing
-        columns, kept = state.nodes.view, state.cluster
+        engine, state, manager_info = self._engine, self._engine.state, self._manager_info
+        columns, stored = state.nodes.view, state.cluster
         return ClusterInfo(
-            name=standing.name,
-            version=standing.version,
+            name=manager_info.name,
+            version=manager_info.version,
             state_version=state.version,
             epoch=engine.epoch,
             policy=engine.policy.name,
             heartbeat_s=self._workers.heartbeat_s,
-            started_at=iso(standing.started_at) or "",
-            simulated=standing.is_simulated,
-            nodes=dict(Counter(node.state.word for node in state.nodes.records.values())),
-            jobs={JobState(code).word: count for code, count in enumerate(state.job_counts) if count},
+            started_at=iso(manager_info.started_at) or "",
+            simulated=manager_info.is_simulated,
+            nodes=dict(Counter(node.state.wire_name for node in state.nodes.records.values())),
+            jobs={JobState(code).wire_name: count for code, count in enumerate(state.job_counts) if count},
             tasks=counts_view(state.task_counts),
             capacity=_totals(columns.resources, columns.capacity.sum(axis=0).tolist()),
             reserved=_totals(columns.resources, columns.reserved.sum(axis=0).tolist()),
-            preemption=kept.get(PREEMPTION_SETTING, AUTO),
-            reserve_after=_wait_view(kept.get(RESERVE_SETTING)),
-            hold_after=_wait_view(kept.get(HOLD_SETTING)),
-            fallback=kept.get(FALLBACK_SETTING, POLICY_DEFAULT),
-            lease=_wait_view(kept.get(LEASE_SETTING)),
-            flight=ON if self._flight.is_on else OFF,
+            preemption=stored.get(PREEMPTION_SETTING, AUTO),
+            reserve_after=_duration_view(stored.get(RESERVE_SETTING)),
+            hold_after=_duration_view(stored.get(HOLD_SETTING)),
+            fallback=stored.get(FALLBACK_SETTING, POLICY_DEFAULT),
+            lease=_duration_view(stored.get(LEASE_SETTING)),
+            flight=ON if self._flight.is_enabled else OFF,
             licences={
                 name.removeprefix(LICENCE_PREFIX): LicenceView(total=total, used=state.licences_used[name])
-                for name, total in kept.licences().items()
+                for name, total in stored.licences().items()
             },
         )
 
     async def update(self, settings: Mapping[str, Any]) -> ClusterInfo:
-        kept: dict[str, str] = {}
+        stored: dict[str, str] = {}
         for name in (POLICY_SETTING, FALLBACK_SETTING):
             if name in settings:
                 self._policies.check(settings[name])  # refused before anything is kept
         if "heartbeat" in settings:
             seconds: float | None = settings["heartbeat"]
             self._on_heartbeat(seconds)
-            kept[HEARTBEAT_SETTING] = "" if seconds is None else f"{seconds:g}"
-        kept |= {name: settings[name] for name in _AS_GIVEN if name in settings}
+            stored[HEARTBEAT_SETTING] = "" if seconds is None else f"{seconds:g}"
+        stored |= {name: settings[name] for name in _VERBATIM_SETTINGS if name in settings}
         for name, count in settings.get("licences", {}).items():
-            kept[LICENCE_PREFIX + name] = "" if count is None else str(count)
-        await self._engine.set_settings(kept)
-        self._policies.settle()
-        self._flight.switch(self._engine.state.cluster.get(FLIGHT_SETTING) != OFF)
+            stored[LICENCE_PREFIX + name] = "" if count is None else str(count)
+        await self._engine.set_settings(stored)
+        self._policies.apply_settings()
+        self._flight.set_enabled(self._engine.state.cluster.get(FLIGHT_SETTING) != OFF)
         if POLICY_SETTING in settings:
             await self._policies.use(settings[POLICY_SETTING])
         return await self.info()
 
 
-def _wait_view(value: str) -> str:
+def _duration_view(value: str) -> str:
     """A setting that says how long somebody waits, as people write it."""
     return format_duration(float(value)) if value and value != OFF else value or AUTO
 

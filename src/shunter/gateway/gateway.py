@@ -9,33 +9,33 @@ from typing import Any
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.apply_file import MixedFile
 from shunter.engine.jobs.queue_admin import QueuePatch
-from shunter.engine.jobs.submit import Submitted
+from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.jobs.templates import Dispatch
 from shunter.engine.read.views import job_view, last_attempt_view, node_view, past_attempt_view
 from shunter.engine.state.records import Job
 from shunter.engine.state.state import State
-from shunter.gateway.cluster import Cluster, Standing
-from shunter.gateway.explain.plan import Aside, DryRuns, at_once, only, plan, same_names
-from shunter.gateway.explain.verified_remedies import consult
-from shunter.gateway.explain.why import room_kept, why, why_ended, why_task
+from shunter.gateway.cluster import Cluster, ManagerInfo
+from shunter.gateway.explain.plan import DryRuns, RunInThread, job_with_dependencies, jobs_named_in, plan, run_inline
+from shunter.gateway.explain.verified_remedies import diagnose
+from shunter.gateway.explain.why import reservation_reasons, why, why_ended, why_task
 from shunter.gateway.flight import Flight
 from shunter.gateway.jobs.queues import find_queue, queue_page, queue_view
-from shunter.gateway.jobs.rerun import Repeating
+from shunter.gateway.jobs.rerun import Reruns
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.services import Services
-from shunter.gateway.jobs.task_refs import FinishedRun, Run, group_name, locate
+from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, group_name, locate_task
 from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.jobs.templates import find_template, template_page, template_view
 from shunter.gateway.metrics import Metrics
-from shunter.gateway.nodes import Upkeep
+from shunter.gateway.nodes import NodeAdmin
 from shunter.gateway.objects import Objects
 from shunter.gateway.policies import Policies
-from shunter.gateway.sessions import Schedulers
-from shunter.gateway.streams.events import History
-from shunter.gateway.streams.follow import Following
+from shunter.gateway.sessions import SchedulerSessions
+from shunter.gateway.streams.events import EventHistory
+from shunter.gateway.streams.follow import Follower
 from shunter.gateway.tokens import Tokens
 from shunter.model.errors import Conflict, NotFound, Unavailable
-from shunter.model.files.mixed_files import join, read_both, split
+from shunter.model.files.mixed_files import join, read_parts, split
 from shunter.model.job.manifests import JobReader, check_labels
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.rest.admin_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
@@ -58,8 +58,8 @@ from shunter.model.rest.views import (
     TaskStatsView,
     TaskView,
     WhyView,
+    describe_end_state,
     iso,
-    say_ended,
 )
 from shunter.planning.filter.cel import parse_constraint, parse_job_match
 from shunter.planning.policies import Catalogue
@@ -68,12 +68,12 @@ from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 from shunter.ports.gateway import (
     Caller,
-    DeadChoice,
+    DeadLetterSelector,
     DispatchRequest,
     EventQuery,
     JobQuery,
     JobReference,
-    LogPiece,
+    LogChunk,
     LogQuery,
     QueueChange,
     TaskQuery,
@@ -101,7 +101,7 @@ class LocalGateway:
         is_simulated: bool,
         on_down: Callable[[bool], None],
         on_heartbeat: Callable[[float | None], None],
-        aside: Aside = at_once,
+        run_in_thread: RunInThread = run_inline,
         catalogue: Catalogue | None = None,
         on_policy: Callable[[Policy], None] = lambda _: None,
         flight_log: FlightLog | None = None,
@@ -112,20 +112,20 @@ class LocalGateway:
         self._on_down = on_down
         self._manifests = JobReader(parse_constraint, parse_job_match)
         self._runs, self._tasks = Runs(engine, store), Tasks(engine, store)
-        self._repeating = Repeating(engine, store, self._runs)
+        self._reruns = Reruns(engine, store, self._runs)
         self._policies = Policies(engine, catalogue or Catalogue(), on_policy)
-        self._policies.settle()
-        self.schedulers = Schedulers(engine)
-        self.flight = Flight(engine, flight_log, archive, aside)
-        self._dry_runs = DryRuns(engine, clock, aside)
-        self._following = Following(engine, workers, self._runs, self._tasks)
-        self._history = History(engine, store)
+        self._policies.apply_settings()
+        self.schedulers = SchedulerSessions(engine)
+        self.flight = Flight(engine, flight_log, archive, run_in_thread)
+        self._dry_runs = DryRuns(engine, clock, run_in_thread)
+        self._follower = Follower(engine, workers, self._runs, self._tasks)
+        self._event_history = EventHistory(engine, store)
         self.services = Services(engine, self._runs, self._manifests)
-        self.upkeep = Upkeep(engine, self._node_view)
+        self.node_admin = NodeAdmin(engine, self._node_view)
         self.objects = Objects(engine, store)
         self.metrics = Metrics(engine, self._runs, self._tasks, metrics, clock)
-        standing = Standing(identity["name"], identity["version"], clock.now(), is_simulated)
-        self._cluster = Cluster(engine, workers, standing, self._policies, self.flight, on_heartbeat)
+        manager_info = ManagerInfo(identity["name"], identity["version"], clock.now(), is_simulated)
+        self._cluster = Cluster(engine, workers, manager_info, self._policies, self.flight, on_heartbeat)
 
     def authenticate(self, token: str) -> Caller | None:
         return self._tokens.authenticate(token)
@@ -147,12 +147,12 @@ class LocalGateway:
         if not objects.documents:
             return [*await self.submit(caller, documents, namespace=namespace, key=key)]
         read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
-        read = read_both(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
+        read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
         submitted, taken = await self._engine.apply_file(MixedFile(*read, jobs, objects), caller.user, key)
         applied = [await self.objects.applied(caller, each) for each in taken]
         return join(jobs, await self._submitted(submitted), objects, applied)
 
-    async def _submitted(self, results: Sequence[Submitted]) -> list[SubmittedJob]:
+    async def _submitted(self, results: Sequence[SubmitResult]) -> list[SubmittedJob]:
         return [
             SubmittedJob(
                 name=result.name,
@@ -163,7 +163,7 @@ class LocalGateway:
                 updated=result.updated,
             )
             if result.name
-            else await self._ended_twin(result.job_id)
+            else await self._finished_duplicate(result.job_id)
             for result in results
         ]
 
@@ -181,45 +181,49 @@ class LocalGateway:
     ) -> None:
         run = await self._runs.find(job)
         if task is not None:
-            locate(self._engine.state, run, task)
+            locate_task(self._engine.state, run, task)
         if isinstance(run, FinishedRun) and not run.view.run:
             raise Conflict(f"{run.view.name} is a template: delete it with `shunter cron delete {run.view.name}`")
         if isinstance(run, Job):
-            meant = None if task is None else (group_name(run, task.group), task.index)
-            await self._engine.stop_tasks(run.id, meant, now, f"stopped by {caller.user}", signal)
+            target = None if task is None else (group_name(run, task.group), task.index)
+            await self._engine.stop_tasks(run.id, target, now, f"stopped by {caller.user}", signal)
 
     async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
         run = await self._runs.find(job)
         if not isinstance(run, Job):
-            raise Conflict(f"{run.view.name} {say_ended(run.view.state)}: only unfinished jobs are held and released")
+            raise Conflict(
+                f"{run.view.name} {describe_end_state(run.view.state)}: only unfinished jobs are held and released"
+            )
         await self._engine.hold(run.id, is_held)
         return await self.job(caller, JobReference(job.namespace, id=run.id))
 
     async def retry(self, caller: Caller, job: JobReference, only_failed: bool, key: str | None) -> JobView:
-        run = await self._repeating.retry(job, only_failed, caller.user, key)
+        run = await self._reruns.retry(job, only_failed, caller.user, key)
         return await self.job(caller, JobReference(job.namespace, id=run.job_id))
 
     async def why(self, caller: Caller, job: JobReference, task: TaskReference | None = None) -> WhyView:
         run = await self._runs.find(job)
-        meant = None if task is None else await self._tasks.task(run, task)
-        if meant is not None and meant.state not in ("waiting", "queued"):
-            return why_task(meant)
+        target = None if task is None else await self._tasks.task(run, task)
+        if target is not None and target.state not in ("waiting", "queued"):
+            return why_task(target)
         if not isinstance(run, Job):
             return why_ended(run.view)
         filters, state, now_ms = self._engine.active_policy.filters, self._engine.state, int(self._clock.now() * 1000)
-        leader = self._engine.schedulers.leading(now_ms)
-        found = why(state, run, now_ms, filters, room_kept(state, self._engine.active_policy, leader, now_ms))
+        leader = self._engine.schedulers.live_leader(now_ms)
+        found = why(state, run, now_ms, filters, reservation_reasons(state, self._engine.active_policy, leader, now_ms))
         if found.start is not None:
-            held_up, found.suggestions = await self._dry_runs.try_out(partial(only, run.id), consult, run.id, filters)
-            told = {reason.text for reason in found.reasons}
-            new = [ReasonView(text=text, nodes=0) for text in dict.fromkeys(held_up) if text not in told]
+            planner_reasons, found.suggestions = await self._dry_runs.run(
+                partial(job_with_dependencies, run.id), diagnose, run.id, filters
+            )
+            known_texts = {reason.text for reason in found.reasons}
+            new = [ReasonView(text=text, nodes=0) for text in dict.fromkeys(planner_reasons) if text not in known_texts]
             found.reasons = [*new, *found.reasons]
         return found
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
         specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
         past = await self._engine.load_ended_runs(specs)
-        return await self._dry_runs.try_out(partial(same_names, specs), plan, specs, caller.user, past)
+        return await self._dry_runs.run(partial(jobs_named_in, specs), plan, specs, caller.user, past)
 
     async def policies(self, caller: Caller) -> PolicyPage:
         await self._engine.wait_committed()
@@ -229,7 +233,7 @@ class LocalGateway:
         return await self._policies.use(name)
 
     async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
-        return self._following.job(await self._runs.find(job), mode)
+        return self._follower.job(await self._runs.find(job), mode)
 
     # ---- tasks ----
 
@@ -249,16 +253,16 @@ class LocalGateway:
             views.append(last_attempt_view(found))
         return AttemptPage(views, None, len(views))
 
-    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
-        place = await self._tasks.place_of(await self._runs.find(job), task, query.attempt)
-        return await self._following.piece(place, query.stream, query.offset, query.size_max)
+    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
+        location = await self._tasks.log_location(await self._runs.find(job), task, query.attempt)
+        return await self._follower.chunk(location, query.stream, query.offset, query.size_max)
 
     async def follow_log(
         self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery
-    ) -> AsyncGenerator[LogPiece, None]:
+    ) -> AsyncGenerator[LogChunk, None]:
         run = await self._runs.find(job)
-        await self._tasks.place_of(run, task, query.attempt)
-        return self._following.log(JobReference(job.namespace, id=run.id), task, query)
+        await self._tasks.log_location(run, task, query.attempt)
+        return self._follower.log(JobReference(job.namespace, id=run.id), task, query)
 
     # ---- templates, queues, dead letters ----
 
@@ -306,13 +310,13 @@ class LocalGateway:
     async def dead_letters(
         self, caller: Caller, namespace: str | None, job: str | None, limit: int, after: str | None
     ) -> DeadPage:
-        return await self._repeating.page(namespace, job, limit, after)
+        return await self._reruns.page(namespace, job, limit, after)
 
-    async def replay(self, caller: Caller, choice: DeadChoice) -> Replayed:
-        return await self._repeating.replay(choice, caller.user)
+    async def replay(self, caller: Caller, choice: DeadLetterSelector) -> Replayed:
+        return await self._reruns.replay(choice, caller.user)
 
-    async def purge_dead(self, caller: Caller, choice: DeadChoice) -> int:
-        return await self._repeating.purge(choice, caller.user)
+    async def purge_dead(self, caller: Caller, choice: DeadLetterSelector) -> int:
+        return await self._reruns.purge(choice, caller.user)
 
     # ---- nodes ----
 
@@ -354,10 +358,10 @@ class LocalGateway:
     # ---- the cluster ----
 
     async def events(self, caller: Caller, query: EventQuery) -> EventPage:
-        return await self._history.page(query)
+        return await self._event_history.page(query)
 
     async def subscribe(self, caller: Caller, query: EventQuery) -> AsyncGenerator[EventView, None]:
-        return await self._history.subscribe(query)
+        return await self._event_history.subscribe(query)
 
     async def cluster(self, caller: Caller) -> ClusterInfo:
         return await self._cluster.info()
@@ -368,7 +372,7 @@ class LocalGateway:
     async def down(self, caller: Caller, leave_running: bool) -> None:
         self._on_down(leave_running)
 
-    async def _ended_twin(self, job_id: int) -> SubmittedJob:
+    async def _finished_duplicate(self, job_id: int) -> SubmittedJob:
         """The job of a repeated key, when it has ended since."""
         finished = await self._store.finished_job(job_id)
         if finished is None:
@@ -385,5 +389,5 @@ class LocalGateway:
         return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
 
 
-def _view(run: Run, state: State) -> JobView:
+def _view(run: AnyRun, state: State) -> JobView:
     return job_view(run, state) if isinstance(run, Job) else run.view

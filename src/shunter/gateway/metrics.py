@@ -1,5 +1,5 @@
 """The desk for metrics: which window, which nodes and tasks, and what the provider knows of them. Implements
-`ports.metrics.MetricDesk`."""
+`ports.metrics.MetricService`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from shunter.ports.gateway import TaskQuery
 from shunter.ports.metrics import MetricProvider, MetricQuery, NodeSource, Series, Source, TaskSource, Window
 from shunter.testbeds.application_parts import DRIVER, EXECUTOR
 
-LAST_MS = 600_000  # of a node, if no start is asked
+WINDOW_DEFAULT_MS = 600_000  # of a node, if no start is asked
 STEP_MIN_MS = 1_000
-POINTS_AIMED = 120  # if no step is asked
+POINTS_TARGET = 120  # if no step is asked
 POINTS_MAX = 10_000
 EXECUTORS_MAX = 10_000
 
@@ -36,7 +36,13 @@ class Metrics:
         self._engine, self._runs, self._tasks = engine, runs, tasks
         self._provider, self._clock = provider, clock
 
-    async def of_batch_job(self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:  # noqa: ARG002
+    async def batch_job_metrics(
+        self,
+        caller: Caller,  # noqa: ARG002
+        name: ObjectName,
+        run: int | None,
+        step_ms: int | None,
+    ) -> MetricsView:
         await self._engine.wait_committed()
         job = self._engine.state.objects.batch_jobs.get(name)
         if job is None:
@@ -47,41 +53,41 @@ class Metrics:
         tasks = await self._tasks_of(name.namespace, event)
         sources = [TaskSource(event.job, EXECUTOR, index) for index in range(len(event.slot_ids))]
         sources.append(TaskSource(event.job, DRIVER, 0))
-        nodes = {view.node for view in tasks.values() if view.node} or await self._nodes_seen(sources, window)
-        found, step_ms = await self._ask([*sources, *map(NodeSource, nodes)], window)
+        nodes = {view.node for view in tasks.values() if view.node} or await self._nodes_with_samples(sources, window)
+        found, step_ms = await self._query([*sources, *map(NodeSource, nodes)], window)
         slots = dict(zip(sources, event.slot_ids, strict=False))
-        parts = [each for each in sources if each in slots or each in found or each in tasks]
-        measured = [_measured(each, found, tasks.get(each), slots.get(each)) for each in parts]
+        listed = [each for each in sources if each in slots or each in found or each in tasks]
+        measured = [_measured(each, found, tasks.get(each), slots.get(each)) for each in listed]
         span = event.start_ms, stop_ms, step_ms
         return _view(name.name, span, _nodes(nodes, found), measured, name.namespace, number)
 
-    async def of_node(self, caller: Caller, name: str, window: Window) -> MetricsView:  # noqa: ARG002
+    async def node_metrics(self, caller: Caller, name: str, window: Window) -> MetricsView:  # noqa: ARG002
         if name not in self._engine.state.nodes.by_name:
             raise NotFound(f"there is no node {name}")
         stop_ms = self._now_ms if window.stop_ms is None else window.stop_ms
-        start_ms = stop_ms - LAST_MS if window.start_ms is None else window.start_ms
-        asked = _window(start_ms, stop_ms, window.step_ms)
-        found, step_ms = await self._ask([NodeSource(name)], asked)
-        return _view(name, (asked[0], asked[1], step_ms), _nodes([name], found), [])
+        start_ms = stop_ms - WINDOW_DEFAULT_MS if window.start_ms is None else window.start_ms
+        resolved = _window(start_ms, stop_ms, window.step_ms)
+        found, step_ms = await self._query([NodeSource(name)], resolved)
+        return _view(name, (resolved[0], resolved[1], step_ms), _nodes([name], found), [])
 
-    async def of_task(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:  # noqa: ARG002
+    async def task_metrics(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:  # noqa: ARG002
         run = await self._runs.find(job)
         view = await self._tasks.task(run, task)
         ended_ms, started_ms = _ms(view.ended_at) or self._now_ms, _ms(view.started_at)
         start_ms = (started_ms or ended_ms - 1) if window.start_ms is None else window.start_ms
         stop_ms = max(ended_ms, start_ms + 1) if window.stop_ms is None else window.stop_ms
-        asked = _window(start_ms, stop_ms, window.step_ms)
+        resolved = _window(start_ms, stop_ms, window.step_ms)
         source = TaskSource(run.id, view.group, view.index)
         nodes = [view.node] if view.node else []
-        found, step_ms = await self._ask([source, *map(NodeSource, nodes)], asked)
+        found, step_ms = await self._query([source, *map(NodeSource, nodes)], resolved)
         measured = [_measured(source, found, view, None)]
-        return _view(view.name, (asked[0], asked[1], step_ms), _nodes(nodes, found), measured, job.namespace)
+        return _view(view.name, (resolved[0], resolved[1], step_ms), _nodes(nodes, found), measured, job.namespace)
 
     @property
     def _now_ms(self) -> int:
         return int(self._clock.now() * 1000)
 
-    async def _ask(self, sources: Iterable[Source], window: tuple[int, int, int]) -> tuple[BySource, int]:
+    async def _query(self, sources: Iterable[Source], window: tuple[int, int, int]) -> tuple[BySource, int]:
         if self._provider is None:
             raise Unavailable("this cluster keeps no metrics")
         answer = await self._provider.query(MetricQuery(tuple(sources), *window))
@@ -90,8 +96,8 @@ class Metrics:
             found.setdefault(series.source, []).append(series)
         return found, answer.step_ms
 
-    async def _nodes_seen(self, sources: Iterable[Source], window: tuple[int, int, int]) -> set[str]:
-        found, _ = await self._ask(sources, window)
+    async def _nodes_with_samples(self, sources: Iterable[Source], window: tuple[int, int, int]) -> set[str]:
+        found, _ = await self._query(sources, window)
         return {series[0].node for series in found.values()}
 
     async def _tasks_of(self, namespace: str, event: ScheduledEvent) -> dict[TaskSource, TaskView]:
@@ -104,12 +110,12 @@ class Metrics:
         return {TaskSource(event.job, view.group, view.index): view for view in page.items}
 
 
-def _find_run(events: tuple[ScheduledEvent, ...], runs: int, wanted: int | None) -> tuple[int, ScheduledEvent]:
+def _find_run(events: tuple[ScheduledEvent, ...], runs: int, requested: int | None) -> tuple[int, ScheduledEvent]:
     """A run by its number, counted from 1 over all that ever were; the last ones are remembered."""
     if not events:
         raise NotFound("it has not run yet")
     first = runs - len(events) + 1
-    number = runs if wanted is None else wanted
+    number = runs if requested is None else requested
     if not first <= number <= runs:
         raise NotFound(f"run {number} is not remembered: runs {first} to {runs} are")
     return number, events[number - first]
@@ -119,7 +125,7 @@ def _window(start_ms: int, stop_ms: int, step_ms: int | None) -> tuple[int, int,
     if stop_ms <= start_ms:
         raise Invalid([Problem("query.stop", "must be later than the start", iso(stop_ms / 1000))])
     if step_ms is None:
-        step_ms = max(STEP_MIN_MS, math.ceil((stop_ms - start_ms) / POINTS_AIMED / STEP_MIN_MS) * STEP_MIN_MS)
+        step_ms = max(STEP_MIN_MS, math.ceil((stop_ms - start_ms) / POINTS_TARGET / STEP_MIN_MS) * STEP_MIN_MS)
     if step_ms < STEP_MIN_MS or (stop_ms - start_ms) / step_ms > POINTS_MAX:
         fix = f"use at least 1s, and so much that the window has at most {POINTS_MAX:,} points"
         raise Invalid([Problem("query.step", "is too short", f"{step_ms}ms", fix)])

@@ -1,4 +1,4 @@
-"""The desk for nodes: drains, cordons, quarantine, attributes. Implements `ports.services.NodeDesk`."""
+"""The desk for nodes: drains, cordons, quarantine, attributes. Implements `ports.services.NodeService`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.model.rest.views import NodeView
 from shunter.ports.callers import Caller
 
 
-class Upkeep:
+class NodeAdmin:
     def __init__(self, engine: Engine, view: Callable[[str], NodeView]) -> None:
         self._engine, self._view = engine, view
 
@@ -35,7 +35,7 @@ class Upkeep:
         await self._engine.release_node(name, QUARANTINE)
         return self._view(name)
 
-    async def attribute(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:  # noqa: ARG002
+    async def set_attributes(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:  # noqa: ARG002
         check_labels(dict(attributes), "attributes")
         await self._engine.attribute_node(name, dict(attributes))
         return self._view(name)

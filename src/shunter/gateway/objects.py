@@ -1,4 +1,4 @@
-"""The desk for Testbeds, BatchJobs and Schedulings. Implements `ports.objects.ObjectDesk`."""
+"""The desk for Testbeds, BatchJobs and Schedulings. Implements `ports.objects.ObjectService`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Subscription
-from shunter.engine.objects.apply import Taken
+from shunter.engine.objects.apply import ApplyResult
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.model.errors import Gone, Invalid, NotFound, Problem
 from shunter.model.objects.batch_jobs import BatchJob
@@ -35,12 +35,12 @@ class Objects:
         taken = await self._engine.apply_objects(drafts, caller.user)
         return [await self.applied(caller, each) for each in taken]
 
-    async def applied(self, caller: Caller, taken: Taken) -> Applied:
+    async def applied(self, caller: Caller, taken: ApplyResult) -> Applied:
         return Applied(await self.object(caller, taken.kind, taken.name), taken.action)
 
     async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
         await self._engine.wait_committed()
-        found = self._book.get(kind, name)
+        found = self._registry.get(kind, name)
         if found is None:
             raise NotFound(f"there is no {kind} {name}")
         return found
@@ -48,8 +48,8 @@ class Objects:
     async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage:
         await self._engine.wait_committed()
         kinds = (query.kind,) if query.kind is not None else KINDS
-        items = [each for kind in kinds for each in self._book.all(kind) if _matches(kind, each, query)]
-        return ObjectPage(tuple(sorted(items, key=lambda each: each.meta.object_name)), self._book.revision)
+        items = [each for kind in kinds for each in self._registry.all(kind) if _matches(kind, each, query)]
+        return ObjectPage(tuple(sorted(items, key=lambda each: each.meta.object_name)), self._registry.revision)
 
     async def delete(self, caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Object:
         before = await self.object(caller, kind, name)
@@ -60,8 +60,8 @@ class Objects:
         subscription = self._engine.feed.subscribe()  # before looking, so that nothing falls in between
         try:
             await self._engine.wait_committed()
-            revision = self._book.revision if after is None else after
-            self._check_remembered(revision)
+            revision = self._registry.revision if after is None else after
+            self._check_retained(revision)
         except BaseException:
             self._engine.feed.unsubscribe(subscription)
             raise
@@ -94,7 +94,7 @@ class Objects:
         return _past_decoder.decode(record.body)
 
     @property
-    def _book(self) -> ObjectRegistry:
+    def _registry(self) -> ObjectRegistry:
         return self._engine.state.objects
 
     async def _batch_job(self, caller: Caller, name: ObjectName) -> BatchJob:
@@ -102,10 +102,10 @@ class Objects:
         assert isinstance(job, BatchJob)
         return job
 
-    def _check_remembered(self, revision: int) -> None:
-        book = self._book
-        oldest = book.recent_events[0].revision if book.recent_events else book.revision + 1
-        if revision + 1 < oldest or revision > book.revision:
+    def _check_retained(self, revision: int) -> None:
+        registry = self._registry
+        oldest = registry.recent_events[0].revision if registry.recent_events else registry.revision + 1
+        if revision + 1 < oldest or revision > registry.revision:
             raise Gone(f"changes after resourceVersion {revision} are not remembered; list, and watch from there")
 
     async def _follow(
@@ -116,7 +116,7 @@ class Objects:
         try:
             while True:
                 await self._engine.wait_committed()
-                events = self._after(revision)
+                events = self._events_after(revision)
                 revision = events[-1].revision if events else revision
                 events = [each for each in events if _matches(each.kind, each.object, query)]
                 for number, event in enumerate(events, start=1):
@@ -126,13 +126,13 @@ class Objects:
         finally:
             self._engine.feed.unsubscribe(subscription)
 
-    def _after(self, revision: int) -> list[ObjectEvent]:
+    def _events_after(self, revision: int) -> list[ObjectEvent]:
         """Revisions have no gaps, so the newest are at the end."""
-        recent = self._book.recent_events
-        count = self._book.revision - revision
+        recent = self._registry.recent_events
+        count = self._registry.revision - revision
         if count > len(recent):
             raise Gone("the changes came faster than they were read; list, and watch from there")
-        return [recent[place] for place in range(len(recent) - count, len(recent))]
+        return [recent[position] for position in range(len(recent) - count, len(recent))]
 
 
 def _matches(kind: str, object: Any, query: ObjectQuery) -> bool:

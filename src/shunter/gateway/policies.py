@@ -11,20 +11,22 @@ from shunter.log import Log
 from shunter.model.errors import Invalid
 from shunter.model.rest.views import PolicyPage, PolicyView
 from shunter.planning.planner import POLICY_DEFAULT
-from shunter.planning.policies import REMOTE, Catalogue, Offer
+from shunter.planning.policies import REMOTE_PREFIX, Catalogue, CatalogueEntry
 from shunter.planning.view import Policy
 
 log = Log(__name__)
 
 
 class Policies:
-    """`on_use` hears of every policy that decides from then on."""
+    """`on_activate` hears of every policy that decides from then on."""
 
-    def __init__(self, engine: Engine, catalogue: Catalogue, on_use: Callable[[Policy], None] = lambda _: None) -> None:
-        self._engine, self._catalogue, self._on_use = engine, catalogue, on_use
+    def __init__(
+        self, engine: Engine, catalogue: Catalogue, on_activate: Callable[[Policy], None] = lambda _: None
+    ) -> None:
+        self._engine, self._catalogue, self._on_activate = engine, catalogue, on_activate
 
     def page(self) -> PolicyPage:
-        views = [self._view(offer) for offer in self._catalogue.offers()]
+        views = [self._view(entry) for entry in self._catalogue.entries()]
         views += self._schedulers()
         return PolicyPage(views, None, len(views))
 
@@ -33,7 +35,7 @@ class Policies:
         policy = self._catalogue.build(name)
         await self._engine.set_settings({POLICY_SETTING: name})
         self._engine.use_policy(policy)
-        self._on_use(policy)
+        self._on_activate(policy)
         log.info("policy.changed", policy=name)
         return self.page()
 
@@ -41,39 +43,41 @@ class Policies:
         """Raises Invalid for one that cannot be used."""
         self._catalogue.build(name)
 
-    def settle(self) -> None:
+    def apply_settings(self) -> None:
         """The settings about external schedulers, as they are kept now."""
-        kept, catalogue = self._engine.state.cluster, self._catalogue
-        fallback = kept.get(FALLBACK_SETTING, POLICY_DEFAULT)
+        stored, catalogue = self._engine.state.cluster, self._catalogue
+        fallback = stored.get(FALLBACK_SETTING, POLICY_DEFAULT)
         try:
             catalogue.build(fallback)
         except Invalid as error:  # a plugin that is gone since
             log.error("fallback.gone", policy=fallback, error=error.detail)
             fallback = POLICY_DEFAULT
-        self._engine.active_policy.fall_back_to(lambda: catalogue.build(fallback))
-        self._engine.schedulers.set_lease(float(kept.get(LEASE_SETTING, str(LEASE_DEFAULT_S))))
+        self._engine.active_policy.set_fallback(lambda: catalogue.build(fallback))
+        self._engine.schedulers.set_lease(float(stored.get(LEASE_SETTING, str(LEASE_DEFAULT_S))))
 
     def _schedulers(self) -> list[PolicyView]:
         """Those that are connected, and the one that should decide if it is not."""
         active_policy, sessions = self._engine.active_policy, self._engine.schedulers.sessions()
         remote = [each for each in sessions if not each.is_local]
-        views = [_session_view(each, active_policy.outside) for each in remote]
-        if active_policy.name.startswith(REMOTE) and all(each.name != active_policy.outside for each in remote):
-            error = f"silent: {active_policy.in_rounds.name} decides"
+        views = [_session_view(each, active_policy.leader_session) for each in remote]
+        if active_policy.name.startswith(REMOTE_PREFIX) and all(
+            each.name != active_policy.leader_session for each in remote
+        ):
+            error = f"silent: {active_policy.round_policy.name} decides"
             views.append(
                 PolicyView(name=active_policy.name, kind="remote", source="not connected", active=True, error=error)
             )
         return views
 
-    def _view(self, offer: Offer) -> PolicyView:
+    def _view(self, entry: CatalogueEntry) -> PolicyView:
         active_policy = self._engine.active_policy
-        is_active = offer.kind != "filter" and not offer.error and offer.name == active_policy.name
-        error = offer.error or (active_policy.trouble if is_active else "")
+        is_active = entry.kind != "filter" and not entry.error and entry.name == active_policy.name
+        error = entry.error or (active_policy.last_error if is_active else "")
         return PolicyView(
-            name=offer.name,
-            kind=offer.kind,
-            source=offer.source,
-            active=is_active or (offer.kind == "filter" and not offer.error),
+            name=entry.name,
+            kind=entry.kind,
+            source=entry.source,
+            active=is_active or (entry.kind == "filter" and not entry.error),
             error=error or None,
             failures=active_policy.failures if is_active else 0,
         )
@@ -83,16 +87,16 @@ def _session_view(session: Session, leader: str) -> PolicyView:
     if session.mode == LEAD:
         source = f"connected, {session.decisions:,} decisions"
         active = session.name == leader
-        return PolicyView(name=f"{REMOTE}{session.name}", kind="remote", source=source, active=active)
+        return PolicyView(name=f"{REMOTE_PREFIX}{session.name}", kind="remote", source=source, active=active)
     agreed = session.decisions - session.refused
     source = f"agrees with {agreed:,} of {session.decisions:,} decisions"
     return PolicyView(name=session.name, kind="shadow", source=source, active=False)
 
 
-def choose_policy(catalogue: Catalogue, kept: str, configured: str | None) -> str:
+def choose_policy(catalogue: Catalogue, stored: str, configured: str | None) -> str:
     """Who decides at the start: what was set while the cluster ran, else what is configured, else the default. A
     plugin that is gone since must not keep the cluster from starting."""
-    for name in (kept, configured):
+    for name in (stored, configured):
         if name:
             try:
                 catalogue.build(name)

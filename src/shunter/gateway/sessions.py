@@ -1,11 +1,11 @@
-"""The desk for external schedulers. Implements `ports.schedulers.SchedulerDesk` on the engine's sessions."""
+"""The desk for external schedulers. Implements `ports.schedulers.SchedulerService` on the engine's sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from shunter.engine.engine import Engine
-from shunter.engine.policy.session_service import SchedulerDesk
+from shunter.engine.policy.session_service import SchedulerService
 from shunter.engine.policy.sessions import LEAD, SHADOW, Session
 from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.scheduler_messages import WANTS, DecisionAnswer, DecisionRow, Situation
@@ -16,9 +16,9 @@ MODES = (LEAD, SHADOW)
 SESSIONS_MAX = 100
 
 
-class Schedulers:
+class SchedulerSessions:
     def __init__(self, engine: Engine) -> None:
-        self._desk = engine.schedulers
+        self._service = engine.schedulers
 
     async def open(self, caller: Caller, name: str, wants: Collection[str], mode: str) -> OpenSession:
         check_scheduler_name(name, "name")
@@ -29,20 +29,22 @@ class Schedulers:
             raise Invalid([Problem("wants", "must name what there is to see", unknown, fix)])
         if mode not in MODES:
             raise Invalid([Problem("mode", "is not known", mode, f"choose {' or '.join(MODES)}")])
-        if len(self._desk.sessions()) >= SESSIONS_MAX and all(each.name != name for each in self._desk.sessions()):
+        if len(self._service.sessions()) >= SESSIONS_MAX and all(
+            each.name != name for each in self._service.sessions()
+        ):
             raise Invalid([Problem("name", f"would be one scheduler too many: there are {SESSIONS_MAX}", name)])
-        return OpenSession(self._desk.open(name, frozenset(wants), mode), self._desk)
+        return OpenSession(self._service.open(name, frozenset(wants), mode), self._service)
 
     async def decide(self, caller: Caller, token: str, row: DecisionRow) -> DecisionAnswer:
-        return await self._desk.decide(token, row)
+        return await self._service.decide(token, row)
 
     async def renew(self, caller: Caller, token: str) -> float:
-        return self._desk.renew(token).lease_ms / 1000
+        return self._service.renew(token).lease_ms / 1000
 
 
 class OpenSession:
-    def __init__(self, session: Session, desk: SchedulerDesk) -> None:
-        self._session, self._desk = session, desk
+    def __init__(self, session: Session, service: SchedulerService) -> None:
+        self._session, self._service = session, service
 
     @property
     def name(self) -> str:
@@ -57,11 +59,11 @@ class OpenSession:
         return self._session.lease_ms / 1000
 
     @property
-    def over_because(self) -> str:
-        return self._session.over_because
+    def close_reason(self) -> str:
+        return self._session.close_reason
 
     async def next(self) -> Situation | None:
-        return await self._desk.next(self._session)
+        return await self._service.next(self._session)
 
     def close(self, reason: str) -> None:
-        self._desk.close(self._session, reason)
+        self._service.close(self._session, reason)

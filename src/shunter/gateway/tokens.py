@@ -34,8 +34,8 @@ class Tokens:
 
     def authenticate(self, token: str) -> Caller | None:
         """Looks at every token, so that the time taken says nothing."""
-        given, found = token.encode(), None
+        presented, found = token.encode(), None
         for known, user in self._users:
-            if hmac.compare_digest(known, given):
+            if hmac.compare_digest(known, presented):
                 found = Caller(user)
         return found

@@ -16,7 +16,7 @@ class Problem:
     fix: str | None = None
 
     def __str__(self) -> str:
-        found = "" if self.value is None else f" (got {_short(self.value)})"
+        found = "" if self.value is None else f" (got {_truncate(self.value)})"
         fix = f"; {self.fix}" if self.fix else ""
         return f"{self.field}: {self.message}{found}{fix}"
 
@@ -111,6 +111,6 @@ class InvalidMove(AssertionError):
     """Our own mistake: a lifecycle was asked for a move that its table does not have."""
 
 
-def _short(value: Any) -> str:
+def _truncate(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -19,21 +19,21 @@ def find_cycle(waits_for: Mapping[T, Iterable[T]]) -> list[T] | None:
         if start in done:
             continue
         path = {start: None}  # in the order of the walk
-        ahead: list[Iterator[T]] = [iter(waits_for[start])]
-        while ahead:
-            following = next((each for each in ahead[-1] if each not in done), None)
-            if following is None:
-                ahead.pop()
+        stack: list[Iterator[T]] = [iter(waits_for[start])]
+        while stack:
+            successor = next((each for each in stack[-1] if each not in done), None)
+            if successor is None:
+                stack.pop()
                 done.add(path.popitem()[0])
-            elif following in path:
-                walked = list(path)
-                return [*walked[walked.index(following) :], following]
+            elif successor in path:
+                path_nodes = list(path)
+                return [*path_nodes[path_nodes.index(successor) :], successor]
             else:
-                path[following] = None
-                ahead.append(iter(waits_for.get(following, ())))
+                path[successor] = None
+                stack.append(iter(waits_for.get(successor, ())))
     return None
 
 
-def show_cycle(cycle: Iterable[object]) -> str:
+def format_cycle(cycle: Iterable[object]) -> str:
     """`a -> b -> a`."""
     return " -> ".join(str(each) for each in cycle)

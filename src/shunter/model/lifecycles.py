@@ -15,10 +15,10 @@ from shunter.model.errors import InvalidMove
 
 
 class State(IntEnum):
-    """Base of all state and event enumerations: `word` is the spelling used outside the code."""
+    """Base of all state and event enumerations: `wire_name` is the spelling used outside the code."""
 
     @cached_property
-    def word(self) -> str:
+    def wire_name(self) -> str:
         return self.name.lower()
 
 
@@ -114,14 +114,14 @@ class Machine(Generic[S, E]):
     name: str
     initial: S
     moves: dict[tuple[S, E], S]
-    ends: frozenset[S] = frozenset()
+    terminal_states: frozenset[S] = frozenset()
 
     def move(self, state: S, event: E) -> S:
         """The next state; asking for a move outside the table is our own mistake."""
         try:
             return self.moves[state, event]
         except KeyError:
-            raise InvalidMove(f"{self.name}: no move from {state.word} on {event.word}") from None
+            raise InvalidMove(f"{self.name}: no move from {state.wire_name} on {event.wire_name}") from None
 
     def allows(self, state: S, event: E) -> bool:
         return (state, event) in self.moves
@@ -131,7 +131,7 @@ _T, _TE = TaskState, TaskEvent
 TASK: Machine[TaskState, TaskEvent] = Machine(
     name="task",
     initial=_T.WAITING,
-    ends=frozenset({_T.SUCCEEDED, _T.FAILED, _T.CANCELLED}),
+    terminal_states=frozenset({_T.SUCCEEDED, _T.FAILED, _T.CANCELLED}),
     moves={
         (_T.WAITING, _TE.UNBLOCKED): _T.QUEUED,
         (_T.WAITING, _TE.CANCELLED): _T.CANCELLED,
@@ -164,7 +164,7 @@ _J, _JE = JobState, JobEvent
 JOB: Machine[JobState, JobEvent] = Machine(
     name="job",
     initial=_J.PENDING,
-    ends=frozenset({_J.SUCCEEDED, _J.FAILED, _J.CANCELLED}),
+    terminal_states=frozenset({_J.SUCCEEDED, _J.FAILED, _J.CANCELLED}),
     moves={
         (_J.PENDING, _JE.STARTED): _J.RUNNING,
         (_J.PENDING, _JE.STOP_ASKED): _J.STOPPING,
@@ -185,7 +185,7 @@ _A, _AE = AttemptState, AttemptEvent
 ATTEMPT: Machine[AttemptState, AttemptEvent] = Machine(
     name="attempt",
     initial=_A.ORDERED,
-    ends=frozenset({_A.SUCCEEDED, _A.FAILED, _A.STOPPED, _A.LOST, _A.RETURNED}),
+    terminal_states=frozenset({_A.SUCCEEDED, _A.FAILED, _A.STOPPED, _A.LOST, _A.RETURNED}),
     moves={
         (_A.ORDERED, _AE.STARTED): _A.RUNNING,
         (_A.ORDERED, _AE.EXITED_ZERO): _A.SUCCEEDED,

@@ -16,21 +16,21 @@ import numpy as np
 from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.scheduler_messages import WANTS_PLANNER
 from shunter.planning.filter.filters import FILTERS, Filter
-from shunter.planning.filter.node_ledger import Ledger
-from shunter.planning.filter.rules import Couplings
+from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.filter.rules import RuleSet
 from shunter.planning.order.backlog import Backlog
-from shunter.planning.order.class_table import Seat
-from shunter.planning.order.fair_share import Shares
-from shunter.planning.order.queue_limits import Gates
-from shunter.planning.order.rank import Order, by_urgency
-from shunter.planning.order.turns import Lineup
-from shunter.planning.reserve.decision_rules import Companions, Recall
-from shunter.planning.reserve.reservations import PATIENCE, Patience
+from shunter.planning.order.class_table import PendingClass
+from shunter.planning.order.fair_share import FairShare
+from shunter.planning.order.queue_limits import QueueLimits
+from shunter.planning.order.rank import RankFunction, by_urgency
+from shunter.planning.order.turns import Turns
+from shunter.planning.reserve.decision_rules import DecisionRules, PlannerMemory
+from shunter.planning.reserve.reservations import WAIT_THRESHOLDS, WaitThresholds
 from shunter.planning.score.gangs import gang_of
-from shunter.planning.score.pick import Offer, Picked, pick
-from shunter.planning.score.score_cache import PriceBook
+from shunter.planning.score.pick import Candidates, Picked, pick
+from shunter.planning.score.score_cache import ScoreCache
 from shunter.planning.score.scores import SCORES, Score
-from shunter.planning.score.workspace import Site
+from shunter.planning.score.workspace import Workspace
 from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Policy
 
 POLICY_DEFAULT = "e-pvm"
@@ -42,10 +42,10 @@ FILL_WORK = 3_000  # what any fill costs
 PICK_WORK = 7_000  # and what it costs beside that to pick nodes for several tasks
 MISS_WORK = 1_000  # what a turn costs for which nothing needs to be looked at
 TASK_WORK = 8  # a task more in a fill
-COUPLED_WORK = 20  # how much more a class costs that rules couple
+RULED_WORK = 20  # how much more a class costs that rules couple
 FILL_TASKS_MIN = 1_000  # what one fill may always place
 CLASS_WORK = 500  # to take in a class that is new or changed
-FIRST_SHARE = 4  # one part in so many of the work is left for placing, however many classes are taken in
+PLACING_SHARE = 4  # one part in so many of the work is left for placing, however many classes are taken in
 MISSES_MAX = 8  # turns in vain, after which those are sorted out for whom nothing is left; doubles every time
 
 
@@ -55,9 +55,9 @@ class Stages:
     somebody waits before room is made or kept for it."""
 
     score: Score
-    order: Order = by_urgency
+    order: RankFunction = by_urgency
     filters: tuple[Filter, ...] = FILTERS
-    patience: Patience = PATIENCE
+    wait_thresholds: WaitThresholds = WAIT_THRESHOLDS
 
 
 @dataclass(slots=True)
@@ -81,20 +81,20 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class DecisionContext:
     """What one decision works with, and what each class got."""
 
-    left: Budget
-    gates: Gates
-    shares: Shares
-    companions: Companions
+    budget: Budget
+    queue_limits: QueueLimits
+    fair_share: FairShare
+    decision_rules: DecisionRules
     fills: dict[int, list[Picked]] = field(default_factory=dict)
 
-    def is_too_much(self, seat: Seat) -> bool:
+    def exceeds_budget(self, pending_class: PendingClass) -> bool:
         """Whether a gang has to wait for the next decision, since this one has already spent what it needs."""
-        if not gang_of(seat.task_class) or not self.fills:
+        if not gang_of(pending_class.task_class) or not self.fills:
             return False
-        return sum(each.queued.count for each in self.companions.members(seat)) > self.left.tasks
+        return sum(each.queued.count for each in self.decision_rules.members(pending_class)) > self.budget.tasks
 
 
 class Planner:
@@ -111,10 +111,10 @@ class Planner:
         self.name = stages.score.name
         self._stages = stages
         self._work_max = work_max
-        self._ledger = Ledger(stages.score.keep)
-        self._prices = PriceBook(stages.filters, stages.score)
+        self._ledger = NodeLedger(stages.score.keep)
+        self._score_cache = ScoreCache(stages.filters, stages.score)
         self._backlog = Backlog(stages.order, self._ledger)
-        self._recall = Recall()
+        self._planner_memory = PlannerMemory()
 
     @property
     def filters(self) -> tuple[Filter, ...]:
@@ -123,15 +123,15 @@ class Planner:
     @property
     def is_built_in(self) -> bool:
         """Whether all of its stages are ours, and need no guard."""
-        ours = SCORES.get(self._stages.score.name)
-        return ours is self._stages.score and self._stages.filters == FILTERS
+        built_in = SCORES.get(self._stages.score.name)
+        return built_in is self._stages.score and self._stages.filters == FILTERS
 
     def fork(self) -> Planner:
         """One that would decide alike from here on. What this one remembers only spares it work."""
-        twin = Planner(self._stages, self._work_max)
-        twin._ledger.cursor = self._ledger.cursor
-        twin._recall = self._recall.copy()
-        return twin
+        clone = Planner(self._stages, self._work_max)
+        clone._ledger.cursor = self._ledger.cursor
+        clone._planner_memory = self._planner_memory.copy()
+        return clone
 
     @property
     def memory(self) -> dict[str, Any]:
@@ -145,162 +145,175 @@ class Planner:
     @property
     def is_settled(self) -> bool:
         """Whether nobody was promised anything, and the last decision was whole."""
-        recall = self._recall
-        return not (recall.is_partial or recall.held or recall.memory.promised or recall.memory.winners)
+        planner_memory = self._planner_memory
+        return not (
+            planner_memory.is_partial
+            or planner_memory.held
+            or planner_memory.reservation_memory.planned_starts
+            or planner_memory.reservation_memory.winners
+        )
 
     def renew(self) -> Planner:
-        twin = Planner(self._stages, self._work_max)
-        twin.memory = self.memory
-        return twin
+        clone = Planner(self._stages, self._work_max)
+        clone.memory = self.memory
+        return clone
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         """Place the most urgent classes first, `budget` tasks at most; a gang larger than that goes by itself."""
         backlog, decision = self._backlog, Decision(based_on=view.version)
         improved = self._ledger.sync(view.nodes)
-        taken_in = backlog.take_in(view.queued, view.licences)
+        changed_count = backlog.sync(view.queued, view.licences)
         backlog.wake(improved)
-        work = max(self._work_max - taken_in * CLASS_WORK, self._work_max // FIRST_SHARE, 1)
-        sitting = self._open(view, now, Budget(budget, work))
-        self._serve_winners(sitting)
-        lineup = Lineup(backlog, sitting.gates, sitting.shares)
-        misses, patience = 0, MISSES_MAX
-        while (turn := lineup.next()) is not None:
-            seat, count = turn.seat, turn.seat.queued.count
-            if sitting.left.is_spent or sitting.is_too_much(seat):
+        work = max(self._work_max - changed_count * CLASS_WORK, self._work_max // PLACING_SHARE, 1)
+        context = self._open_context(view, now, Budget(budget, work))
+        self._serve_winners(context)
+        turns = Turns(backlog, context.queue_limits, context.fair_share)
+        misses, misses_max = 0, MISSES_MAX
+        while (turn := turns.next()) is not None:
+            pending_class, count = turn.pending_class, turn.pending_class.queued.count
+            if context.budget.is_spent or context.exceeds_budget(pending_class):
                 decision.is_partial = True
                 break
-            sitting.companions.pass_heads(seat)
-            if gang_of(seat.task_class):
-                self._place_gang(seat, sitting)
-                if sitting.companions.is_cut:
+            context.decision_rules.block_heads_before(pending_class)
+            if gang_of(pending_class.task_class):
+                self._place_gang(pending_class, context)
+                if context.decision_rules.is_cut_short:
                     decision.is_partial = True
                     break
-                lineup.settle(has_to_wait=seat.queued.count > 0)
+                turns.end_turn(has_to_wait=pending_class.queued.count > 0)
                 continue
-            wanted = sitting.companions.most(seat, min(count, sitting.left.fill_max, turn.quantum or count))
-            placed = self._place(seat, wanted, sitting) if wanted else 0
-            if sitting.companions.is_cut:
+            wanted = context.decision_rules.admissible_count(
+                pending_class, min(count, context.budget.fill_max, turn.quantum or count)
+            )
+            placed = self._place(pending_class, wanted, context) if wanted else 0
+            if context.decision_rules.is_cut_short:
                 decision.is_partial = True
                 break
-            if not placed and (misses := misses + 1) == patience:
-                misses, patience = 0, patience * 2
-                backlog.sober()
-                lineup.rebuild()
+            if not placed and (misses := misses + 1) == misses_max:
+                misses, misses_max = 0, misses_max * 2
+                backlog.reblock()
+                turns.rebuild()
                 continue
             if placed < wanted or not wanted or placed == count:
-                lineup.settle(has_to_wait=placed < count)
+                turns.end_turn(has_to_wait=placed < count)
         else:
-            backlog.rest()
-        sitting.companions.finish(decision)
-        decision.placements = [Placement(class_id, *_merged(parts)) for class_id, parts in sitting.fills.items()]
+            backlog.end_pass()
+        context.decision_rules.finish(decision)
+        decision.placements = [Placement(class_id, *_merged(parts)) for class_id, parts in context.fills.items()]
         decision.left = backlog.left()
         return decision
 
-    def _open(self, view: ClusterView, now: float, budget: Budget) -> Sitting:
+    def _open_context(self, view: ClusterView, now: float, budget: Budget) -> DecisionContext:
         ledger, stages = self._ledger, self._stages
-        patience = stages.patience.asked_for(view)
-        site = Site(ledger, Couplings(view, ledger), stages.score, stages.filters, self._prices.prices)
-        gates = Gates(self._backlog.seats, view.queues, view.licences)
-        return Sitting(
-            left=budget,
-            gates=gates,
-            shares=Shares(view.usage, ledger.totals()),
-            companions=Companions(view, int(now * 1000), self._backlog, gates, site, patience, self._recall),
+        wait_thresholds = stages.wait_thresholds.with_overrides(view)
+        workspace = Workspace(ledger, RuleSet(view, ledger), stages.score, stages.filters, self._score_cache.scores)
+        queue_limits = QueueLimits(self._backlog.pending_classes, view.queues, view.licences)
+        return DecisionContext(
+            budget=budget,
+            queue_limits=queue_limits,
+            fair_share=FairShare(view.usage, ledger.totals()),
+            decision_rules=DecisionRules(
+                view, int(now * 1000), self._backlog, queue_limits, workspace, wait_thresholds, self._planner_memory
+            ),
         )
 
-    def _serve_winners(self, sitting: Sitting) -> None:
+    def _serve_winners(self, context: DecisionContext) -> None:
         """Whoever made others end gets their room, or has it kept, before anybody has a turn."""
-        for seat, promised in sitting.companions.winners():
-            wanted = sitting.companions.most(seat, min(seat.queued.count, promised, sitting.left.fill_max))
-            if gang_of(seat.task_class):
-                self._place_gang(seat, sitting)
+        for pending_class, promised in context.decision_rules.winners():
+            wanted = context.decision_rules.admissible_count(
+                pending_class, min(pending_class.queued.count, promised, context.budget.fill_max)
+            )
+            if gang_of(pending_class.task_class):
+                self._place_gang(pending_class, context)
             elif wanted:
-                self._place(seat, wanted, sitting)
+                self._place(pending_class, wanted, context)
 
-    def _place(self, seat: Seat, count: int, sitting: Sitting) -> int:
+    def _place(self, pending_class: PendingClass, count: int, context: DecisionContext) -> int:
         """Place up to `count` tasks; whoever gets fewer has no room left anywhere. Returns how many found a node."""
-        picked = self._fill(seat, count, sitting)
+        picked = self._fill(pending_class, count, context)
         placed = len(picked.rows) if count == 1 else int(picked.counts.sum())
         if placed:
-            self._record(seat, picked, placed, sitting)
-        if placed < count and not sitting.companions.is_cut:
-            self._backlog.block(seat)
+            self._record(pending_class, picked, placed, context)
+        if placed < count and not context.decision_rules.is_cut_short:
+            self._backlog.block(pending_class)
             self._ledger.tighten()
-            sitting.companions.block(seat)
+            context.decision_rules.block(pending_class)
         return placed
 
-    def _place_gang(self, seat: Seat, sitting: Sitting) -> None:
+    def _place_gang(self, pending_class: PendingClass, context: DecisionContext) -> None:
         """Place the seat's whole gang, or none of it. Whoever came first among its members brought the others."""
-        if not seat.queued.count or self._backlog.is_blocked(seat):
+        if not pending_class.queued.count or self._backlog.is_blocked(pending_class):
             return
-        members = sitting.companions.members(seat)
-        if not sitting.companions.admit(members):
-            sitting.left.spend_work(0, 0)
+        members = context.decision_rules.members(pending_class)
+        if not context.decision_rules.can_admit(members):
+            context.budget.spend_work(0, 0)
             return  # no row keeps it waiting, so none has to improve
-        sitting.left.spend_work(self._ledger.count * len(members), sum(each.queued.count for each in members))
-        placed = sitting.companions.place_gang(members)
+        context.budget.spend_work(self._ledger.count * len(members), sum(each.queued.count for each in members))
+        placed = context.decision_rules.place_gang(members)
         if placed is not None:
             by_class = {each.task_class.id: each for each in members}
             for queued, picked in placed:
-                self._record(by_class[queued.task_class.id], picked, int(picked.counts.sum()), sitting)
+                self._record(by_class[queued.task_class.id], picked, int(picked.counts.sum()), context)
             return
-        if sitting.companions.is_cut:
+        if context.decision_rules.is_cut_short:
             return
         for each in members:
             self._backlog.block(each)
-        sitting.companions.block(seat)
+        context.decision_rules.block(pending_class)
 
-    def _record(self, seat: Seat, picked: Picked, placed: int, sitting: Sitting) -> None:
+    def _record(self, pending_class: PendingClass, picked: Picked, placed: int, context: DecisionContext) -> None:
         """So many tasks of the seat have found their nodes, and the ledger knows."""
-        sitting.left.tasks -= placed
-        sitting.fills.setdefault(seat.task_class.id, []).append(picked)
-        sitting.gates.place(seat, placed)
-        sitting.shares.place(seat.task_class.namespace, seat.task_class.user, seat.needs, placed)
-        self._backlog.place(seat, placed)
+        context.budget.tasks -= placed
+        context.fills.setdefault(pending_class.task_class.id, []).append(picked)
+        context.queue_limits.place(pending_class, placed)
+        context.fair_share.place(
+            pending_class.task_class.namespace, pending_class.task_class.user, pending_class.needs, placed
+        )
+        self._backlog.place(pending_class, placed)
 
-    def _fill(self, seat: Seat, count: int, sitting: Sitting) -> Picked:
+    def _fill(self, pending_class: PendingClass, count: int, context: DecisionContext) -> Picked:
         """Candidates and score give prices, pick spends, and the ledger is told."""
-        ledger, left, companions = self._ledger, sitting.left, sitting.companions
-        if not ledger.may_fit(seat.queued.task_class):
-            left.spend_work(0, 0)
-            return NOTHING
-        rows = self._backlog.hope if self._backlog.is_hopeful(seat) else None
-        if companions.couples(seat.task_class):
-            picked = companions.pick(seat, count)
-            left.spend_work(COUPLED_WORK * ledger.count, COUPLED_WORK * count)
+        ledger, budget, decision_rules = self._ledger, context.budget, context.decision_rules
+        if not ledger.may_fit(pending_class.queued.task_class):
+            budget.spend_work(0, 0)
+            return NO_NODES
+        rows = self._backlog.improved_rows if self._backlog.checks_improved_rows(pending_class) else None
+        if decision_rules.constrains(pending_class.task_class):
+            picked = decision_rules.pick(pending_class, count)
+            budget.spend_work(RULED_WORK * ledger.count, RULED_WORK * count)
         elif rows is not None and 2 * len(rows) < ledger.count:
-            picked = self._pick_among(seat, rows, count)
-            left.spend_work(len(rows), count)
+            picked = self._pick_among(pending_class, rows, count)
+            budget.spend_work(len(rows), count)
         else:
-            picked = self._pick(seat, count)
-            left.spend_work(ledger.count, count)
-        picked = companions.leave_claims(seat, count, picked)
-        companions.put(seat, picked)
+            picked = self._pick(pending_class, count)
+            budget.spend_work(ledger.count, count)
+        picked = decision_rules.respect_reservations(pending_class, count, picked)
+        decision_rules.put(pending_class, picked)
         return picked
 
-    def _pick(self, seat: Seat, count: int) -> Picked:
+    def _pick(self, pending_class: PendingClass, count: int) -> Picked:
         """From all rows."""
-        task_class, ledger, score = seat.queued.task_class, self._ledger, self._stages.score
-        offer = Offer(
-            prices=self._prices.prices(seat.queued, ledger),
-            price=partial(score.cost, task_class, ledger),
+        task_class, ledger, score = pending_class.queued.task_class, self._ledger, self._stages.score
+        candidates = Candidates(
+            scores=self._score_cache.scores(pending_class.queued, ledger),
+            next_score=partial(score.cost, task_class, ledger),
             room=partial(ledger.room, task_class, most=count),
         )
-        return pick(offer, count, score.shape)
+        return pick(candidates, count, score.shape)
 
-    def _pick_among(self, seat: Seat, rows: IntArray, count: int) -> Picked:
+    def _pick_among(self, pending_class: PendingClass, rows: IntArray, count: int) -> Picked:
         """From a few rows, for a class that fits on no others."""
-        task_class, ledger, score = seat.queued.task_class, self._ledger, self._stages.score
-        offer = Offer(
-            prices=self._prices.prices_of(seat.queued, ledger, rows),
-            price=lambda some, more: score.cost(task_class, ledger, rows[some], more),
+        task_class, ledger, score = pending_class.queued.task_class, self._ledger, self._stages.score
+        candidates = Candidates(
+            scores=self._score_cache.scores_of_rows(pending_class.queued, ledger, rows),
+            next_score=lambda some, more: score.cost(task_class, ledger, rows[some], more),
             room=lambda some: ledger.room(task_class, rows[some], most=count),
         )
-        picked = pick(offer, count, score.shape)
+        picked = pick(candidates, count, score.shape)
         return Picked(rows[picked.rows], picked.counts)
 
 
-NOTHING = Picked(np.empty(0, np.int64), np.empty(0, np.int64))
+NO_NODES = Picked(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def _merged(parts: list[Picked]) -> tuple[IntArray, IntArray]:

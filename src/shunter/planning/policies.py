@@ -22,12 +22,12 @@ from shunter.planning.score.scores import SCORES, Score
 from shunter.planning.view import ClusterView, Decision, Policy
 
 BUILT_IN = "built in"
-REMOTE = "remote:"  # begins the name of a policy that is an external scheduler
+REMOTE_PREFIX = "remote:"  # begins the name of a policy that is an external scheduler
 REMOTE_NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class PluginEntry:
     """Something that a plugin brings: a policy's class, a Filter or a Score; or the error that kept it away."""
 
     name: str
@@ -37,7 +37,7 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class CatalogueEntry:
     """A policy that can be used, or one that cannot, and why. Filters stand beside them: they are always on."""
 
     name: str
@@ -47,13 +47,13 @@ class Offer:
     error: str = ""
 
 
-class Remote:
+class RemotePolicy:
     """An external scheduler of this name decides, outside of rounds; while it is silent, the fall-back does."""
 
     fast = False
 
     def __init__(self, scheduler: str) -> None:
-        self.scheduler, self.name = scheduler, f"{REMOTE}{scheduler}"
+        self.scheduler, self.name = scheduler, f"{REMOTE_PREFIX}{scheduler}"
 
     def decide(self, _view: ClusterView, _now: float, _budget: int) -> Decision:
         raise AssertionError(f"{self.name} decides elsewhere")
@@ -67,14 +67,14 @@ def check_scheduler_name(name: str, field: str) -> None:
 
 
 @runtime_checkable
-class Forking(Protocol):
+class Forkable(Protocol):
     def fork(self) -> Policy:
         """One that would decide alike from here on, and shares nothing with this one."""
         ...
 
 
 @runtime_checkable
-class Renewing(Protocol):
+class Renewable(Protocol):
     """A policy that can begin anew from a few facts, so that a recording of it can begin anywhere."""
 
     memory: dict[str, Any]  # all that a renewed one remembers; setting it on a new one makes that decide alike
@@ -91,96 +91,99 @@ class Renewing(Protocol):
 
 def fork_policy(policy: Policy) -> Policy:
     """For trying out what a policy would do. A policy that has no `fork` is copied whole."""
-    return policy.fork() if isinstance(policy, Forking) else deepcopy(policy)
+    return policy.fork() if isinstance(policy, Forkable) else deepcopy(policy)
 
 
 class Catalogue:
     """All policies by name. A name of ours cannot be taken; a broken plugin is listed with its error."""
 
     def __init__(
-        self, policies: Iterable[Brought] = (), filters: Iterable[Brought] = (), scores: Iterable[Brought] = ()
+        self,
+        policies: Iterable[PluginEntry] = (),
+        filters: Iterable[PluginEntry] = (),
+        scores: Iterable[PluginEntry] = (),
     ) -> None:
-        filter_offers = [(each, _checked_filter(each)) for each in filters]
-        self.filters = (*FILTERS, *(each.target for each, offer in filter_offers if not offer.error))
-        self._offers: dict[str, Offer] = {
-            name: Offer(name, "score", BUILT_IN, partial(_plan_by, score, self.filters))
+        filter_entries = [(each, _filter_entry(each)) for each in filters]
+        self.filters = (*FILTERS, *(each.target for each, entry in filter_entries if not entry.error))
+        self._entries: dict[str, CatalogueEntry] = {
+            name: CatalogueEntry(name, "score", BUILT_IN, partial(_make_planner, score, self.filters))
             for name, score in SCORES.items()
         }
-        self._refused: list[Offer] = []
+        self._unusable: list[CatalogueEntry] = []
         for each in scores:
-            self._add(_checked_score(each, self.filters))
+            self._add(_score_entry(each, self.filters))
         for each in policies:
-            self._add(_checked_policy(each))
-        self._filter_offers = [offer for _, offer in filter_offers]
+            self._add(_policy_entry(each))
+        self._filter_entries = [entry for _, entry in filter_entries]
 
-    def offers(self) -> list[Offer]:
+    def entries(self) -> list[CatalogueEntry]:
         """Policies first, then filters, then what could not be loaded."""
-        return [*self._offers.values(), *self._filter_offers, *self._refused]
+        return [*self._entries.values(), *self._filter_entries, *self._unusable]
 
     def build(self, name: str) -> Policy:
         """A fresh policy by its name. Raises Invalid with the nearest known one, or with what is wrong with it."""
-        if name.startswith(REMOTE):
-            check_scheduler_name(name.removeprefix(REMOTE), "policy")
-            return Remote(name.removeprefix(REMOTE))
-        offer = self._offers.get(name)
-        if offer is None:
+        if name.startswith(REMOTE_PREFIX):
+            check_scheduler_name(name.removeprefix(REMOTE_PREFIX), "policy")
+            return RemotePolicy(name.removeprefix(REMOTE_PREFIX))
+        entry = self._entries.get(name)
+        if entry is None:
             raise Invalid([self._unknown(name)])
-        assert offer.make is not None
+        assert entry.make is not None
         try:
-            return offer.make()
+            return entry.make()
         except (Exception, SystemExit) as error:  # a stranger's class
             fault = f"cannot be made: {type(error).__name__}: {error}"
-            raise Invalid([Problem("policy", fault, name, f"mend {offer.source}, or choose another")]) from error
+            raise Invalid([Problem("policy", fault, name, f"mend {entry.source}, or choose another")]) from error
 
-    def _add(self, offer: Offer) -> None:
-        if not offer.error and offer.name in self._offers:
-            holder = self._offers[offer.name].source
-            offer = Offer(offer.name, offer.kind, offer.source, error=f"the name is taken: {holder}")
-        if offer.error:
-            self._refused.append(offer)
+    def _add(self, entry: CatalogueEntry) -> None:
+        if not entry.error and entry.name in self._entries:
+            taken_by = self._entries[entry.name].source
+            entry = CatalogueEntry(entry.name, entry.kind, entry.source, error=f"the name is taken: {taken_by}")
+        if entry.error:
+            self._unusable.append(entry)
         else:
-            self._offers[offer.name] = offer
+            self._entries[entry.name] = entry
 
     def _unknown(self, name: str) -> Problem:
-        refused = [offer for offer in self._refused if offer.name == name]
-        if refused:
-            return Problem("policy", f"could not be loaded: {refused[0].error}", name, f"mend {refused[0].source}")
-        near = get_close_matches(name, self._offers, n=1)
-        known = f"the known ones are {', '.join(self._offers)}"
+        unusable = [entry for entry in self._unusable if entry.name == name]
+        if unusable:
+            return Problem("policy", f"could not be loaded: {unusable[0].error}", name, f"mend {unusable[0].source}")
+        near = get_close_matches(name, self._entries, n=1)
+        known = f"the known ones are {', '.join(self._entries)}"
         return Problem("policy", "unknown policy", name, f"did you mean {near[0]}? {known}" if near else known)
 
 
-def _plan_by(score: Score, filters: tuple[Filter, ...]) -> Policy:
+def _make_planner(score: Score, filters: tuple[Filter, ...]) -> Policy:
     return Planner(Stages(score=score, filters=filters))
 
 
-def _checked_policy(brought: Brought) -> Offer:
-    error = brought.error
-    if not error and not callable(brought.target):
-        error = f"{brought.target!r} is not a class: name one whose objects have `name` and `decide`"
-    elif not error and not callable(getattr(brought.target, "decide", None)) and isinstance(brought.target, type):
-        error = f"{brought.target.__name__} has no method `decide(self, view, now, budget)`"
-    return Offer(brought.name, "policy", brought.source, partial(_named, brought), error)
+def _policy_entry(plugin: PluginEntry) -> CatalogueEntry:
+    error = plugin.error
+    if not error and not callable(plugin.target):
+        error = f"{plugin.target!r} is not a class: name one whose objects have `name` and `decide`"
+    elif not error and not callable(getattr(plugin.target, "decide", None)) and isinstance(plugin.target, type):
+        error = f"{plugin.target.__name__} has no method `decide(self, view, now, budget)`"
+    return CatalogueEntry(plugin.name, "policy", plugin.source, partial(_make_plugin_policy, plugin), error)
 
 
-def _named(brought: Brought) -> Policy:
+def _make_plugin_policy(plugin: PluginEntry) -> Policy:
     """The name of a plugin's policy is that of its entry point, whatever the object says. One that does not look at
     tasks decides outside of rounds: in them, the fall-back places tasks meanwhile."""
-    policy: Policy = brought.target()
-    policy.name = brought.name
+    policy: Policy = plugin.target()
+    policy.name = plugin.name
     policy.fast = bool(getattr(policy, "fast", True)) and TASKS in wants_of(policy)
     return policy
 
 
-def _checked_score(brought: Brought, filters: tuple[Filter, ...]) -> Offer:
-    error = brought.error
-    if not error and not isinstance(brought.target, Score):
-        error = f"{brought.target!r} is not a shunter.planning.score.scores.Score"
-    return Offer(brought.name, "score", brought.source, partial(_plan_by, brought.target, filters), error)
+def _score_entry(plugin: PluginEntry, filters: tuple[Filter, ...]) -> CatalogueEntry:
+    error = plugin.error
+    if not error and not isinstance(plugin.target, Score):
+        error = f"{plugin.target!r} is not a shunter.planning.score.scores.Score"
+    return CatalogueEntry(plugin.name, "score", plugin.source, partial(_make_planner, plugin.target, filters), error)
 
 
-def _checked_filter(brought: Brought) -> Offer:
-    error = brought.error
-    if not error and not isinstance(brought.target, Filter):
-        error = f"{brought.target!r} is not a shunter.planning.filter.filters.Filter"
-    return Offer(brought.name, "filter", brought.source, error=error)
+def _filter_entry(plugin: PluginEntry) -> CatalogueEntry:
+    error = plugin.error
+    if not error and not isinstance(plugin.target, Filter):
+        error = f"{plugin.target!r} is not a shunter.planning.filter.filters.Filter"
+    return CatalogueEntry(plugin.name, "filter", plugin.source, error=error)

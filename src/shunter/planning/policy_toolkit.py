@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.planning.explain.suggest import on_nodes
+from shunter.planning.explain.suggest import without_licence_needs
 from shunter.planning.filter.rules import HOST
 from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Queued, TaskClass
 
@@ -20,16 +20,16 @@ class Room:
 
     def of(self, task_class: TaskClass) -> IntArray:
         """How many tasks of the class fit on each row; 0 where the node would not take them at all."""
-        view, needs = self._view, on_nodes(task_class).needs
-        fitting = np.full(view.nodes.count, np.iinfo(np.int64).max // 2)
+        view, needs = self._view, without_licence_needs(task_class).needs
+        fit_counts = np.full(view.nodes.count, np.iinfo(np.int64).max // 2)
         for resource, need in needs.items():
             if resource not in view.nodes.resources:
                 return np.zeros(view.nodes.count, np.int64)
-            fitting = np.minimum(fitting, self._free[:, view.nodes.resources.index(resource)] // need)
+            fit_counts = np.minimum(fit_counts, self._free[:, view.nodes.resources.index(resource)] // need)
         if task_class.rules is not None and task_class.rules.distinct:
-            fitting = np.minimum(fitting, 1)
+            fit_counts = np.minimum(fit_counts, 1)
         accepts = view.accepts(task_class) if view.accepts is not None else view.nodes.eligible[: view.nodes.count]
-        found: IntArray = np.where(accepts, np.maximum(fitting, 0), 0)
+        found: IntArray = np.where(accepts, np.maximum(fit_counts, 0), 0)
         return found
 
     def fill(self, decision: Decision, queued: Queued, rows: IntArray, most: int | None = None) -> int:
@@ -41,7 +41,7 @@ class Room:
         return self._fill(decision, queued, rows, queued.count if most is None else min(queued.count, most))
 
     def _fill(self, decision: Decision, queued: Queued, rows: IntArray, count: int) -> int:
-        rows = self._apart(queued.task_class, np.asarray(rows))
+        rows = self._first_of_each_domain(queued.task_class, np.asarray(rows))
         room = self.of(queued.task_class)[rows]
         if not len(room) or count <= 0:
             return 0
@@ -62,7 +62,7 @@ class Room:
         decision.placements += draft.placements
         return total
 
-    def _apart(self, task_class: TaskClass, rows: IntArray) -> IntArray:
+    def _first_of_each_domain(self, task_class: TaskClass, rows: IntArray) -> IntArray:
         """Of rows that share the label by which tasks are kept apart, only the first that would take one."""
         label = task_class.rules.distinct if task_class.rules is not None else ""
         if label in ("", HOST):
@@ -79,6 +79,6 @@ class Room:
         rows, counts = rows[counts > 0], counts[counts > 0]
         if not len(rows):
             return
-        for resource, need in on_nodes(task_class).needs.items():
+        for resource, need in without_licence_needs(task_class).needs.items():
             self._free[rows, self._view.nodes.resources.index(resource)] -= need * counts
         decision.placements.append(Placement(task_class.id, rows, counts))

@@ -128,7 +128,7 @@ class ClusterView:
     nodes: Nodes
     queued: Sequence[
         Queued
-    ]  # a list, or `planning.order.pending_queue.Waiting`, which tells what changed since it was read last
+    ]  # a list, or `planning.order.pending_queue.PendingQueue`, which tells what changed since it was read last
     usage: Mapping[tuple[str, str], IntArray] = field(default_factory=dict)  # (namespace, user) -> reserved amounts
     queues: Mapping[str, QueueRules] = field(default_factory=dict)
     licences: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of the whole cluster: name -> (all, used)
@@ -211,7 +211,7 @@ class SchedulingDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class HeldRows:
     """Rows on which room is kept for an item that found none. Who goes on there without asking the policy, as lanes do
     that are refilled, must have ended by then, or it would delay the item."""
 
@@ -219,7 +219,7 @@ class Kept:
     until_ms: Mapping[int, int]  # row -> when the item is to start; 0 means as soon as there is room
 
 
-NOTHING_KEPT = Kept(None, {})
+NO_HELD_ROWS = HeldRows(None, {})
 
 
 @dataclass(slots=True)
@@ -233,7 +233,7 @@ class Decision:
     reasons: dict[int, str] = field(default_factory=dict)  # class id -> why it waits, for `why`; not for every class
     is_partial: bool = False  # the budget ran out; another round goes on where this one ended
     atomic: bool = False  # all of it or, if one item does not hold any more, nothing
-    kept: Kept | None = NOTHING_KEPT  # None: it was not worked out, and what was said before stands for a while
+    kept: HeldRows | None = NO_HELD_ROWS  # None: it was not worked out, and what was said before stands for a while
     again_in_ms: int | None = None  # after so long the policy wants to decide again, even if nothing changes
 
 

@@ -31,10 +31,10 @@ from shunter.model.rest.views import (
 from shunter.ports.callers import Caller as Caller
 from shunter.ports.callers import JobReference as JobReference
 from shunter.ports.callers import TaskReference as TaskReference
-from shunter.ports.metrics import MetricDesk
-from shunter.ports.objects import Applied, ObjectDesk
-from shunter.ports.schedulers import FlightDesk, SchedulerDesk
-from shunter.ports.services import NodeDesk, ServiceDesk
+from shunter.ports.metrics import MetricService
+from shunter.ports.objects import Applied, ObjectService
+from shunter.ports.schedulers import FlightService, SchedulerService
+from shunter.ports.services import NodeService, ServiceJobService
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LogQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class LogPiece:
+class LogChunk:
     """`next_offset` is where to go on. `eof`: the attempt has ended and this was the last of it. `truncated`: the log
     limit cut a hole into the output."""
 
@@ -119,7 +119,7 @@ class QueueChange:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadChoice:
+class DeadLetterSelector:
     """Which dead letters are meant: those with these numbers, or all; of one job, or of any; None: all namespaces."""
 
     namespace: str | None
@@ -129,22 +129,22 @@ class DeadChoice:
 
 class Gateway(Protocol):
     @property
-    def services(self) -> ServiceDesk: ...
+    def services(self) -> ServiceJobService: ...
 
     @property
-    def upkeep(self) -> NodeDesk: ...
+    def node_admin(self) -> NodeService: ...
 
     @property
-    def objects(self) -> ObjectDesk: ...
+    def objects(self) -> ObjectService: ...
 
     @property
-    def schedulers(self) -> SchedulerDesk: ...
+    def schedulers(self) -> SchedulerService: ...
 
     @property
-    def flight(self) -> FlightDesk: ...
+    def flight(self) -> FlightService: ...
 
     @property
-    def metrics(self) -> MetricDesk: ...
+    def metrics(self) -> MetricService: ...
 
     def authenticate(self, token: str) -> Caller | None:
         """None for a token that nobody holds. Compares in constant time."""
@@ -185,13 +185,13 @@ class Gateway(Protocol):
 
     async def attempts(self, caller: Caller, job: JobReference, task: TaskReference) -> AttemptPage: ...
 
-    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
+    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
         """What is there now, at most `size_max` bytes; empty where nothing (more) is."""
         ...
 
     async def follow_log(
         self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery
-    ) -> AsyncGenerator[LogPiece, None]:
+    ) -> AsyncGenerator[LogChunk, None]:
         """Pieces as they are written, until the task has ended (later attempts included, unless one is named).
         The first piece comes at once, even if it is empty. Errors of the reference are raised before it returns."""
         ...
@@ -261,9 +261,9 @@ class Gateway(Protocol):
         """Tasks that gave up after their restarts, oldest first."""
         ...
 
-    async def replay(self, caller: Caller, choice: DeadChoice) -> Replayed: ...
+    async def replay(self, caller: Caller, selector: DeadLetterSelector) -> Replayed: ...
 
-    async def purge_dead(self, caller: Caller, choice: DeadChoice) -> int: ...
+    async def purge_dead(self, caller: Caller, selector: DeadLetterSelector) -> int: ...
 
     async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
         """By name."""

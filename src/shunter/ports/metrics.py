@@ -61,7 +61,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricAnswer:
+class MetricResult:
     """`step_ms` is longer than asked where only coarser values are left. A source without samples has no series."""
 
     step_ms: int
@@ -69,25 +69,25 @@ class MetricAnswer:
 
 
 class MetricProvider(Protocol):
-    async def query(self, query: MetricQuery) -> MetricAnswer: ...
+    async def query(self, query: MetricQuery) -> MetricResult: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What a source has used up to a moment: sums since its `life` began, in the order of its metrics, and the memory
-    that it holds. `since_ms` is when that life began with sums of 0; None where nobody knows."""
+class Measurement:
+    """What a source has used up to a moment: sums since its `incarnation` began, in the order of its metrics, and the
+    memory that it holds. `since_ms` is when that life began with sums of 0; None where nobody knows."""
 
     at_ms: int
     node: str
-    life: int
-    sums: Sequence[float]
+    incarnation: int
+    totals: Sequence[float]
     since_ms: int | None = None
 
 
 class MetricSink(Protocol):
     """Where samples of workers go."""
 
-    def record(self, source: Source, measured: Measured) -> None: ...
+    def record(self, source: Source, measurement: Measurement) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +99,19 @@ class Window:
     step_ms: int | None = None
 
 
-class MetricDesk(Protocol):
+class MetricService(Protocol):
     """Calls raise only the errors of `model.errors`."""
 
-    async def of_batch_job(self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
+    async def batch_job_metrics(
+        self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None
+    ) -> MetricsView:
         """Over the window of its last run, or of the N-th: every node that it used, every slot, and the driver."""
         ...
 
-    async def of_node(self, caller: Caller, name: str, window: Window) -> MetricsView:
+    async def node_metrics(self, caller: Caller, name: str, window: Window) -> MetricsView:
         """The last minutes, if nothing else is asked."""
         ...
 
-    async def of_task(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
+    async def task_metrics(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
         """From its latest start to its end, if nothing else is asked; and its node over the same time."""
         ...

@@ -50,7 +50,7 @@ class PastQuery:
     after: str | None = None
 
 
-class ObjectDesk(Protocol):
+class ObjectService(Protocol):
     async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         """Make or change all of these decoded manifests or none. `namespace` holds where a manifest names none. Where
         one names a resourceVersion that is not the present one, it is a Conflict; that of what is not there is 0. The

@@ -27,16 +27,16 @@ class SchedulerSession(Protocol):
     def lease_s(self) -> float: ...
 
     async def next(self) -> Situation | None:
-        """The next situation to decide on; None when the session is over, and `over_because` says why."""
+        """The next situation to decide on; None when the session is over, and `close_reason` says why."""
         ...
 
     @property
-    def over_because(self) -> str: ...
+    def close_reason(self) -> str: ...
 
     def close(self, reason: str) -> None: ...
 
 
-class SchedulerDesk(Protocol):
+class SchedulerService(Protocol):
     async def open(self, caller: Caller, name: str, wants: Collection[str], mode: str) -> SchedulerSession:
         """Be shown the situation from now on. `mode` is lead or shadow; a session that the name had is over. Raises
         Invalid."""
@@ -64,7 +64,7 @@ class FlightArchive(Protocol):
         ...
 
 
-class FlightDesk(Protocol):
+class FlightService(Protocol):
     async def segments(self, caller: Caller) -> FlightPage: ...
 
     async def records(self, caller: Caller) -> AsyncGenerator[bytes, None]:

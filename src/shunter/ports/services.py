@@ -12,7 +12,7 @@ from shunter.model.rest.views import JobView, NodeView
 from shunter.ports.callers import Caller, JobReference, TaskReference
 
 
-class ServiceDesk(Protocol):
+class ServiceJobService(Protocol):
     async def update(
         self, caller: Caller, job: JobReference, document: object, *, namespace: str, node: str | None
     ) -> JobView:
@@ -36,7 +36,7 @@ class ServiceDesk(Protocol):
         ...
 
 
-class NodeDesk(Protocol):
+class NodeService(Protocol):
     async def drain(self, caller: Caller, name: str, deadline_s: float | None) -> NodeView:
         """Empty a node; past the deadline its batch tasks are queued again."""
         ...
@@ -53,6 +53,6 @@ class NodeDesk(Protocol):
         """Out of quarantine."""
         ...
 
-    async def attribute(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:
+    async def set_attributes(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:
         """Set these attributes; a value of None takes the attribute away."""
         ...

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from shunter.model.protocol.worker_messages import LogData, ManagerMessage, StatsData, WorkerMessage
 
-AttemptName = tuple[int, int, int, int]  # job, group, index, attempt
+AttemptKey = tuple[int, int, int, int]  # job, group, index, attempt
 
 
 class Workers(Protocol):
@@ -35,10 +35,10 @@ class Workers(Protocol):
         stream: str,
         offset: int,
         size_max: int,
-        opening: AttemptName | None = None,
+        unstarted_attempt: AttemptKey | None = None,
     ) -> LogData:
-        """With a segment of 0, of an attempt that is `opening`: it has been ordered, and has not been reported to have
-        started. Raises Unavailable where the node is not connected or does not answer in time."""
+        """With a segment of 0, of an attempt that is `unstarted_attempt`: it has been ordered, and has not been
+        reported to have started. Raises Unavailable where the node is not connected or does not answer in time."""
         ...
 
     async def read_stats(self, node: int) -> StatsData: ...
@@ -62,7 +62,7 @@ class Session(Protocol):
     def closed(self, reason: str) -> None: ...
 
 
-class Reception(Protocol):
+class WorkerAcceptor(Protocol):
     """The watcher's front door: every transport brings its connections here."""
 
     def connect(self, link: WorkerLink) -> Session: ...
@@ -75,12 +75,12 @@ class Uplink(Protocol):
         """Never blocks. After the connection is gone it does nothing: keepers hold the results until the next one."""
         ...
 
-    def hang_up(self) -> None:
+    def close_after_flush(self) -> None:
         """End the connection when what was sent has been written. The transport opens the next one by itself."""
         ...
 
 
-class WorkerEnd(Protocol):
+class WorkerHandler(Protocol):
     """What a transport calls on the worker's side. The worker says Hello in `connected`."""
 
     def connected(self, uplink: Uplink) -> None: ...

@@ -33,7 +33,7 @@ from shunter.sdk.calls import follow as follow_calls
 from shunter.sdk.calls import jobs as job_calls
 from shunter.sdk.calls import metrics as metric_calls
 from shunter.sdk.calls import objects as object_calls
-from shunter.sdk.calls.follow import Ended, LogPart
+from shunter.sdk.calls.follow import Ended, LogSelector
 from shunter.sdk.calls.metrics import Time
 from shunter.sdk.calls.requests import TaskKey
 from shunter.sdk.core import Core, OnRetry
@@ -159,7 +159,7 @@ class Client:
         self, name: str, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
     ) -> MetricsView:
         """What a node used over a window of time; the last ten minutes, if none is named."""
-        return self._perform(metric_calls.of_node(self._core, name, (start, stop, step)))
+        return self._perform(metric_calls.node_metrics(self._core, name, (start, stop, step)))
 
     def drain_node(self, name: str, deadline: str | None = None) -> NodeView:
         """Empty a node; past the deadline ("10m"), its batch tasks are stopped and queued again."""
@@ -304,7 +304,7 @@ class Client:
         self, name: str, run: int | None = None, namespace: str | None = None, *, step: str | None = None
     ) -> MetricsView:
         """What the last run of a BatchJob used, or the N-th: by node and by slot, from its start to its stop."""
-        return self._perform(metric_calls.of_batch_job(self._core, name, run, step, namespace))
+        return self._perform(metric_calls.batch_job_metrics(self._core, name, run, step, namespace))
 
     def past_schedulings(
         self, name: str | None = None, namespace: str | None = None, limit: int | None = None
@@ -446,8 +446,8 @@ class Job:
         self, index: TaskKey = 0, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
     ) -> MetricsView:
         """What a task used, and its node meanwhile; from its start to its end, if no other window is named."""
-        span = start, stop, step
-        call = metric_calls.of_task(self._client._core, self._reference, self.view.namespace, index, span)
+        window = start, stop, step
+        call = metric_calls.task_metrics(self._client._core, self._reference, self.view.namespace, index, window)
         return self._client._perform(call)
 
     def why(self, index: TaskKey | None = None) -> WhyView:
@@ -468,10 +468,10 @@ class Job:
         self, index: TaskKey = 0, stream: str = "stdout", follow: bool = False, attempt: int | None = None
     ) -> bytes | Iterator[bytes]:
         """What a task wrote to `stream` (stdout or stderr); with `follow` in pieces, as it is written, to its end."""
-        part = LogPart(self._reference, self.view.namespace, index, stream, attempt)
+        selector = LogSelector(self._reference, self.view.namespace, index, stream, attempt)
         if follow:
-            return self._client._transport.stream(follow_calls.follow_log(self._client._core, part))
-        return b"".join(self._client._transport.stream(follow_calls.read_log(self._client._core, part)))
+            return self._client._transport.stream(follow_calls.follow_log(self._client._core, selector))
+        return b"".join(self._client._transport.stream(follow_calls.read_log(self._client._core, selector)))
 
     @property
     def _reference(self) -> str:

@@ -56,14 +56,14 @@ class Core:
     clock: Callable[[], float] = time.monotonic
     random: Callable[[], float] = random.random
     new_key: Callable[[], str] = new_key
-    reached: bool = field(default=False, init=False)
+    has_connected: bool = field(default=False, init=False)
 
-    def ask(self, request: Request, shape: type[T]) -> Conversation[T]:
+    def fetch(self, request: Request, shape: type[T]) -> Conversation[T]:
         """The answer to a request, typed."""
         response = yield from self.exchange(request)
         return decode(response.body, shape)
 
-    def tell(self, request: Request) -> Conversation[None]:
+    def send(self, request: Request) -> Conversation[None]:
         """A request whose answer says nothing more than that it was carried out."""
         yield from self.exchange(request)
 
@@ -77,7 +77,7 @@ class Core:
         submitted: list[SubmittedJob] = []
         for items in _batches(manifests):
             request = requests.submit_bulk(items, self.namespace, self.new_key())
-            answer = yield from self.ask(request, SubmittedJobs)
+            answer = yield from self.fetch(request, SubmittedJobs)
             submitted += answer.items
         return submitted
 
@@ -87,7 +87,7 @@ class Core:
         emitted = 0
         while limit is None or emitted < limit:
             size = page_max if limit is None else min(page_max, limit - emitted)
-            page = yield from self.ask(next_page(size, cursor), shape)
+            page = yield from self.fetch(next_page(size, cursor), shape)
             for item in page.items:
                 yield Emit(item)
             emitted += len(page.items)
@@ -117,17 +117,17 @@ class Core:
             except TimeoutError:
                 failure = ConnectionLost(f"the cluster did not answer within {timeout_s:.0f} s")
             else:
-                self.reached = True
+                self.has_connected = True
                 if response.status < 300:
                     return response
                 failure = error_of(response)
             if not request.repeatable:
                 raise failure
-            yield from self.wait_out(failure, patience, deadline)
+            yield from self.back_off(failure, patience, deadline)
 
-    def wait_out(self, failure: ShunterError, patience: Patience, deadline: Deadline) -> Conversation[None]:
+    def back_off(self, failure: ShunterError, patience: Patience, deadline: Deadline) -> Conversation[None]:
         """Pause until the next try is due; raises the failure when there is none."""
-        delay_s = deadline.left_s(patience.delay_s(failure, self.reached)) or 0.0
+        delay_s = deadline.left_s(patience.delay_s(failure, self.has_connected)) or 0.0
         if self.on_retry is not None and delay_s > 0:
             self.on_retry(failure, delay_s)
         yield Pause(delay_s)

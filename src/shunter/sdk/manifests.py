@@ -72,17 +72,17 @@ class RunOptions(TypedDict, total=False):
 
 def job_manifest(command: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """A Job that runs `command`. The cluster names it where it has no name. Only an image may go without a command."""
-    said = {key: value for key, value in options.items() if value is not None}
-    if isinstance(command, str) or not (command or "image" in said):
+    fields = {key: value for key, value in options.items() if value is not None}
+    if isinstance(command, str) or not (command or "image" in fields):
         fix = 'write it as a list: ["echo", "hello"]'
         raise Invalid([Problem("command", "must be a list of words, at least one", command, fix)])
     words = [str(word) for word in command]
-    said = expand(said)
-    metadata = {key: said.pop(key) for key in ("name", "labels") if key in said}
-    resources = {resource: said.pop(resource) for resource in STANDARD if resource in said}
-    if resources := {**said.pop("resources", {}), **resources}:
-        said["resources"] = resources
-    spec = {"command": words, **said} if words else said
+    fields = expand(fields)
+    metadata = {key: fields.pop(key) for key in ("name", "labels") if key in fields}
+    resources = {resource: fields.pop(resource) for resource in STANDARD if resource in fields}
+    if resources := {**fields.pop("resources", {}), **resources}:
+        fields["resources"] = resources
+    spec = {"command": words, **fields} if words else fields
     return {"apiVersion": API_VERSION, "kind": "Job", "metadata": metadata, "spec": spec}
 
 

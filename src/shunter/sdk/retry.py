@@ -18,7 +18,7 @@ Random = Callable[[], float]
 
 @dataclass(slots=True)
 class Patience:
-    """One outage: it begins with the first failure, and `calm` ends it."""
+    """One outage: it begins with the first failure, and `reset` ends it."""
 
     clock: Clock
     random: Random
@@ -42,15 +42,15 @@ class Patience:
         self._failures += 1
         return delay_s
 
-    def calm(self) -> None:
+    def reset(self) -> None:
         self._since, self._failures = None, 0
 
     def _next_delay_s(self, error: Unavailable) -> float:
         if isinstance(error, ConnectionLost) and self._failures == 0:
             return 0.0  # most often an idle connection that the cluster had closed: a new one will do
         backoff_s = min(DELAY_MAX_S, DELAY_FIRST_S * 2.0 ** min(self._failures, DOUBLINGS_MAX))
-        asked_s = 0.0 if isinstance(error, ConnectionLost | NotReachable) else error.retry_after_s
-        return max(backoff_s * (0.5 + self.random() / 2), asked_s)
+        requested_s = 0.0 if isinstance(error, ConnectionLost | NotReachable) else error.retry_after_s
+        return max(backoff_s * (0.5 + self.random() / 2), requested_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,25 +21,25 @@ HOST_NETWORK = "host"
 
 def expand(options: dict[str, Any]) -> dict[str, Any]:
     """Options with all short spellings written out. Raises Invalid."""
-    said = dict(options)
-    if "retries" in said:
-        said["restart"] = _retries(said.pop("retries"), said.get("restart"))
-    if isinstance(said.get("array"), str):
-        said |= _array(said["array"], said.get("parallel_max"))
+    fields = dict(options)
+    if "retries" in fields:
+        fields["restart"] = _retries(fields.pop("retries"), fields.get("restart"))
+    if isinstance(fields.get("array"), str):
+        fields |= _array(fields["array"], fields.get("parallel_max"))
     for name in ("start_at", "deadline"):
-        if name in said:
-            said[name] = _moment(said[name])
-    has_image = "image" in said
+        if name in fields:
+            fields[name] = _timestamp(fields[name])
+    has_image = "image" in fields
     for name, read in (
         ("mounts", _mount),
-        ("ports", _port(has_image and said.get("network") != HOST_NETWORK)),
+        ("ports", _port(has_image and fields.get("network") != HOST_NETWORK)),
         ("after", _after),
     ):
-        if name in said:
-            said[name] = _each(said[name], read)
-    if isinstance(said.get("restart"), str):
-        said["restart"] = _restart(said["restart"])
-    return said | _paths(said, has_image)
+        if name in fields:
+            fields[name] = _each(fields[name], read)
+    if isinstance(fields.get("restart"), str):
+        fields["restart"] = _restart(fields["restart"])
+    return fields | _paths(fields, has_image)
 
 
 def _array(text: str, parallel_max: int | None) -> dict[str, Any]:
@@ -62,12 +62,12 @@ def _retries(count: int, restart: object) -> dict[str, Any]:
 
 
 def _restart(text: str) -> dict[str, Any]:
-    policy, colon, most = text.partition(":")
+    policy, colon, limit_text = text.partition(":")
     if not colon:
         return {"policy": policy}
-    if most != UNLIMITED and not (most.isascii() and most.isdigit()):
+    if limit_text != UNLIMITED and not (limit_text.isascii() and limit_text.isdigit()):
         raise Invalid([Problem("restart", "must end in a number", text, "write it as on-failure:5")])
-    return {"policy": policy, "max": most if most == UNLIMITED else int(most)}
+    return {"policy": policy, "max": limit_text if limit_text == UNLIMITED else int(limit_text)}
 
 
 def _each(values: object, read: Callable[[str], Any]) -> Any:
@@ -90,7 +90,7 @@ def _mount(text: str) -> dict[str, Any]:
     return {"source": source, "target": rest[0]} | ({"read_only": True} if rest[1:] else {})
 
 
-def _port(has_own: bool) -> Callable[[str], dict[str, Any]]:
+def _port(has_own_network: bool) -> Callable[[str], dict[str, Any]]:
     """NAME, NAME=PORT, NAME=HOST:PORT. What has no network of its own has no ports but those of its node."""
 
     def read(text: str) -> dict[str, Any]:
@@ -98,10 +98,10 @@ def _port(has_own: bool) -> Callable[[str], dict[str, Any]]:
         host, colon, port = numbers.rpartition(":")
         words = [port] if equals else []
         words += [host] if colon else []
-        if not name or not all(word.isascii() and word.isdigit() for word in words) or (colon and not has_own):
-            fix = "write it as NAME=PORT, or NAME=HOST:PORT" if has_own else "write it as NAME, or NAME=PORT"
+        if not name or not all(word.isascii() and word.isdigit() for word in words) or (colon and not has_own_network):
+            fix = "write it as NAME=PORT, or NAME=HOST:PORT" if has_own_network else "write it as NAME, or NAME=PORT"
             raise Invalid([Problem("ports", "is not a port", text, fix)])
-        if not has_own:
+        if not has_own_network:
             return {"name": name} | ({"host_port": int(port)} if equals else {})
         return {"name": name} | dict(zip(("port", "host_port"), map(int, words), strict=False))
 
@@ -114,7 +114,7 @@ def _after(text: str) -> dict[str, str]:
     return {"job": job, "when": when} if colon else {"job": job}
 
 
-def _moment(value: object) -> object:
+def _timestamp(value: object) -> object:
     """A time as the cluster reads it. What has no zone is meant in the caller's."""
     if isinstance(value, timedelta):
         return value.total_seconds()
@@ -128,17 +128,17 @@ def _moment(value: object) -> object:
     return value
 
 
-def _paths(said: Mapping[str, Any], has_image: bool) -> dict[str, str]:
+def _paths(fields: Mapping[str, Any], has_image: bool) -> dict[str, str]:
     """Files of streams are on the node, and relative to the folder; a container's folder is inside it, though."""
     found = {}
-    if "dir" in said:
-        found["dir"] = str(said["dir"]) if has_image else os.path.abspath(said["dir"])  # noqa: PTH100
-    beginning = "" if has_image else found.get("dir")
+    if "dir" in fields:
+        found["dir"] = str(fields["dir"]) if has_image else os.path.abspath(fields["dir"])  # noqa: PTH100
+    base = "" if has_image else found.get("dir")
     for name in ("stdout", "stderr"):
-        if name in said:
-            path = str(said[name])
-            if beginning is not None and not os.path.isabs(path):  # noqa: PTH117
-                folder = os.path.abspath(beginning).replace("%", "%%")  # noqa: PTH100
+        if name in fields:
+            path = str(fields[name])
+            if base is not None and not os.path.isabs(path):  # noqa: PTH117
+                folder = os.path.abspath(base).replace("%", "%%")  # noqa: PTH100
                 path = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118
             found[name] = path
     return found

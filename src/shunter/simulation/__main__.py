@@ -35,20 +35,20 @@ def run_one(seed: int, verbose: bool) -> int:
         print(failure)
         return 1
     print(f"seed {seed}: {outcome.steps} steps in {outcome.virtual_s:.0f} virtual seconds, digest {outcome.digest}")
-    print("happened:", _listed(outcome.events))
-    print("committed:", _listed(outcome.changes))
-    print("checked: ", _listed(outcome.checked))
+    print("happened:", _format_counts(outcome.events))
+    print("committed:", _format_counts(outcome.changes))
+    print("checked: ", _format_counts(outcome.checked))
     return 0
 
 
 def run_many(seeds: range, jobs: int) -> int:
     """Every failing seed is printed whole; the command to run it again comes last."""
-    began_s = time.monotonic()
+    started_s = time.monotonic()
     events: Counter[str] = Counter()
     changes: Counter[str] = Counter()
     failed: list[int] = []
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        for done, (seed, result) in enumerate(pool.imap_unordered(_attempt, seeds, chunksize=8), start=1):
+        for done, (seed, result) in enumerate(pool.imap_unordered(_run_seed, seeds, chunksize=8), start=1):
             if done % PROGRESS_EVERY == 0:
                 print(f"{done} of {len(seeds)} seeds, {len(failed)} failed", flush=True)
             if isinstance(result, str):
@@ -57,22 +57,22 @@ def run_many(seeds: range, jobs: int) -> int:
             else:
                 events.update(result.events)
                 changes.update(result.changes)
-    print(f"{len(seeds)} seeds in {time.monotonic() - began_s:.0f} s, {len(failed)} failed")
-    print("happened:", _listed(events))
-    print("committed:", _listed(changes))
+    print(f"{len(seeds)} seeds in {time.monotonic() - started_s:.0f} s, {len(failed)} failed")
+    print("happened:", _format_counts(events))
+    print("committed:", _format_counts(changes))
     for seed in sorted(failed):
         print(f"run again: python -m shunter.simulation --seed {seed} -v")
     return 1 if failed else 0
 
 
-def _attempt(seed: int) -> tuple[int, Outcome | str]:
+def _run_seed(seed: int) -> tuple[int, Outcome | str]:
     try:
         return seed, simulate(seed)
     except Failed as failure:
         return seed, str(failure)
 
 
-def _listed(counts: Counter[str]) -> str:
+def _format_counts(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
 
 

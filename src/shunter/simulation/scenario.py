@@ -23,33 +23,33 @@ class Scenario:
 
     policy: str
     settings: EngineSettings
-    trouble_s: float  # faults happen until then
+    fault_period_s: float  # faults happen until then
     hellos: list[Hello]
     submits: list[Submit]
     stops: int
     labels: int
-    acts: int  # of other kinds: see `simulation.workload.actions`
+    actions: int  # of other kinds: see `simulation.workload.actions`
     fault_rate: float  # a second
-    is_outside: bool = False  # the policy decides outside of rounds
+    is_background: bool = False  # the policy decides outside of rounds
     has_objects: bool = False  # see `simulation.workload.objects`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 
 
-def draw_scenario(chance: random.Random) -> Scenario:
-    trouble_s = chance.choice((10.0, 30.0, 60.0))
-    nodes = chance.choice((1, 1, 2, 2, 3, 4, 8))
-    submits = sorted(draw_submits(chance, trouble_s, nodes), key=lambda submit: submit.at_s)
+def draw_scenario(rng: random.Random) -> Scenario:
+    fault_period_s = rng.choice((10.0, 30.0, 60.0))
+    nodes = rng.choice((1, 1, 2, 2, 3, 4, 8))
+    submits = sorted(draw_submits(rng, fault_period_s, nodes), key=lambda submit: submit.at_s)
     return Scenario(
-        policy=chance.choice(sorted(POLICIES)),
-        settings=_draw_settings(chance),
-        trouble_s=trouble_s,
-        hellos=[_draw_hello(chance, f"node-{number}", number) for number in range(nodes)],
+        policy=rng.choice(sorted(POLICIES)),
+        settings=_draw_settings(rng),
+        fault_period_s=fault_period_s,
+        hellos=[_draw_hello(rng, f"node-{number}", number) for number in range(nodes)],
         submits=submits,
-        stops=chance.randint(0, 8),
-        labels=chance.randint(0, 4),
-        acts=chance.choice((0, 5, 15)),
-        fault_rate=chance.choice((0.0, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 4.0)),
-        extra=[_draw_hello(chance, f"extra-{number}", number) for number in range(chance.randint(0, 3))],
+        stops=rng.randint(0, 8),
+        labels=rng.randint(0, 4),
+        actions=rng.choice((0, 5, 15)),
+        fault_rate=rng.choice((0.0, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 4.0)),
+        extra=[_draw_hello(rng, f"extra-{number}", number) for number in range(rng.randint(0, 3))],
     )
 
 
@@ -72,28 +72,28 @@ def never_fits(spec: GroupSpec) -> bool:
     return "unicorns" in spec.needs
 
 
-def _draw_settings(chance: random.Random) -> EngineSettings:
+def _draw_settings(rng: random.Random) -> EngineSettings:
     """Limits small enough to be met, or the usual ones."""
     short = Retention(finished_age_s=20.0, finished_max=10, rounds_age_s=10.0, rounds_max=50)
     return EngineSettings(
-        inbox_max=chance.choice((3, 200)),
-        round_commands_max=chance.choice((1, 20, 2_000)),
-        round_placements_max=chance.choice((1, 10, 20_000)),
-        depth_max=chance.choice((1, 4, 1_024)),
-        snapshot_rounds=chance.choice((5, 40, 20_000)),
+        inbox_max=rng.choice((3, 200)),
+        round_commands_max=rng.choice((1, 20, 2_000)),
+        round_placements_max=rng.choice((1, 10, 20_000)),
+        depth_max=rng.choice((1, 4, 1_024)),
+        snapshot_rounds=rng.choice((5, 40, 20_000)),
         housekeeping_s=20.0,
-        quarantine_jobs=chance.choice((0, 3)),
-        keys_max=chance.choice((2, 100_000)),
-        retention=chance.choice((short, Retention())),
+        quarantine_jobs=rng.choice((0, 3)),
+        keys_max=rng.choice((2, 100_000)),
+        retention=rng.choice((short, Retention())),
     )
 
 
-def _draw_hello(chance: random.Random, name: str, number: int) -> Hello:
+def _draw_hello(rng: random.Random, name: str, number: int) -> Hello:
     """The first node can take anything that fits at all, so that every job can end."""
-    cpus = 8 if number == 0 else chance.choice((1, 2, 4, 8))
+    cpus = 8 if number == 0 else rng.choice((1, 2, 4, 8))
     capacity = {CPU: cpus * 1000, MEMORY: 16 * GI}
-    if number == 0 or chance.random() < 0.3:
+    if number == 0 or rng.random() < 0.3:
         capacity["gpu"] = 2
-    labels = {"disk": "ssd"} if number == 0 or chance.random() < 0.5 else {"disk": "hdd"}
-    datacenter = "dc1" if number == 0 else chance.choice(("dc1", "dc2"))
+    labels = {"disk": "ssd"} if number == 0 or rng.random() < 0.5 else {"disk": "hdd"}
+    datacenter = "dc1" if number == 0 else rng.choice(("dc1", "dc2"))
     return Hello(PROTOCOL_VERSION, name, f"{name}-1", capacity, labels, datacenter, {"runtime.spark": "simulated"})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from shunter.simulation.runtime.loop import START_S
 
-EVENTS_KEPT = 50
+LAST_EVENTS_MAX = 50
 
 
 class Trace:
@@ -19,10 +19,10 @@ class Trace:
         self.counts: Counter[str] = Counter()
         self._now = now
         self._echo = echo
-        self._last: deque[str] = deque(maxlen=EVENTS_KEPT)
+        self._last: deque[str] = deque(maxlen=LAST_EVENTS_MAX)
         self._hash = hashlib.blake2b(digest_size=16)
 
-    def note(self, event: str, detail: str = "") -> None:
+    def record(self, event: str, detail: str = "") -> None:
         self.steps += 1
         self.counts[event] += 1
         line = f"{self.steps:6d} {self._now() - START_S:9.3f}s {event} {detail}".rstrip()

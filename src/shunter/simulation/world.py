@@ -20,8 +20,8 @@ from shunter.model.protocol.scheduler_messages import TASKS
 from shunter.model.protocol.worker_messages import Hello, ManagerMessage
 from shunter.planning.remote.view_scope import wants_of
 from shunter.ports.store import Commit, Purged
-from shunter.simulation.checks.checkers import Checkers, Waits
-from shunter.simulation.checks.final import check_end, is_quiet
+from shunter.simulation.checks.checkers import Checkers, WaitTimes
+from shunter.simulation.checks.final import check_end, is_quiescent
 from shunter.simulation.fleet.fleet import Fleet
 from shunter.simulation.fleet.node import SimulatedNode
 from shunter.simulation.runtime.disk import Disk
@@ -32,13 +32,13 @@ from shunter.simulation.runtime.network import Network
 from shunter.simulation.runtime.worker import SimulatedWorker
 from shunter.simulation.scenario import Scenario, draw_scenario
 from shunter.simulation.trace import Trace
-from shunter.simulation.workload.policies import Brains, Outside
+from shunter.simulation.workload.policies import BackgroundPolicy, PolicyFactory
 from shunter.simulation.workload.users import Users
 
-TROUBLE_MAX_S = 600.0  # within which users are answered and faults are over
+FAULT_PERIOD_MAX_S = 600.0  # within which users are answered and faults are over
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
-SEEDED = Brains()
-OUTSIDE_EVERY = 6  # in one world of so many the policy decides outside of rounds
+SEEDED = PolicyFactory()
+BACKGROUND_EVERY = 6  # in one world of so many the policy decides outside of rounds
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 
 
@@ -53,7 +53,7 @@ class Outcome:
     checked: Counter[str]
     changes: Counter[str]  # that were committed, by kind
     virtual_s: float
-    waits: Waits
+    wait_times: WaitTimes
     failures: Counter[str]  # of the policy, where the default decided in its place
 
 
@@ -66,17 +66,17 @@ class Failed(AssertionError):
         super().__init__("\n".join(lines))
 
 
-def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
-    """Run one seed to its end. Raises Failed. `brains` decide in place of the policy that the seed drew."""
+def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEEDED) -> Outcome:
+    """Run one seed to its end. Raises Failed. `policy_factory` decide in place of the policy that the seed drew."""
 
     worlds: list[World] = []
 
-    async def main(chance: random.Random) -> Outcome:
-        is_outside = seed % OUTSIDE_EVERY == OUTSIDE_EVERY - 1
-        scenario = replace(draw_scenario(chance), has_objects=seed >= OBJECTS_FROM, is_outside=is_outside)
-        world = World(chance, scenario, echo, brains)
+    async def main(rng: random.Random) -> Outcome:
+        is_background = seed % BACKGROUND_EVERY == BACKGROUND_EVERY - 1
+        scenario = replace(draw_scenario(rng), has_objects=seed >= OBJECTS_FROM, is_background=is_background)
+        world = World(rng, scenario, echo, policy_factory)
         worlds.append(world)
-        with world.listening():
+        with world.capture_errors():
             failure = await world.run()
         if failure is not None:
             raise Failed(seed, *failure)
@@ -84,10 +84,10 @@ def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
         checkers = world.checkers
         failures: Counter[str] = Counter()
         for active_policy in (manager.engine.active_policy for manager in world.managers):
-            failures[active_policy.trouble] += active_policy.failures
+            failures[active_policy.last_error] += active_policy.failures
         return Outcome(
             seed, trace.steps, trace.digest, trace.counts, checkers.checked, checkers.changes, elapsed_s,
-            checkers.waits, +failures,
+            checkers.wait_times, +failures,
         )  # fmt: skip
 
     try:
@@ -98,17 +98,19 @@ def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
 
 
 class World:
-    def __init__(self, chance: random.Random, scenario: Scenario, echo: bool = False, brains: Brains = SEEDED) -> None:
-        self.chance = chance
-        self._brains = brains
+    def __init__(
+        self, rng: random.Random, scenario: Scenario, echo: bool = False, policy_factory: PolicyFactory = SEEDED
+    ) -> None:
+        self.rng = rng
+        self._policy_factory = policy_factory
         self.scenario = scenario
         self.clock = VirtualClock()
         self.trace = Trace(self.clock.now, echo)
         self.checkers = Checkers()
         self.store = MemoryStore()
-        self.disk = Disk(chance, self.trace)
-        self.network = Network(self.clock, chance, self.trace, self.spawn)
-        self.fleet = Fleet(self.clock, chance, self._flush)
+        self.disk = Disk(rng, self.trace)
+        self.network = Network(self.clock, rng, self.trace, self.spawn)
+        self.fleet = Fleet(self.clock, rng, self._flush)
         self.workers: dict[str, SimulatedWorker] = {}
         self.managers: list[SimulatedManager] = []
         self.makes_schedulings = False  # the policy looks at nothing but objects
@@ -124,11 +126,11 @@ class World:
 
     async def run(self) -> tuple[int, BaseException, list[str]] | None:
         """Returns the first thing that went wrong: step, error and last events."""
-        story = asyncio.create_task(self._story())
+        main_task = asyncio.create_task(self._main())
         failed = asyncio.create_task(self._has_failed.wait())
-        await asyncio.wait((story, failed), return_when=asyncio.FIRST_COMPLETED)
-        if story.done() and story.exception() is not None:
-            self.fail(story.exception())
+        await asyncio.wait((main_task, failed), return_when=asyncio.FIRST_COMPLETED)
+        if main_task.done() and main_task.exception() is not None:
+            self.fail(main_task.exception())
         return self._failure
 
     def fail(self, error: BaseException | None) -> None:
@@ -141,64 +143,64 @@ class World:
         """Run beside the story; if it fails, so does the world."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._on_task_done)
 
-    def _over(self, task: asyncio.Task[None]) -> None:
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             self.fail(task.exception())
 
     # ---- the story ----
 
-    async def _story(self) -> None:
+    async def _main(self) -> None:
         self.spawn(self.fleet.run())
-        self.spawn(self._keep_a_manager())
+        self.spawn(self._ensure_manager())
         for hello in self.scenario.hellos:
             self.add_node(hello)
         users, faults = Users(self), Faults(self)
-        async with asyncio.timeout(TROUBLE_MAX_S):
+        async with asyncio.timeout(FAULT_PERIOD_MAX_S):
             await asyncio.gather(users.run(), faults.run())
-        await self._grow_quiet(users)
+        await self._quiesce(users)
         await check_end(self, users)
 
-    async def _grow_quiet(self, users: Users) -> None:
+    async def _quiesce(self, users: Users) -> None:
         """No more faults: what cannot end by itself is stopped, and the rest must end, one task after another."""
-        self.trace.note("quiet")
+        self.trace.record("quiet")
         settling = asyncio.create_task(users.settle())
         ended, progress_s = -1, self.clock.now()
-        while not (settling.done() and is_quiet(self)) and self.clock.now() < progress_s + STUCK_AFTER_S:
-            if self.checkers.ledger.ended != ended:
-                ended, progress_s = self.checkers.ledger.ended, self.clock.now()
+        while not (settling.done() and is_quiescent(self)) and self.clock.now() < progress_s + STUCK_AFTER_S:
+            if self.checkers.model.ended != ended:
+                ended, progress_s = self.checkers.model.ended, self.clock.now()
             await self.clock.sleep(1.0)
         settling.result()
 
-    async def _keep_a_manager(self) -> None:
+    async def _ensure_manager(self) -> None:
         """Somebody restarts a manager that is gone."""
         while True:
-            if not self.managers or self.managers[-1].is_over:
+            if not self.managers or self.managers[-1].is_terminated:
                 self.start_manager()
-            await self.clock.sleep(self.chance.uniform(0.1, 2.0))
+            await self.clock.sleep(self.rng.uniform(0.1, 2.0))
 
     def start_manager(self) -> None:
         number = len(self.managers) + 1
-        manager = SimulatedManager(number, self.clock, self.trace, self.chance, self._gone)
+        manager = SimulatedManager(number, self.clock, self.trace, self.rng, self._on_manager_end)
         self.managers.append(manager)
-        policy = self._brains.make(self.scenario.policy)
+        policy = self._policy_factory.make(self.scenario.policy)
         self.makes_schedulings = TASKS not in wants_of(policy)
-        if self.scenario.is_outside and policy.fast:
-            policy = Outside(policy)
+        if self.scenario.is_background and policy.fast:
+            policy = BackgroundPolicy(policy)
         manager.start(policy, self.scenario.settings, self.store, self.disk, self)
-        manager.engine.schedulers.record_to(self._brains.record(number))
+        manager.engine.schedulers.record_to(self._policy_factory.record(number))
         for older in self.managers[:-1]:
-            if not older.is_over:
+            if not older.is_terminated:
                 self.spawn(self._retire(older))
 
     async def _retire(self, manager: SimulatedManager) -> None:
         """A manager that was replaced learns of it some time after it wakes, if no refused commit has told it."""
-        await self.clock.sleep(self.chance.uniform(3.0, 15.0))
-        await manager.gate.passed()
-        if not manager.is_over:
-            self.trace.note("manager.retires", manager.name)
+        await self.clock.sleep(self.rng.uniform(3.0, 15.0))
+        await manager.gate.wait_open()
+        if not manager.is_terminated:
+            self.trace.record("manager.retires", manager.name)
             manager.kill()
 
     def add_node(self, hello: Hello) -> SimulatedWorker:
@@ -208,19 +210,19 @@ class World:
         self.workers[hello.name] = worker
         return worker
 
-    def _gone(self, manager: SimulatedManager) -> None:
+    def _on_manager_end(self, manager: SimulatedManager) -> None:
         for connection in self.network.connections_of(manager):
             connection.reset("manager gone")
 
     # ---- what the checkers hear ----
 
     def durable(self, manager: SimulatedManager, commit: Commit) -> None:
-        self.trace.note("committed", f"{manager.name} version {commit.version} ({len(commit.body)} bytes)")
+        self.trace.record("committed", f"{manager.name} version {commit.version} ({len(commit.body)} bytes)")
         self.check(self.checkers.on_durable, manager.engine, commit)
 
     def purged(self, purged: Purged) -> None:
-        self.trace.note("purged", f"{len(purged.finished)} names, {purged.rounds} rounds")
-        self.checkers.ledger.purged_names.update((name.namespace, name.name) for name in purged.finished)
+        self.trace.record("purged", f"{len(purged.finished)} names, {purged.rounds} rounds")
+        self.checkers.model.purged_names.update((name.namespace, name.name) for name in purged.finished)
 
     def sent(self, manager: SimulatedManager, node: int, message: ManagerMessage) -> None:
         self.check(self.checkers.on_sent, manager.engine, node, message)
@@ -240,9 +242,9 @@ class World:
             self.workers[node.hello.name].flush()
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def capture_errors(self) -> Iterator[None]:
         """An error that the code under test logs and survives is a failure all the same, unless we injected it."""
-        handler = _Listener(self)
+        handler = _ErrorHandler(self)
         logger = logging.getLogger("shunter")
         logger.addHandler(handler)
         propagate, logger.propagate = logger.propagate, False
@@ -253,7 +255,7 @@ class World:
             logger.propagate = propagate
 
 
-class _Listener(logging.Handler):
+class _ErrorHandler(logging.Handler):
     def __init__(self, world: World) -> None:
         super().__init__(logging.ERROR)
         self._world = world

@@ -15,7 +15,7 @@ DRIVER_MEMORY_BYTES = 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ApplicationParts:
     """`driver` and `executor` are what their launchers are told, as a payload."""
 
     runtime: str
@@ -30,14 +30,14 @@ class Parts:
     ports: tuple[str, ...] = ()  # of the driver
 
 
-def local_path(written: str) -> str:
+def local_path(uri: str) -> str:
     """A path of the node, from `local:///a`, `file:///a`, `file:/a` or `/a`."""
     for scheme in ("local://", "file://", "file:"):
-        if written.startswith(scheme):
-            return written.removeprefix(scheme)
-    return written
+        if uri.startswith(scheme):
+            return uri.removeprefix(scheme)
+    return uri
 
 
-def spelt(amount_bytes: int) -> str:
+def format_mebibytes(amount_bytes: int) -> str:
     """For people, in whole mebibytes."""
     return format_amount(MEMORY, amount_bytes // 2**20 * 2**20)

@@ -16,7 +16,7 @@ from shunter.model.job.spec import GroupSpec, JobSpec, Port, TaskSpec
 from shunter.model.objects.application_fields import read_application
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.resources import CPU, DISK, MEMORY
-from shunter.testbeds.application_parts import DRIVER, EXECUTOR, Parts
+from shunter.testbeds.application_parts import DRIVER, EXECUTOR, ApplicationParts
 from shunter.testbeds.flink_application import flink_parts, flink_problems
 from shunter.testbeds.spark_application import spark_parts, spark_problems
 from shunter.testbeds.view import StartApplication
@@ -43,10 +43,10 @@ def executor_group(job: BatchJob, spec: JobSpec, driver_host: str, driver_ports:
     """The executors of the application's job, once its driver has started at this address."""
     assert spec.name == application_name(job)
     group = spec.groups[-1]
-    where = {"SHUNTER_DRIVER_HOST": driver_host}
+    driver_address = {"SHUNTER_DRIVER_HOST": driver_host}
     for name, port in driver_ports.items():
-        where[f"SHUNTER_DRIVER_PORT_{name.upper().translate(_SEPARATORS)}"] = str(port)
-    task = msgspec.structs.replace(group.task, env={**group.task.env, **where})
+        driver_address[f"SHUNTER_DRIVER_PORT_{name.upper().translate(_SEPARATORS)}"] = str(port)
+    task = msgspec.structs.replace(group.task, env={**group.task.env, **driver_address})
     return msgspec.structs.replace(group, task=task)
 
 
@@ -57,19 +57,19 @@ def start_problems(job: BatchJob, start: StartApplication) -> list[str]:
     return flink_problems(job, start) if job.spec.engine == "flink" else []
 
 
-def _parts(job: BatchJob, start: StartApplication, secret: str) -> Parts:
+def _parts(job: BatchJob, start: StartApplication, secret: str) -> ApplicationParts:
     if job.spec.engine == "spark":
         return spark_parts(job, start, secret)
     return flink_parts(job, start) if job.spec.engine == "flink" else _command_parts(job)
 
 
-def _command_parts(job: BatchJob) -> Parts:
+def _command_parts(job: BatchJob) -> ApplicationParts:
     values = read_application(job.spec)
     command = (*values["command"], *values["args"])
-    return Parts("process", values["env"], executor_command=command, executor_dir=values["workingDir"])
+    return ApplicationParts("process", values["env"], executor_command=command, executor_dir=values["workingDir"])
 
 
-def _driver(job: BatchJob, parts: Parts) -> GroupSpec:
+def _driver(job: BatchJob, parts: ApplicationParts) -> GroupSpec:
     task = TaskSpec(
         command=(DRIVER,),
         env={**parts.driver_env, "SHUNTER_BATCHJOB": job.meta.name},
@@ -82,7 +82,7 @@ def _driver(job: BatchJob, parts: Parts) -> GroupSpec:
     return GroupSpec(DRIVER, 1, task, needs={CPU: parts.driver_cpu_milli, MEMORY: parts.driver_memory_bytes})
 
 
-def _executors(job: BatchJob, start: StartApplication, hosts: Sequence[str], parts: Parts) -> GroupSpec:
+def _executors(job: BatchJob, start: StartApplication, hosts: Sequence[str], parts: ApplicationParts) -> GroupSpec:
     size, slots = start.size, tuple(str(slot) for slot in start.request.slot_ids)
     environment = {
         **parts.executor_env,

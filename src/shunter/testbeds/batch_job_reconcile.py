@@ -20,30 +20,30 @@ from shunter.model.objects.schedulings import SchedulingState
 from shunter.model.objects.testbeds import Slot, SlotState, Testbed
 from shunter.testbeds.view import Application, ApplicationState, BatchJobOutcome, BatchJobView, StartApplication
 
-_CLAIMED = (
+_CLAIMED_STATES = (
     BatchJobState.IN_QUEUE,
     BatchJobState.SUBMITTED,
     BatchJobState.SCHEDULED,
     BatchJobState.RUNNING,
     BatchJobState.COMPLETED,
 )
-_GOING = (BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING)
+_ACTIVE_STATES = (BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING)
 
 
 def reconcile_batch_job(view: BatchJobView) -> BatchJobOutcome:
-    course = _Course(view)
-    while course.step():
+    reconciliation = _Reconciliation(view)
+    while reconciliation.step():
         pass
-    return course.outcome()
+    return reconciliation.outcome()
 
 
 def reset(job: BatchJob, now_ms: int) -> BatchJobStatus:
     """Of a job in FailedState that nobody claims: ready again. Raises InvalidMove in other states."""
     state = BATCH_JOB.move(job.status.state, BatchJobEvent.RESET)
-    return msgspec.structs.replace(_released(job.status), state=state, since_ms=now_ms)
+    return msgspec.structs.replace(_cleared(job.status), state=state, since_ms=now_ms)
 
 
-class _Course:
+class _Reconciliation:
     """The states that one look leads through."""
 
     def __init__(self, view: BatchJobView) -> None:
@@ -63,19 +63,19 @@ class _Course:
     def step(self) -> bool:
         """Make the first move whose time has come; whether there was one."""
         state = self.status.state
-        if state in _CLAIMED and self.is_released():
+        if state in _CLAIMED_STATES and self.is_released():
             return self.release()
         if state is BatchJobState.READY:
             return self.enqueue()
         if state is BatchJobState.IN_QUEUE:
             return self.submit()
-        if state in _GOING:
-            return self.follow()
+        if state in _ACTIVE_STATES:
+            return self.follow_application()
         if state is BatchJobState.PENDING_DELETION:
-            return self.is_gone() and self.move(BatchJobEvent.GONE, _released(self.status))
+            return self.has_no_processes() and self.move(BatchJobEvent.GONE, _cleared(self.status))
         if state is BatchJobState.FAILED_SUBMISSION:
             return self.recover()
-        return state is BatchJobState.FAILED and self.disclaim()
+        return state is BatchJobState.FAILED and self.clear_claimant()
 
     def move(self, event: BatchJobEvent, status: BatchJobStatus) -> bool:
         state = BATCH_JOB.move(self.status.state, event)
@@ -99,17 +99,17 @@ class _Course:
 
     def release(self) -> bool:
         application = self.view.application
-        self.stop = application is not None and not (application.has_ended and self.is_gone())
-        status = _stopped(self.status, False, self.view.now_ms)
+        self.stop = application is not None and not (application.has_ended and self.has_no_processes())
+        status = _with_closed_event(self.status, False, self.view.now_ms)
         return self.move(BatchJobEvent.RELEASED, msgspec.structs.replace(status, active_scheduling=None))
 
     def recover(self) -> bool:
         """A failed one that was released is ready again when nothing of it is left."""
-        if self.is_released() and self.is_gone():
-            return self.move(BatchJobEvent.GONE, _released(self.status))
-        return self.disclaim()
+        if self.is_released() and self.has_no_processes():
+            return self.move(BatchJobEvent.GONE, _cleared(self.status))
+        return self.clear_claimant()
 
-    def disclaim(self) -> bool:
+    def clear_claimant(self) -> bool:
         """A release changes nothing of its failure; that it is nobody's any more is noted."""
         if self.status.active_scheduling is None or not self.is_released():
             return False
@@ -117,7 +117,7 @@ class _Course:
         self.statuses.append(self.status)
         return True
 
-    def is_gone(self) -> bool:
+    def has_no_processes(self) -> bool:
         application = self.view.application
         return application is None or not application.has_processes
 
@@ -128,7 +128,7 @@ class _Course:
         if claim is None or claim.request is None:
             return False
         request, testbed = claim.request, self.view.testbed
-        problems = problems_of_request(self.view.job, request, testbed)
+        problems = request_problems(self.view.job, request, testbed)
         if problems or testbed is None:
             return self.move(BatchJobEvent.FAILED, msgspec.structs.replace(self.status, problems=problems))
         slots = [testbed.status.slots[slot_id] for slot_id in request.slot_ids]
@@ -143,41 +143,43 @@ class _Course:
         )
         return self.move(BatchJobEvent.SUBMITTED, status)
 
-    def follow(self) -> bool:
+    def follow_application(self) -> bool:
         application = self.view.application
         if self.start is not None:
             return False  # it was started by this very look
         if application is None:
-            return self.vanish()
+            return self.on_vanished()
         state, now_ms = application.state, self.view.now_ms
         if state is ApplicationState.FAILED:
             return self.fail(application)
         if state is ApplicationState.COMPLETED:
-            status = _started(self.status, application, now_ms)
-            status = _stopped(status, True, application.ended_ms or now_ms)
+            status = _with_open_event(self.status, application, now_ms)
+            status = _with_closed_event(status, True, application.ended_ms or now_ms)
             return self.move(BatchJobEvent.COMPLETED, status)
         if self.status.state is BatchJobState.SUBMITTED and state >= ApplicationState.SCHEDULED:
             return self.move(BatchJobEvent.SCHEDULED, self.status)
         if self.status.state is BatchJobState.SCHEDULED and state >= ApplicationState.RUNNING:
-            return self.move(BatchJobEvent.STARTED, _started(self.status, application, now_ms))
+            return self.move(BatchJobEvent.STARTED, _with_open_event(self.status, application, now_ms))
         return False
 
-    def vanish(self) -> bool:
+    def on_vanished(self) -> bool:
         """Nobody asked it to go, so it starts anew while it is still claimed. One that is not there yet has no id."""
         if self.status.application == 0:
             return False
-        return self.move(BatchJobEvent.VANISHED, _released(_stopped(self.status, False, self.view.now_ms)))
+        return self.move(BatchJobEvent.VANISHED, _cleared(_with_closed_event(self.status, False, self.view.now_ms)))
 
     def fail(self, application: Application) -> bool:
         self.stop = application.has_processes
         now_ms = self.view.now_ms
-        status = _started(self.status, application, now_ms) if application.started_ms else self.status
+        status = _with_open_event(self.status, application, now_ms) if application.started_ms else self.status
         problems = [application.reason or "The application failed."]
-        status = msgspec.structs.replace(_stopped(status, False, application.ended_ms or now_ms), problems=problems)
+        status = msgspec.structs.replace(
+            _with_closed_event(status, False, application.ended_ms or now_ms), problems=problems
+        )
         return self.move(BatchJobEvent.FAILED, status)
 
 
-def problems_of_request(job: BatchJob, request: CreationRequest, testbed: Testbed | None) -> list[str]:
+def request_problems(job: BatchJob, request: CreationRequest, testbed: Testbed | None) -> list[str]:
     """Why the job cannot have the slots that its Scheduling named."""
     if testbed is None:
         return [f"Testbed {request.testbed} does not exist."]
@@ -191,22 +193,22 @@ def problems_of_request(job: BatchJob, request: CreationRequest, testbed: Testbe
             f"{'; ' + '; '.join(testbed.status.problems) if testbed.status.problems else ''}."
         ]
     return [
-        f"Slot {slot_id} of testbed {request.testbed} is {_in_words(slots[slot_id])}."
+        f"Slot {slot_id} of testbed {request.testbed} is {_describe_slot(slots[slot_id])}."
         for slot_id in request.slot_ids
-        if not _can_have(job, slots[slot_id])
+        if not _is_available_to(job, slots[slot_id])
     ]
 
 
-def _can_have(job: BatchJob, slot: Slot) -> bool:
+def _is_available_to(job: BatchJob, slot: Slot) -> bool:
     if slot.is_leaving:
         return False
     is_its_own = slot.holder is not None and slot.holder.job == job.meta.object_name
     return slot.state is SlotState.FREE or is_its_own
 
 
-def _in_words(slot: Slot) -> str:
+def _describe_slot(slot: Slot) -> str:
     held = f" by batch job {slot.holder.job}" if slot.holder else ""
-    return f"{slot.state.word}{held}{', and leaves' if slot.is_leaving else ''}"
+    return f"{slot.state.wire_name}{held}{', and leaves' if slot.is_leaving else ''}"
 
 
 # ---- statuses ----
@@ -218,16 +220,16 @@ def _observed(status: BatchJobStatus, generation: int) -> BatchJobStatus:
     return msgspec.structs.replace(status, observed_generation=generation)
 
 
-def _released(status: BatchJobStatus) -> BatchJobStatus:
+def _cleared(status: BatchJobStatus) -> BatchJobStatus:
     """Nobody's, and nowhere."""
     return msgspec.structs.replace(
         status, active_scheduling=None, testbed=None, slot_ids=(), places=(), application=0, problems=[]
     )
 
 
-def _started(status: BatchJobStatus, application: Application, now_ms: int) -> BatchJobStatus:
+def _with_open_event(status: BatchJobStatus, application: Application, now_ms: int) -> BatchJobStatus:
     """With an event for this run, unless it has one."""
-    if status.testbed is None or status.active_scheduling is None or _open(status):
+    if status.testbed is None or status.active_scheduling is None or _has_open_event(status):
         return status
     event = ScheduledEvent(
         start_ms=application.started_ms or now_ms,
@@ -240,14 +242,14 @@ def _started(status: BatchJobStatus, application: Application, now_ms: int) -> B
     return msgspec.structs.replace(status, events=events, runs=status.runs + 1)
 
 
-def _stopped(status: BatchJobStatus, successful: bool, at_ms: int) -> BatchJobStatus:
+def _with_closed_event(status: BatchJobStatus, successful: bool, at_ms: int) -> BatchJobStatus:
     """With its open event closed, if it has one."""
-    if not _open(status):
+    if not _has_open_event(status):
         return status
     event = status.events[-1]
     closed = msgspec.structs.replace(event, stop_ms=max(at_ms, event.start_ms), successful=successful)
     return msgspec.structs.replace(status, events=(*status.events[:-1], closed))
 
 
-def _open(status: BatchJobStatus) -> bool:
+def _has_open_event(status: BatchJobStatus) -> bool:
     return bool(status.events) and status.events[-1].successful is None

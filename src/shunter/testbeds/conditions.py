@@ -35,11 +35,11 @@ _AWAITED: dict[BatchJobState, tuple[str, ...]] = {
 
 def conditions_of(each: Object) -> list[Document]:
     if isinstance(each, BatchJob):
-        return _of_batch_job(each)
-    return list(_of_scheduling(each)) if isinstance(each, Scheduling) else []
+        return _batch_job_conditions(each)
+    return list(_scheduling_conditions(each)) if isinstance(each, Scheduling) else []
 
 
-def _of_batch_job(job: BatchJob) -> list[Document]:
+def _batch_job_conditions(job: BatchJob) -> list[Document]:
     """All that its state waits for. Only a release can be there already, while the last processes end."""
     status = job.status
     is_released = job.claim is None or job.claim.scheduling != status.active_scheduling
@@ -55,25 +55,25 @@ def _of_batch_job(job: BatchJob) -> list[Document]:
     ]
 
 
-def _of_scheduling(scheduling: Scheduling) -> Iterator[Document]:
+def _scheduling_conditions(scheduling: Scheduling) -> Iterator[Document]:
     state, since_ms = scheduling.status.state, scheduling.status.since_ms
     testbed = name_document(scheduling.spec.testbed)
     error = " ".join(scheduling.status.problems)
     if state is SchedulingState.ACQUIRE:
-        yield _about_jobs(scheduling, "AWAIT_JOBS_ACQUIRED_CONDITION", JobProgress.IN_QUEUE, error)
+        yield _jobs_condition(scheduling, "AWAIT_JOBS_ACQUIRED_CONDITION", JobProgress.IN_QUEUE, error)
         yield _condition("AWAIT_SLOTS_ACQUIRED_CONDITION", False, since_ms, testbedName=testbed, error=error)
-        yield _about_jobs(scheduling, "AWAIT_JOBS_ENQUEUE", JobProgress.IN_QUEUE)
+        yield _jobs_condition(scheduling, "AWAIT_JOBS_ENQUEUE", JobProgress.IN_QUEUE)
     if state in (SchedulingState.CONFIRMATION, SchedulingState.SUBMISSION, SchedulingState.AWAITING_COMPLETION):
-        yield _about_jobs(scheduling, "AWAIT_COMPLETION_CONDITION", JobProgress.COMPLETED)
+        yield _jobs_condition(scheduling, "AWAIT_COMPLETION_CONDITION", JobProgress.COMPLETED)
     if state in (SchedulingState.CONFIRMATION, SchedulingState.SUBMISSION):
         queued = any(record.progress < JobProgress.SUBMITTED for record in scheduling.status.jobs)
         yield _condition("AWAIT_EMPTY_JOB_QUEUE", not queued, since_ms)
     if state is SchedulingState.CONFIRMATION:
-        yield _about_jobs(
+        yield _jobs_condition(
             scheduling, "AWAIT_JOBS_SCHEDULED_CONDITION", JobProgress.SCHEDULED, since=JobProgress.SUBMITTED
         )
     if state is SchedulingState.SUBMISSION:
-        yield from islice(_about_slots(scheduling), QUEUED_CONDITIONS_MAX)
+        yield from islice(_slot_conditions(scheduling), QUEUED_CONDITIONS_MAX)
     if state is SchedulingState.AWAITING_COMPLETION:
         yield _condition("AWAIT_JOB_IN_QUEUE", False, since_ms)
     if state in (SchedulingState.COMPLETED, SchedulingState.FAILED, SchedulingState.FINISHED):
@@ -82,7 +82,7 @@ def _of_scheduling(scheduling: Scheduling) -> Iterator[Document]:
         yield _condition("AWAIT_SLOTS_RELEASED_CONDITION", is_over, since_ms, testbedName=testbed)
 
 
-def _about_jobs(
+def _jobs_condition(
     scheduling: Scheduling,
     condition: str,
     reached: JobProgress,
@@ -100,7 +100,7 @@ def _about_jobs(
     return _condition(condition, is_true, scheduling.status.since_ms, jobs=jobs, error=error)
 
 
-def _about_slots(scheduling: Scheduling) -> Iterator[Document]:
+def _slot_conditions(scheduling: Scheduling) -> Iterator[Document]:
     """Of each job that is queued, the slots that must be free: all up to its own in a queue, else those it names."""
     spec, since_ms = scheduling.spec, scheduling.status.since_ms
     queued = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from shunter.model.objects.application_fields import read_application
 from shunter.model.objects.batch_jobs import BatchJob
-from shunter.model.objects.flink_fields import why_not_here
+from shunter.model.objects.flink_fields import ignored_reason
 from shunter.model.resources import CPU, MEMORY, parse_amount
 from shunter.testbeds.application_parts import (
     DRIVER_CPU_MILLI,
     DRIVER_MEMORY_BYTES,
-    Parts,
+    ApplicationParts,
+    format_mebibytes,
     local_path,
-    spelt,
 )
 from shunter.testbeds.framework_memory import (
     JOB_MANAGER_MIN_BYTES,
@@ -26,11 +26,11 @@ from shunter.testbeds.view import StartApplication
 PORTS = ("line", "rpc", "blob", "rest")
 
 
-def flink_parts(job: BatchJob, start: StartApplication) -> Parts:
+def flink_parts(job: BatchJob, start: StartApplication) -> ApplicationParts:
     values, count = read_application(job.spec), start.request.replication
     with_python = values["jarFile"] is None
     total = _amount(job, MEMORY, DRIVER_MEMORY_BYTES)
-    settings = {key: value for key, value in values["flinkProperties"].items() if why_not_here(key) is None}
+    settings = {key: value for key, value in values["flinkProperties"].items() if ignored_reason(key) is None}
     payload = {
         "name": job.meta.name,
         "jar": _path_or_none(values["jarFile"]),
@@ -48,7 +48,7 @@ def flink_parts(job: BatchJob, start: StartApplication) -> Parts:
         "memory_mib": job_manager_bytes(total, with_python) >> 20,
     }
     memory_mib = task_manager_bytes(start.size.get(MEMORY, 0)) >> 20
-    return Parts(
+    return ApplicationParts(
         runtime="flink",
         executor={"settings": settings, "memory_mib": memory_mib, "py_files": payload["py_files"]},
         executor_env=values["envVars"],
@@ -64,11 +64,15 @@ def flink_problems(job: BatchJob, start: StartApplication) -> list[str]:
     values, memory, slots = read_application(job.spec), start.size.get(MEMORY, 0), start.request.replication
     problems = []
     if task_manager_bytes(memory) < TASK_MANAGER_MIN_BYTES:
-        least = spelt(TASK_MANAGER_MIN_BYTES + LAUNCHER_BYTES)
-        problems.append(f"a TaskManager needs a slot with at least {least} of memory, and these have {spelt(memory)}")
+        minimum = format_mebibytes(TASK_MANAGER_MIN_BYTES + LAUNCHER_BYTES)
+        problems.append(
+            f"a TaskManager needs a slot with at least {minimum} of memory, and these have {format_mebibytes(memory)}"
+        )
     total = _amount(job, MEMORY, DRIVER_MEMORY_BYTES)
     if job_manager_bytes(total, values["jarFile"] is None) < JOB_MANAGER_MIN_BYTES:
-        problems.append(f"{spelt(total)} of memory are too little for a JobManager: raise spec.driver.memory")
+        problems.append(
+            f"{format_mebibytes(total)} of memory are too little for a JobManager: raise spec.driver.memory"
+        )
     parallelism = values["parallelism"] or slots
     if parallelism > slots:
         problems.append(f"a parallelism of {parallelism} needs as many slots, and the Scheduling gives {slots}")
@@ -79,5 +83,5 @@ def _amount(job: BatchJob, resource: str, default: int) -> int:
     return parse_amount(resource, job.spec.driver[resource]) if resource in job.spec.driver else default
 
 
-def _path_or_none(written: str | None) -> str | None:
-    return None if written is None else local_path(written)
+def _path_or_none(uri: str | None) -> str | None:
+    return None if uri is None else local_path(uri)

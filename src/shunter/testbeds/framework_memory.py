@@ -13,8 +13,8 @@ MIB = 2**20
 
 LAUNCHER_BYTES = 16 * MIB  # our own small process in every task
 DAEMON_BYTES = 168 * MIB  # Spark's Master beside a driver, its Worker beside an executor
-BESIDE_HEAP_MIN_BYTES = 176 * MIB
-BESIDE_HEAP_SHARE = 0.10
+OFF_HEAP_MIN_BYTES = 176 * MIB
+OFF_HEAP_SHARE = 0.10
 PYTHON_MIN_BYTES = 48 * MIB  # for Python processes beside a JVM; and a share of what is left beyond the least heap
 PYTHON_SHARE = 0.20
 SPARK_HEAP_MIN_BYTES = 450 * MIB  # Spark refuses to start an executor or a driver with less
@@ -40,8 +40,8 @@ class HeapShare:
 def spark_share(total_bytes: int, with_python: bool) -> HeapShare:
     """What is left for the heap where everything together may use `total_bytes`."""
     rest = total_bytes - LAUNCHER_BYTES - DAEMON_BYTES
-    beside = max(BESIDE_HEAP_MIN_BYTES, int(rest * BESIDE_HEAP_SHARE))
-    heap = rest - beside
+    off_heap = max(OFF_HEAP_MIN_BYTES, int(rest * OFF_HEAP_SHARE))
+    heap = rest - off_heap
     if with_python:
         heap -= PYTHON_MIN_BYTES
         heap -= int(max(0, heap - SPARK_HEAP_MIN_BYTES) * PYTHON_SHARE)
@@ -51,13 +51,13 @@ def spark_share(total_bytes: int, with_python: bool) -> HeapShare:
 def spark_driver_total(heap_bytes: int, overhead_bytes: int | None) -> int:
     """What a driver with this heap requests."""
     overhead = SPARK_OVERHEAD_DEFAULT_BYTES if overhead_bytes is None else overhead_bytes
-    return heap_bytes + max(overhead, int(heap_bytes * BESIDE_HEAP_SHARE)) + DAEMON_BYTES + LAUNCHER_BYTES
+    return heap_bytes + max(overhead, int(heap_bytes * OFF_HEAP_SHARE)) + DAEMON_BYTES + LAUNCHER_BYTES
 
 
 def spark_slot_min(with_python: bool) -> int:
     """The smallest slot in which an executor starts."""
-    beside = BESIDE_HEAP_MIN_BYTES + (PYTHON_MIN_BYTES if with_python else 0)
-    return SPARK_HEAP_MIN_BYTES + beside + DAEMON_BYTES + LAUNCHER_BYTES
+    off_heap = OFF_HEAP_MIN_BYTES + (PYTHON_MIN_BYTES if with_python else 0)
+    return SPARK_HEAP_MIN_BYTES + off_heap + DAEMON_BYTES + LAUNCHER_BYTES
 
 
 def job_manager_bytes(total_bytes: int, with_python: bool) -> int:

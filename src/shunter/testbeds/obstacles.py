@@ -21,7 +21,7 @@ class Obstacle:
 
     waits_for: str
     problem: str = ""
-    passes: int = 0  # whether it passes by itself: 1, or 2 at once. What lasts is told before what passes.
+    transience: int = 0  # whether it passes by itself: 1, or 2 at once. What lasts is told before what passes.
 
 
 def holds_job(job: BatchJob | None, scheduling: ObjectName) -> bool:
@@ -32,7 +32,7 @@ def holds_testbed(testbed: Testbed | None, scheduling: ObjectName) -> bool:
     return testbed is not None and scheduling in testbed.status.claims
 
 
-def obstacle_at_testbed(view: SchedulingView, is_held: bool) -> Obstacle | None:
+def testbed_obstacle(view: SchedulingView, is_held: bool) -> Obstacle | None:
     """What keeps it from claiming its testbed, or from using it as its spec says now."""
     testbed, name = view.testbed, view.scheduling.spec.testbed
     if testbed is None:
@@ -42,56 +42,56 @@ def obstacle_at_testbed(view: SchedulingView, is_held: bool) -> Obstacle | None:
             problem = f"Testbed {name} is being deleted. Apply it again when it is gone, or name another one."
             return Obstacle(f"testbed {name}", problem)
         if all(slot.is_leaving for slot in testbed.status.slots):
-            found = [*testbed.status.problems, *_of_nodes(testbed)]
+            found = [*testbed.status.problems, *_node_problem_texts(testbed)]
             return Obstacle(f"slots of testbed {name}", f"Testbed {name} has no slots. {' '.join(found)}".rstrip())
-    return _user_of_testbed(view, testbed, is_held)
+    return _testbed_conflict(view, testbed, is_held)
 
 
-def obstacle_at_job(view: SchedulingView, name: ObjectName) -> Obstacle | None:
+def job_obstacle(view: SchedulingView, name: ObjectName) -> Obstacle | None:
     """What keeps it from claiming a job that is not its own."""
     job = view.job(name)
     if job is None:
         return Obstacle(f"batch job {name}", f"Batch job {name} does not exist. Apply one of that name.")
-    if job.claim is not None and view.other(job.claim.scheduling) is not None:
+    if job.claim is not None and view.find_scheduling(job.claim.scheduling) is not None:
         return Obstacle(f"scheduling {job.claim.scheduling}, which uses batch job {name}")
     if job.meta.is_deleting:
         problem = f"Batch job {name} is being deleted. Apply it again when it is gone, or leave it out."
         return Obstacle(f"batch job {name}", problem)
     if job.status.state is not BatchJobState.READY:
-        passes = 2 if job.status.state is BatchJobState.IN_QUEUE else 1
-        return Obstacle(f"batch job {name} to be ready: it is in {job.status.state.word}", passes=passes)
+        transience = 2 if job.status.state is BatchJobState.IN_QUEUE else 1
+        return Obstacle(f"batch job {name} to be ready: it is in {job.status.state.wire_name}", transience=transience)
     return None
 
 
-def shares_slots_with(view: SchedulingView, testbed: Testbed) -> Obstacle | None:
+def slot_conflict(view: SchedulingView, testbed: Testbed) -> Obstacle | None:
     """Slots that it names and that another one on the same testbed named before. One whose changed spec is not
     accepted yet holds none: it waits for those whose is, so that two never wait for each other."""
-    mine = _slot_ids(view.scheduling)
-    for other in _others(view, testbed):
+    own_slot_ids = _slot_ids(view.scheduling)
+    for other in _other_holders(view, testbed):
         if other.status.observed_generation != other.meta.generation:
             continue
-        both = sorted(mine & _slot_ids(other))
-        if both:
-            slots = f"slot{'s' if len(both) > 1 else ''} {', '.join(map(str, both))}"
+        shared_slot_ids = sorted(own_slot_ids & _slot_ids(other))
+        if shared_slot_ids:
+            slots = f"slot{'s' if len(shared_slot_ids) > 1 else ''} {', '.join(map(str, shared_slot_ids))}"
             return Obstacle(
                 f"scheduling {other.meta.object_name}, which uses {slots} of testbed {testbed.meta.object_name}"
             )
     return None
 
 
-def _user_of_testbed(view: SchedulingView, testbed: Testbed, is_held: bool) -> Obstacle | None:
+def _testbed_conflict(view: SchedulingView, testbed: Testbed, is_held: bool) -> Obstacle | None:
     may_share = testbed.spec.sharing == DISJOINT and view.scheduling.spec.is_slot_based
-    for other in () if is_held else _others(view, testbed):
+    for other in () if is_held else _other_holders(view, testbed):
         if not (may_share and other.spec.is_slot_based):
             name = testbed.meta.object_name
             return Obstacle(f"scheduling {other.meta.object_name}, which uses testbed {name}")
-    return shares_slots_with(view, testbed) if may_share else None
+    return slot_conflict(view, testbed) if may_share else None
 
 
-def _others(view: SchedulingView, testbed: Testbed) -> Iterable[Scheduling]:
+def _other_holders(view: SchedulingView, testbed: Testbed) -> Iterable[Scheduling]:
     """Those that hold it, but for claims of Schedulings that are no more."""
     for name in testbed.status.claims:
-        other = None if name == view.scheduling.meta.object_name else view.other(name)
+        other = None if name == view.scheduling.meta.object_name else view.find_scheduling(name)
         if other is not None:
             yield other
 
@@ -100,5 +100,5 @@ def _slot_ids(scheduling: Scheduling) -> set[int]:
     return {slot_id for entry in scheduling.spec.slots for slot_id in entry.slot_ids}
 
 
-def _of_nodes(testbed: Testbed) -> list[str]:
+def _node_problem_texts(testbed: Testbed) -> list[str]:
     return [f"Node {node}: {' '.join(problems)}" for node, problems in testbed.status.node_problems.items()]

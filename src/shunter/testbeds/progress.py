@@ -10,37 +10,37 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord
 from shunter.model.objects.testbeds import SlotPlace
 
-_OF_SUBMITTED = {
+_PROGRESS_AFTER_SUBMIT = {
     BatchJobState.SCHEDULED: JobProgress.SCHEDULED,
     BatchJobState.RUNNING: JobProgress.SCHEDULED,
     BatchJobState.COMPLETED: JobProgress.COMPLETED,
 }
 
 
-class Records:
+class JobRecords:
     """The records of a Scheduling, with the indices of its jobs by how far they have come, each list in order."""
 
     def __init__(self, records: Iterable[JobRecord]) -> None:
-        self._noted: tuple[JobRecord, ...] | None = None
+        self._snapshot: tuple[JobRecord, ...] | None = None
         self.all = list(records)
-        self._sort()
+        self._fill_buckets()
 
-    def _sort(self) -> None:
+    def _fill_buckets(self) -> None:
         self.unacquired: list[int] = []
         self.queued: list[int] = []
         self.active: list[int] = []  # submitted, and not completed
-        lists = (self.unacquired, self.queued, self.active, self.active, None)
-        self._lists = dict(zip(JobProgress, lists, strict=True))
+        buckets = (self.unacquired, self.queued, self.active, self.active, None)
+        self._buckets = dict(zip(JobProgress, buckets, strict=True))
         for index, record in enumerate(self.all):
-            among = self._lists[record.progress]
-            if among is not None:
-                among.append(index)
+            bucket = self._buckets[record.progress]
+            if bucket is not None:
+                bucket.append(index)
 
     def put(self, index: int, record: JobRecord) -> None:
         if record is self.all[index]:
             return
-        before, after = self._lists[self.all[index].progress], self._lists[record.progress]
-        self.all[index], self._noted = record, None
+        before, after = self._buckets[self.all[index].progress], self._buckets[record.progress]
+        self.all[index], self._snapshot = record, None
         if before is after:
             return
         if before is not None:
@@ -51,26 +51,26 @@ class Records:
     def put_all(self, indices: Iterable[int], record: JobRecord) -> None:
         for index in indices:
             self.all[index] = record
-        self._noted = None
-        self._sort()
+        self._snapshot = None
+        self._fill_buckets()
 
     @property
     def are_completed(self) -> bool:
         return not (self.active or self.queued or self.unacquired)
 
     @property
-    def noted(self) -> tuple[JobRecord, ...]:
-        if self._noted is None:
-            self._noted = tuple(self.all)
-        return self._noted
+    def snapshot(self) -> tuple[JobRecord, ...]:
+        if self._snapshot is None:
+            self._snapshot = tuple(self.all)
+        return self._snapshot
 
-    def is_of(self, records: tuple[JobRecord, ...]) -> bool:
+    def matches(self, records: tuple[JobRecord, ...]) -> bool:
         """Whether these are the same: then they are taken for its own, so that the next comparison is a short one."""
-        if self.noted is records:
+        if self.snapshot is records:
             return True
-        is_same = self.noted == records
+        is_same = self.snapshot == records
         if is_same:
-            self.all, self._noted = list(records), records
+            self.all, self._snapshot = list(records), records
         return is_same
 
 
@@ -81,22 +81,22 @@ def record_of(job: BatchJob | None, scheduling: ObjectName) -> JobRecord:
     request, state = job.claim.request, job.status.state
     if request is None:
         return JobRecord(JobProgress.IN_QUEUE if state is BatchJobState.IN_QUEUE else JobProgress.ACQUIRING)
-    return JobRecord(_OF_SUBMITTED.get(state, JobProgress.SUBMITTED), request.slot_ids, job.status.application)
+    return JobRecord(_PROGRESS_AFTER_SUBMIT.get(state, JobProgress.SUBMITTED), request.slot_ids, job.status.application)
 
 
-def further(record: JobRecord, seen: JobRecord) -> JobRecord:
+def most_advanced(record: JobRecord, seen: JobRecord) -> JobRecord:
     """The most advanced of the two, unless the job was lost: then it begins anew."""
     is_lost = seen.progress < JobProgress.SUBMITTED
     return seen if is_lost or seen.progress > record.progress else record
 
 
-def has_started(job: BatchJob, taken: Set[SlotPlace]) -> bool:
+def has_started(job: BatchJob, occupied: Set[SlotPlace]) -> bool:
     """That each of its executors runs, or has the slot that it was sent to."""
     if job.status.state is BatchJobState.SCHEDULED:
-        return taken >= set(job.status.places)
+        return occupied >= set(job.status.places)
     return job.status.state in (BatchJobState.RUNNING, BatchJobState.COMPLETED)
 
 
-def failure(job: BatchJob) -> str:
-    why = " ".join(job.status.problems) or "no reason is known"
-    return f"Batch job {job.meta.object_name} is in {job.status.state.word}: {why}"
+def failure_message(job: BatchJob) -> str:
+    reason = " ".join(job.status.problems) or "no reason is known"
+    return f"Batch job {job.meta.object_name} is in {job.status.state.wire_name}: {reason}"

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from shunter.model.objects.schedulings import JobRecord, SchedulingSpec
-from shunter.testbeds.progress import Records
+from shunter.testbeds.progress import JobRecords
 
 
-class Lineup:
+class QueueOrder:
     """The jobs of a spec by index, in the order in which they are first named."""
 
     def __init__(self, spec: SchedulingSpec) -> None:
@@ -23,29 +23,29 @@ class Lineup:
         self.queue = [self.index[job] for job in spec.queue]
         self.executors = Counter(self.queue)
 
-    def waiting(self, queued: Sequence[int]) -> Iterator[int]:
+    def pending_executors(self, queued: Sequence[int]) -> Iterator[int]:
         """The queue's executors of these jobs, in order. `queued` is sorted, so none stands before the first's. Whoever
         asks takes a few of many: each is searched for when it is asked for."""
         first = self.queue.index(queued[0], queued[0])  # behind all that were named before it, so not before its number
         for index in islice(self.queue, first, None):
-            place = bisect_left(queued, index)
-            if place < len(queued) and queued[place] == index:
+            position = bisect_left(queued, index)
+            if position < len(queued) and queued[position] == index:
                 yield index
 
 
-class Memory:
+class ReconcileCache:
     """Of one Scheduling, from look to look. Without it nothing is lost but time."""
 
     def __init__(self) -> None:
-        self._lineup: Lineup | None = None
-        self._records: Records | None = None
+        self._queue_order: QueueOrder | None = None
+        self._records: JobRecords | None = None
 
-    def lineup(self, spec: SchedulingSpec) -> Lineup:
-        if self._lineup is None or self._lineup.spec is not spec:
-            self._lineup = Lineup(spec)
-        return self._lineup
+    def queue_order(self, spec: SchedulingSpec) -> QueueOrder:
+        if self._queue_order is None or self._queue_order.spec is not spec:
+            self._queue_order = QueueOrder(spec)
+        return self._queue_order
 
-    def records(self, records: tuple[JobRecord, ...]) -> Records:
-        if self._records is None or not self._records.is_of(records):
-            self._records = Records(records)
+    def records(self, records: tuple[JobRecord, ...]) -> JobRecords:
+        if self._records is None or not self._records.matches(records):
+            self._records = JobRecords(records)
         return self._records

@@ -21,39 +21,39 @@ from shunter.testbeds.obstacles import (
     Obstacle,
     holds_job,
     holds_testbed,
-    obstacle_at_job,
-    obstacle_at_testbed,
-    shares_slots_with,
+    job_obstacle,
+    slot_conflict,
+    testbed_obstacle,
 )
-from shunter.testbeds.progress import Records, failure, further, has_started, record_of
+from shunter.testbeds.progress import JobRecords, failure_message, has_started, most_advanced, record_of
 from shunter.testbeds.slots import free_slot_ids
-from shunter.testbeds.strategies import impossible, needs, select_among
+from shunter.testbeds.strategies import describe_slot_needs, infeasible_reasons, select_queued
 from shunter.testbeds.view import SchedulingOutcome, SchedulingView
 
-_OVER = (BatchJobState.COMPLETED, *FAILED_STATES)
+_ENDED_STATES = (BatchJobState.COMPLETED, *FAILED_STATES)
 
 
 def reconcile_scheduling(view: SchedulingView) -> SchedulingOutcome:
-    course = _Course(view)
+    reconciliation = _Reconciliation(view)
     if view.scheduling.meta.is_deleting:
-        return course.finish()
-    if course.status.state is not SchedulingState.FINISHED:
-        course.observe()
-        while course.step():
+        return reconciliation.finish()
+    if reconciliation.status.state is not SchedulingState.FINISHED:
+        reconciliation.observe()
+        while reconciliation.step():
             pass
-    return course.outcome()
+    return reconciliation.outcome()
 
 
-class _Course:
+class _Reconciliation:
     """The states that one look leads through."""
 
     def __init__(self, view: SchedulingView) -> None:
         scheduling = view.scheduling
         self.view = view
-        self.spec, self.me, self.status = scheduling.spec, scheduling.meta.object_name, scheduling.status
-        self.lineup = view.memory.lineup(scheduling.spec)
-        self.jobs = self.lineup.jobs
-        self.records = view.memory.records(scheduling.status.jobs)
+        self.spec, self.own_name, self.status = scheduling.spec, scheduling.meta.object_name, scheduling.status
+        self.queue_order = view.cache.queue_order(scheduling.spec)
+        self.jobs = self.queue_order.jobs
+        self.records = view.cache.records(scheduling.status.jobs)
         self.leaving = scheduling.status.leaving
         self.generation = scheduling.status.observed_generation
         self.statuses: list[SchedulingStatus] = []
@@ -67,7 +67,7 @@ class _Course:
     # ---- what comes of it ----
 
     def outcome(self) -> SchedulingOutcome:
-        last = self.noted()
+        last = self.snapshot()
         if self.statuses:
             self.statuses[-1] = last
         elif last != self.view.scheduling.status:
@@ -79,23 +79,25 @@ class _Course:
             requests=self.requests,
             claims_testbed=self.claims_testbed,
             releases_testbed=self.releases_testbed,
-            look_again_ms=self.times_out_ms() if self.status.state is SchedulingState.CONFIRMATION else None,
+            requeue_at_ms=self.confirmation_deadline_ms()
+            if self.status.state is SchedulingState.CONFIRMATION
+            else None,
         )
 
     def finish(self) -> SchedulingOutcome:
         """It was deleted: release everything, at once."""
-        self.releases = [job.meta.object_name for job in self.view.claimed()]
-        self.releases_testbed = holds_testbed(self.view.testbed, self.me)
+        self.releases = [job.meta.object_name for job in self.view.claimed_jobs()]
+        self.releases_testbed = holds_testbed(self.view.testbed, self.own_name)
         self.problems = self.status.problems
         if self.status.state is not SchedulingState.FINISHED:
             self.move(SchedulingEvent.RELEASED)
         return self.outcome()
 
-    def noted(self) -> SchedulingStatus:
+    def snapshot(self) -> SchedulingStatus:
         return msgspec.structs.replace(
             self.status,
             since_ms=self.status.since_ms or self.view.now_ms,
-            jobs=self.records.noted,
+            jobs=self.records.snapshot,
             waits_for=self.waits_for,
             problems=self.problems,
             observed_generation=self.generation,
@@ -105,7 +107,7 @@ class _Course:
     def move(self, event: SchedulingEvent) -> bool:
         state = SCHEDULING.move(self.status.state, event)
         self.waits_for = ""
-        self.status = msgspec.structs.replace(self.noted(), state=state, since_ms=self.view.now_ms)
+        self.status = msgspec.structs.replace(self.snapshot(), state=state, since_ms=self.view.now_ms)
         self.statuses.append(self.status)
         return True
 
@@ -125,20 +127,20 @@ class _Course:
         generation = self.view.scheduling.meta.generation
         leaving = [self.view.job(name) for name in self.leaving]
         if self.generation != generation or len(self.records.all) != len(self.jobs):
-            self.records = Records(record_of(self.view.job(name), self.me) for name in self.jobs)
+            self.records = JobRecords(record_of(self.view.job(name), self.own_name) for name in self.jobs)
             named = set(self.jobs)
-            leaving = [job for job in self.view.claimed() if job.meta.object_name not in named]
+            leaving = [job for job in self.view.claimed_jobs() if job.meta.object_name not in named]
         self.generation = generation
         for index in tuple(self.records.active):
-            seen = record_of(self.view.job(self.jobs[index]), self.me)
-            self.records.put(index, further(self.records.all[index], seen))
-        self.leaving = tuple(job.meta.object_name for job in leaving if job and self.lets_run(job))
+            seen = record_of(self.view.job(self.jobs[index]), self.own_name)
+            self.records.put(index, most_advanced(self.records.all[index], seen))
+        self.leaving = tuple(job.meta.object_name for job in leaving if job and self.release_unless_running(job))
 
-    def lets_run(self, job: BatchJob) -> bool:
+    def release_unless_running(self, job: BatchJob) -> bool:
         """A job that the spec no longer names runs to its end, if it was submitted; it is released then."""
-        if not holds_job(job, self.me):
+        if not holds_job(job, self.own_name):
             return False
-        is_running = job.claim is not None and job.claim.request is not None and job.status.state not in _OVER
+        is_running = job.claim is not None and job.claim.request is not None and job.status.state not in _ENDED_STATES
         if not is_running:
             self.releases.append(job.meta.object_name)
         return is_running
@@ -156,7 +158,7 @@ class _Course:
             return False
         if state is SchedulingState.COMPLETED:
             return not self.records.are_completed and self.move(SchedulingEvent.UNCLAIMED)
-        failed = [failure(job) for job in self.active_jobs() if job.status.state in FAILED_STATES]
+        failed = [failure_message(job) for job in self.active_jobs() if job.status.state in FAILED_STATES]
         if failed:
             return self.fail(*failed)
         if state is SchedulingState.ACQUIRE:
@@ -173,9 +175,9 @@ class _Course:
         testbed = self.view.testbed
         return (
             testbed is None
-            or not holds_testbed(testbed, self.me)
+            or not holds_testbed(testbed, self.own_name)
             or bool(self.records.unacquired)
-            or (self.is_changed() and shares_slots_with(self.view, testbed) is not None)
+            or (self.is_changed() and slot_conflict(self.view, testbed) is not None)
         )
 
     def is_changed(self) -> bool:
@@ -184,37 +186,37 @@ class _Course:
     def acquire(self) -> bool:
         """Claim all that it lacks, or hold nothing but what is under way; go on when all of it is queued."""
         wanted = {self.jobs[index]: index for index in sorted([*self.records.unacquired, *self.records.queued])}
-        lacking = [name for name in wanted if not holds_job(self.view.job(name), self.me)]
-        is_held = holds_testbed(self.view.testbed, self.me)
-        hopeless, failed = impossible(self.spec, self.view.testbed, self.submitted()), self.failures(wanted)
-        if failed or (hopeless and not self.may_still_grow(lacking)):
-            return self.fail(*hopeless, *failed)
-        obstacles = self.obstacles(lacking, is_held)
+        missing = [name for name in wanted if not holds_job(self.view.job(name), self.own_name)]
+        is_held = holds_testbed(self.view.testbed, self.own_name)
+        infeasible, failed = infeasible_reasons(self.spec, self.view.testbed, self.submitted()), self.failures(wanted)
+        if failed or (infeasible and not self.may_still_grow(missing)):
+            return self.fail(*infeasible, *failed)
+        obstacles = self.obstacles(missing, is_held)
         if obstacles:
-            self.give_back(wanted, set(lacking))
+            self.release_acquired(wanted, set(missing))
             if self.releases_testbed:
-                obstacles = self.obstacles(lacking, False)
-            return self.wait(obstacles[0].waits_for, *(obstacle.problem for obstacle in obstacles), *hopeless)
-        self.claims, self.claims_testbed = lacking, not is_held
+                obstacles = self.obstacles(missing, False)
+            return self.wait(obstacles[0].waits_for, *(obstacle.problem for obstacle in obstacles), *infeasible)
+        self.claims, self.claims_testbed = missing, not is_held
         unqueued = next((name for name in wanted if not self.is_queued(name)), None)
-        if lacking or not is_held or unqueued:
+        if missing or not is_held or unqueued:
             return self.wait(f"batch job {unqueued} to be queued" if unqueued else "")
         self.records.put_all(wanted.values(), JobRecord(JobProgress.IN_QUEUE))
         return self.move(SchedulingEvent.ACQUIRED)
 
-    def may_still_grow(self, lacking: Iterable[ObjectName]) -> bool:
+    def may_still_grow(self, missing: Iterable[ObjectName]) -> bool:
         """That somebody is still making what it needs: a job is missing, and only the testbed's size is wrong."""
-        return any(self.view.job(name) is None for name in lacking) and not impossible(self.spec, None)
+        return any(self.view.job(name) is None for name in missing) and not infeasible_reasons(self.spec, None)
 
-    def obstacles(self, lacking: Iterable[ObjectName], is_held: bool) -> list[Obstacle]:
+    def obstacles(self, missing: Iterable[ObjectName], is_held: bool) -> list[Obstacle]:
         """What lasts is told before what passes."""
-        found = [obstacle_at_testbed(self.view, is_held), *(obstacle_at_job(self.view, name) for name in lacking)]
-        return sorted(filter(None, found), key=lambda obstacle: obstacle.passes)
+        found = [testbed_obstacle(self.view, is_held), *(job_obstacle(self.view, name) for name in missing)]
+        return sorted(filter(None, found), key=lambda obstacle: obstacle.transience)
 
-    def give_back(self, wanted: Mapping[ObjectName, int], lacking: Set[ObjectName]) -> None:
+    def release_acquired(self, wanted: Mapping[ObjectName, int], missing: Set[ObjectName]) -> None:
         self.records.put_all(wanted.values(), JobRecord())
-        self.releases += [name for name in wanted if name not in lacking]
-        is_held = holds_testbed(self.view.testbed, self.me)
+        self.releases += [name for name in wanted if name not in missing]
+        is_held = holds_testbed(self.view.testbed, self.own_name)
         self.releases_testbed = is_held and len(wanted) == len(self.jobs) and not self.leaving
         if is_held and not self.releases_testbed and self.is_changed():
             self.generation = self.view.scheduling.status.observed_generation  # not accepted yet
@@ -223,15 +225,15 @@ class _Course:
         """Of jobs that nobody has and that wait for a reset, or that failed as its own."""
         found = [job for name in wanted if (job := self.view.job(name)) is not None]
         return [
-            failure(job)
+            failure_message(job)
             for job in found
             if (job.claim is None and job.status.state is BatchJobState.FAILED)
-            or (holds_job(job, self.me) and job.status.state in FAILED_STATES)
+            or (holds_job(job, self.own_name) and job.status.state in FAILED_STATES)
         ]
 
     def is_queued(self, name: ObjectName) -> bool:
         job = self.view.job(name)
-        return holds_job(job, self.me) and job is not None and job.status.state is BatchJobState.IN_QUEUE
+        return holds_job(job, self.own_name) and job is not None and job.status.state is BatchJobState.IN_QUEUE
 
     def submitted(self) -> set[ObjectName]:
         waiting = {*self.records.unacquired, *self.records.queued}
@@ -240,32 +242,32 @@ class _Course:
     def confirm(self) -> bool:
         """Go on when every executor that was asked for is in its slot."""
         slots = self.view.testbed.status.slots if self.view.testbed else ()
-        taken = {slot.place for slot in slots if slot.state is not SlotState.FREE}
-        waiting = next((job for job in self.active_jobs() if not has_started(job, taken)), None)
+        occupied = {slot.place for slot in slots if slot.state is not SlotState.FREE}
+        waiting = next((job for job in self.active_jobs() if not has_started(job, occupied)), None)
         if waiting is None:
             return self.move(SchedulingEvent.CONFIRMED)
         name = waiting.meta.object_name
-        if self.view.now_ms < self.times_out_ms():
+        if self.view.now_ms < self.confirmation_deadline_ms():
             return self.wait(f"batch job {name} to start")
         return self.fail(
             f"Batch job {name} did not start within {format_duration(self.spec.confirmation_timeout_s)}: it is in "
-            f"{waiting.status.state.word}. `shunter why bj.{name.name}` tells what it waits for."
+            f"{waiting.status.state.wire_name}. `shunter why bj.{name.name}` tells what it waits for."
         )
 
-    def times_out_ms(self) -> int:
+    def confirmation_deadline_ms(self) -> int:
         return self.status.since_ms + round(self.spec.confirmation_timeout_s * 1000)
 
     def submit(self) -> bool:
-        queued, index = self.records.queued, self.lineup.index
+        queued, index = self.records.queued, self.queue_order.index
         if not queued:
             return self.move(SchedulingEvent.DRAINED)
         slots = self.view.testbed.status.slots if self.view.testbed else ()
         free = free_slot_ids(slots, self.active_jobs())
-        selected = select_among(self.lineup, queued, free)
-        lost = [name for name, _ in selected if not self.is_queued(name)]
-        for name in lost:
-            self.records.put(index[name], record_of(self.view.job(name), self.me))
-        if lost:
+        selected = select_queued(self.queue_order, queued, free)
+        lost_jobs = [name for name, _ in selected if not self.is_queued(name)]
+        for name in lost_jobs:
+            self.records.put(index[name], record_of(self.view.job(name), self.own_name))
+        if lost_jobs:
             return True
         if not selected:
             return self.wait_for_slots(self.jobs[queued[0]], free)
@@ -276,14 +278,15 @@ class _Course:
 
     def wait_for_slots(self, first: ObjectName, free: Iterable[int]) -> bool:
         testbed, is_idle = self.view.testbed, not self.records.active and not self.leaving
-        problems = impossible(self.spec, testbed, self.submitted()) if is_idle else []
+        problems = infeasible_reasons(self.spec, testbed, self.submitted()) if is_idle else []
         if testbed is not None and testbed.meta.is_deleting:
             problems.append(f"Testbed {self.spec.testbed} is being deleted before batch job {first} has run.")
         if problems:
             return self.fail(*problems)
-        wanted = f"{needs(self.lineup, first, free)} of testbed {self.spec.testbed}, for batch job {first}"
-        is_troubled = testbed is not None and bool(testbed.status.node_problems)
-        return self.wait(wanted + ("; nodes of the testbed have problems" if is_troubled else ""))
+        needs = describe_slot_needs(self.queue_order, first, free)
+        wanted = f"{needs} of testbed {self.spec.testbed}, for batch job {first}"
+        has_node_problems = testbed is not None and bool(testbed.status.node_problems)
+        return self.wait(wanted + ("; nodes of the testbed have problems" if has_node_problems else ""))
 
     def await_completion(self) -> bool:
         if self.records.queued:

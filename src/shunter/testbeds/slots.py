@@ -29,8 +29,8 @@ def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
     testbed does not fit, and has none anywhere."""
     numbered = [(int(node.label), node) for node in nodes if _WHOLE_NUMBER.fullmatch(node.label)]
     numbered.sort(key=lambda pair: (pair[0], pair[1].name))
-    lacking = {node.name: found for _, node in numbered if (found := shortages(spec, node))}
-    node_problems = {node.name: found for node in nodes if (found := problems_of_node(spec, node, lacking))}
+    shortages_by_node = {node.name: found for _, node in numbered if (found := shortages(spec, node))}
+    node_problems = {node.name: found for node in nodes if (found := problems_of_node(spec, node, shortages_by_node))}
     return Layout(
         node_ids={
             SlotPlace(node.name, position): number
@@ -38,22 +38,22 @@ def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
             for number, node in numbered
         },
         node_problems=node_problems,
-        problems=_problems_of_all(spec, nodes, numbered),
-        fits=not lacking,
+        problems=_testbed_problems(spec, nodes, numbered),
+        fits=not shortages_by_node,
     )
 
 
-def problems_of_node(spec: TestbedSpec, node: LabelledNode, lacking: Mapping[str, list[str]]) -> list[str]:
-    """`lacking` knows what nodes have too little of."""
+def problems_of_node(spec: TestbedSpec, node: LabelledNode, shortages_by_node: Mapping[str, list[str]]) -> list[str]:
+    """`shortages_by_node` knows what nodes have too little of."""
     if not _WHOLE_NUMBER.fullmatch(node.label):
         return [
             f"Label {spec.node_label} is {node.label!r}, which is no whole number of zero or more. "
             f"Set it: shunter node label {node.name} {spec.node_label}=0"
         ]
-    problems = list(lacking.get(node.name, ()))
+    problems = list(shortages_by_node.get(node.name, ()))
     if not node.is_ready:
         problems.append(
-            f"The node takes no work: {node.because or 'it is not ready'}. "
+            f"The node takes no work: {node.not_ready_reason or 'it is not ready'}. "
             f"To do without it: shunter node label {node.name} {spec.node_label}-"
         )
     return problems
@@ -65,19 +65,19 @@ def shortages(spec: TestbedSpec, node: LabelledNode) -> list[str]:
     for resource, amount in sorted(spec.resources_per_slot.items()):
         required, available = spec.slots_per_node * amount, max(node.free.get(resource, 0), 0)
         if required > available:
-            needed, had = _alike(resource, required, available)
+            needed, had = _format_comparable(resource, required, available)
             found.append(f"Requires {needed} of {resource} resources. Available: {had}")
     return found
 
 
-def _alike(resource: str, *amounts: int) -> list[str]:
+def _format_comparable(resource: str, *amounts: int) -> list[str]:
     """Amounts that shall be compared: cores as thousandths, unless all of them are whole."""
     if resource == CPU and any(amount % 1000 for amount in amounts):
         return [f"{amount}m" for amount in amounts]
     return [format_amount(resource, amount) for amount in amounts]
 
 
-def _problems_of_all(
+def _testbed_problems(
     spec: TestbedSpec, nodes: Sequence[LabelledNode], numbered: Sequence[tuple[int, LabelledNode]]
 ) -> list[str]:
     if not nodes:
@@ -89,10 +89,11 @@ def _problems_of_all(
     for number, node in numbered:
         names.setdefault(number, []).append(node.name)
     return [
-        f"Nodes {', '.join(sorted(same))} all have {spec.node_label}={number}: their slots are numbered by the nodes' "
-        f"names. Give each node a number of its own: shunter node label {max(same)} {spec.node_label}=NUMBER"
-        for number, same in sorted(names.items())
-        if len(same) > 1
+        f"Nodes {', '.join(sorted(node_names))} all have {spec.node_label}={number}: "
+        "their slots are numbered by the nodes' names. "
+        f"Give each node a number of its own: shunter node label {max(node_names)} {spec.node_label}=NUMBER"
+        for number, node_names in sorted(names.items())
+        if len(node_names) > 1
     ]
 
 

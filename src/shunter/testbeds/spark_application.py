@@ -8,15 +8,15 @@ from typing import Any
 
 from shunter.model.objects.application_fields import read_application
 from shunter.model.objects.batch_jobs import BatchJob
-from shunter.model.objects.environment_fields import as_mapping
-from shunter.model.objects.spark_fields import CONF_NOT_HERE
+from shunter.model.objects.environment_fields import env_dict
+from shunter.model.objects.spark_fields import IGNORED_CONF
 from shunter.model.resources import CPU, MEMORY, parse_amount
 from shunter.testbeds.application_parts import (
     DRIVER_CPU_MILLI,
     DRIVER_MEMORY_BYTES,
-    Parts,
+    ApplicationParts,
+    format_mebibytes,
     local_path,
-    spelt,
 )
 from shunter.testbeds.framework_memory import spark_driver_total, spark_share, spark_slot_min
 from shunter.testbeds.view import StartApplication
@@ -25,7 +25,7 @@ PYTHON = "Python"
 PORTS = ("line", "master", "master-ui", "driver", "blocks", "ui")
 
 
-def spark_parts(job: BatchJob, start: StartApplication, secret: str) -> Parts:
+def spark_parts(job: BatchJob, start: StartApplication, secret: str) -> ApplicationParts:
     """The secret is what all processes of this run know, and nobody else."""
     values = read_application(job.spec)
     with_python = values["type"] == PYTHON
@@ -33,7 +33,7 @@ def spark_parts(job: BatchJob, start: StartApplication, secret: str) -> Parts:
     cpu_milli, total, heap = _spark_driver(job, values)
     share = spark_share(start.size.get(MEMORY, 0), with_python)
     cores = executor.get("cores") or max(1, start.size.get(CPU, 0) // 1000)
-    conf = {key: value for key, value in values["sparkConf"].items() if key not in CONF_NOT_HERE}
+    conf = {key: value for key, value in values["sparkConf"].items() if key not in IGNORED_CONF}
     conf |= {f"spark.hadoop.{key}": value for key, value in values["hadoopConf"].items()}
     conf |= _spark_dependencies(values["deps"])
     for part, name in ((driver, "driver"), (executor, "executor")):
@@ -54,7 +54,7 @@ def spark_parts(job: BatchJob, start: StartApplication, secret: str) -> Parts:
         "executor_heap_mib": share.heap_bytes >> 20,
         "secret": secret,
     }
-    return Parts(
+    return ApplicationParts(
         runtime="spark",
         executor={"cores": cores, "heap_mib": share.heap_bytes >> 20, "secret": secret},
         executor_env=executor_env,
@@ -68,14 +68,14 @@ def spark_parts(job: BatchJob, start: StartApplication, secret: str) -> Parts:
 
 def _spark_driver(job: BatchJob, values: Mapping[str, Any]) -> tuple[int, int, int]:
     """Its cpu, all its memory, and its heap. `spec.driver` is the whole request and goes first."""
-    asked, spark = job.spec.driver, values["driver"]
+    requested, spark = job.spec.driver, values["driver"]
     cpu_milli = spark.get("coreRequest") or 1000 * (spark.get("cores") or 0) or DRIVER_CPU_MILLI
-    if "cpu" in asked:
-        cpu_milli = parse_amount(CPU, asked["cpu"])
+    if "cpu" in requested:
+        cpu_milli = parse_amount(CPU, requested["cpu"])
     heap = spark.get("memory")
     total = DRIVER_MEMORY_BYTES if heap is None else spark_driver_total(heap, spark.get("memoryOverhead"))
-    if "memory" in asked:
-        total = parse_amount(MEMORY, asked["memory"])
+    if "memory" in requested:
+        total = parse_amount(MEMORY, requested["memory"])
     if heap is None:
         heap = spark_share(total, values["type"] == PYTHON).heap_bytes
     return cpu_milli, total, heap
@@ -96,16 +96,21 @@ def spark_problems(job: BatchJob, start: StartApplication) -> list[str]:
     values, memory = read_application(job.spec), start.size.get(MEMORY, 0)
     with_python, problems = values["type"] == PYTHON, []
     if not spark_share(memory, with_python).fits:
-        least, found = spelt(spark_slot_min(with_python)), spelt(memory)
-        problems.append(f"an executor of Spark needs a slot with at least {least} of memory, and these have {found}")
+        minimum, found = format_mebibytes(spark_slot_min(with_python)), format_mebibytes(memory)
+        problems.append(f"an executor of Spark needs a slot with at least {minimum} of memory, and these have {found}")
     _, total, heap = _spark_driver(job, values)
     share = spark_share(total, with_python)
     if values["driver"].get("memory") is None and not share.fits:
-        problems.append(f"Spark's driver needs at least {spelt(spark_slot_min(with_python))}, and has {spelt(total)}")
+        problems.append(
+            f"Spark's driver needs at least {format_mebibytes(spark_slot_min(with_python))}, "
+            f"and has {format_mebibytes(total)}"
+        )
     elif "memory" in job.spec.driver and heap > share.heap_bytes:
-        problems.append(f"spec.driver.memory: a heap of {spelt(heap)} does not fit into {spelt(total)}")
+        problems.append(
+            f"spec.driver.memory: a heap of {format_mebibytes(heap)} does not fit into {format_mebibytes(total)}"
+        )
     return problems
 
 
 def _variables(part: Mapping[str, Any]) -> dict[str, str]:
-    return {**as_mapping(part.get("env", ())), **part.get("envVars", {})}
+    return {**env_dict(part.get("env", ())), **part.get("envVars", {})}

@@ -11,78 +11,78 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import RELAXED, JobProgress, JobRecord, SchedulingSpec
 from shunter.model.objects.testbeds import Testbed, TestbedState
-from shunter.testbeds.queue_order import Lineup
+from shunter.testbeds.queue_order import QueueOrder
 
 Selection = list[tuple[ObjectName, tuple[int, ...]]]
 
 
-def needs(lineup: Lineup, job: ObjectName, free: Iterable[int]) -> str:
+def describe_slot_needs(queue_order: QueueOrder, job: ObjectName, free: Iterable[int]) -> str:
     """What the job waits for, in words: `2 free slots`; or of those that it names the ones in use, `slots 0, 3`."""
-    spec = lineup.spec
+    spec = queue_order.spec
     if spec.is_slot_based:
         named = [slot_id for entry in spec.slots if entry.job == job for slot_id in entry.slot_ids]
         busy = sorted(set(named).difference(free)) or named
-        return f"slot{'s' if len(busy) > 1 else ''} {_listed(busy)}"
-    count = lineup.executors[lineup.index[job]]
+        return f"slot{'s' if len(busy) > 1 else ''} {_join_numbers(busy)}"
+    count = queue_order.executors[queue_order.index[job]]
     return f"{count} free slot{'s' if count > 1 else ''}"
 
 
 def select(spec: SchedulingSpec, records: Sequence[JobRecord], free_slot_ids: Iterable[int]) -> Selection:
     """The jobs to submit now, each with all its slots. `records` are in the order of `distinct_jobs`."""
     queued = [index for index, record in enumerate(records) if record.progress < JobProgress.SUBMITTED]
-    return select_among(Lineup(spec), queued, free_slot_ids)
+    return select_queued(QueueOrder(spec), queued, free_slot_ids)
 
 
-def select_among(lineup: Lineup, queued: Sequence[int], free_slot_ids: Iterable[int]) -> Selection:
+def select_queued(queue_order: QueueOrder, queued: Sequence[int], free_slot_ids: Iterable[int]) -> Selection:
     """Like `select`, for who knows which jobs are not submitted yet: their indices, in order."""
     free = sorted(free_slot_ids)
     if not free or not queued:
         return []
-    if not lineup.spec.is_slot_based:
-        return _from_queue(lineup, queued, free)
-    names = {lineup.jobs[index] for index in queued}
-    return (_relaxed if lineup.spec.mode == RELAXED else _strict)(lineup.spec, names, free)
+    if not queue_order.spec.is_slot_based:
+        return _select_from_queue(queue_order, queued, free)
+    names = {queue_order.jobs[index] for index in queued}
+    return (_select_relaxed if queue_order.spec.mode == RELAXED else _select_strict)(queue_order.spec, names, free)
 
 
-def _from_queue(lineup: Lineup, queued: Sequence[int], free: Sequence[int]) -> Selection:
+def _select_from_queue(queue_order: QueueOrder, queued: Sequence[int], free: Sequence[int]) -> Selection:
     """Executor i of those still queued takes the i-th smallest free slot; a job goes when all its executors have one.
 
     So a job whose last executor stands behind the free slots waits, and everybody behind that executor, too: only those
     whose executors all stand before it can go.
     """
     slots: dict[int, list[int]] = {}
-    for slot_id, index in zip(free, lineup.waiting(queued), strict=False):
+    for slot_id, index in zip(free, queue_order.pending_executors(queued), strict=False):
         slots.setdefault(index, []).append(slot_id)
     return [
-        (lineup.jobs[index], tuple(slot_ids))
+        (queue_order.jobs[index], tuple(slot_ids))
         for index, slot_ids in slots.items()
-        if len(slot_ids) == lineup.executors[index]
+        if len(slot_ids) == queue_order.executors[index]
     ]
 
 
-def _strict(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
+def _select_strict(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
     """In order, up to the first of which a slot is in use or was named before."""
     selection: Selection = []
-    left = set(free)
+    free_ids = set(free)
     for entry in spec.slots:
         if entry.job not in queued:
             continue
-        if not left.issuperset(entry.slot_ids):
+        if not free_ids.issuperset(entry.slot_ids):
             break
-        left.difference_update(entry.slot_ids)
+        free_ids.difference_update(entry.slot_ids)
         selection.append((entry.job, tuple(sorted(entry.slot_ids))))
     return selection
 
 
-def _relaxed(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
+def _select_relaxed(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
     """Whoever finds all its slots free, also past those that wait."""
     selection: Selection = []
-    left = set(free)
+    free_ids = set(free)
     for entry in spec.slots:
-        if not left:
+        if not free_ids:
             break
-        if entry.job in queued and left.issuperset(entry.slot_ids):
-            left.difference_update(entry.slot_ids)
+        if entry.job in queued and free_ids.issuperset(entry.slot_ids):
+            free_ids.difference_update(entry.slot_ids)
             selection.append((entry.job, tuple(sorted(entry.slot_ids))))
     return selection
 
@@ -90,14 +90,14 @@ def _relaxed(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable
 # ---- what can never run ----
 
 
-def impossible(
+def infeasible_reasons(
     spec: SchedulingSpec, testbed: Testbed | None, submitted: Collection[ObjectName] = frozenset()
 ) -> list[str]:
     """Why jobs of it can never start, however long it waits. Those already submitted are left out.
 
     A testbed that is not there, or is about to change, refuses nobody: the answer may be another one later.
     """
-    problems = _faults_of_slot_jobs(spec) if spec.is_slot_based else []
+    problems = _slot_job_problems(spec) if spec.is_slot_based else []
     if not spec.queue and not spec.slots:
         problems.append("The scheduling names no batch job: name at least one.")
     if testbed is None or problems or not is_settled(testbed):
@@ -105,8 +105,8 @@ def impossible(
     count = len(testbed.status.slots)
     name = testbed.meta.object_name
     if spec.is_slot_based:
-        return _unknown_slots(spec, count, name, submitted)
-    return _too_long(spec.queue, count, name, submitted)
+        return _unknown_slot_problems(spec, count, name, submitted)
+    return _queue_problems(spec.queue, count, name, submitted)
 
 
 def is_settled(testbed: Testbed) -> bool:
@@ -121,7 +121,7 @@ def is_settled(testbed: Testbed) -> bool:
     )
 
 
-def _faults_of_slot_jobs(spec: SchedulingSpec) -> list[str]:
+def _slot_job_problems(spec: SchedulingSpec) -> list[str]:
     problems = []
     for job, times in Counter(entry.job for entry in spec.slots).items():
         if times > 1:
@@ -130,15 +130,17 @@ def _faults_of_slot_jobs(spec: SchedulingSpec) -> list[str]:
                 "Name it once, with all its slot ids."
             )
     for entry in spec.slots:
-        twice = sorted(slot_id for slot_id, times in Counter(entry.slot_ids).items() if times > 1)
+        duplicates = sorted(slot_id for slot_id, times in Counter(entry.slot_ids).items() if times > 1)
         if not entry.slot_ids:
             problems.append(f"Batch job {entry.job} names no slot: give it at least one slot id.")
-        if twice:
-            problems.append(f"Batch job {entry.job} names slot {_listed(twice)} more than once: name each slot once.")
+        if duplicates:
+            problems.append(
+                f"Batch job {entry.job} names slot {_join_numbers(duplicates)} more than once: name each slot once."
+            )
     return problems
 
 
-def _unknown_slots(
+def _unknown_slot_problems(
     spec: SchedulingSpec, count: int, testbed: ObjectName, submitted: Collection[ObjectName]
 ) -> list[str]:
     problems = []
@@ -147,13 +149,13 @@ def _unknown_slots(
         if unknown and entry.job not in submitted:
             has = f"the slots 0 to {count - 1}: name some of those" if count > 1 else "slot 0 alone: name that"
             problems.append(
-                f"Batch job {entry.job} names slot {_listed(unknown)}, but testbed {testbed} has {has}, or give the "
-                "testbed more slots."
+                f"Batch job {entry.job} names slot {_join_numbers(unknown)}, but testbed {testbed} has {has}, "
+                "or give the testbed more slots."
             )
     return problems
 
 
-def _too_long(
+def _queue_problems(
     queue: Sequence[ObjectName], count: int, testbed: ObjectName, submitted: Collection[ObjectName]
 ) -> list[str]:
     """Jobs that no free testbed could take.
@@ -164,30 +166,30 @@ def _too_long(
     waiting = [job for job in queue if job not in submitted]
     executors = Counter(waiting)
     problems = [
-        f"Batch job {job} has {needed} executors, but testbed {testbed} has {_many(count, 'slot')}: name it at most "
-        f"{_many(count, 'time')}, or give the testbed more slots."
+        f"Batch job {job} has {needed} executors, but testbed {testbed} has {_pluralize(count, 'slot')}: "
+        f"name it at most {_pluralize(count, 'time')}, or give the testbed more slots."
         for job, needed in executors.items()
         if needed > count
     ]
     if problems:
         return problems
     last = {job: index for index, job in enumerate(waiting)}  # the last one wins
-    gone = 0
+    submitted_executors = 0
     for job, index in sorted(last.items(), key=lambda item: item[1]):
-        ahead = index + 1 - gone
+        ahead = index + 1 - submitted_executors
         if ahead > count:
             return [
                 f"Batch job {job} has an executor behind those of other jobs that wait for one another: it needs "
                 f"{ahead} slots at a time, but testbed {testbed} has {count}. Put the executors of each job next to "
                 "each other in the queue, or give the testbed more slots."
             ]
-        gone += executors[job]
+        submitted_executors += executors[job]
     return []
 
 
-def _many(count: int, word: str) -> str:
+def _pluralize(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _listed(numbers: Iterable[int]) -> str:
+def _join_numbers(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))

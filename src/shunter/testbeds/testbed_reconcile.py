@@ -21,9 +21,11 @@ def reconcile_testbed(
 ) -> TestbedStatus:
     """Its status as it should be: the present one itself where nothing is to do."""
     layout = Layout(node_ids={}) if testbed.meta.is_deleting else lay_out(testbed.spec, nodes)
-    away = {node.name for node in nodes if not node.is_ready}
-    wanted = _wanted(testbed, layout, nodes, uses, now_ms)
-    slots = tuple(_moved(slot, uses.get(slot.place), slot.place.node not in away, now_ms) for slot in wanted)
+    unready_nodes = {node.name for node in nodes if not node.is_ready}
+    desired = _desired_slots(testbed, layout, nodes, uses, now_ms)
+    slots = tuple(
+        _with_state(slot, uses.get(slot.place), slot.place.node not in unready_nodes, now_ms) for slot in desired
+    )
     status = msgspec.structs.replace(
         testbed.status,
         slots=slots,
@@ -31,7 +33,7 @@ def reconcile_testbed(
         problems=list(layout.problems),
         observed_generation=testbed.meta.generation,
     )
-    event = _event(status, layout)
+    event = _testbed_event(status, layout)
     if TESTBED.allows(status.state, event):  # else it is in that state already
         status = msgspec.structs.replace(status, state=TESTBED.move(status.state, event))
     return testbed.status if status == testbed.status else status
@@ -40,7 +42,7 @@ def reconcile_testbed(
 # ---- which slots there are ----
 
 
-def _wanted(
+def _desired_slots(
     testbed: Testbed, layout: Layout, nodes: Sequence[LabelledNode], uses: Mapping[SlotPlace, SlotUse], now_ms: int
 ) -> list[Slot]:
     """All that are in use, and all that shall be and can be made now, by their global numbers: breadth-first over the
@@ -48,20 +50,20 @@ def _wanted(
     size = testbed.spec.resources_per_slot
     present = {slot.place: slot for slot in testbed.status.slots}
 
-    def slot_in(place: SlotPlace) -> Slot:
+    def slot_at(place: SlotPlace) -> Slot:
         return present.get(place) or Slot(place, layout.node_ids.get(place, 0), size, since_ms=now_ms)
 
-    used = {place: _used(slot_in(place), layout, size) for place in uses}
-    room = _room_beside(used, nodes)
+    used = {place: _used(slot_at(place), layout, size) for place in uses}
+    headroom = _headroom_beside_leaving(used, nodes)
     slots = []
     for place, node_id in layout.node_ids.items():
         if place in used:
             slots.append(used[place])
-        elif layout.fits and (place.node not in room or _take(room[place.node], size)):
-            slots.append(_unused(slot_in(place), node_id, size))
-    going = [slot for place, slot in used.items() if place not in layout.node_ids]
-    going.sort(key=lambda slot: (slot.place.position, slot.node_id, slot.place.node))
-    return slots + going
+        elif layout.fits and (place.node not in headroom or _try_allocate(headroom[place.node], size)):
+            slots.append(_unused(slot_at(place), node_id, size))
+    leaving = [slot for place, slot in used.items() if place not in layout.node_ids]
+    leaving.sort(key=lambda slot: (slot.place.position, slot.node_id, slot.place.node))
+    return slots + leaving
 
 
 def _used(slot: Slot, layout: Layout, size: dict[str, int]) -> Slot:
@@ -78,40 +80,42 @@ def _unused(slot: Slot, node_id: int, size: dict[str, int]) -> Slot:
     return msgspec.structs.replace(slot, node_id=node_id, size=size, is_leaving=False)
 
 
-def _room_beside(used: Mapping[SlotPlace, Slot], nodes: Sequence[LabelledNode]) -> dict[str, dict[str, int]]:
+def _headroom_beside_leaving(
+    used: Mapping[SlotPlace, Slot], nodes: Sequence[LabelledNode]
+) -> dict[str, dict[str, int]]:
     """What is left for slots that nobody uses, of nodes with leaving slots: there may be too little for all of them,
     until those are gone. On all other nodes there is enough."""
-    crowded = {place.node for place, slot in used.items() if slot.is_leaving}
-    room = {node.name: dict(node.free) for node in nodes if node.name in crowded}
+    nodes_with_leaving = {place.node for place, slot in used.items() if slot.is_leaving}
+    headroom = {node.name: dict(node.free) for node in nodes if node.name in nodes_with_leaving}
     for place, slot in used.items():
-        for resource, amount in slot.size.items() if place.node in room else ():
-            room[place.node][resource] = room[place.node].get(resource, 0) - amount
-    return room
+        for resource, amount in slot.size.items() if place.node in headroom else ():
+            headroom[place.node][resource] = headroom[place.node].get(resource, 0) - amount
+    return headroom
 
 
-def _take(room: dict[str, int], size: Mapping[str, int]) -> bool:
-    if any(room.get(resource, 0) < amount for resource, amount in size.items()):
+def _try_allocate(headroom: dict[str, int], size: Mapping[str, int]) -> bool:
+    if any(headroom.get(resource, 0) < amount for resource, amount in size.items()):
         return False
     for resource, amount in size.items():
-        room[resource] -= amount
+        headroom[resource] -= amount
     return True
 
 
 # ---- what state they are in ----
 
 
-def _moved(slot: Slot, use: SlotUse | None, is_ready: bool, now_ms: int) -> Slot:
+def _with_state(slot: Slot, use: SlotUse | None, is_ready: bool, now_ms: int) -> Slot:
     state, holder = slot.state, use.holder if use else None
     if state is SlotState.FREE and use is None and is_ready:
         return slot  # as most of them
-    for event in _events(slot, use, is_ready):
+    for event in _slot_events(slot, use, is_ready):
         state = SLOT.move(state, event)
     if state is slot.state and holder == slot.holder:
         return slot
     return msgspec.structs.replace(slot, state=state, holder=holder, since_ms=now_ms)
 
 
-def _events(slot: Slot, use: SlotUse | None, is_ready: bool) -> list[SlotEvent]:
+def _slot_events(slot: Slot, use: SlotUse | None, is_ready: bool) -> list[SlotEvent]:
     """The way from what it is to what it should be, by the table; several steps where some were not seen."""
     events, state = [], slot.state
     if state in (SlotState.RESERVED, SlotState.OCCUPIED) and (use is None or use.holder != slot.holder):
@@ -132,7 +136,7 @@ def _events(slot: Slot, use: SlotUse | None, is_ready: bool) -> list[SlotEvent]:
     return events
 
 
-def _event(status: TestbedStatus, layout: Layout) -> TestbedEvent:
+def _testbed_event(status: TestbedStatus, layout: Layout) -> TestbedEvent:
     if not layout.fits:
         return TestbedEvent.BROKEN
     if any(slot.state is SlotState.OCCUPIED for slot in status.slots):

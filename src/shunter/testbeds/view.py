@@ -15,7 +15,7 @@ from shunter.model.objects.batch_jobs import BatchJob, BatchJobStatus, CreationR
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import Scheduling, SchedulingStatus
 from shunter.model.objects.testbeds import SlotHolder, SlotPlace, Testbed
-from shunter.testbeds.queue_order import Memory
+from shunter.testbeds.queue_order import ReconcileCache
 
 # ---- testbeds ----
 
@@ -28,7 +28,7 @@ class LabelledNode(msgspec.Struct, frozen=True):
     # Capacity less all reservations but those of this testbed's own slots; of a node that is not ready, too.
     free: Mapping[str, int]
     is_ready: bool = True
-    because: str = ""  # why it is not
+    not_ready_reason: str = ""  # why it is not
 
 
 class SlotUse(msgspec.Struct, frozen=True):
@@ -101,9 +101,11 @@ class SchedulingView(msgspec.Struct, frozen=True):
     job: Callable[[ObjectName], BatchJob | None]
     testbed: Testbed | None
     now_ms: int
-    claimed: Callable[[], Iterable[BatchJob]]  # every job whose claim names this Scheduling, whatever its spec says now
-    other: Callable[[ObjectName], Scheduling | None]  # any Scheduling: whoever holds what this one wants
-    memory: Memory = msgspec.field(default_factory=Memory)  # of the looks before
+    claimed_jobs: Callable[
+        [], Iterable[BatchJob]
+    ]  # every job whose claim names this Scheduling, whatever its spec says now
+    find_scheduling: Callable[[ObjectName], Scheduling | None]  # any Scheduling: whoever holds what this one wants
+    cache: ReconcileCache = msgspec.field(default_factory=ReconcileCache)  # of the looks before
 
 
 class SchedulingOutcome(msgspec.Struct, frozen=True):
@@ -116,7 +118,7 @@ class SchedulingOutcome(msgspec.Struct, frozen=True):
     requests: Mapping[ObjectName, CreationRequest] = {}
     claims_testbed: bool = False
     releases_testbed: bool = False
-    look_again_ms: int | None = None  # when its confirmation times out
+    requeue_at_ms: int | None = None  # when its confirmation times out
 
     @property
     def is_empty(self) -> bool:

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections import deque
 
 
-class Receipts:
+class Acknowledgements:
     def __init__(self) -> None:
-        self._open: deque[tuple[int, int]] = deque()  # (the watcher's number, the worker's)
+        self._outstanding: deque[tuple[int, int]] = deque()  # (the watcher's number, the worker's)
 
-    def note(self, number: int, seq: int) -> None:
+    def track(self, number: int, seq: int) -> None:
         """The connection's report `seq` goes to the engine under this number, which is higher than all before."""
-        self._open.append((number, seq))
+        self._outstanding.append((number, seq))
 
-    def acknowledged(self, number: int) -> int | None:
+    def worker_seq_of(self, number: int) -> int | None:
         """The connection's last report up to that number; None if there is none that is not acknowledged already."""
         seq = None
-        while self._open and self._open[0][0] <= number:
-            seq = self._open.popleft()[1]
+        while self._outstanding and self._outstanding[0][0] <= number:
+            seq = self._outstanding.popleft()[1]
         return seq

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shunter.model.protocol.refusals import Code, refuse
+from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello, Refused
 from shunter.model.resources import AMOUNT_MAX
 
@@ -14,15 +14,15 @@ ENTRIES_MAX = 256  # labels, and attributes
 TEXT_MAX = 4096  # characters of one name, label, attribute or address
 
 
-def problem_with(hello: Hello) -> Refused | None:
+def hello_problem(hello: Hello) -> Refused | None:
     if hello.protocol != PROTOCOL_VERSION:
         reason = f"the worker speaks version {hello.protocol} of the protocol, this manager {PROTOCOL_VERSION}"
-        return refuse(Code.PROTOCOL_VERSION, reason)
-    wrong = _wrong_identity(hello) or _wrong_capacity(hello.capacity) or _too_much_text(hello)
-    return None if wrong is None else refuse(Code.INVALID, wrong)
+        return refuse(RefusalCode.PROTOCOL_VERSION, reason)
+    problem = _identity_problem(hello) or _capacity_problem(hello.capacity) or _text_problem(hello)
+    return None if problem is None else refuse(RefusalCode.INVALID, problem)
 
 
-def _wrong_identity(hello: Hello) -> str | None:
+def _identity_problem(hello: Hello) -> str | None:
     if not NAME_PATTERN.fullmatch(hello.name):
         return f"name: {hello.name[:80]!r} is not a host name: letters, digits, '.', '_' and '-', at most 253"
     if not hello.boot:
@@ -30,7 +30,7 @@ def _wrong_identity(hello: Hello) -> str | None:
     return None
 
 
-def _wrong_capacity(capacity: dict[str, int]) -> str | None:
+def _capacity_problem(capacity: dict[str, int]) -> str | None:
     if len(capacity) > RESOURCES_MAX:
         return f"capacity: has {len(capacity)} resources, more than {RESOURCES_MAX}"
     for resource, amount in capacity.items():
@@ -39,7 +39,7 @@ def _wrong_capacity(capacity: dict[str, int]) -> str | None:
     return None
 
 
-def _too_much_text(hello: Hello) -> str | None:
+def _text_problem(hello: Hello) -> str | None:
     for field, entries in (("labels", hello.labels), ("attributes", hello.attributes)):
         if len(entries) > ENTRIES_MAX:
             return f"{field}: has {len(entries)} entries, more than {ENTRIES_MAX}"

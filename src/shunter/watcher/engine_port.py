@@ -8,7 +8,7 @@ from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Hello, Inventory, MachineStats, Refused, Report, Welcome
 
 
-class WatchedEngine(Protocol):
+class WatcherEngine(Protocol):
     """Calls raise only the errors of `model.errors`; an *unavailable* one ends the connection, and the worker comes
     back and says everything again."""
 

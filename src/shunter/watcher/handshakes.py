@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.model.protocol.refusals import Code
+from shunter.model.protocol.refusals import RefusalCode
 from shunter.watcher.session import SessionState, WorkerSession
 from shunter.watcher.timer_wheel import TimerWheel
 
@@ -13,13 +13,13 @@ class Handshakes:
         self._wheel: TimerWheel[WorkerSession] = TimerWheel()
 
     def watch(self, session: WorkerSession) -> None:
-        self._wheel.put(session, session.opened_at + self._timeout_s)
+        self._wheel.schedule(session, session.opened_at + self._timeout_s)
 
-    def drop(self, session: WorkerSession) -> None:
-        self._wheel.drop(session)
+    def cancel(self, session: WorkerSession) -> None:
+        self._wheel.cancel(session)
 
     def check(self, now: float) -> None:
-        for session in self._wheel.due(now):
+        for session in self._wheel.pop_due(now):
             if session.busy:
                 session.opened_at = now  # the engine takes its time, not the worker
             if session.state in (SessionState.LIVE, SessionState.ENDED):
@@ -27,8 +27,8 @@ class Handshakes:
             if now < session.opened_at + self._timeout_s:
                 self.watch(session)
             else:
-                session.refuse(Code.SILENT, f"no inventory within {self._timeout_s:g} s of connecting")
+                session.refuse(RefusalCode.SILENT, f"no inventory within {self._timeout_s:g} s of connecting")
 
-    def forgive(self, seconds: float) -> None:
+    def extend_deadlines(self, seconds: float) -> None:
         for session in self._wheel:
             session.opened_at += seconds

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.rest.cluster_fields import HAND_SET_MAX_S, HAND_SET_MIN_S
+from shunter.model.rest.cluster_fields import HEARTBEAT_SETTING_MAX_S, HEARTBEAT_SETTING_MIN_S
 from shunter.watcher.settings import (
     HEARTBEAT_MAX_S,
     HEARTBEAT_MIN_S,
@@ -23,29 +23,29 @@ from shunter.watcher.settings import (
 SHRINK_MARGIN = 1.1  # a shorter interval must still do for a tenth more nodes, so that one node does not flip it
 
 
-class Pace:
+class HeartbeatInterval:
     def __init__(self, settings: WatcherSettings) -> None:
         self._timeout_s = settings.timeout_s
         self.heartbeat_s = HEARTBEAT_MIN_S
-        self.set_by_hand(settings.heartbeat_s)
-        self.follow(nodes=0)
+        self.set_manual(settings.heartbeat_s)
+        self.adapt(nodes=0)
 
-    def follow(self, nodes: int) -> bool:
+    def adapt(self, nodes: int) -> bool:
         """Adapt to the number of nodes; says whether the interval changed."""
-        if self._by_hand_s is not None:
-            chosen_s = self._by_hand_s
+        if self._manual_s is not None:
+            chosen_s = self._manual_s
         elif automatic_s(nodes) >= self.heartbeat_s:
             chosen_s = automatic_s(nodes)
         else:
             chosen_s = min(self.heartbeat_s, automatic_s(math.ceil(nodes * SHRINK_MARGIN)))
-        before_s, self.heartbeat_s = self.heartbeat_s, self._longest_allowed(chosen_s)
-        return self.heartbeat_s != before_s
+        previous_s, self.heartbeat_s = self.heartbeat_s, self._longest_allowed(chosen_s)
+        return self.heartbeat_s != previous_s
 
-    def set_by_hand(self, heartbeat_s: float | None) -> None:
-        """None: follow the number of nodes again. Takes effect with the next `follow`. Raises Invalid."""
+    def set_manual(self, heartbeat_s: float | None) -> None:
+        """None: follow the number of nodes again. Takes effect with the next `adapt`. Raises Invalid."""
         if heartbeat_s is not None:
             self._check(heartbeat_s)
-        self._by_hand_s = heartbeat_s
+        self._manual_s = heartbeat_s
 
     def silent_after_s(self, heartbeat_s: float) -> float:
         return min(heartbeat_s * SILENT_HEARTBEATS, self.down_after_s(heartbeat_s))
@@ -56,8 +56,8 @@ class Pace:
         return max(heartbeat_s * TIMEOUT_HEARTBEATS, TIMEOUT_MIN_S)
 
     def _check(self, heartbeat_s: float) -> None:
-        if not HAND_SET_MIN_S <= heartbeat_s <= HAND_SET_MAX_S:
-            fix = f"use {HAND_SET_MIN_S} to {HAND_SET_MAX_S:.0f} seconds"
+        if not HEARTBEAT_SETTING_MIN_S <= heartbeat_s <= HEARTBEAT_SETTING_MAX_S:
+            fix = f"use {HEARTBEAT_SETTING_MIN_S} to {HEARTBEAT_SETTING_MAX_S:.0f} seconds"
             raise Invalid([Problem("heartbeat", "is out of range", heartbeat_s, fix)])
         if heartbeat_s > self._longest_allowed(heartbeat_s):
             fix = f"use at most {self._longest_allowed(heartbeat_s)} seconds, a third of the timeout"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from shunter.log import Log
 from shunter.model.protocol.worker_messages import ManagerMessage, WorkerMessage
-from shunter.ports.workers import Reception, WorkerEnd
+from shunter.ports.workers import WorkerAcceptor, WorkerHandler
 
 RECONNECT_S = 0.1
 BACKLOG_MAX = 100_000  # messages of the worker that the engine has not taken yet
@@ -20,9 +20,9 @@ BACKLOG_MAX = 100_000  # messages of the worker that the engine has not taken ye
 log = Log(__name__)
 
 
-def connect_in_process(reception: Reception, worker_end: WorkerEnd) -> InProcessWorker:
+def connect_in_process(acceptor: WorkerAcceptor, handler: WorkerHandler) -> InProcessWorker:
     """Connects at once; `close` ends it for good."""
-    worker = InProcessWorker(reception, worker_end)
+    worker = InProcessWorker(acceptor, handler)
     worker.open()
     return worker
 
@@ -30,50 +30,50 @@ def connect_in_process(reception: Reception, worker_end: WorkerEnd) -> InProcess
 class InProcessWorker:
     """Keeps one connection open."""
 
-    def __init__(self, reception: Reception, worker_end: WorkerEnd) -> None:
-        self._reception = reception
-        self._worker_end = worker_end
+    def __init__(self, acceptor: WorkerAcceptor, handler: WorkerHandler) -> None:
+        self._acceptor = acceptor
+        self._handler = handler
         self._connection: _Connection | None = None
-        self._reopening: asyncio.TimerHandle | None = None
+        self._reopen_timer: asyncio.TimerHandle | None = None
         self._closed = False
 
     def open(self) -> None:
-        self._connection = _Connection(self._reception, self._worker_end, self._ended)
-        self._worker_end.connected(self._connection.uplink)
+        self._connection = _Connection(self._acceptor, self._handler, self._connection_ended)
+        self._handler.connected(self._connection.uplink)
 
     def close(self, reason: str) -> None:
         """What the worker has sent is still handed over."""
         self._closed = True
-        if self._reopening is not None:
-            self._reopening.cancel()
+        if self._reopen_timer is not None:
+            self._reopen_timer.cancel()
         if self._connection is not None:
             self._connection.close_from_worker(reason)
 
-    def _ended(self) -> None:
+    def _connection_ended(self) -> None:
         self._connection = None
         if not self._closed:
-            self._reopening = asyncio.get_running_loop().call_later(RECONNECT_S, self.open)
+            self._reopen_timer = asyncio.get_running_loop().call_later(RECONNECT_S, self.open)
 
 
 class _Connection:
-    """One connection: `down` to the worker by the loop's queue, `up` to the session by a task that lives while there is
-    something to hand over."""
+    """One connection: `send_down` to the worker by the loop's queue, `send_up` to the session by a task that lives
+    while there is something to hand over."""
 
-    def __init__(self, reception: Reception, worker_end: WorkerEnd, on_end: Callable[[], None]) -> None:
+    def __init__(self, acceptor: WorkerAcceptor, handler: WorkerHandler, on_end: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._worker_end = worker_end
+        self._handler = handler
         self._on_end = on_end
         self._open = True
         self._backlog: deque[WorkerMessage] = deque()
         self._pump: asyncio.Task[None] | None = None
         self.uplink = _Uplink(self)
-        self._session = reception.connect(_Link(self))
+        self._session = acceptor.connect(_Link(self))
 
-    def down(self, message: ManagerMessage) -> None:
+    def send_down(self, message: ManagerMessage) -> None:
         if self._open:
             self._loop.call_soon(self._deliver, message)
 
-    def up(self, message: WorkerMessage) -> None:
+    def send_up(self, message: WorkerMessage) -> None:
         if not self._open:
             return
         if len(self._backlog) >= BACKLOG_MAX:
@@ -81,7 +81,7 @@ class _Connection:
             return
         self._backlog.append(message)
         if self._pump is None:
-            self._pump = self._loop.create_task(self._hand_over())
+            self._pump = self._loop.create_task(self._deliver_backlog())
 
     def close(self, reason: str) -> None:
         """The manager's side ends it: what the worker was sent still arrives, what it sent does not."""
@@ -97,20 +97,20 @@ class _Connection:
             else:
                 self._pump.add_done_callback(lambda _: self._end(reason))
 
-    async def _hand_over(self) -> None:
+    async def _deliver_backlog(self) -> None:
         while self._backlog:
             await self._session.received(self._backlog.popleft())
         self._pump = None
 
     def _deliver(self, message: ManagerMessage) -> None:
         try:
-            self._worker_end.received(message)
+            self._handler.received(message)
         except Exception:
             log.exception("message.failed", kind=type(message).__name__)
 
     def _end(self, reason: str) -> None:
         self._session.closed(reason)
-        self._worker_end.disconnected(reason)
+        self._handler.disconnected(reason)
         self._on_end()
 
 
@@ -121,7 +121,7 @@ class _Link:
         self._connection = connection
 
     def send(self, message: ManagerMessage) -> None:
-        self._connection.down(message)
+        self._connection.send_down(message)
 
     def close(self, reason: str) -> None:
         self._connection.close(reason)
@@ -134,7 +134,7 @@ class _Uplink:
         self._connection = connection
 
     def send(self, message: WorkerMessage) -> None:
-        self._connection.up(message)
+        self._connection.send_up(message)
 
-    def hang_up(self) -> None:
+    def close_after_flush(self) -> None:
         self._connection.close_from_worker("the worker comes again")

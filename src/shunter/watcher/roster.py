@@ -10,13 +10,13 @@ from shunter.watcher.session import WorkerSession
 
 
 @dataclass(slots=True, eq=False)
-class Watched:
-    """One node. `said` is what the engine was last told about it."""
+class WatchedNode:
+    """One node. `last_event` is what the engine was last told about it."""
 
     node: int
     heard_at: float
     heartbeat_s: float  # the interval that its deadlines count on
-    said: NodeEvent = NodeEvent.HEARD
+    last_event: NodeEvent = NodeEvent.HEARD
     down_not_before: float = 0.0
     session: WorkerSession | None = None
     stats: MachineStats | None = None
@@ -25,7 +25,7 @@ class Watched:
 
 class Roster:
     def __init__(self) -> None:
-        self._nodes: dict[int, Watched] = {}
+        self._nodes: dict[int, WatchedNode] = {}
         self._names: dict[str, WorkerSession] = {}
         self._sessions: dict[WorkerSession, None] = {}
         self.connected = 0  # nodes that have a session
@@ -37,38 +37,38 @@ class Roster:
         self._sessions.pop(session, None)
         self._names.pop(session.name, None)  # a connection has a name only while it holds it
 
-    def claim(self, session: WorkerSession, name: str, boot: str) -> None:
+    def assign_name(self, session: WorkerSession, name: str, boot: str) -> None:
         """From now on this connection is the one of that name."""
         session.name, session.boot = name, boot
         self._names[name] = session
 
-    def holder(self, name: str) -> WorkerSession | None:
+    def session_named(self, name: str) -> WorkerSession | None:
         return self._names.get(name)
 
-    def enter(self, watched: Watched) -> None:
+    def add_node(self, watched: WatchedNode) -> None:
         self._nodes[watched.node] = watched
 
-    def seat(self, watched: Watched, session: WorkerSession) -> None:
+    def attach_session(self, watched: WatchedNode, session: WorkerSession) -> None:
         """This connection speaks for that node."""
         if watched.session is None:
             self.connected += 1
         watched.session = session
         session.node = watched.node
 
-    def unseat(self, watched: Watched) -> None:
+    def detach_session(self, watched: WatchedNode) -> None:
         if watched.session is not None:
             self.connected -= 1
         watched.session = None
 
-    def node(self, node: int) -> Watched | None:
+    def node(self, node: int) -> WatchedNode | None:
         return self._nodes.get(node)
 
-    def node_of(self, session: WorkerSession) -> Watched | None:
+    def node_of(self, session: WorkerSession) -> WatchedNode | None:
         """The node that this connection speaks for; None if it never did, or another one does now."""
         watched = self._nodes.get(session.node)
         return watched if watched is not None and watched.session is session else None
 
-    def nodes(self) -> list[Watched]:
+    def nodes(self) -> list[WatchedNode]:
         return list(self._nodes.values())
 
     def sessions(self) -> list[WorkerSession]:

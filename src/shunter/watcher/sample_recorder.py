@@ -4,45 +4,47 @@ from __future__ import annotations
 
 from shunter.engine.engine import Engine
 from shunter.model.protocol.worker_messages import Heartbeat, MachineSample
-from shunter.ports.metrics import Measured, MetricSink, NodeSource, TaskSource
+from shunter.ports.metrics import Measurement, MetricSink, NodeSource, TaskSource
 
-MACHINE_LIFE = 0
+MACHINE_INCARNATION = 0
 CLOCK_STEP_MS = 1_000  # a clock that is off by so much more or less than before was set
 ATTEMPTS_MAX = 2**32
 
 
-class Recorder:
+class SampleRecorder:
     """Names are looked up while a task is known; of one that is not any more, nothing is recorded."""
 
     def __init__(self, engine: Engine, sink: MetricSink) -> None:
         self._engine, self._sink = engine, sink
-        self._ahead_ms: dict[int, int] = {}  # node -> of its clock before ours
+        self._clock_skew_ms: dict[int, int] = {}  # node -> of its clock before ours
 
-    def take(self, node: int, heartbeat: Heartbeat, now_ms: int) -> None:
+    def record_heartbeat(self, node: int, heartbeat: Heartbeat, now_ms: int) -> None:
         nodes = self._engine.state.nodes
         if node in nodes.records:
-            ahead_ms = self._clock_of(node, heartbeat.stats.at_ms - now_ms)
+            skew_ms = self._clock_skew_of(node, heartbeat.stats.at_ms - now_ms)
             for sample in heartbeat.samples:
-                self._record(nodes.view.names[node], sample, ahead_ms)
+                self._record(nodes.view.names[node], sample, skew_ms)
 
-    def _clock_of(self, node: int, seen_ms: int) -> int:
+    def _clock_skew_of(self, node: int, measured_ms: int) -> int:
         """How far its clock is ahead. A heartbeat that took long makes it look less, so the most that was seen counts;
         and it hardly ever changes, so that differences between samples stay true."""
-        known_ms = self._ahead_ms.get(node)
-        if known_ms is None or not 0 <= known_ms - seen_ms < CLOCK_STEP_MS:
-            known_ms = self._ahead_ms[node] = seen_ms
+        known_ms = self._clock_skew_ms.get(node)
+        if known_ms is None or not 0 <= known_ms - measured_ms < CLOCK_STEP_MS:
+            known_ms = self._clock_skew_ms[node] = measured_ms
         return known_ms
 
-    def _record(self, node: str, sample: MachineSample, ahead_ms: int) -> None:
-        at_ms = sample.at_ms - ahead_ms
+    def _record(self, node: str, sample: MachineSample, skew_ms: int) -> None:
+        at_ms = sample.at_ms - skew_ms
         io = (sample.read_bytes, sample.written_bytes, sample.received_bytes, sample.sent_bytes)
-        sums = (sample.cpu_s, sample.memory_bytes, *io)
-        self._sink.record(NodeSource(node), Measured(at_ms, node, MACHINE_LIFE, sums))
+        totals = (sample.cpu_s, sample.memory_bytes, *io)
+        self._sink.record(NodeSource(node), Measurement(at_ms, node, MACHINE_INCARNATION, totals))
         for task in sample.tasks:
             group = self._engine.state.task_set(task.job, task.group)
             if group is not None and task.index < group.count:
                 source = TaskSource(task.job, group.spec.name, group.visible_index_of(task.index))
-                life = group.number * ATTEMPTS_MAX + task.attempt  # an instance of a service is replaced by a new piece
+                incarnation = (
+                    group.number * ATTEMPTS_MAX + task.attempt
+                )  # an instance of a service is replaced by a new piece
                 used = (task.cpu_s, task.memory_bytes, task.read_bytes, task.written_bytes)
-                since_ms = task.started_ms - ahead_ms if task.started_ms else None
-                self._sink.record(source, Measured(at_ms, node, life, used, since_ms))
+                since_ms = task.started_ms - skew_ms if task.started_ms else None
+                self._sink.record(source, Measurement(at_ms, node, incarnation, used, since_ms))

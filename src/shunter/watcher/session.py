@@ -10,7 +10,7 @@ from typing import Protocol
 from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.lifecycles import Machine, State
-from shunter.model.protocol.refusals import Code, refuse, refuse_for
+from shunter.model.protocol.refusals import RefusalCode, refusal_for, refuse
 from shunter.model.protocol.worker_messages import (
     Goodbye,
     Heartbeat,
@@ -24,7 +24,7 @@ from shunter.model.protocol.worker_messages import (
     WorkerMessage,
 )
 from shunter.ports.workers import WorkerLink
-from shunter.watcher.acknowledgements import Receipts
+from shunter.watcher.acknowledgements import Acknowledgements
 
 log = Log(__name__)
 
@@ -38,7 +38,7 @@ class SessionState(State):
 
 class SessionEvent(State):
     WELCOMED = 0
-    COUNTED = 1  # its inventory was taken
+    INVENTORIED = 1  # its inventory was taken
     ENDED = 2
 
 
@@ -46,17 +46,17 @@ _S, _E = SessionState, SessionEvent
 SESSION: Machine[SessionState, SessionEvent] = Machine(
     name="session",
     initial=_S.GREETING,
-    ends=frozenset({_S.ENDED}),
+    terminal_states=frozenset({_S.ENDED}),
     moves={
         (_S.GREETING, _E.WELCOMED): _S.JOINING,
         (_S.GREETING, _E.ENDED): _S.ENDED,
-        (_S.JOINING, _E.COUNTED): _S.LIVE,
+        (_S.JOINING, _E.INVENTORIED): _S.LIVE,
         (_S.JOINING, _E.ENDED): _S.ENDED,
         (_S.LIVE, _E.ENDED): _S.ENDED,
     },
 )
 
-TURNS: dict[type, frozenset[SessionState]] = {
+ALLOWED_STATES: dict[type, frozenset[SessionState]] = {
     Hello: frozenset({_S.GREETING}),
     Inventory: frozenset({_S.JOINING}),
     Report: frozenset({_S.LIVE}),
@@ -67,22 +67,22 @@ TURNS: dict[type, frozenset[SessionState]] = {
 }
 
 
-class Desk(Protocol):
+class SessionService(Protocol):
     """The watcher as a session sees it: one method for each kind of message, and two for what all have in common."""
 
-    async def take_hello(self, session: WorkerSession, hello: Hello) -> Welcome | Refused: ...
+    async def handle_hello(self, session: WorkerSession, hello: Hello) -> Welcome | Refused: ...
 
-    async def take_inventory(self, session: WorkerSession, inventory: Inventory) -> None: ...
+    async def handle_inventory(self, session: WorkerSession, inventory: Inventory) -> None: ...
 
-    async def take_report(self, session: WorkerSession, report: Report) -> None: ...
+    async def handle_report(self, session: WorkerSession, report: Report) -> None: ...
 
-    def take_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None: ...
+    def handle_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None: ...
 
-    def take_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None: ...
+    def handle_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None: ...
 
-    def take_goodbye(self, session: WorkerSession, goodbye: Goodbye) -> None: ...
+    def handle_goodbye(self, session: WorkerSession, goodbye: Goodbye) -> None: ...
 
-    def heard(self, session: WorkerSession) -> None: ...
+    def message_received(self, session: WorkerSession) -> None: ...
 
     def live(self, session: WorkerSession) -> None: ...
 
@@ -92,16 +92,16 @@ class Desk(Protocol):
 class WorkerSession:
     """`busy` while a message is being handled: nothing is read meanwhile, so silence is not the worker's."""
 
-    def __init__(self, link: WorkerLink, desk: Desk, opened_at: float) -> None:
+    def __init__(self, link: WorkerLink, service: SessionService, opened_at: float) -> None:
         self.link = link
-        self._desk = desk
+        self._service = service
         self.opened_at = opened_at
         self.state = SESSION.initial
         self.busy = False
         self.name = ""
         self.boot = ""
         self.node = 0
-        self.receipts = Receipts()
+        self.acknowledgements = Acknowledgements()
 
     @property
     def reachable(self) -> bool:
@@ -111,22 +111,24 @@ class WorkerSession:
     async def received(self, message: WorkerMessage) -> None:
         if self.state is _S.ENDED:
             return
-        turns = TURNS.get(type(message))
-        if turns is None:
+        allowed = ALLOWED_STATES.get(type(message))
+        if allowed is None:
             log.warning("message.unknown", kind=type(message).__name__, node=self.node)
             return
-        if self.state not in turns:
-            self.refuse(Code.INVALID, f"{type(message).__name__} out of turn: the connection is {self.state.word}")
+        if self.state not in allowed:
+            self.refuse(
+                RefusalCode.INVALID, f"{type(message).__name__} out of turn: the connection is {self.state.wire_name}"
+            )
             return
         self.busy = True
-        self._desk.heard(self)
+        self._service.message_received(self)
         try:
-            await self._take(message)
+            await self._dispatch(message)
         except ShunterError as error:
-            self.end(refuse_for(error))
+            self.end(refusal_for(error))
         except Exception:
             log.exception("message.failed", kind=type(message).__name__, node=self.node)
-            self.refuse(Code.FAILED, f"the manager failed on {type(message).__name__}")
+            self.refuse(RefusalCode.FAILED, f"the manager failed on {type(message).__name__}")
         finally:
             self.busy = False
 
@@ -134,47 +136,47 @@ class WorkerSession:
         """The transport says that the connection is gone."""
         if self.state is not _S.ENDED:
             self.state = SESSION.move(self.state, _E.ENDED)
-            self._desk.ended(self, reason)
+            self._service.ended(self, reason)
 
-    def refuse(self, code: Code, reason: str) -> None:
+    def refuse(self, code: RefusalCode, reason: str) -> None:
         self.end(refuse(code, reason))
 
     def end(self, refused: Refused) -> None:
         if self.state is not _S.ENDED:
             log.info("worker.refused", name=self.name, node=self.node, code=refused.code, reason=refused.reason)
             self.link.send(refused)
-            self._hang_up(f"{refused.code}: {refused.reason}")
+            self._close(f"{refused.code}: {refused.reason}")
 
-    async def _take(self, message: WorkerMessage) -> None:
+    async def _dispatch(self, message: WorkerMessage) -> None:
         match message:
             case Hello():
-                self._greeted(await self._desk.take_hello(self, message))
+                self._hello_answered(await self._service.handle_hello(self, message))
             case Inventory():
-                await self._desk.take_inventory(self, message)
-                self._counted()
+                await self._service.handle_inventory(self, message)
+                self._inventory_accepted()
             case Report():
-                await self._desk.take_report(self, message)
+                await self._service.handle_report(self, message)
             case Heartbeat():
-                self._desk.take_heartbeat(self, message)
+                self._service.handle_heartbeat(self, message)
             case LogData() | StatsData():
-                self._desk.take_answer(self, message)
+                self._service.handle_answer(self, message)
             case Goodbye():
-                self._desk.take_goodbye(self, message)
-                self._hang_up(f"goodbye: {message.reason}")
+                self._service.handle_goodbye(self, message)
+                self._close(f"goodbye: {message.reason}")
 
-    def _greeted(self, answer: Welcome | Refused) -> None:
+    def _hello_answered(self, answer: Welcome | Refused) -> None:
         if isinstance(answer, Refused):
             self.end(answer)
         elif self.state is _S.GREETING:  # else it was closed while the engine thought about it
             self.state = SESSION.move(self.state, _E.WELCOMED)
             self.link.send(answer)
 
-    def _counted(self) -> None:
+    def _inventory_accepted(self) -> None:
         if self.state is _S.JOINING:
-            self.state = SESSION.move(self.state, _E.COUNTED)
-            self._desk.live(self)
+            self.state = SESSION.move(self.state, _E.INVENTORIED)
+            self._service.live(self)
 
-    def _hang_up(self, reason: str) -> None:
+    def _close(self, reason: str) -> None:
         self.state = SESSION.move(self.state, _E.ENDED)
         self.link.close(reason)
-        self._desk.ended(self, reason)
+        self._service.ended(self, reason)

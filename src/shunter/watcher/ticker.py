@@ -14,18 +14,18 @@ PAUSE_MIN_S = 0.5
 log = Log(__name__)
 
 
-class Timed(Protocol):
+class HasDeadlines(Protocol):
     def check(self, now: float) -> None:
         """Act on every deadline that has come up."""
         ...
 
-    def forgive(self, seconds: float) -> None:
+    def extend_deadlines(self, seconds: float) -> None:
         """This process stood still for so long and could hear nobody: move every deadline later."""
         ...
 
 
 class Ticker:
-    def __init__(self, clock: Clock, timed: Sequence[Timed]) -> None:
+    def __init__(self, clock: Clock, timed: Sequence[HasDeadlines]) -> None:
         self._clock = clock
         self._timed = timed
 
@@ -37,14 +37,14 @@ class Ticker:
             now = self._clock.now()
             if now - planned > PAUSE_MIN_S:
                 log.warning("watcher.paused", seconds=round(now - planned, 3))
-                self._each_forgives(now - planned)
-            self._each_checks(now)
+                self._extend_deadlines(now - planned)
+            self._check_deadlines(now)
 
-    def _each_forgives(self, seconds: float) -> None:
+    def _extend_deadlines(self, seconds: float) -> None:
         for timed in self._timed:
-            timed.forgive(seconds)
+            timed.extend_deadlines(seconds)
 
-    def _each_checks(self, now: float) -> None:
+    def _check_deadlines(self, now: float) -> None:
         for timed in self._timed:
             try:
                 timed.check(now)

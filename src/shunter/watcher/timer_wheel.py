@@ -23,23 +23,23 @@ class TimerWheel(Generic[K]):
         self._slots: dict[int, dict[K, None]] = {}  # dicts, because their order is the order of insertion
         self._slot_of: dict[K, int] = {}
 
-    def put(self, key: K, at: float) -> None:
+    def schedule(self, key: K, at: float) -> None:
         """Let the key come up at `at`. A key that is there already is only ever moved forward."""
         slot = math.ceil(at / TICK_S)
-        present = self._slot_of.get(key)
-        if present is not None:
-            if present <= slot:
+        current_slot = self._slot_of.get(key)
+        if current_slot is not None:
+            if current_slot <= slot:
                 return
-            self._take_out(key, present)
+            self._remove(key, current_slot)
         self._slots.setdefault(slot, {})[key] = None
         self._slot_of[key] = slot
 
-    def drop(self, key: K) -> None:
-        present = self._slot_of.pop(key, None)
-        if present is not None:
-            self._take_out(key, present)
+    def cancel(self, key: K) -> None:
+        current_slot = self._slot_of.pop(key, None)
+        if current_slot is not None:
+            self._remove(key, current_slot)
 
-    def due(self, now: float) -> list[K]:
+    def pop_due(self, now: float) -> list[K]:
         """Take out all keys whose time has come, the earliest first."""
         last = math.floor(now / TICK_S)
         keys = [key for slot in sorted(slot for slot in self._slots if slot <= last) for key in self._slots.pop(slot)]
@@ -53,7 +53,7 @@ class TimerWheel(Generic[K]):
     def __len__(self) -> int:
         return len(self._slot_of)
 
-    def _take_out(self, key: K, slot: int) -> None:
+    def _remove(self, key: K, slot: int) -> None:
         keys = self._slots[slot]
         del keys[key]
         if not keys:

@@ -1,4 +1,5 @@
-"""The watcher: the only contact to workers. Transports bring connections (`Reception`), the engine sends (`Workers`).
+"""The watcher: the only contact to workers. Transports bring connections (`WorkerAcceptor`), the engine sends
+(`Workers`).
 
 It owns the connections, the pace of heartbeats, the latest sample of each machine, and the verdict on who is silent,
 down or back. It keeps nothing on disk: after a restart workers connect by themselves and bring their inventories.
@@ -16,7 +17,7 @@ import msgspec
 from shunter.log import Log
 from shunter.model.errors import Unavailable
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.protocol.refusals import Code, refuse
+from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.model.protocol.worker_messages import (
     Ack,
     Goodbye,
@@ -35,19 +36,19 @@ from shunter.model.protocol.worker_messages import (
     Welcome,
 )
 from shunter.ports.clock import Clock
-from shunter.ports.workers import AttemptName, WorkerLink
-from shunter.watcher.admission import problem_with
-from shunter.watcher.engine_port import WatchedEngine
-from shunter.watcher.events import NodeEvents
+from shunter.ports.workers import AttemptKey, WorkerLink
+from shunter.watcher.admission import hello_problem
+from shunter.watcher.engine_port import WatcherEngine
+from shunter.watcher.events import NodeEventQueue
 from shunter.watcher.handshakes import Handshakes
-from shunter.watcher.heartbeat_interval import Pace
+from shunter.watcher.heartbeat_interval import HeartbeatInterval
 from shunter.watcher.liveness import Liveness
-from shunter.watcher.roster import Roster, Watched
-from shunter.watcher.sample_recorder import Recorder
+from shunter.watcher.roster import Roster, WatchedNode
+from shunter.watcher.sample_recorder import SampleRecorder
 from shunter.watcher.session import WorkerSession
 from shunter.watcher.settings import STALE_HEARTBEATS, WatcherSettings
 from shunter.watcher.ticker import Ticker
-from shunter.watcher.worker_queries import Requests
+from shunter.watcher.worker_queries import WorkerQueries
 
 log = Log(__name__)
 
@@ -66,55 +67,55 @@ class Watcher:
     def __init__(self, clock: Clock, settings: WatcherSettings | None = None) -> None:
         self._clock = clock
         self._settings = settings or WatcherSettings()
-        self._engine: WatchedEngine | None = None
-        self._recorder: Recorder | None = None
-        self._closed_because = refuse(Code.NOT_LEADER, "no engine leads here yet")
+        self._engine: WatcherEngine | None = None
+        self._recorder: SampleRecorder | None = None
+        self._refusal = refuse(RefusalCode.NOT_LEADER, "no engine leads here yet")
         self._roster = Roster()
-        self._pace = Pace(self._settings)
-        self._events = NodeEvents(clock)
-        self._liveness = Liveness(clock, self._pace, self._events.say, self._cut)
+        self._interval = HeartbeatInterval(self._settings)
+        self._events = NodeEventQueue(clock)
+        self._liveness = Liveness(clock, self._interval, self._events.publish, self._disconnect)
         self._handshakes = Handshakes(self._settings.handshake_timeout_s)
-        self._requests = Requests(clock, self._settings.request_timeout_s, self._settings.requests_max)
+        self._queries = WorkerQueries(clock, self._settings.request_timeout_s, self._settings.requests_max)
         self._numbers = itertools.count(1)  # of inventories and reports, as the engine sees them
-        self._duties: list[asyncio.Task[None]] = []
+        self._background_tasks: list[asyncio.Task[None]] = []
 
     # ---- its life ----
 
     async def start(
-        self, engine: WatchedEngine, expected: Iterable[int] = (), recorder: Recorder | None = None
+        self, engine: WatcherEngine, expected: Iterable[int] = (), recorder: SampleRecorder | None = None
     ) -> None:
         """Let workers in. `expected` are the nodes that the engine holds for alive; those that do not come back are
         silent and then down, like any other. A recorder takes the samples that heartbeats bring."""
         self._engine, self._recorder = engine, recorder
         known = list(expected)
-        self._pace.follow(len(known))
+        self._interval.adapt(len(known))
         for node in known:
-            watched = Watched(node, self._clock.now(), self._pace.heartbeat_s)
-            self._roster.enter(watched)
+            watched = WatchedNode(node, self._clock.now(), self._interval.heartbeat_s)
+            self._roster.add_node(watched)
             self._liveness.expect(watched, self._settings.return_s)
         ticker = Ticker(self._clock, (self._liveness, self._handshakes))
-        self._duties = [asyncio.create_task(duty) for duty in (ticker.run(), self._events.run(engine))]
+        self._background_tasks = [asyncio.create_task(task) for task in (ticker.run(), self._events.run(engine))]
 
     def reset(self, reason: str) -> None:
         """The engine dropped its memory and leads under a new epoch: every worker must bring its inventory again."""
-        self._dismiss_all(Code.RESET, reason)
+        self._disconnect_all(RefusalCode.RESET, reason)
         for watched in self._roster.nodes():
             self._events.withdraw(watched.node)
             self._liveness.expect(watched, self._settings.return_s)
 
     async def stop(self, reason: str) -> None:
         """No verdicts any more, and every connection is ended; workers go on trying to connect."""
-        for duty in self._duties:
-            duty.cancel()
-        await asyncio.gather(*self._duties, return_exceptions=True)
-        self._duties = []
+        for task in self._background_tasks:
+            task.cancel()
+        await asyncio.gather(*self._background_tasks, return_exceptions=True)
+        self._background_tasks = []
         self._engine = None
-        self._closed_because = refuse(Code.SHUTTING_DOWN, reason)
-        self._dismiss_all(Code.SHUTTING_DOWN, reason)
+        self._refusal = refuse(RefusalCode.SHUTTING_DOWN, reason)
+        self._disconnect_all(RefusalCode.SHUTTING_DOWN, reason)
 
-    def _dismiss_all(self, code: Code, reason: str) -> None:
+    def _disconnect_all(self, code: RefusalCode, reason: str) -> None:
         for watched in self._roster.nodes():
-            self._roster.unseat(watched)  # so that the end of its connection is no verdict on the node
+            self._roster.detach_session(watched)  # so that the end of its connection is no verdict on the node
         for session in self._roster.sessions():
             session.refuse(code, reason)
 
@@ -133,7 +134,7 @@ class Watcher:
         if session is None:
             log.debug("message.dropped", node=node, kind=type(message).__name__)
         elif isinstance(message, Ack):
-            seq = session.receipts.acknowledged(message.seq)
+            seq = session.acknowledgements.worker_seq_of(message.seq)
             if seq is not None:
                 session.link.send(Ack(seq))
         else:
@@ -147,21 +148,21 @@ class Watcher:
         stream: str,
         offset: int,
         size_max: int,
-        opening: AttemptName | None = None,
+        unstarted_attempt: AttemptKey | None = None,
     ) -> LogData:
-        def question(request: int) -> ReadLog:
-            return ReadLog(request, segment, record, stream, offset, size_max, *(opening or ()))
+        def build_request(request: int) -> ReadLog:
+            return ReadLog(request, segment, record, stream, offset, size_max, *(unstarted_attempt or ()))
 
-        return await self._requests.ask(self._session_or_raise(node), question, LogData)
+        return await self._queries.query(self._session_or_raise(node), build_request, LogData)
 
     async def read_stats(self, node: int) -> StatsData:
-        return await self._requests.ask(self._session_or_raise(node), ReadStats, StatsData)
+        return await self._queries.query(self._session_or_raise(node), ReadStats, StatsData)
 
     # ---- for the app and the API ----
 
     @property
     def heartbeat_s(self) -> float:
-        return self._pace.heartbeat_s
+        return self._interval.heartbeat_s
 
     @property
     def connected(self) -> int:
@@ -170,8 +171,8 @@ class Watcher:
 
     def set_heartbeat(self, seconds: float | None) -> None:
         """By hand, from now on; None lets the interval follow the number of nodes again. Raises Invalid."""
-        self._pace.set_by_hand(seconds)
-        self._keep_pace()
+        self._interval.set_manual(seconds)
+        self._update_interval()
 
     def sample(self, node: int) -> Sample | None:
         watched = self._roster.node(node)
@@ -182,115 +183,116 @@ class Watcher:
 
     # ---- for sessions: what a worker says ----
 
-    async def take_hello(self, session: WorkerSession, hello: Hello) -> Welcome | Refused:
+    async def handle_hello(self, session: WorkerSession, hello: Hello) -> Welcome | Refused:
         if self._engine is None:
-            return self._closed_because
-        refused = problem_with(hello) or self._claim_name(session, hello)
+            return self._refusal
+        refused = hello_problem(hello) or self._claim_name(session, hello)
         if refused is not None:
             return refused
         answer = await self._engine.hello(hello)
-        if isinstance(answer, Refused) or self._roster.holder(hello.name) is not session:
+        if isinstance(answer, Refused) or self._roster.session_named(hello.name) is not session:
             return answer
-        self._seat(session, answer.node)
-        return msgspec.structs.replace(answer, heartbeat_s=self._pace.heartbeat_s)
+        self._attach_session(session, answer.node)
+        return msgspec.structs.replace(answer, heartbeat_s=self._interval.heartbeat_s)
 
-    async def take_inventory(self, session: WorkerSession, inventory: Inventory) -> None:
+    async def handle_inventory(self, session: WorkerSession, inventory: Inventory) -> None:
         number = next(self._numbers)
-        session.receipts.note(number, inventory.seq)
-        await self._leading().inventory(session.node, msgspec.structs.replace(inventory, seq=number))
+        session.acknowledgements.track(number, inventory.seq)
+        await self._require_engine().inventory(session.node, msgspec.structs.replace(inventory, seq=number))
 
-    async def take_report(self, session: WorkerSession, report: Report) -> None:
+    async def handle_report(self, session: WorkerSession, report: Report) -> None:
         number = next(self._numbers)
-        session.receipts.note(number, report.seq)
-        await self._leading().report(session.node, msgspec.structs.replace(report, seq=number))
+        session.acknowledgements.track(number, report.seq)
+        await self._require_engine().report(session.node, msgspec.structs.replace(report, seq=number))
 
-    def take_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None:
+    def handle_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None:
         watched = self._roster.node_of(session)
         if watched is not None:
             watched.stats, watched.stats_at = heartbeat.stats, self._clock.now()
-            self._liveness.keep_pace(watched, self._pace.heartbeat_s)
-            self._leading().heartbeat(session.node, heartbeat.stats)
+            self._liveness.set_interval(watched, self._interval.heartbeat_s)
+            self._require_engine().heartbeat(session.node, heartbeat.stats)
             if self._recorder is not None and heartbeat.samples:
-                self._recorder.take(session.node, heartbeat, int(watched.stats_at * 1000))
+                self._recorder.record_heartbeat(session.node, heartbeat, int(watched.stats_at * 1000))
 
-    def take_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None:
-        self._requests.answer(session, answer)
+    def handle_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None:
+        self._queries.answer(session, answer)
 
-    def take_goodbye(self, session: WorkerSession, goodbye: Goodbye) -> None:
+    def handle_goodbye(self, session: WorkerSession, goodbye: Goodbye) -> None:
         watched = self._roster.node_of(session)
         if watched is not None:
             self._liveness.left(watched, goodbye.reason)
 
     # ---- for sessions: what became of them ----
 
-    def heard(self, session: WorkerSession) -> None:
+    def message_received(self, session: WorkerSession) -> None:
         watched = self._roster.node_of(session)
         if watched is not None:
-            self._liveness.heard(watched)
+            self._liveness.message_received(watched)
 
     def live(self, session: WorkerSession) -> None:
-        self._handshakes.drop(session)
+        self._handshakes.cancel(session)
         watched = self._roster.node_of(session)
         if watched is not None:
             self._liveness.live(watched)
-            self._keep_pace()
+            self._update_interval()
 
     def ended(self, session: WorkerSession, reason: str) -> None:
         watched = self._roster.node_of(session)
         self._roster.remove(session)
-        self._handshakes.drop(session)
-        self._requests.fail(session, reason)
+        self._handshakes.cancel(session)
+        self._queries.fail(session, reason)
         if watched is not None:
-            self._roster.unseat(watched)
+            self._roster.detach_session(watched)
             self._liveness.disconnected(watched, reason)
-            self._keep_pace()
+            self._update_interval()
 
     # ---- steps ----
 
     def _claim_name(self, session: WorkerSession, hello: Hello) -> Refused | None:
         """A name belongs to the connection that is alive. The same process may come again at any time."""
-        holder = self._roster.holder(hello.name)
+        holder = self._roster.session_named(hello.name)
         if holder is not None:
             watched = self._roster.node_of(holder)
-            alive = watched is None or watched.said is NodeEvent.HEARD
+            alive = watched is None or watched.last_event is NodeEvent.HEARD
             if alive and holder.boot != hello.boot:
                 return refuse(
-                    Code.NAME_TAKEN, f"another worker is connected as {hello.name}; give one of them another --name"
+                    RefusalCode.NAME_TAKEN,
+                    f"another worker is connected as {hello.name}; give one of them another --name",
                 )
-            holder.refuse(Code.REPLACED, "a newer connection of this name took over")
-        self._roster.claim(session, hello.name, hello.boot)
+            holder.refuse(RefusalCode.REPLACED, "a newer connection of this name took over")
+        self._roster.assign_name(session, hello.name, hello.boot)
         return None
 
-    def _seat(self, session: WorkerSession, node: int) -> None:
+    def _attach_session(self, session: WorkerSession, node: int) -> None:
         watched = self._roster.node(node)
         if watched is None:
-            watched = Watched(node, self._clock.now(), self._pace.heartbeat_s)
-            self._roster.enter(watched)
+            watched = WatchedNode(node, self._clock.now(), self._interval.heartbeat_s)
+            self._roster.add_node(watched)
         self._events.withdraw(node)
-        self._roster.seat(watched, session)
-        self._liveness.joins(watched, self._settings.handshake_timeout_s)
-        watched.heartbeat_s = self._pace.heartbeat_s
+        self._roster.attach_session(watched, session)
+        self._liveness.joining(watched, self._settings.handshake_timeout_s)
+        watched.heartbeat_s = self._interval.heartbeat_s
 
-    def _cut(self, watched: Watched, reason: str) -> None:
+    def _disconnect(self, watched: WatchedNode, reason: str) -> None:
         if watched.session is not None:
-            watched.session.refuse(Code.SILENT, reason)
-        self._keep_pace()
+            watched.session.refuse(RefusalCode.SILENT, reason)
+        self._update_interval()
 
-    def _keep_pace(self) -> None:
+    def _update_interval(self) -> None:
         """Tell all workers where the interval has changed. A shorter one counts for a node only from its next
         heartbeat on, because until then it keeps to the longer one."""
-        if not self._pace.follow(len(self._liveness)):
+        if not self._interval.adapt(len(self._liveness)):
             return
-        heartbeat_s = self._pace.heartbeat_s
+        heartbeat_s = self._interval.heartbeat_s
         log.info("heartbeat.set", heartbeat_s=heartbeat_s, nodes=len(self._liveness))
         for watched in self._roster.nodes():
             if watched.session is not None and watched.session.reachable:
                 watched.heartbeat_s = max(watched.heartbeat_s, heartbeat_s)
                 watched.session.link.send(SetHeartbeat(heartbeat_s))
 
-    def _leading(self) -> WatchedEngine:
+    def _require_engine(self) -> WatcherEngine:
         if self._engine is None:
-            raise Unavailable(self._closed_because.reason)
+            raise Unavailable(self._refusal.reason)
         return self._engine
 
     def _session(self, node: int) -> WorkerSession | None:

@@ -182,21 +182,21 @@ def read_answer(message: pb.DecisionAnswer) -> DecisionAnswer:
 
 def _node_messages(delta: ViewDelta) -> list[pb.Node]:
     """In the order in which they changed; those of which only the tasks were counted come last."""
-    told, found = delta.nodes, dict[int, dict[str, Any]]()
-    if told is not None:
-        for place, row in enumerate(told.rows):
-            reserved = {resource: amounts[place] for resource, amounts in told.reserved.items()}
-            found[row] = {"row": row, "tasks": told.tasks[place], "reserved": reserved}
-        for row, tasks in told.uncounted.items():
+    changes, found = delta.nodes, dict[int, dict[str, Any]]()
+    if changes is not None:
+        for index, row in enumerate(changes.rows):
+            reserved = {resource: amounts[index] for resource, amounts in changes.reserved.items()}
+            found[row] = {"row": row, "tasks": changes.tasks[index], "reserved": reserved}
+        for row, tasks in changes.uncounted.items():
             found[row] = {"row": row, "tasks": tasks, "only_counted": True}
         for name in ("busy", "eligible", "owner", "kind", "because"):
-            for row, value in getattr(told, name).items():
+            for row, value in getattr(changes, name).items():
                 found.setdefault(row, {"row": row, "only_counted": True})[name] = value
     for row, name in delta.names.items():
         found.setdefault(row, {"row": row, "only_counted": True})["name"] = name
     if delta.capacity is not None:
-        for place, row in enumerate(delta.capacity.rows):
-            amounts = {resource: column[place] for resource, column in delta.capacity.amounts.items()}
+        for index, row in enumerate(delta.capacity.rows):
+            amounts = {resource: column[index] for resource, column in delta.capacity.amounts.items()}
             found.setdefault(row, {"row": row, "only_counted": True})["capacity"] = amounts
     return [pb.Node(**fields) for fields in found.values()]
 
@@ -212,26 +212,26 @@ def _read_nodes(nodes: Iterable[pb.Node]) -> NodeRows | None:
         tasks=[node.tasks for node in changed],
         reserved={resource: [node.reserved[resource] for node in changed] for resource in resources},
         uncounted={node.row: node.tasks for node in nodes if node.only_counted and node.HasField("tasks")},
-        busy=_given(nodes, "busy"),
-        eligible=_given(nodes, "eligible"),
-        owner=_given(nodes, "owner"),
-        kind=_given(nodes, "kind"),
-        because=_given(nodes, "because"),
+        busy=_set_values(nodes, "busy"),
+        eligible=_set_values(nodes, "eligible"),
+        owner=_set_values(nodes, "owner"),
+        kind=_set_values(nodes, "kind"),
+        because=_set_values(nodes, "because"),
     )
 
 
-def _given(nodes: list[pb.Node], name: str) -> dict[int, Any]:
+def _set_values(nodes: list[pb.Node], name: str) -> dict[int, Any]:
     return {node.row: getattr(node, name) for node in nodes if node.HasField(name)}
 
 
 def _read_capacity(nodes: Iterable[pb.Node]) -> CapacityRows | None:
-    told = [node for node in nodes if node.capacity]
-    if not told:
+    changes = [node for node in nodes if node.capacity]
+    if not changes:
         return None
-    resources = dict.fromkeys(resource for node in told for resource in node.capacity)
+    resources = dict.fromkeys(resource for node in changes for resource in node.capacity)
     return CapacityRows(
-        [node.row for node in told],
-        {resource: [node.capacity[resource] for node in told] for resource in resources},
+        [node.row for node in changes],
+        {resource: [node.capacity[resource] for node in changes] for resource in resources},
     )
 
 

@@ -9,7 +9,7 @@ from shunter.model.protocol.scheduler_messages import Answers, RunningRows
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.wire.task_classes import class_message, read_class
 
-_RUNNING = ("class_id", "node", "count", "priority", "started_ms", "end_ms", "is_stopping")
+_RUNNING_FIELDS = ("class_id", "node", "count", "priority", "started_ms", "end_ms", "is_stopping")
 
 
 def answers_message(answers: Answers) -> pb.Answers:
@@ -54,8 +54,8 @@ def read_answers(message: pb.Answers) -> Answers:
 def _running_message(rows: RunningRows) -> pb.Running:
     columns = (rows.class_ids, rows.node, rows.count, rows.priority, rows.started_ms, rows.end_ms, rows.is_stopping)
     values: list[tuple[Any, ...]] = list(zip(*columns, strict=True))
-    return pb.Running(items=[pb.RunningTasks(**dict(zip(_RUNNING, each, strict=True))) for each in values])
+    return pb.Running(items=[pb.RunningTasks(**dict(zip(_RUNNING_FIELDS, each, strict=True))) for each in values])
 
 
 def _read_running(message: pb.Running) -> RunningRows:
-    return RunningRows(*([getattr(each, name) for each in message.items] for name in _RUNNING))
+    return RunningRows(*([getattr(each, name) for each in message.items] for name in _RUNNING_FIELDS))

@@ -7,34 +7,34 @@ from collections.abc import Mapping, Sequence
 
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
-from shunter.worker.keeper.task_setup import variable
-from shunter.worker.keeper.work_queue import EXECUTOR_MARK
+from shunter.worker.keeper.task_setup import variable_name
+from shunter.worker.keeper.work_queue import EXECUTOR_COUNT_VARIABLE
 
 
 def task_environment(
     order: Order, index: int, spec: TaskSpec, node: str, ports: Mapping[str, int], devices: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
     """All but SHUNTER_PAYLOAD, whose place the runtime knows."""
-    place = index - order.first
+    position = index - order.first
     env = {
         **spec.env,
         "SHUNTER_JOB": order.job_name,
         "SHUNTER_NAMESPACE": order.namespace,
         "SHUNTER_GROUP": order.group_name,
-        "SHUNTER_TASK_INDEX": str(order.shown[place] if order.shown else index),
+        "SHUNTER_TASK_INDEX": str(order.shown[position] if order.shown else index),
         "SHUNTER_TASK_COUNT": str(order.count),
         "SHUNTER_ATTEMPT": str(order.attempt),
         "SHUNTER_NODE": node,
     }
     if order.entries:
-        env["SHUNTER_ENTRY"] = order.entries[place]
-        if EXECUTOR_MARK in spec.env:
-            env["SHUNTER_SLOT_ID"] = order.entries[place]
+        env["SHUNTER_ENTRY"] = order.entries[position]
+        if EXECUTOR_COUNT_VARIABLE in spec.env:
+            env["SHUNTER_SLOT_ID"] = order.entries[position]
             env["SHUNTER_EXECUTOR_INDEX"] = env["SHUNTER_TASK_INDEX"]
     for name, port in ports.items():
-        env[variable(b"SHUNTER_PORT_", name).decode()] = str(port)
+        env[variable_name(b"SHUNTER_PORT_", name).decode()] = str(port)
     for kind, ids in devices.items():
-        env[variable(b"SHUNTER_DEVICES_", kind).decode()] = ",".join(ids)
+        env[variable_name(b"SHUNTER_DEVICES_", kind).decode()] = ",".join(ids)
         if kind == "gpu":
             env["CUDA_VISIBLE_DEVICES"] = ",".join(ids)
     return env

@@ -13,7 +13,7 @@ from shunter.model.job.spec import Port
 TaskName = tuple[int, int, int, int]  # job, group, index, attempt
 
 
-class NoPortFree(Exception):
+class NoFreePort(Exception):
     """Every port of the range is in use."""
 
 
@@ -25,75 +25,77 @@ class HostPorts:
         self._first = first
         self._last = last
         self._next = random.randint(first, last)  # two workers of one machine rather start apart
-        self._held: dict[TaskName, dict[str, int]] = {}
+        self._allocated: dict[TaskName, dict[str, int]] = {}
         self._in_use: set[int] = set()
 
-    def take(self, task: TaskName, ports: Iterable[Port]) -> dict[str, int]:
+    def allocate(self, task: TaskName, ports: Iterable[Port]) -> dict[str, int]:
         """Name -> host port: the one that the engine has given, or one that is free. Raises NoPortFree."""
-        held = self._held.get(task)
-        if held is None:
-            held = {}
+        allocated = self._allocated.get(task)
+        if allocated is None:
+            allocated = {}
             for port in ports:
-                held[port.name] = port.host_port or self._pick(held.values())
-            self.adopt(task, held)
-        return held
+                allocated[port.name] = port.host_port or self._pick(allocated.values())
+            self.adopt(task, allocated)
+        return allocated
 
-    def adopt(self, task: TaskName, held: Mapping[str, int]) -> None:
+    def adopt(self, task: TaskName, allocated: Mapping[str, int]) -> None:
         """A task of an earlier life has these."""
-        if held:
-            self._held[task] = dict(held)
-            self._in_use.update(held.values())
+        if allocated:
+            self._allocated[task] = dict(allocated)
+            self._in_use.update(allocated.values())
 
-    def free(self, job: int, group: int, attempt: int, indexes: Iterable[int]) -> None:
+    def release(self, job: int, group: int, attempt: int, indexes: Iterable[int]) -> None:
         """Those tasks need them no longer."""
-        if not self._held:
+        if not self._allocated:
             return
         for index in indexes:
-            for port in self._held.pop((job, group, index, attempt), {}).values():
+            for port in self._allocated.pop((job, group, index, attempt), {}).values():
                 self._in_use.discard(port)
 
-    def _pick(self, beside: Iterable[int]) -> int:
-        taken = self._in_use.union(beside)
+    def _pick(self, excluded: Iterable[int]) -> int:
+        taken = self._in_use.union(excluded)
         for _ in range(self._first, self._last + 1):
             port = self._next
             self._next = self._first if port == self._last else port + 1
             if port not in taken and _is_free(port):
                 return port
-        raise NoPortFree(f"all ports from {self._first} to {self._last} are in use on this node")
+        raise NoFreePort(f"all ports from {self._first} to {self._last} are in use on this node")
 
 
 class Devices:
     """Devices of this node by kind, as ids; each id has at most one holder."""
 
     def __init__(self, ids: Mapping[str, Sequence[str]]) -> None:
-        self._free: dict[str, list[str]] = {kind: list(own) for kind, own in ids.items()}
-        self._order = {kind: {id: place for place, id in enumerate(own)} for kind, own in ids.items()}
-        self._held: dict[Hashable, dict[str, list[str]]] = {}
-        self.freed: Callable[[], None] = lambda: None  # called when there are more of them
+        self._free: dict[str, list[str]] = {kind: list(ids_of_kind) for kind, ids_of_kind in ids.items()}
+        self._order = {
+            kind: {id: position for position, id in enumerate(ids_of_kind)} for kind, ids_of_kind in ids.items()
+        }
+        self._allocated: dict[Hashable, dict[str, list[str]]] = {}
+        self.on_freed: Callable[[], None] = lambda: None  # called when there are more of them
 
-    def take(self, holder: Hashable, wanted: Mapping[str, int]) -> dict[str, list[str]] | None:
+    def allocate(self, holder: Hashable, counts_by_kind: Mapping[str, int]) -> dict[str, list[str]] | None:
         """So many of each kind that this node has as devices; None where too few are free now."""
-        counts = {kind: count for kind, count in wanted.items() if kind in self._free and count > 0}
+        counts = {kind: count for kind, count in counts_by_kind.items() if kind in self._free and count > 0}
         if any(len(self._free[kind]) < count for kind, count in counts.items()):
             return None
         taken = {kind: self._free[kind][:count] for kind, count in counts.items()}
         self.adopt(holder, taken)
         return taken
 
-    def adopt(self, holder: Hashable, held: Mapping[str, Sequence[str]]) -> None:
+    def adopt(self, holder: Hashable, allocated: Mapping[str, Sequence[str]]) -> None:
         """It has these already."""
-        if held:
-            self._held[holder] = {kind: list(ids) for kind, ids in held.items()}
-            for kind, ids in held.items():
+        if allocated:
+            self._allocated[holder] = {kind: list(ids) for kind, ids in allocated.items()}
+            for kind, ids in allocated.items():
                 self._free[kind] = [id for id in self._free.get(kind, ()) if id not in ids]
 
-    def free(self, holder: Hashable) -> None:
-        held = self._held.pop(holder, {})
-        for kind, ids in held.items():
+    def release(self, holder: Hashable) -> None:
+        allocated = self._allocated.pop(holder, {})
+        for kind, ids in allocated.items():
             known = self._order.get(kind, {})  # an id that is not set any more is not handed out again
             self._free[kind] = sorted({*self._free[kind], *(id for id in ids if id in known)}, key=known.__getitem__)
-        if held:
-            self.freed()
+        if allocated:
+            self.on_freed()
 
 
 class Grants:

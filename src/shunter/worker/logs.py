@@ -37,24 +37,26 @@ def read_log(folder: Path, request: ReadLog) -> LogData:
 def _read(folder: Path, request: ReadLog, stream: int) -> LogData:
     path = folder / f"{request.segment}.{SUFFIXES[stream]}"
     size = path.stat().st_size  # before the record: what comes later may be the next task's
-    piece = find_slice(folder, request.segment, request.record, stream)
-    ended = piece.end is not None
-    end = size if piece.end is None else piece.end
-    place = piece.start + request.offset
-    room = min(request.size_max, READ_MAX_BYTES)
+    log_slice = find_slice(folder, request.segment, request.record, stream)
+    ended = log_slice.end is not None
+    end = size if log_slice.end is None else log_slice.end
+    position = log_slice.start + request.offset
+    size_max = min(request.size_max, READ_MAX_BYTES)
     data = b""
     with path.open("rb") as file:
-        if piece.cut_to and place < piece.cut_from:
-            data = os.pread(file.fileno(), min(room, piece.cut_from - place), place)
-            place += len(data)
-        if piece.cut_to and piece.cut_from <= place < piece.cut_to and len(data) < room:
-            data += b"\n[shunter: %d bytes cut here]\n" % (piece.cut_to - piece.cut_from)
-            place = piece.cut_to
-        if place < end and len(data) < room and not (piece.cut_to and place < piece.cut_from):
-            more = os.pread(file.fileno(), min(room - len(data), end - place), place)
+        if log_slice.cut_to and position < log_slice.cut_from:
+            data = os.pread(file.fileno(), min(size_max, log_slice.cut_from - position), position)
+            position += len(data)
+        if log_slice.cut_to and log_slice.cut_from <= position < log_slice.cut_to and len(data) < size_max:
+            data += b"\n[shunter: %d bytes cut here]\n" % (log_slice.cut_to - log_slice.cut_from)
+            position = log_slice.cut_to
+        if position < end and len(data) < size_max and not (log_slice.cut_to and position < log_slice.cut_from):
+            more = os.pread(file.fileno(), min(size_max - len(data), end - position), position)
             data += more
-            place += len(more)
-    return LogData(request.request, data, ended and place >= end, bool(piece.cut_to), next=place - piece.start)
+            position += len(more)
+    return LogData(
+        request.request, data, ended and position >= end, bool(log_slice.cut_to), next=position - log_slice.start
+    )
 
 
 def find_slice(folder: Path, segment: int, record: int, stream: int) -> Slice:
@@ -63,8 +65,8 @@ def find_slice(folder: Path, segment: int, record: int, stream: int) -> Slice:
         body = os.pread(file.fileno(), RECORD.size, record * RECORD.size)
     if len(body) < RECORD.size:
         raise EOFError
-    _, _, _, _, flags, *places = RECORD.unpack(body)
-    start, end = places[stream * 2 : stream * 2 + 2]
+    _, _, _, _, flags, *offsets = RECORD.unpack(body)
+    start, end = offsets[stream * 2 : stream * 2 + 2]
     running = end == RUNNING_END
     cut = (0, 0)
     if running or flags & (CUT_OUT, CUT_ERR)[stream]:

@@ -12,7 +12,7 @@ from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.worker.settings import WorkerSettings
 
 
-def introduce(settings: WorkerSettings, boot: str, limits: str, runtimes: Mapping[str, str]) -> Hello:
+def build_hello(settings: WorkerSettings, boot: str, limits: str, runtimes: Mapping[str, str]) -> Hello:
     """The Hello of this life of the worker; the settings' capacity goes over what the machine shows."""
     return Hello(
         protocol=PROTOCOL_VERSION,

@@ -35,7 +35,7 @@ class Unacknowledged:
     lost: list[Lost] = field(default_factory=list)
     keepers: dict[Keeper, int] = field(default_factory=dict)
 
-    def absorb(self, other: Unacknowledged) -> None:
+    def merge(self, other: Unacknowledged) -> None:
         self.ended += other.ended
         self.lost += other.lost
         for keeper, seq in other.keepers.items():
@@ -52,7 +52,7 @@ class Outbox:
     def __init__(self) -> None:
         self._uplink: Sender | None = None
         self._seq = 0
-        self._open = Unacknowledged()
+        self._pending = Unacknowledged()
         self._started: list[Started] = []
         self._returned: list[Returned] = []
         self._health: list[Health] = []
@@ -63,23 +63,23 @@ class Outbox:
 
     def connect(self, uplink: Sender, held: list[Held], health: list[Health]) -> None:
         """A manager is ready to hear: send the inventory, then reports."""
-        whole = Unacknowledged()
-        for part in (*self._sent, self._open):
-            whole.absorb(part)
+        merged = Unacknowledged()
+        for part in (*self._sent, self._pending):
+            merged.merge(part)
         self._sent.clear()
         self._uplink = uplink
         self._seq = 0
-        self._open = Unacknowledged()
+        self._pending = Unacknowledged()
         self._started, self._returned, self._health = [], [], []  # what the inventory is given says it better
-        self._keep(whole)
-        uplink.send(Inventory(whole.seq, held, whole.ended, whole.lost, health))
+        self._track(merged)
+        uplink.send(Inventory(merged.seq, held, merged.ended, merged.lost, health))
 
     def disconnect(self) -> None:
         self._uplink = None
 
     def add_keeper_report(self, keeper: Keeper, report: KeeperReport) -> None:
-        self._open.keepers[keeper] = report.seq
-        self._open.ended += report.ended
+        self._pending.keepers[keeper] = report.seq
+        self._pending.ended += report.ended
         self._started += [
             Started(s.job, s.group, s.attempt, s.index, s.started_ms, s.segment, s.record, s.ports)
             for s in report.started
@@ -92,7 +92,7 @@ class Outbox:
 
     def add_ended(self, ended: Ended) -> None:
         """Of an attempt that no keeper runs; its record is kept until the manager acknowledges."""
-        self._open.ended.append(ended)
+        self._pending.ended.append(ended)
         self._schedule()
 
     def add_health(self, health: Health) -> None:
@@ -104,24 +104,24 @@ class Outbox:
         self._schedule()
 
     def add_lost(self, lost: Lost) -> None:
-        self._open.lost.append(lost)
+        self._pending.lost.append(lost)
         self._schedule()
 
     def acknowledge(self, seq: int) -> Unacknowledged:
         """The manager has committed up to `seq`: returns what need not be kept any longer."""
         done = Unacknowledged()
         while self._sent and self._sent[0].seq <= seq:
-            done.absorb(self._sent.popleft())
-        if not self._sent and not self._is_open():
+            done.merge(self._sent.popleft())
+        if not self._sent and not self._has_pending():
             self._empty.set()
         return done
 
-    async def emptied(self) -> None:
+    async def wait_empty(self) -> None:
         """Until everything is acknowledged."""
         await self._empty.wait()
 
-    def _is_open(self) -> bool:
-        part = self._open
+    def _has_pending(self) -> bool:
+        part = self._pending
         return bool(part.keepers or part.ended or part.lost or self._started or self._returned or self._health)
 
     def _schedule(self) -> None:
@@ -132,16 +132,16 @@ class Outbox:
 
     def _flush(self) -> None:
         self._scheduled = False
-        if self._uplink is None or not self._is_open():
+        if self._uplink is None or not self._has_pending():
             return
-        part, self._open = self._open, Unacknowledged()
+        part, self._pending = self._pending, Unacknowledged()
         started, self._started = self._started, []
         returned, self._returned = self._returned, []
         health, self._health = self._health, []
-        self._keep(part)
+        self._track(part)
         self._uplink.send(Report(part.seq, part.ended, started, returned, part.lost, health))
 
-    def _keep(self, part: Unacknowledged) -> None:
+    def _track(self, part: Unacknowledged) -> None:
         self._seq += 1
         part.seq = self._seq
         self._sent.append(part)

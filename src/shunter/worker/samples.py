@@ -15,7 +15,7 @@ from shunter.log import Log
 from shunter.model.protocol.worker_messages import MachineSample, TaskStats
 from shunter.ports.clock import Clock
 from shunter.worker.process.keeper_client import Keeper
-from shunter.worker.process.keeper_pool import Fleet
+from shunter.worker.process.keeper_pool import KeeperPool
 from shunter.worker.runtimes.attempts import Attempts
 from shunter.worker.stats import machine_usage, task_usage
 
@@ -24,21 +24,21 @@ log = Log(__name__)
 SAMPLE_EVERY_S = 1.0
 TASK_AGE_MIN_S = 1.0
 SAMPLING_SHARE_MAX = 0.02  # of a core; where a look takes longer, the next one comes later
-LOOKED_AT_ONCE_MAX = 20  # tasks, before others have their turn
-SAMPLES_KEPT_MAX = 60  # that no heartbeat has taken yet; the oldest go
+TASKS_PER_TURN_MAX = 20  # tasks, before others have their turn
+SAMPLES_BUFFERED_MAX = 60  # that no heartbeat has taken yet; the oldest go
 
 
 class Samples:
-    def __init__(self, clock: Clock, fleet: Fleet, attempts: Attempts) -> None:
-        self._clock, self._fleet, self._attempts = clock, fleet, attempts
-        self._taken: deque[MachineSample] = deque(maxlen=SAMPLES_KEPT_MAX)
+    def __init__(self, clock: Clock, keeper_pool: KeeperPool, attempts: Attempts) -> None:
+        self._clock, self._keeper_pool, self._attempts = clock, keeper_pool, attempts
+        self._buffered: deque[MachineSample] = deque(maxlen=SAMPLES_BUFFERED_MAX)
 
     async def run(self) -> None:
         pause_s = SAMPLE_EVERY_S
         while True:
             await self._clock.sleep(pause_s)
             try:
-                cost_s = await self._look()
+                cost_s = await self._take_sample()
             except OSError as error:
                 log.warning("sample.failed", error=error)
                 cost_s = 0.0
@@ -46,25 +46,25 @@ class Samples:
 
     def drain(self) -> list[MachineSample]:
         """Those since the last call; at least one, of the machine as it is now."""
-        taken = list(self._taken) or [machine_usage(self._now_ms())]
-        self._taken.clear()
-        return taken
+        samples = list(self._buffered) or [machine_usage(self._now_ms())]
+        self._buffered.clear()
+        return samples
 
-    async def _look(self) -> float:
+    async def _take_sample(self) -> float:
         """Take a sample, if there is a task to look at; returns the seconds of a core that it took."""
-        keepers = [keeper for keeper in self._fleet.keepers if self._has_old_task(keeper)]
+        keepers = [keeper for keeper in self._keeper_pool.keepers if self._has_old_task(keeper)]
         if not keepers and not self._attempts.running:
             return 0.0
         sample, cost_s = machine_usage(self._now_ms()), 0.0
         sample.tasks = await self._attempts.usage() if self._attempts.running else []
         for number, keeper in enumerate(keepers, start=1):
             if keeper.running is not None:  # it may have ended while others had their turn
-                began_s = time.thread_time()
+                started_s = time.thread_time()
                 sample.tasks.append(keeper_usage(keeper))
-                cost_s += time.thread_time() - began_s
-            if number % LOOKED_AT_ONCE_MAX == 0:
+                cost_s += time.thread_time() - started_s
+            if number % TASKS_PER_TURN_MAX == 0:
                 await asyncio.sleep(0)
-        self._taken.append(sample)
+        self._buffered.append(sample)
         return cost_s
 
     def _has_old_task(self, keeper: Keeper) -> bool:

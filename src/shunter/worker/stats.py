@@ -20,18 +20,18 @@ class MachineSampler:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._busy, self._total = _processor_ticks()
-        self._share = 0.0
+        self._busy_share = 0.0
 
     def sample(self, at_ms: int, tasks_running: int, keepers: int) -> MachineStats:
         busy, total = _processor_ticks()
         if total > self._total:
-            self._share = (busy - self._busy) / (total - self._total)
+            self._busy_share = (busy - self._busy) / (total - self._total)
             self._busy, self._total = busy, total
         memory = _memory_bytes()
         disk = os.statvfs(self._home)
         return MachineStats(
             at_ms=at_ms,
-            cpu_busy=min(1.0, max(0.0, self._share)),
+            cpu_busy=min(1.0, max(0.0, self._busy_share)),
             load_1m=os.getloadavg()[0],
             memory_total_bytes=memory["MemTotal"],
             memory_available_bytes=memory["MemAvailable"],
@@ -58,14 +58,14 @@ def task_usage(keeper_pid: int) -> TaskUsage:
     """Of the task that a keeper runs: all that descends from the keeper, because it adopts what the task leaves
     behind."""
     usage = TaskUsage()
-    waiting = _children(keeper_pid)
-    while waiting:
-        current = waiting.pop()
+    to_visit = _children(keeper_pid)
+    while to_visit:
+        current = to_visit.pop()
         try:
             fields = Path(f"/proc/{current}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        waiting += _children(current)
+        to_visit += _children(current)
         # Ended children that were waited for count too: utime, stime, cutime, cstime. The sums of I/O have them, too.
         usage.cpu_s += sum(map(int, fields[11:15])) / TICKS_PER_S
         usage.memory_bytes += int(fields[21]) * PAGE_BYTES

@@ -1,8 +1,7 @@
 """The node's worker: takes orders from a manager, has keepers run them, reports what happened.
 
-Implements `ports.workers.WorkerEnd`, whatever carries the messages. It holds nothing that must survive it: keepers hold
-the tasks and their results, and the next life of the worker finds them again.
-"""
+Implements `ports.workers.WorkerHandler`, whatever carries the messages. It holds nothing that must survive it: keepers
+hold the tasks and their results, and the next life of the worker finds them again."""
 
 from __future__ import annotations
 
@@ -38,17 +37,17 @@ from shunter.worker.grants import Devices, Grants, HostPorts
 from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.health.monitor import Monitor
 from shunter.worker.logs import read_log
-from shunter.worker.machine import introduce
+from shunter.worker.machine import build_hello
 from shunter.worker.outbox import Outbox
 from shunter.worker.process.keeper_client import Keeper
-from shunter.worker.process.keeper_pool import Fleet
+from shunter.worker.process.keeper_pool import KeeperPool
 from shunter.worker.process.orders import CLUSTER_STOPPED, Assignments
 from shunter.worker.process.protocol import KeeperReport
-from shunter.worker.runtimes.attempt import Workshop
-from shunter.worker.runtimes.attempt_records import Records
+from shunter.worker.runtimes.attempt import RunnerContext
+from shunter.worker.runtimes.attempt_records import RecordStore
 from shunter.worker.runtimes.attempts import Attempts
 from shunter.worker.runtimes.port import Attempt
-from shunter.worker.runtimes.registry import PROCESS, Runtimes
+from shunter.worker.runtimes.registry import PROCESS, RuntimeRegistry
 from shunter.worker.samples import Samples, keeper_usage
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.stats import MachineSampler
@@ -66,32 +65,34 @@ class Worker:
         self._clock = clock
         self._boot = uuid.uuid4().hex
         self._outbox = Outbox()
-        self._fleet = Fleet(settings, clock, self)
+        self._keeper_pool = KeeperPool(settings, clock, self)
         grants = Grants(HostPorts(settings.ports_first, settings.ports_last), Devices(settings.devices))
         self._monitor = Monitor(clock, self._outbox.add_health)
         self._health = KeeperHealth(settings, self._monitor)
-        self._assignments = Assignments(self._outbox, self._fleet.want, grants, self._health)
-        self._runtimes = Runtimes(settings, self._introduce_again)
-        workshop = Workshop(settings, clock, grants, self._monitor, self._runtimes, Records(settings.home))
-        self._attempts = Attempts(self._outbox, grants, self._runtimes, workshop)
-        grants.devices.freed = lambda: self._soon(self._devices_freed)
-        self._samples = Samples(clock, self._fleet, self._attempts)
+        self._assignments = Assignments(self._outbox, self._keeper_pool.request_keepers, grants, self._health)
+        self._runtimes = RuntimeRegistry(settings, self._on_attributes_changed)
+        runner_context = RunnerContext(
+            settings, clock, grants, self._monitor, self._runtimes, RecordStore(settings.home)
+        )
+        self._attempts = Attempts(self._outbox, grants, self._runtimes, runner_context)
+        grants.devices.on_freed = lambda: self._call_soon(self._devices_freed)
+        self._samples = Samples(clock, self._keeper_pool, self._attempts)
         self._uplink: Uplink | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0
-        self._next_beat_s: float | None = None  # before a manager has said how often: never
+        self._next_heartbeat_s: float | None = None  # before a manager has said how often: never
         self._heartbeat_changed = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
         self.finished = asyncio.Event()
 
     async def start(self) -> None:
         """Find the keepers of an earlier life and what they have; start the warm ones."""
-        self._limits = await self._fleet.start()
+        self._limits = await self._keeper_pool.start()
         await self._attempts.start()
-        self._introduce()
+        self._refresh_hello()
         self._sampler = MachineSampler(self._settings.home)
         self._spawn(self._samples.run())
-        self._spawn(self._beat())
+        self._spawn(self._send_heartbeats())
 
     async def stop(self, end_keepers: bool) -> None:
         """Leave. With `end_keepers`, tasks are stopped first, as by Shutdown; else keepers and tasks go on."""
@@ -103,7 +104,7 @@ class Worker:
         await self._monitor.close()
         self._health.close()
         await self._attempts.close()
-        await self._fleet.close()
+        await self._keeper_pool.close()
         self._uplink = None
         self._outbox.disconnect()
 
@@ -119,7 +120,7 @@ class Worker:
         self._outbox.disconnect()
 
     def received(self, message: ManagerMessage) -> None:
-        self._reactions[type(message)](self, message)
+        self._handlers[type(message)](self, message)
 
     # ---- what the manager says ----
 
@@ -128,7 +129,7 @@ class Worker:
             return
         log.info("manager.connected", node=message.node, epoch=message.epoch)
         held = self._assignments.held() + self._attempts.held()
-        self._outbox.connect(self._uplink, held, self._monitor.opinions())
+        self._outbox.connect(self._uplink, held, self._monitor.current_health())
         self._set_heartbeat(message.heartbeat_s, first_in_s=0.0)
 
     def _on_refused(self, message: Refused) -> None:
@@ -142,15 +143,15 @@ class Worker:
             return
         specs = dict(self._runtimes.as_processes(message.specs))
         processes = [order for order in message.orders if specs[order.spec].runtime == PROCESS]
-        others = [order for order in message.orders if specs[order.spec].runtime != PROCESS]
+        runtime_orders = [order for order in message.orders if specs[order.spec].runtime != PROCESS]
         self._assignments.accept(Orders(message.epoch, processes, specs))
-        self._attempts.accept(Orders(message.epoch, others, specs))
+        self._attempts.accept(Orders(message.epoch, runtime_orders, specs))
 
     def _on_stop(self, message: Stop) -> None:
         if not self._is_stale(message.epoch):
-            for wanted in message.ranges:
-                self._assignments.stop(wanted)
-                self._attempts.stop(wanted)
+            for stop_range in message.ranges:
+                self._assignments.stop(stop_range)
+                self._attempts.stop(stop_range)
 
     def _on_recall(self, message: Recall) -> None:
         if not self._is_stale(message.epoch):
@@ -177,7 +178,7 @@ class Worker:
             self._send(LogData(message.request, b"", False, next=message.offset))
 
     def _on_read_stats(self, message: ReadStats) -> None:
-        tasks = [keeper_usage(keeper) for keeper in self._fleet.keepers if keeper.running is not None]
+        tasks = [keeper_usage(keeper) for keeper in self._keeper_pool.keepers if keeper.running is not None]
         if self._attempts.running:
             self._spawn(self._send_stats(message.request, tasks))
         else:
@@ -190,7 +191,7 @@ class Worker:
             self._send(Goodbye("the cluster stops, tasks go on"))
             self.finished.set()
 
-    _reactions: dict[type, Callable[..., None]] = {
+    _handlers: dict[type, Callable[..., None]] = {
         Welcome: _on_welcome,
         Refused: _on_refused,
         Orders: _on_orders,
@@ -211,11 +212,11 @@ class Worker:
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None:
         self._assignments.keeper_reported(keeper, report, self._clock.now())
 
-    def keeper_gone(self, keeper: Keeper) -> None:
+    def keeper_disconnected(self, keeper: Keeper) -> None:
         self._assignments.lanes.remove(keeper)
 
-    def keeper_buried(self, keeper: Keeper, reason: str) -> None:
-        self._assignments.keeper_buried(keeper, reason)
+    def keeper_cleaned_up(self, keeper: Keeper, reason: str) -> None:
+        self._assignments.keeper_cleaned_up(keeper, reason)
 
     def dispatch_all(self) -> None:
         self._assignments.lanes.dispatch_all()
@@ -236,18 +237,18 @@ class Worker:
         self._assignments.lanes.dispatch_all()
         self._attempts.devices_freed()
 
-    def _soon(self, call: Callable[[], None]) -> None:
+    def _call_soon(self, call: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_soon(call)
 
-    def _introduce_again(self) -> None:
+    def _on_attributes_changed(self) -> None:
         """The node has other attributes than those that it told: it comes again, at the price of an inventory."""
-        self._introduce()
+        self._refresh_hello()
         if self._uplink is not None:
             log.info("node.changed", attributes=self._runtimes.attributes)
-            self._uplink.hang_up()
+            self._uplink.close_after_flush()
 
-    def _introduce(self) -> None:
-        self._hello = introduce(self._settings, self._boot, self._limits, self._runtimes.attributes)
+    def _refresh_hello(self) -> None:
+        self._hello = build_hello(self._settings, self._boot, self._limits, self._runtimes.attributes)
 
     async def _send_stats(self, request: int, tasks: list[TaskStats]) -> None:
         tasks += await self._attempts.usage()
@@ -256,13 +257,13 @@ class Worker:
     async def _shut_down(self) -> None:
         """Stop every task gracefully, report it lost, wait for the manager to have it, end the keepers."""
         grace_s = max(self._assignments.stop_all(), self._attempts.stop_all())
-        await asyncio.gather(self._fleet.idle(grace_s + KILL_MAX_S), self._attempts.idle(grace_s + KILL_MAX_S))
+        await asyncio.gather(self._keeper_pool.idle(grace_s + KILL_MAX_S), self._attempts.idle(grace_s + KILL_MAX_S))
         if self._uplink is not None:
             try:
-                await asyncio.wait_for(self._outbox.emptied(), self._settings.shutdown_ack_max_s)
+                await asyncio.wait_for(self._outbox.wait_empty(), self._settings.shutdown_ack_max_s)
             except TimeoutError:
                 log.warning("shutdown.unacknowledged")
-        await self._fleet.end()
+        await self._keeper_pool.end()
         self._send(Goodbye(CLUSTER_STOPPED))
         self.finished.set()
 
@@ -279,29 +280,29 @@ class Worker:
             self._uplink.send(message)
 
     def _sample(self) -> MachineStats:
-        keepers = self._fleet.keepers
+        keepers = self._keeper_pool.keepers
         running = sum(keeper.held > 0 for keeper in keepers) + self._attempts.running
         return self._sampler.sample(int(self._clock.now() * 1000), running, len(keepers))
 
     def _set_heartbeat(self, heartbeat_s: float, first_in_s: float) -> None:
         self._heartbeat_s = heartbeat_s
-        self._next_beat_s = first_in_s
+        self._next_heartbeat_s = first_in_s
         self._heartbeat_changed.set()
 
-    async def _beat(self) -> None:
+    async def _send_heartbeats(self) -> None:
         """One heartbeat an interval; when the first is due, who sets the interval says."""
         while True:
             self._heartbeat_changed.clear()
-            if await self._clock.wait(self._heartbeat_changed, self._next_beat_s):
+            if await self._clock.wait(self._heartbeat_changed, self._next_heartbeat_s):
                 continue
-            self._next_beat_s = self._heartbeat_s
+            self._next_heartbeat_s = self._heartbeat_s
             try:
                 if self._uplink is not None:  # else samples wait for the next manager
                     self._send(Heartbeat(self._sample(), self._samples.drain()))
             except OSError as error:  # a sample is missing; the node is not
                 log.warning("heartbeat.failed", error=error)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._background.add(task)
         task.add_done_callback(self._background.discard)

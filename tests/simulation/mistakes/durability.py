@@ -13,7 +13,7 @@ from shunter.engine import commands
 from shunter.engine.changes import Change, TaskEnded, TasksLost
 from shunter.engine.engine import Engine
 from shunter.engine.jobs import submit
-from shunter.engine.jobs.submit import Submitted
+from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.nodes import inventory, registration, reports
 from shunter.engine.round import Round
 from shunter.engine.state.records import TaskSet
@@ -49,8 +49,8 @@ def order_before_the_commit(patch: Patch) -> None:
 def answer_users_before_the_commit(patch: Patch) -> None:
     decide = submit.on_submit
 
-    async def hasty(self: Engine, specs: Any, user: str, key: str | None = None) -> list[Submitted]:
-        answers: list[Submitted] = []
+    async def hasty(self: Engine, specs: Any, user: str, key: str | None = None) -> list[SubmitResult]:
+        answers: list[SubmitResult] = []
         self.tell(lambda round: answers.extend(decide(round, specs, user, key)))
         while not answers:
             await self._clock.sleep(0.0001)
@@ -64,21 +64,21 @@ def ignore_client_keys(patch: Patch) -> None:
     patch.setattr(
         commands,
         "on_submit",
-        lambda round, specs, user, key, past: decide(round, specs, user, key and f"{key}{id(round)}", past),
+        lambda round, specs, user, key, ended_runs: decide(round, specs, user, key and f"{key}{id(round)}", ended_runs),
     )
 
 
-def believe_any_attempt(patch: Patch) -> None:
-    believed = reports.believed
+def accept_any_attempt(patch: Patch) -> None:
+    is_current_attempt = reports.is_current_attempt
 
     def gullible(
         round: Round, task_set: TaskSet, node: int, first: int, last: int, _attempt: int, state: int | None = None
     ) -> bool:
         attempt = int(round.state.table.attempt[task_set.base + first]) if first < task_set.count else 0
-        return believed(round, task_set, node, first, last, attempt, state)
+        return is_current_attempt(round, task_set, node, first, last, attempt, state)
 
     for module in (reports, inventory):
-        patch.setattr(module, "believed", gullible)
+        patch.setattr(module, "is_current_attempt", gullible)
 
 
 def write_off_silent_nodes(patch: Patch) -> None:
@@ -87,12 +87,12 @@ def write_off_silent_nodes(patch: Patch) -> None:
     def rash(round: Round, node: int, event: NodeEvent, reason: str) -> None:
         on_node_event(round, node, event, reason)
         if event is NodeEvent.SILENT:
-            inventory.lose_node(round, node, reason)
+            inventory.mark_node_tasks_lost(round, node, reason)
 
     patch.setattr(commands, "on_node_event", rash)
 
 
-def change_state_behind_the_changes(patch: Patch) -> None:
+def change_state_without_a_change(patch: Patch) -> None:
     on_started = reports.on_started
 
     def sly(round: Round, node: int, started: Started) -> None:
@@ -121,7 +121,7 @@ def drop_every_tenth_report(patch: Patch) -> None:
     patch.setattr(commands, "on_report", careless)
 
 
-def call_a_lost_attempt_failed(patch: Patch) -> None:
+def fail_lost_attempts(patch: Patch) -> None:
     record = Round.record
 
     def unkind(self: Round, change: Change) -> None:
@@ -142,10 +142,10 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (order_before_the_commit, "is not committed"),
     (answer_users_before_the_commit, "was acknowledged and is not committed"),
     (ignore_client_keys, "was answered with jobs"),
-    (believe_any_attempt, "its command cannot|has tasks of jobs that have ended|has it"),
+    (accept_any_attempt, "its command cannot|has tasks of jobs that have ended|has it"),
     (write_off_silent_nodes, "which is not down, has it"),
-    (change_state_behind_the_changes, "is not what the committed rounds give"),
+    (change_state_without_a_change, "is not what the committed rounds give"),
     (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give"),
     (drop_every_tenth_report, "was acknowledged before it was committed"),
-    (call_a_lost_attempt_failed, "failed, and its command cannot"),
+    (fail_lost_attempts, "failed, and its command cannot"),
 )

@@ -35,14 +35,14 @@ def place_more_than_fits(patch: Patch) -> None:
         return decision
 
     patch.setattr(Planner, "decide", greedy)
-    patch.setattr(apply_decision, "_room", lambda _round, record, rows: rows * 0 + record.queued)
+    patch.setattr(apply_decision, "_lanes_available", lambda _round, record, rows: rows * 0 + record.queued)
 
 
-def overlook_who_runs_there(patch: Patch) -> None:
+def ignore_colocation(patch: Patch) -> None:
     patch.setattr(cluster_view, "presence", lambda state, _match: np.zeros(state.nodes.view.count, np.int64))
 
 
-def forget_to_queue_again(patch: Patch) -> None:
+def skip_requeue(patch: Patch) -> None:
     requeue = apply_tasks._requeue
 
     def forgetful(state: State, task_set: TaskSet, first: int, last: int, not_before_ms: int) -> None:
@@ -56,30 +56,30 @@ def forget_back_offs_in_recovery(patch: Patch) -> None:
     patch.setattr(recovery, "_timers", lambda _state: Timers())
 
 
-def keep_lanes_for_ever(patch: Patch) -> None:
-    patch.setattr(placement, "shrink", lambda _round: None)
+def never_shrink_lanes(patch: Patch) -> None:
+    patch.setattr(placement, "release_idle_lanes", lambda _round: None)
 
 
-def overlook_the_rules_of_queues(patch: Patch) -> None:
+def ignore_queue_rules(patch: Patch) -> None:
     patch.setattr(QueueRegistry, "get", lambda _self, _name: UNLIMITED)
-    patch.setattr(cluster_view, "_queues", lambda _state: {})
+    patch.setattr(cluster_view, "_queue_rules", lambda _state: {})
 
 
-def overlook_running_max(patch: Patch) -> None:
-    get, rules = QueueRegistry.get, cluster_view._queues
+def ignore_running_max(patch: Patch) -> None:
+    get, rules = QueueRegistry.get, cluster_view._queue_rules
     patch.setattr(QueueRegistry, "get", lambda self, name: replace(get(self, name), running_max=0))
     patch.setattr(
         cluster_view,
-        "_queues",
+        "_queue_rules",
         lambda state: {name: replace(each, running_max=0) for name, each in rules(state).items()},
     )
 
 
-def overlook_parallel_max(patch: Patch) -> None:
-    queued = cluster_view._queued
+def ignore_parallel_max(patch: Patch) -> None:
+    queued = cluster_view._pending_entry
     patch.setattr(
         cluster_view,
-        "_queued",
+        "_pending_entry",
         lambda state, record, task_set: replace(queued(state, record, task_set), count=record.queued),
     )
     patch.setattr(apply_decision, "lanes_max", lambda _round, record: record.queued)
@@ -98,24 +98,24 @@ def start_half_a_gang(patch: Patch) -> None:
         return decision
 
     patch.setattr(Planner, "decide", hasty)
-    patch.setattr(apply_decision, "_starts_whole", lambda _round, _placements: True)
+    patch.setattr(apply_decision, "_gang_fits", lambda _round, _placements: True)
 
 
-def let_gangs_be_torn_apart(patch: Patch) -> None:
+def split_gangs(patch: Patch) -> None:
     for module in (placement, engine_module):
-        patch.setattr(module, "keep_gangs_whole", lambda _round: None)
+        patch.setattr(module, "restart_broken_gangs", lambda _round: None)
 
 
-def start_gangs_before_all_are_back(patch: Patch) -> None:
+def restart_incomplete_gangs(patch: Patch) -> None:
     for module in (cluster_view, gangs):
         patch.setattr(module, "is_gathering", lambda _record, _group: False)
 
 
-def forget_distinct_hosts(patch: Patch) -> None:
+def ignore_distinct_hosts(patch: Patch) -> None:
     _forget_rule(patch, distinct="")
 
 
-def forget_exclusive_nodes(patch: Patch) -> None:
+def ignore_exclusive_nodes(patch: Patch) -> None:
     _forget_rule(patch, exclusive=False)
 
 
@@ -129,11 +129,11 @@ def _forget_rule(patch: Patch, **rule: Any) -> None:
     patch.setattr(task_classes, "_rules_of", forgetful)
 
 
-def have_licences_for_all(patch: Patch) -> None:
+def ignore_licence_limits(patch: Patch) -> None:
     patch.setattr(ClusterSettingsRegistry, "licences", lambda self: dict.fromkeys(self.values, 100))
 
 
-def give_a_port_to_three(patch: Patch) -> None:
+def assign_a_port_three_times(patch: Patch) -> None:
     capacity = NodeTable._capacity
     patch.setattr(
         NodeTable,
@@ -144,18 +144,18 @@ def give_a_port_to_three(patch: Patch) -> None:
 
 MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (place_more_than_fits, "has no room for|more is reserved than|are in use on"),
-    (forget_to_queue_again, "times in a queue"),
+    (skip_requeue, "times in a queue"),
     (forget_back_offs_in_recovery, "has not ended|waits for nothing|it is to fail"),
-    (keep_lanes_for_ever, "classes without jobs|reserved for nobody|has not ended|not come to rest"),
-    (overlook_the_rules_of_queues, "is paused|running_max is"),
-    (overlook_running_max, "running_max is"),
-    (overlook_parallel_max, "parallel_max is"),
+    (never_shrink_lanes, "classes without jobs|reserved for nobody|has not ended|not come to rest"),
+    (ignore_queue_rules, "is paused|running_max is"),
+    (ignore_running_max, "running_max is"),
+    (ignore_parallel_max, "parallel_max is"),
     (start_half_a_gang, "started in part"),
-    (let_gangs_be_torn_apart, "was torn apart|started in part"),
-    (start_gangs_before_all_are_back, "was torn apart|started in part"),
-    (forget_distinct_hosts, "share (host|disk)"),
-    (forget_exclusive_nodes, "is exclusive to one of"),
-    (overlook_who_runs_there, "avoids job"),
-    (have_licences_for_all, "licence/matlab are in use"),
-    (give_a_port_to_three, "port/8080 are in use"),
+    (split_gangs, "was torn apart|started in part"),
+    (restart_incomplete_gangs, "was torn apart|started in part"),
+    (ignore_distinct_hosts, "share (host|disk)"),
+    (ignore_exclusive_nodes, "is exclusive to one of"),
+    (ignore_colocation, "avoids job"),
+    (ignore_licence_limits, "licence/matlab are in use"),
+    (assign_a_port_three_times, "port/8080 are in use"),
 )

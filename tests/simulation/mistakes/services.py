@@ -11,8 +11,8 @@ from shunter.engine.nodes import cordon, drain
 from shunter.engine.placement import place as placement
 from shunter.engine.round import Round
 from shunter.engine.services import reconcile
-from shunter.engine.services.instances import Member
-from shunter.engine.services.rollout import Keeping
+from shunter.engine.services.instances import InstanceTask
+from shunter.engine.services.rollout import Rollout
 from shunter.engine.state import apply_tasks
 from shunter.engine.state.node_table import NodeTable
 from shunter.engine.state.records import NodeRecord, TaskSet
@@ -22,19 +22,19 @@ from shunter.model.lifecycles import NodeEvent
 Patch = pytest.MonkeyPatch
 
 
-def take_anything_for_well(patch: Patch) -> None:
-    patch.setattr(Member, "is_well", lambda self, _now_ms: self.is_alive)
+def treat_everything_as_healthy(patch: Patch) -> None:
+    patch.setattr(InstanceTask, "is_well", lambda self, _now_ms: self.is_alive)
 
 
-def forget_to_start_what_is_missing(patch: Patch) -> None:
-    patch.setattr(Keeping, "_start_missing", lambda _self: None)
+def skip_missing_instances(patch: Patch) -> None:
+    patch.setattr(Rollout, "_start_missing", lambda _self: None)
 
 
-def overlook_nodes_that_join(patch: Patch) -> None:
+def ignore_joining_nodes(patch: Patch) -> None:
     patch.setattr(reconcile, "stir_nodes", lambda round: round.dirty_nodes.clear())
 
 
-def call_a_draining_node_drained(patch: Patch) -> None:
+def mark_draining_nodes_drained(patch: Patch) -> None:
     def hasty(round: Round, node: NodeRecord) -> None:
         round.record(NodeTransitioned(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
 
@@ -46,10 +46,10 @@ def place_on_cordoned_nodes(patch: Patch) -> None:
         node.cordoned_by, node.cordon_reason = by, reason
 
     patch.setattr(NodeTable, "set_cordon", lax)
-    patch.setattr(NodeTable, "refresh_eligible", _blind_to_switches(NodeTable.refresh_eligible))
+    patch.setattr(NodeTable, "refresh_eligible", _ignoring_cordons(NodeTable.refresh_eligible))
 
 
-def _blind_to_switches(refresh: Callable[[NodeTable, NodeRecord], None]) -> Callable[[NodeTable, NodeRecord], None]:
+def _ignoring_cordons(refresh: Callable[[NodeTable, NodeRecord], None]) -> Callable[[NodeTable, NodeRecord], None]:
     def blind(self: NodeTable, node: NodeRecord) -> None:
         by, node.cordoned_by = node.cordoned_by, ""
         refresh(self, node)
@@ -62,7 +62,7 @@ def quarantine_the_last_node(patch: Patch) -> None:
     patch.setattr(cordon, "_may_lose", lambda _round, _node: True)
 
 
-def forget_where_a_task_was_to_go(patch: Patch) -> None:
+def forget_task_moves(patch: Patch) -> None:
     requeue = apply_tasks._requeue
 
     def forgetful(state: State, task_set: TaskSet, first: int, last: int, not_before_ms: int) -> None:
@@ -74,17 +74,17 @@ def forget_where_a_task_was_to_go(patch: Patch) -> None:
     patch.setattr(placement, "place_bound", lambda _round: None)
 
 
-def let_a_piece_go_before_it_is_over(patch: Patch) -> None:
+def drop_a_task_set_too_early(patch: Patch) -> None:
     patch.setattr(TaskSet, "is_finished", property(lambda _self: True))
 
 
 MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
-    (take_anything_for_well, "was ended while it was needed"),
-    (forget_to_start_what_is_missing, "not come to rest"),
-    (overlook_nodes_that_join, "has no task on node"),
-    (call_a_draining_node_drained, "is called drained, and has tasks"),
+    (treat_everything_as_healthy, "was ended while it was needed"),
+    (skip_missing_instances, "not come to rest"),
+    (ignore_joining_nodes, "has no task on node"),
+    (mark_draining_nodes_drained, "is called drained, and has tasks"),
     (place_on_cordoned_nodes, "which takes no work"),
     (quarantine_the_last_node, "no other takes work"),
-    (forget_where_a_task_was_to_go, "was to go elsewhere"),
-    (let_a_piece_go_before_it_is_over, "left before it was over|ended while tasks are|is not over"),
+    (forget_task_moves, "was to go elsewhere"),
+    (drop_a_task_set_too_early, "left before it was over|ended while tasks are|is not over"),
 )

@@ -36,36 +36,36 @@ def place_held_jobs(patch: Patch) -> None:
     patch.setattr(State, "make_ready", regardless)
 
 
-def forget_to_queue_what_is_released(patch: Patch) -> None:
+def skip_requeue_on_release(patch: Patch) -> None:
     patch.setattr(apply_groups, "make_queued_ready", lambda _state, _group: None)
 
 
-def start_before_the_time(patch: Patch) -> None:
-    patch.setattr(dependencies, "start_ms", lambda _job: 0)
-    patch.setattr(job_timers, "start_ms", lambda job: job.submitted_ms + 1)
+def start_too_early(patch: Patch) -> None:
+    patch.setattr(dependencies, "earliest_start_ms", lambda _job: 0)
+    patch.setattr(job_timers, "earliest_start_ms", lambda job: job.submitted_ms + 1)
 
 
-def start_before_the_others(patch: Patch) -> None:
-    patch.setattr(dependencies, "is_blocked", lambda _state, job, now_ms: dependencies.start_ms(job) > now_ms)
+def ignore_job_dependencies(patch: Patch) -> None:
+    patch.setattr(dependencies, "is_blocked", lambda _state, job, now_ms: dependencies.earliest_start_ms(job) > now_ms)
 
 
-def start_before_the_other_groups(patch: Patch) -> None:
+def ignore_group_dependencies(patch: Patch) -> None:
     patch.setattr(group_dependencies, "_verdict", lambda _job, _group: "")
 
 
-def take_any_end_for_the_wanted_one(patch: Patch) -> None:
+def accept_any_outcome(patch: Patch) -> None:
     patch.setattr(dependencies, "is_met", lambda _edge, _outcome: True)
 
 
-def forget_who_waits(patch: Patch) -> None:
+def forget_dependents(patch: Patch) -> None:
     patch.setattr(finish, "settle_dependents", lambda _round, _job, _outcome: None)
 
 
-def forget_who_waits_for_a_group(patch: Patch) -> None:
+def forget_dependent_groups(patch: Patch) -> None:
     patch.setattr(finish, "settle_groups", lambda _round, _job: None)
 
 
-def end_what_was_preempted(patch: Patch) -> None:
+def cancel_preempted_tasks(patch: Patch) -> None:
     patch.setattr(reports, "_after_stop", lambda _round, _group, _index: TaskEvent.STOPPED)
 
 
@@ -83,48 +83,48 @@ def forget_schedules_in_recovery(patch: Patch) -> None:
     patch.setattr(recovery, "wind", lambda _timers, _template: None)
 
 
-def keep_missed_firings_quiet(patch: Patch) -> None:
-    fired = templates._fired
+def hide_missed_firings(patch: Patch) -> None:
+    fired = templates._record_firing
 
     def silent(round: Round, template: Any, due_ms: int, job_id: int, reason: str) -> None:
         if job_id or "missed" not in reason:
             fired(round, template, due_ms, job_id, reason)
 
-    patch.setattr(templates, "_fired", silent)
+    patch.setattr(templates, "_record_firing", silent)
 
 
-def overlook_exit_rules(patch: Patch) -> None:
+def ignore_exit_rules(patch: Patch) -> None:
     patch.setattr(reports, "action_of", lambda _restart, _exit_code: "")
 
 
-def go_back_to_the_same_node(patch: Patch) -> None:
-    patch.setattr(apply_decision, "has_another", lambda _state, _record, _node: False)
-    patch.setattr(cluster_view, "has_another", lambda _state, _record, _node: False)
+def retry_on_the_same_node(patch: Patch) -> None:
+    patch.setattr(apply_decision, "has_alternative_node", lambda _state, _record, _node: False)
+    patch.setattr(cluster_view, "has_alternative_node", lambda _state, _record, _node: False)
 
 
-def go_on_after_too_many_failures(patch: Patch) -> None:
+def ignore_failures_max(patch: Patch) -> None:
     patch.setattr(finish, "look_at_failures", lambda _round, _job: None)
 
 
-def forget_the_timeouts_of_jobs(patch: Patch) -> None:
+def ignore_job_timeouts(patch: Patch) -> None:
     patch.setattr(recovery, "set_job_timers", lambda _timers, _state, _job: None)
 
 
 MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (place_held_jobs, "although it is held"),
-    (forget_to_queue_what_is_released, "times in a queue|has not ended|not come to rest"),
-    (start_before_the_time, "its start is"),
-    (start_before_the_others, "although it waits for job"),
-    (start_before_the_other_groups, "is not over|was to have"),
-    (take_any_end_for_the_wanted_one, "settled as|was to have"),
-    (forget_who_waits, "waits for nothing any more"),
-    (forget_who_waits_for_a_group, "waits for nothing any more"),
-    (end_what_was_preempted, "has not come back"),
+    (skip_requeue_on_release, "times in a queue|has not ended|not come to rest"),
+    (start_too_early, "its start is"),
+    (ignore_job_dependencies, "although it waits for job"),
+    (ignore_group_dependencies, "is not over|was to have"),
+    (accept_any_outcome, "settled as|was to have"),
+    (forget_dependents, "waits for nothing any more"),
+    (forget_dependent_groups, "waits for nothing any more"),
+    (cancel_preempted_tasks, "has not come back"),
     (fire_twice, "fired twice"),
     (forget_schedules_in_recovery, "are overdue"),
-    (keep_missed_firings_quiet, "firings silently"),
-    (overlook_exit_rules, "against its policy|succeeded with exit code|restart . is too many"),
-    (go_back_to_the_same_node, "asked for another node"),
-    (go_on_after_too_many_failures, "it is to fail"),
-    (forget_the_timeouts_of_jobs, "it is to fail|waits for nothing"),
+    (hide_missed_firings, "firings silently"),
+    (ignore_exit_rules, "against its policy|succeeded with exit code|restart . is too many"),
+    (retry_on_the_same_node, "asked for another node"),
+    (ignore_failures_max, "it is to fail"),
+    (ignore_job_timeouts, "it is to fail|waits for nothing"),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.adapters.files.flight_files import MARK, FlightFiles, read_frames, write_frames
+from shunter.adapters.files.flight_files import MAGIC, FlightFiles, read_frames, write_frames
 from shunter.model.errors import Invalid
 from shunter.model.protocol.flight_records import Began, encode_record
 
@@ -39,7 +39,7 @@ def test_a_torn_or_damaged_end_is_left_out(tmp_path: Path) -> None:
         assert list(read_frames(path)) == [began(0)]
     path.write_bytes(content[:-1] + b"?")
     assert list(read_frames(path)) == [began(0)]
-    path.write_bytes(MARK)
+    path.write_bytes(MAGIC)
     assert list(read_frames(path)) == []
     path.write_bytes(b"something else")
     with pytest.raises(Invalid, match="is no recording of a flight"):

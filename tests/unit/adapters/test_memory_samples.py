@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.adapters.memory.rings import Ring, Rings, Tier
-from shunter.adapters.memory.samples import AGE_MAX_MS, FIRST_SPAN_MAX_MS, SERIES_BYTES, SampleStore
+from shunter.adapters.memory.samples import AGE_MAX_MS, FIRST_INTERVAL_MAX_MS, SERIES_BYTES, SampleStore
 from shunter.ports.metrics import (
     CPU,
     MEMORY,
     NODE_METRICS,
     READ,
     TASK_METRICS,
-    Measured,
-    MetricAnswer,
+    Measurement,
     MetricQuery,
+    MetricResult,
     NodeSource,
     Series,
     Source,
@@ -31,21 +31,23 @@ NODE = NodeSource("n1")
 BEGIN = 1_000_000  # ms; on the border of a step of each tier
 
 
-def sample(second: float, cpu_s: float, memory: float = 0.0, life: int = 1, since_s: float | None = None) -> Measured:
+def sample(
+    second: float, cpu_s: float, memory: float = 0.0, incarnation: int = 1, since_s: float | None = None
+) -> Measurement:
     since_ms = None if since_s is None else BEGIN + int(since_s * 1000)
-    return Measured(BEGIN + int(second * 1000), "n1", life, (cpu_s, memory, 0.0, 0.0), since_ms)
+    return Measurement(BEGIN + int(second * 1000), "n1", incarnation, (cpu_s, memory, 0.0, 0.0), since_ms)
 
 
-def ask(store: SampleStore, start_s: float, stop_s: float, step_s: float = 1, source: Source = TASK) -> MetricAnswer:
+def ask(store: SampleStore, start_s: float, stop_s: float, step_s: float = 1, source: Source = TASK) -> MetricResult:
     start_ms, stop_ms = BEGIN + int(start_s * 1000), BEGIN + int(stop_s * 1000)
     return asyncio.run(store.query(MetricQuery((source,), start_ms, stop_ms, int(step_s * 1000))))
 
 
-def cpu(answer: MetricAnswer) -> Series:
+def cpu(answer: MetricResult) -> Series:
     return next(series for series in answer.series if series.metric == CPU)
 
 
-def memory(answer: MetricAnswer) -> Series:
+def memory(answer: MetricResult) -> Series:
     return next(series for series in answer.series if series.metric == MEMORY)
 
 
@@ -66,7 +68,7 @@ def test_a_full_ring_forgets_the_oldest_and_stays_in_order() -> None:
     for second in range(11):
         ring.add(second * 1_000, [float(second), -1.0])
     assert [(row.at_ms, row.means[0]) for row in ring.rows(0, 20_000)] == [(s * 1_000, float(s)) for s in range(7, 11)]
-    assert len(ring) == 4 and ring.forgot_before_ms == 7_000
+    assert len(ring) == 4 and ring.evicted_before_ms == 7_000
 
 
 def test_a_late_sample_counts_in_the_newest_step() -> None:
@@ -120,17 +122,17 @@ def test_the_first_sample_of_a_task_counts_from_its_start_where_that_is_near() -
     store = SampleStore()
     store.record(TASK, sample(2, 1.0, since_s=0))
     assert cpu(ask(store, 0, 5)).values == (None, None, 0.5, None, None)
-    long_ago = -FIRST_SPAN_MAX_MS / 1000
+    long_ago = -FIRST_INTERVAL_MAX_MS / 1000
     store.record(OTHER, sample(2, 1.0, since_s=long_ago))
     assert ask(store, 0, 5, source=OTHER).series == ()
 
 
 def test_a_new_attempt_is_not_compared_with_the_one_before() -> None:
     store = SampleStore()
-    store.record(TASK, sample(1, 50.0, life=1))
-    store.record(TASK, sample(3, 0.5, life=2, since_s=2))
-    store.record(TASK, sample(3.5, 51.0, life=1))  # late, of an attempt that is over
-    store.record(TASK, sample(4, 1.5, life=2))
+    store.record(TASK, sample(1, 50.0, incarnation=1))
+    store.record(TASK, sample(3, 0.5, incarnation=2, since_s=2))
+    store.record(TASK, sample(3.5, 51.0, incarnation=1))  # late, of an attempt that is over
+    store.record(TASK, sample(4, 1.5, incarnation=2))
     assert cpu(ask(store, 0, 5)).values == (None, None, None, 0.5, 1.0)
 
 
@@ -145,8 +147,8 @@ def test_a_sum_that_falls_is_no_use_and_no_negative_one() -> None:
 def test_a_node_has_its_network_too() -> None:
     store = SampleStore()
     for second in (1, 2):
-        sums = (0.0, 0.0, 0.0, 0.0, 1000.0 * second, 500.0 * second)
-        store.record(NODE, Measured(BEGIN + second * 1000, "n1", 0, sums))
+        totals = (0.0, 0.0, 0.0, 0.0, 1000.0 * second, 500.0 * second)
+        store.record(NODE, Measurement(BEGIN + second * 1000, "n1", 0, totals))
     found = {series.metric: series.mean for series in ask(store, 0, 5, source=NODE).series}
     assert tuple(found) == NODE_METRICS
     assert found["net_received_bytes_per_s"] == 1000.0 and found["net_sent_bytes_per_s"] == 500.0 and found[READ] == 0.0
@@ -178,7 +180,7 @@ def test_nothing_is_known_of_a_stranger_or_of_another_time() -> None:
     store = SampleStore()
     store.record(TASK, sample(1, 0.0))
     store.record(TASK, sample(2, 1.0))
-    assert ask(store, 0, 5, source=NodeSource("nobody")) == MetricAnswer(1_000, ())
+    assert ask(store, 0, 5, source=NodeSource("nobody")) == MetricResult(1_000, ())
     assert ask(store, 100, 105).series == ()
 
 

@@ -79,7 +79,7 @@ async def test_space_that_is_free_is_given_back_but_for_a_reserve(tmp_path: Path
     await store.open()
     await store.purge(epoch, replace(NOTHING, rounds_age_s=1e9, rounds_max=10**9), 0.0)
     await store.close()
-    assert path.stat().st_size < (retention.FREE_PAGES_KEPT + 100) * 4096
+    assert path.stat().st_size < (retention.FREE_PAGES_RESERVED + 100) * 4096
 
 
 def _job(id: int, tasks: Sequence[FinishedTasks] = ()) -> FinishedJob:

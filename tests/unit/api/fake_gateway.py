@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from shunter.model.errors import Invalid, NotFound, Problem, ShunterError
-from shunter.model.files.mixed_files import KEY_OF_ANOTHER, join, split
+from shunter.model.files.mixed_files import IDEMPOTENCY_KEY_REUSED, join, split
 from shunter.model.job.manifests import JobReader, check_labels
 from shunter.model.rest.admin_views import (
     DeadPage,
@@ -48,22 +48,22 @@ from shunter.model.rest.views import (
 )
 from shunter.ports.gateway import (
     Caller,
-    DeadChoice,
+    DeadLetterSelector,
     DispatchRequest,
     EventPosition,
     EventQuery,
     JobQuery,
     JobReference,
-    LogPiece,
+    LogChunk,
     LogQuery,
     QueueChange,
     TaskQuery,
     TaskReference,
 )
 from shunter.ports.objects import Applied
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.unit.api.fake_jobs import AT, FakeJobs, task_view
-from tests.unit.api.fake_services import FakeFlight, FakeMetrics, FakeSchedulers, FakeServices, FakeUpkeep
+from tests.unit.api.fake_services import FakeFlight, FakeMetrics, FakeNodeAdmin, FakeSchedulers, FakeServices
 
 TOKEN = "correct-horse"
 Item = TypeVar("Item")
@@ -83,21 +83,21 @@ DEAD = DeadView(
 class FakeGateway:
     def __init__(self) -> None:
         self.manifests = JobReader(_check_constraint)
-        self.kept_jobs = FakeJobs()
+        self.fake_jobs = FakeJobs()
         self.keys: dict[str, list[SubmittedJob]] = {}
-        self.asked: list[object] = []  # the queries, as they arrived
+        self.received: list[object] = []  # the queries, as they arrived
         self.labels: dict[str, str] = {"disk": "ssd"}
         self.log = b"hello\n"
         self.log_is_truncated = False
-        self.pieces: asyncio.Queue[LogPiece | None] = asyncio.Queue()
-        self.events_to_come: asyncio.Queue[EventView] = asyncio.Queue()
+        self.pieces: asyncio.Queue[LogChunk | None] = asyncio.Queue()
+        self.pending_events: asyncio.Queue[EventView] = asyncio.Queue()
         self.past_events = [event("7-0"), event("7-1"), event("9-0")]
         self.stopped: list[tuple[JobReference, int | None, bool]] = []
         self.signals: list[int] = []
-        self.went_down: list[bool] = []
+        self.shutdowns: list[bool] = []
         self.services = FakeServices(self)
-        self.upkeep = FakeUpkeep(self)
-        self.objects = MemoryObjectDesk()
+        self.node_admin = FakeNodeAdmin(self)
+        self.objects = MemoryObjectService()
         self.schedulers = FakeSchedulers()
         self.flight = FakeFlight(self)
         self.metrics = FakeMetrics(self)
@@ -114,11 +114,11 @@ class FakeGateway:
     async def submit(
         self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
     ) -> list[SubmittedJob]:
-        self.enter()
-        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self.kept_jobs.make_name)
+        self.record_call()
+        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self.fake_jobs.make_name)
         if key in self.keys:
             return [msgspec.structs.replace(job, created=False) for job in self.keys[key]]
-        submitted = [self.kept_jobs.submit(spec, caller) for spec in specs]
+        submitted = [self.fake_jobs.submit(spec, caller) for spec in specs]
         if key is not None:
             self.keys[key] = submitted
         return submitted
@@ -131,140 +131,140 @@ class FakeGateway:
             return [*await self.objects.apply(caller, documents, namespace=namespace)]
         submitted = await self.submit(caller, jobs.documents, namespace=namespace, key=key)
         if len(submitted) != len(jobs.documents):
-            raise Invalid([KEY_OF_ANOTHER])
+            raise Invalid([IDEMPOTENCY_KEY_REUSED])
         return join(jobs, submitted, objects, await self.objects.apply(caller, objects.documents, namespace=namespace))
 
     async def jobs(self, caller: Caller, query: JobQuery) -> JobPage:
-        self.enter(query)
-        views = [job.view for job in self.kept_jobs.by_id.values() if query.namespace in (None, job.spec.namespace)]
+        self.record_call(query)
+        views = [job.view for job in self.fake_jobs.by_id.values() if query.namespace in (None, job.spec.namespace)]
         return JobPage(views[: query.limit], None, len(views))
 
     async def job(self, caller: Caller, job: JobReference) -> JobView:
-        self.enter(job)
-        return self.kept_jobs.find(job).view
+        self.record_call(job)
+        return self.fake_jobs.find(job).view
 
     async def runs(self, caller: Caller, job: JobReference, limit: int, after: str | None) -> JobPage:
-        self.enter((limit, after))
-        return JobPage([self.kept_jobs.find(job).view], None, 1)
+        self.record_call((limit, after))
+        return JobPage([self.fake_jobs.find(job).view], None, 1)
 
     async def stop(
         self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool, signal: int = 0
     ) -> None:
-        self.enter()
-        self.kept_jobs.find(job)
+        self.record_call()
+        self.fake_jobs.find(job)
         self.signals.append(signal)
         self.stopped.append((job, None if task is None else task.index, now))
 
     async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
-        self.enter((job, is_held))
-        return self.kept_jobs.find(job).view
+        self.record_call((job, is_held))
+        return self.fake_jobs.find(job).view
 
     async def retry(self, caller: Caller, job: JobReference, only_failed: bool, key: str | None) -> JobView:
-        self.enter((job, only_failed, key))
-        return self.kept_jobs.find(job).view
+        self.record_call((job, only_failed, key))
+        return self.fake_jobs.find(job).view
 
     async def templates(self, caller: Caller, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
-        self.enter((namespace, limit, after))
+        self.record_call((namespace, limit, after))
         return TemplatePage([TEMPLATE], None, 1)
 
     async def template(self, caller: Caller, namespace: str, name: str) -> TemplateView:
-        self.enter()
+        self.record_call()
         if name != TEMPLATE.name:
             raise NotFound(f"there is no template {name}")
         return TEMPLATE
 
     async def pause_template(self, caller: Caller, namespace: str, name: str, is_paused: bool) -> TemplateView:
-        self.enter(is_paused)
+        self.record_call(is_paused)
         return await self.template(caller, namespace, name)
 
     async def drop_template(self, caller: Caller, namespace: str, name: str) -> None:
         await self.template(caller, namespace, name)
 
     async def dispatch(self, caller: Caller, request: DispatchRequest) -> JobView:
-        self.enter(request)
+        self.record_call(request)
         await self.template(caller, request.namespace, request.name)
         spec = self.manifests.read(
             {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["x"]}}, name_default="nightly"
         )
-        return self.kept_jobs.find(JobReference("default", id=self.kept_jobs.submit(spec, caller).id)).view
+        return self.fake_jobs.find(JobReference("default", id=self.fake_jobs.submit(spec, caller).id)).view
 
     async def queues(self, caller: Caller) -> QueuePage:
-        self.enter()
+        self.record_call()
         return QueuePage([QUEUE], None, 1)
 
     async def queue(self, caller: Caller, name: str) -> QueueView:
-        self.enter()
+        self.record_call()
         if name != QUEUE.name:
             raise NotFound(f"there is no queue {name}")
         return QUEUE
 
     async def change_queue(self, caller: Caller, name: str, change: QueueChange) -> QueueView:
-        self.enter((name, change))
+        self.record_call((name, change))
         return QUEUE
 
     async def drop_queue(self, caller: Caller, name: str) -> None:
         await self.queue(caller, name)
 
     async def purge_queue(self, caller: Caller, name: str) -> int:
-        self.enter(name)
+        self.record_call(name)
         return 3
 
     async def dead_letters(
         self, caller: Caller, namespace: str | None, job: str | None, limit: int, after: str | None
     ) -> DeadPage:
-        self.enter((namespace, job, limit, after))
+        self.record_call((namespace, job, limit, after))
         return DeadPage([DEAD], None, 1)
 
-    async def replay(self, caller: Caller, choice: DeadChoice) -> Replayed:
-        self.enter(choice)
+    async def replay(self, caller: Caller, choice: DeadLetterSelector) -> Replayed:
+        self.record_call(choice)
         return Replayed([], 1)
 
-    async def purge_dead(self, caller: Caller, choice: DeadChoice) -> int:
-        self.enter(choice)
+    async def purge_dead(self, caller: Caller, choice: DeadLetterSelector) -> int:
+        self.record_call(choice)
         return len(choice.numbers)
 
     async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage:
-        self.enter(query)
-        found = self.kept_jobs.find(job)
+        self.record_call(query)
+        found = self.fake_jobs.find(job)
         items = [task_view(found, index) for index in range(min(query.limit, found.spec.count))]
         return TaskPage(items, None, found.spec.count)
 
     async def task(self, caller: Caller, job: JobReference, task: TaskReference) -> TaskView:
-        self.enter(task)
-        return self.kept_jobs.task(job, task.index)
+        self.record_call(task)
+        return self.fake_jobs.task(job, task.index)
 
     async def attempts(self, caller: Caller, job: JobReference, task: TaskReference) -> AttemptPage:
-        self.enter(task)
-        found = self.kept_jobs.task(job, task.index)
+        self.record_call(task)
+        found = self.fake_jobs.task(job, task.index)
         return AttemptPage([AttemptView(name=f"{found.name}#1", index=task.index, attempt=1, state="running")], None, 1)
 
-    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
-        self.enter(query)
-        self.kept_jobs.task(job, task.index)
+    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
+        self.record_call(query)
+        self.fake_jobs.task(job, task.index)
         data = self.log[query.offset : query.offset + query.size_max]
         end = query.offset + len(data)
-        return LogPiece(
+        return LogChunk(
             data,
             end,
-            eof=self.kept_jobs.find(job).ended.is_set() and end >= len(self.log),
+            eof=self.fake_jobs.find(job).ended.is_set() and end >= len(self.log),
             truncated=self.log_is_truncated,
         )
 
     async def follow_log(
         self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery
-    ) -> AsyncGenerator[LogPiece, None]:
-        self.enter(query)
-        self.kept_jobs.task(job, task.index)
+    ) -> AsyncGenerator[LogChunk, None]:
+        self.record_call(query)
+        self.fake_jobs.task(job, task.index)
 
-        async def pieces() -> AsyncGenerator[LogPiece, None]:
+        async def pieces() -> AsyncGenerator[LogChunk, None]:
             while not (self.is_eager and self.pieces.empty()) and (piece := await self.pieces.get()) is not None:
                 yield piece
 
-        return self._noted(pieces)
+        return self._tracked(pieces)
 
     async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
-        self.enter(mode)
-        found = self.kept_jobs.find(job)
+        self.record_call(mode)
+        found = self.fake_jobs.find(job)
 
         async def lines() -> AsyncGenerator[FollowLine, None]:
             yield FollowLine(job=found.view)
@@ -273,21 +273,21 @@ class FakeGateway:
             if mode == "logs":
                 yield FollowLine(log=LogView("stdout", self.log))
             if self.is_eager:
-                self.kept_jobs.end(found.view.id)
+                self.fake_jobs.end(found.view.id)
             await found.ended.wait()
             yield FollowLine(end=found.view, exit_code=0)
 
-        return self._noted(lines)
+        return self._tracked(lines)
 
     async def why(self, caller: Caller, job: JobReference, task: TaskReference | None = None) -> WhyView:
-        self.enter(job)
-        view = self.kept_jobs.find(job).view
+        self.record_call(job)
+        view = self.fake_jobs.find(job).view
         sentence = "it waits for the test" if task is None else f"task {task.index} waits for the test"
         return WhyView(name=view.name, state=view.state, sentence=sentence, counts=view.counts)
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
-        self.enter()
-        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self.kept_jobs.make_name)
+        self.record_call()
+        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self.fake_jobs.make_name)
         jobs = [
             PlannedJobView(
                 name=spec.name, namespace=spec.namespace, verdict="starts", sentence="it would start", count=spec.count,
@@ -298,7 +298,7 @@ class FakeGateway:
         return PlanView(starts=True, sentence="all start", state_version=7, policy=self.policy, jobs=jobs)
 
     async def policies(self, caller: Caller) -> PolicyPage:
-        self.enter()
+        self.record_call()
         known = ("e-pvm", "bin-pack")
         items = [PolicyView(name=name, kind="score", source="built in", active=name == self.policy) for name in known]
         return PolicyPage(items, None, len(items))
@@ -310,11 +310,11 @@ class FakeGateway:
         return await self.policies(caller)
 
     async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
-        self.enter((limit, after))
+        self.record_call((limit, after))
         return NodePage([self.node_view("here")], None, 1)
 
     async def node(self, caller: Caller, name: str) -> NodeView:
-        self.enter()
+        self.record_call()
         return self.node_view(name)
 
     def node_view(self, name: str) -> NodeView:
@@ -326,7 +326,7 @@ class FakeGateway:
         )  # fmt: skip
 
     async def label_node(self, caller: Caller, name: str, labels: Mapping[str, str | None]) -> NodeView:
-        self.enter()
+        self.record_call()
         self.node_view(name)
         check_labels(dict(labels), "labels")
         changed = {**self.labels, **labels}
@@ -334,28 +334,28 @@ class FakeGateway:
         return self.node_view(name)
 
     async def node_stats(self, caller: Caller, name: str) -> NodeStatsView:
-        self.enter()
+        self.record_call()
         return NodeStatsView(name=self.node_view(name).name, at=AT, machine={"cpu_busy": 0.5}, tasks=[])
 
     async def events(self, caller: Caller, query: EventQuery) -> EventPage:
-        self.enter(query)
+        self.record_call(query)
         found = [event for event in self.past_events if query.after is None or _is_behind(event.id, query.after)]
         return EventPage(found[: query.limit], None, len(found))
 
     async def subscribe(self, caller: Caller, query: EventQuery) -> AsyncGenerator[EventView, None]:
-        self.enter(query)
+        self.record_call(query)
 
         async def events() -> AsyncGenerator[EventView, None]:
             for past in self.past_events if query.after is not None else ():
                 if _is_behind(past.id, query.after or EventPosition(0)):
                     yield past
-            while not (self.is_eager and self.events_to_come.empty()):
-                yield await self.events_to_come.get()
+            while not (self.is_eager and self.pending_events.empty()):
+                yield await self.pending_events.get()
 
-        return self._noted(events)
+        return self._tracked(events)
 
     async def cluster(self, caller: Caller) -> ClusterInfo:
-        self.enter()
+        self.record_call()
         return ClusterInfo(
             name="test", version="0", state_version=9, epoch=1, policy="greedy", heartbeat_s=self.heartbeat_s,
             started_at=AT, simulated=False,
@@ -363,26 +363,26 @@ class FakeGateway:
         )  # fmt: skip
 
     async def set_licences(self, caller: Caller, licences: Mapping[str, int | None]) -> ClusterInfo:
-        self.enter(dict(licences))
+        self.record_call(dict(licences))
         return await self.cluster(caller)
 
     async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
-        self.enter(dict(settings))
+        self.record_call(dict(settings))
         if "heartbeat" in settings:
             self.heartbeat_s = 1.0 if settings["heartbeat"] is None else settings["heartbeat"]
         return await self.cluster(caller)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:
-        self.enter()
-        self.went_down.append(leave_running)
+        self.record_call()
+        self.shutdowns.append(leave_running)
 
-    def enter(self, asked: object = None) -> None:
-        if asked is not None:
-            self.asked.append(asked)
+    def record_call(self, received: object = None) -> None:
+        if received is not None:
+            self.received.append(received)
         if self.failure is not None:
             raise self.failure
 
-    async def _noted(self, make: Callable[[], AsyncGenerator[Item, None]]) -> AsyncGenerator[Item, None]:
+    async def _tracked(self, make: Callable[[], AsyncGenerator[Item, None]]) -> AsyncGenerator[Item, None]:
         """A stream whose end a test can wait for."""
         self.streams_open += 1
         try:

@@ -29,55 +29,55 @@ class FakeServices:
         self, caller: Caller, job: JobReference, document: object, *, namespace: str, node: str | None
     ) -> JobView:
         self._gateway.manifests.read_all([document], default_namespace=namespace, make_name=str)
-        return self._note("update", job, caller, node)
+        return self._record("update", job, caller, node)
 
     async def scale(self, caller: Caller, job: JobReference, counts: Mapping[str, int]) -> JobView:
-        return self._note("scale", job, caller, dict(counts))
+        return self._record("scale", job, caller, dict(counts))
 
     async def roll_back(self, caller: Caller, job: JobReference) -> JobView:
-        return self._note("rollback", job, caller)
+        return self._record("rollback", job, caller)
 
     async def restart(self, caller: Caller, job: JobReference, task: TaskReference | None) -> JobView:
-        return self._note("restart", job, caller, task)
+        return self._record("restart", job, caller, task)
 
     async def move(self, caller: Caller, job: JobReference, task: TaskReference, node: str) -> JobView:
-        return self._note("move", job, caller, task, node)
+        return self._record("move", job, caller, task, node)
 
-    def _note(self, *asked: object) -> JobView:
-        self._gateway.enter(asked)
-        job = asked[1]
+    def _record(self, *received: object) -> JobView:
+        self._gateway.record_call(received)
+        job = received[1]
         assert isinstance(job, JobReference)
-        return self._gateway.kept_jobs.find(job).view
+        return self._gateway.fake_jobs.find(job).view
 
 
-class FakeUpkeep:
+class FakeNodeAdmin:
     """The desk for nodes, alike."""
 
     def __init__(self, gateway: FakeGateway) -> None:
         self._gateway = gateway
 
     async def drain(self, caller: Caller, name: str, deadline_s: float | None) -> NodeView:
-        return self._note("drain", name, caller, deadline_s)
+        return self._record("drain", name, caller, deadline_s)
 
     async def undrain(self, caller: Caller, name: str) -> NodeView:
-        return self._note("undrain", name, caller)
+        return self._record("undrain", name, caller)
 
     async def cordon(self, caller: Caller, name: str, reason: str) -> NodeView:
-        return self._note("cordon", name, caller, reason)
+        return self._record("cordon", name, caller, reason)
 
     async def uncordon(self, caller: Caller, name: str) -> NodeView:
-        return self._note("uncordon", name, caller)
+        return self._record("uncordon", name, caller)
 
     async def release(self, caller: Caller, name: str) -> NodeView:
-        return self._note("release", name, caller)
+        return self._record("release", name, caller)
 
-    async def attribute(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:
+    async def set_attributes(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:
         check_labels(dict(attributes), "attributes")
-        return self._note("attribute", name, caller, dict(attributes))
+        return self._record("attribute", name, caller, dict(attributes))
 
-    def _note(self, *asked: object) -> NodeView:
-        self._gateway.enter(asked)
-        return self._gateway.node_view(str(asked[1]))
+    def _record(self, *received: object) -> NodeView:
+        self._gateway.record_call(received)
+        return self._gateway.node_view(str(received[1]))
 
 
 class FakeFlight:
@@ -88,12 +88,12 @@ class FakeFlight:
         self.pieces = [b"shunter-flight-1\n", b"records"]
 
     async def segments(self, caller: Caller) -> FlightPage:
-        self._gateway.enter(("flight", caller))
+        self._gateway.record_call(("flight", caller))
         found = FlightSegment("00000001", "2026-10-12T08:00:00Z", "2026-10-12T09:00:00Z", 7, 1234)
         return FlightPage([found], None, 1)
 
     async def records(self, caller: Caller) -> AsyncGenerator[bytes, None]:
-        self._gateway.enter(("flight_records", caller))
+        self._gateway.record_call(("flight_records", caller))
 
         async def pieces() -> AsyncGenerator[bytes, None]:
             for piece in self.pieces:
@@ -120,21 +120,23 @@ class FakeMetrics:
 
     def __init__(self, gateway: FakeGateway) -> None:
         self._gateway = gateway
-        self.asked: list[tuple[object, ...]] = []
+        self.received: list[tuple[object, ...]] = []
 
-    async def of_batch_job(self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
+    async def batch_job_metrics(
+        self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None
+    ) -> MetricsView:
         await self._gateway.objects.object(caller, "BatchJob", name)
         return self._answer(name.name, run, step_ms)
 
-    async def of_node(self, caller: Caller, name: str, window: Window) -> MetricsView:
+    async def node_metrics(self, caller: Caller, name: str, window: Window) -> MetricsView:
         await self._gateway.node(caller, name)
         return self._answer(name, window)
 
-    async def of_task(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
+    async def task_metrics(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
         return self._answer((await self._gateway.task(caller, job, task)).name, window)
 
-    def _answer(self, name: str, *asked: object) -> MetricsView:
-        self.asked.append((name, *asked))
+    def _answer(self, name: str, *received: object) -> MetricsView:
+        self.received.append((name, *received))
         cpu = {"cpu_cores": MetricView(mean=0.5, max=1.0, values=[0.0, None, 1.0])}
         return MetricsView(
             name=name,

@@ -34,7 +34,7 @@ def refusals(document: str) -> dict[str, str]:
 def test_what_is_not_said_has_the_defaults_of_the_settings(document: str) -> None:
     config = parse(document)
     assert (config.watcher, config.engine) == (WatcherSettings(), EngineSettings())
-    assert config.complete(UpOptions()) == UpOptions()
+    assert config.fill_options(UpOptions()) == UpOptions()
     assert config.worker_settings(HOME, MachineOptions()) == WorkerSettings(HOME, platform.node())
 
 
@@ -76,7 +76,7 @@ def test_a_manager_is_as_the_file_says() -> None:
         history = {jobs_age = 0, jobs_max = 1, events_age = "1d", events_max = 2}
         limits = {jobs_max = 3, tasks_max = 4, inbox_max = 5, lost_max = 6, quarantine_jobs = 7}
     """)
-    assert config.complete(UpOptions()) == UpOptions(
+    assert config.fill_options(UpOptions()) == UpOptions(
         name="yard", listen="[::1]:1", workers_listen="10.0.0.5:0", policy="spread", insecure=True
     )
     assert config.watcher == WatcherSettings(heartbeat_s=0.5, timeout_s=9.0)
@@ -90,7 +90,7 @@ def test_the_command_line_wins_over_the_file() -> None:
         cluster = {name = "yard", listen = "127.0.0.1:7070"}
         worker = {name = "a", cpu = 2, datacenter = "x", labels = {disk = "ssd", rack = "7"}, resources = {gpu = 1}}
     """)
-    assert config.complete(UpOptions(name="other")) == UpOptions(name="other", listen="127.0.0.1:7070")
+    assert config.fill_options(UpOptions(name="other")) == UpOptions(name="other", listen="127.0.0.1:7070")
     said = MachineOptions(name="b", cpu="3", datacenter="y", labels={"disk": "hdd"}, resources={"gpu": "4"})
     settings = config.worker_settings(HOME, said)
     assert (settings.name, settings.datacenter) == ("b", "y")

@@ -42,7 +42,7 @@ def test_to_open_a_door_that_is_nowhere_is_refused() -> None:
 
 def test_the_file_may_say_it_too(home: Path) -> None:
     config = parse_config({"external": {"listen": "127.0.0.1:8082", "open": True, "delete_absent_304": True}})
-    options = config.complete(UpOptions())
+    options = config.fill_options(UpOptions())
     assert (options.external_listen, options.external_open, options.external_absent_304) == (
         "127.0.0.1:8082", True, True,
     )  # fmt: skip

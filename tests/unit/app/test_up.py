@@ -10,7 +10,7 @@ import pytest
 from shunter.app.options import UpOptions, WorkerOptions
 from shunter.app.serve import Readiness, run
 from shunter.app.worker import run_worker
-from shunter.app.worker_backends import SimulatedPlace
+from shunter.app.worker_backends import SimulatedBackend
 from shunter.model.errors import Conflict, Invalid
 
 
@@ -42,4 +42,4 @@ def test_a_refused_file_starts_no_worker(home: Path) -> None:
 
 def test_the_heartbeat_of_simulated_nodes_cannot_be_set() -> None:
     with pytest.raises(Conflict, match="simulated"):
-        SimulatedPlace(UpOptions(simulate_nodes=1)).set_heartbeat(2.0)
+        SimulatedBackend(UpOptions(simulate_nodes=1)).set_heartbeat(2.0)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchmarks.measure import Bar, Options, Report, Sample, take_turns
+from benchmarks.measure import Bar, Options, Report, Sample, interleave
 
 FULL = Options(small=False, rounds=3, json=False)
 
@@ -18,7 +18,7 @@ def test_contenders_take_turns_and_nobody_always_goes_first() -> None:
         order.append(name)
         return value
 
-    samples = take_turns({"ours": lambda: contender("ours", 2.0), "peer": lambda: contender("peer", 1.0)}, rounds=3)
+    samples = interleave({"ours": lambda: contender("ours", 2.0), "peer": lambda: contender("peer", 1.0)}, rounds=3)
     assert order == ["ours", "peer", "peer", "ours", "ours", "peer"]
     assert samples == {"ours": Sample((2.0, 2.0, 2.0)), "peer": Sample((1.0, 1.0, 1.0))}
 

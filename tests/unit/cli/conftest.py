@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cli.main import carry_out
+from shunter.cli.main import run_command
 from shunter.cli.render.tables import yaml_text
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.unit.api.fake_gateway import TOKEN
 from tests.unit.api.live_server import live_server
 
-from ..sdk.scripted_server import Asked, ScriptedServer, answer, serving
+from ..sdk.scripted_server import ReceivedRequest, ScriptedServer, answer, serving
 
 Reply = bytes | Iterable[bytes] | None
 
@@ -24,16 +24,16 @@ class Cluster:
     """`answers` maps a method and a path (without its query) to what is answered, or to a function that decides."""
 
     server: ScriptedServer
-    answers: dict[str, Reply | Callable[[Asked], Reply]] = field(default_factory=dict)
+    answers: dict[str, Reply | Callable[[ReceivedRequest], Reply]] = field(default_factory=dict)
 
-    def reply(self, asked: Asked) -> Reply:
-        path = asked.path.removeprefix("/api/v1").partition("?")[0]
-        found = self.answers.get(f"{asked.method} {path}", answer(404, {"detail": f"nothing at {path}"}))
-        return found(asked) if callable(found) else found
+    def reply(self, received: ReceivedRequest) -> Reply:
+        path = received.path.removeprefix("/api/v1").partition("?")[0]
+        found = self.answers.get(f"{received.method} {path}", answer(404, {"detail": f"nothing at {path}"}))
+        return found(received) if callable(found) else found
 
     @property
-    def asked(self) -> list[str]:
-        return [f"{asked.method} {asked.path.removeprefix('/api/v1')}" for asked in self.server.asked]
+    def received(self) -> list[str]:
+        return [f"{received.method} {received.path.removeprefix('/api/v1')}" for received in self.server.received]
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
 
 
 @dataclass
-class Said:
+class CommandResult:
     """What a command came to."""
 
     code: int
@@ -55,19 +55,19 @@ class Said:
     err: str
 
 
-Shunter = Callable[..., Said]
+Shunter = Callable[..., CommandResult]
 
 
 @pytest.fixture
 def shunter(capfd: pytest.CaptureFixture[str]) -> Shunter:
     """Carries a command line out in this process."""
 
-    def carry(*arguments: str) -> Said:
-        code = carry_out(list(arguments))
+    def run(*arguments: str) -> CommandResult:
+        code = run_command(list(arguments))
         out, err = capfd.readouterr()
-        return Said(code, out, err)
+        return CommandResult(code, out, err)
 
-    return carry
+    return run
 
 
 def page(*items: object, cursor: str | None = None) -> bytes:
@@ -75,7 +75,7 @@ def page(*items: object, cursor: str | None = None) -> bytes:
 
 
 @pytest.fixture
-def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryObjectDesk]:
+def object_service(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryObjectService]:
     """The objects that the commands reach through the real API, in memory."""
     with live_server() as (port, gateway):
         monkeypatch.setenv("SHUNTER_URL", f"http://127.0.0.1:{port}")

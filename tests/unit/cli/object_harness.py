@@ -13,7 +13,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
 from shunter.ports.callers import Caller
-from tests.contracts.memory_objects import T0_MS, MemoryObjectDesk
+from tests.contracts.memory_objects import T0_MS, MemoryObjectService
 
 ME = Caller("me")
 JOB, FIRST, BENCH = (ObjectName("default", name) for name in ("crawler", "first", "bench"))
@@ -23,12 +23,12 @@ def do(action: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(action)
 
 
-async def move(desk: MemoryObjectDesk, kind: str, name: ObjectName, **changes: Any) -> None:
-    found: Any = await desk.object(ME, kind, name)
-    await desk.put(msgspec.structs.replace(found, **changes))
+async def move(object_service: MemoryObjectService, kind: str, name: ObjectName, **changes: Any) -> None:
+    found: Any = await object_service.object(ME, kind, name)
+    await object_service.put(msgspec.structs.replace(found, **changes))
 
 
-async def occupy(desk: MemoryObjectDesk) -> None:
+async def occupy(object_service: MemoryObjectService) -> None:
     """Four slots on two nodes, one reserved and one occupied, by a job that runs for the second time."""
     size, holder = {"cpu": 100}, SlotHolder(JOB, 0, FIRST)
     slots = (
@@ -39,7 +39,7 @@ async def occupy(desk: MemoryObjectDesk) -> None:
     )
     problems = {"gamma": ["Requires 200m of cpu. Available: 100m"]}
     status = TestbedStatus(TestbedState.RUNNING, slots, problems, ["a node is too small"], 1, (FIRST,))
-    await move(desk, "Testbed", BENCH, status=status)
+    await move(object_service, "Testbed", BENCH, status=status)
     events = (
         ScheduledEvent(T0_MS, ObjectName("other", "past"), BENCH, (0,), 4, T0_MS + 24_000, False),
         ScheduledEvent(T0_MS, FIRST, BENCH, (0, 1), 5),
@@ -48,7 +48,7 @@ async def occupy(desk: MemoryObjectDesk) -> None:
     running = BatchJobStatus(
         BatchJobState.RUNNING, events, FIRST, BENCH, (0, 1), places, 5, ["once it failed"], 1, runs=2
     )
-    await move(desk, "BatchJob", JOB, claim=Claim(FIRST), status=running)
+    await move(object_service, "BatchJob", JOB, claim=Claim(FIRST), status=running)
     records = (JobRecord(JobProgress.SCHEDULED, (0, 1), 5),)
     waiting = SchedulingStatus(SchedulingState.SUBMISSION, T0_MS, records, "a free slot", ["late"], 1)
-    await move(desk, "Scheduling", FIRST, status=waiting)
+    await move(object_service, "Scheduling", FIRST, status=waiting)

@@ -22,7 +22,7 @@ from shunter.cli.registry import ENTRIES, build
 from shunter.model.rest.views import JobView
 from shunter.sdk.client import Job, connect
 
-from ..sdk.scripted_server import Asked, answer, chunks, job_document, lines, whole
+from ..sdk.scripted_server import ReceivedRequest, answer, chunks, job_document, lines, raw_response
 from .conftest import Cluster, Reply, Shunter, page
 
 SHUNTER = [sys.executable, "-c", "from shunter.cli.main import main; main()"]
@@ -94,7 +94,7 @@ def test_the_namespace_may_come_from_the_environment(
     monkeypatch.setenv("SHUNTER_NAMESPACE", "film")
     cluster.answers["GET /jobs"] = page()
     shunter("jobs")
-    assert "namespace=film" in cluster.asked[0]
+    assert "namespace=film" in cluster.received[0]
 
 
 @pytest.mark.parametrize(
@@ -146,16 +146,16 @@ def test_the_shell_is_offered_commands_and_names(cluster: Cluster, words: str, o
         "GET /policies": page(policy, policy | {"name": "binary", "kind": "filter"}),
         "GET /queues": page(queue | {"waiting": 0, "running": 0}),
     }
-    asked = {"_SHUNTER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
-    done = subprocess.run(SHUNTER, env=os.environ | asked, capture_output=True, text=True, check=False)
+    received = {"_SHUNTER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = subprocess.run(SHUNTER, env=os.environ | received, capture_output=True, text=True, check=False)
     assert done.stdout.split() == offered, done
 
 
 def test_a_listing_loads_nothing_heavy(cluster: Cluster) -> None:
     cluster.answers["GET /jobs"] = page(job_document())
     program = (
-        "import json, sys\nfrom shunter.cli.main import carry_out\n"
-        "assert carry_out(['jobs']) == 0\nprint(json.dumps(sorted(sys.modules)))"
+        "import json, sys\nfrom shunter.cli.main import run_command\n"
+        "assert run_command(['jobs']) == 0\nprint(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not HEAVY & set(json.loads(done.stdout.splitlines()[-1]))
@@ -166,14 +166,14 @@ def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: 
     """So does whoever ends the command otherwise, `timeout` or the terminal: what runs in front runs no longer."""
     graceful, at_once = threading.Event(), threading.Event()
 
-    def follow(_: Asked) -> Iterator[bytes]:
+    def follow(_: ReceivedRequest) -> Iterator[bytes]:
         yield from chunks(201, JOB, HELLO, ended=False)
         at_once.wait(30)
         yield from chunks(201, lines({"end": job_document("echo-1", state="cancelled"), "exit_code": 137}))[1:]
 
-    def stop(asked: Asked) -> Reply:
-        (at_once if "now=true" in asked.path else graceful).set()
-        return whole(204, b"")
+    def stop(received: ReceivedRequest) -> Reply:
+        (at_once if "now=true" in received.path else graceful).set()
+        return raw_response(204, b"")
 
     cluster.answers |= {"POST /jobs": follow, "DELETE /jobs/id:7": stop}
     with subprocess.Popen([*SHUNTER, "run", "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -192,9 +192,9 @@ def test_an_interrupt_is_heard_while_the_main_thread_waits_and_does_not_notice(c
     that can be brought about at will."""
     stopped = threading.Event()
 
-    def stop(_: Asked) -> Reply:
+    def stop(_: ReceivedRequest) -> Reply:
         stopped.set()
-        return whole(204, b"")
+        return raw_response(204, b"")
 
     cluster.answers["DELETE /jobs/id:7"] = stop
     reading, writing = os.pipe()
@@ -216,14 +216,14 @@ def test_an_interrupt_is_heard_while_the_main_thread_waits_and_does_not_notice(c
 def test_a_reader_that_has_seen_enough_ends_the_job_and_the_command_silently(cluster: Cluster) -> None:
     stopped = threading.Event()
 
-    def follow(asked: Asked) -> Iterator[bytes]:
+    def follow(received: ReceivedRequest) -> Iterator[bytes]:
         yield from chunks(201, JOB, HELLO, ended=False)
-        while not asked.gone.wait(0.01):
+        while not received.gone.wait(0.01):
             yield chunks(201, HELLO)[1]
 
-    def stop(_: Asked) -> Reply:
+    def stop(_: ReceivedRequest) -> Reply:
         stopped.set()
-        return whole(204, b"")
+        return raw_response(204, b"")
 
     cluster.answers |= {"POST /jobs": follow, "DELETE /jobs/id:7": stop}
     with subprocess.Popen([*SHUNTER, "run", "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from shunter.engine.services.instances import look
+from shunter.engine.services.instances import collect_instances
 from shunter.model.job.spec import TaskSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.protocol.worker_messages import Ended, Health, Order, Orders, Started, Stop
@@ -107,7 +107,7 @@ class FakeWorkers:
 def healthy_count(harness: Harness, job_id: int) -> int:
     """Instances of a service that are healthy now."""
     job, now_ms = harness.engine.state.jobs[job_id], int(VirtualClock().now() * 1000)
-    return sum(instance.is_well(now_ms) for instance in look(harness.engine.state, job).values())
+    return sum(instance.is_healthy_at(now_ms) for instance in collect_instances(harness.engine.state, job).values())
 
 
 def running(harness: Harness, job_id: int) -> int:

@@ -10,12 +10,12 @@ from typing import Any
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.submit import Submitted
+from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.read.events import render
 from shunter.engine.recovery import recover
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
-from shunter.model.job.spec import GroupSpec, JobSpec, Restart, TaskSpec, bits_of_estimate
+from shunter.model.job.spec import GroupSpec, JobSpec, Restart, TaskSpec, estimate_bucket
 from shunter.model.lifecycles import TaskState
 from shunter.model.protocol.worker_messages import (
     Ack,
@@ -121,7 +121,7 @@ class Harness:
         await self.settle()
         return welcome.node
 
-    async def submit(self, *specs: JobSpec, key: str | None = None) -> list[Submitted]:
+    async def submit(self, *specs: JobSpec, key: str | None = None) -> list[SubmitResult]:
         results = await self.engine.submit(list(specs), "tester", key)
         await self.settle()
         return results
@@ -189,7 +189,7 @@ class Harness:
 
     def counts(self, job_id: int) -> dict[str, int]:
         job = self.engine.state.jobs[job_id]
-        return {TaskState(state).word: count for state, count in enumerate(job.counts()) if count}
+        return {TaskState(state).wire_name: count for state, count in enumerate(job.counts()) if count}
 
     def reserved_cpu(self, node: int) -> int:
         return int(self.engine.state.nodes.view.reserved[node, 0])
@@ -205,7 +205,7 @@ def spec(name: str = "job", count: int = 1, **fields: Any) -> JobSpec:
     needs = fields.pop("needs", {"cpu": 1000})
     queue_timeout_s = fields.pop("queue_timeout_s", 0.0)
     group_fields = {name: fields.pop(name) for name in list(fields) if name in GroupSpec.__struct_fields__}
-    group_fields["estimate_bits"] = bits_of_estimate(group_fields.get("estimate_s", 0.0))
+    group_fields["estimate_bits"] = estimate_bucket(group_fields.get("estimate_s", 0.0))
     task = group_fields.pop("task", TaskSpec(("/bin/true",)))
     group = GroupSpec("main", count, task, needs, restart, queue_timeout_s=queue_timeout_s, **group_fields)
     return JobSpec(fields.pop("namespace", "default"), name, (group,), **fields)

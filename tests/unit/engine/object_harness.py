@@ -48,7 +48,7 @@ async def setup_testbed(harness: Harness, nodes: int = 2, slots_per_node: int = 
 
 def slots(harness: Harness, name: ObjectName = TESTBED_NAME) -> list[tuple[str, int, str]]:
     found = harness.engine.state.objects.testbeds[name].status.slots
-    return [(slot.place.node, slot.place.position, slot.state.word) for slot in found]
+    return [(slot.place.node, slot.place.position, slot.state.wire_name) for slot in found]
 
 
 def state_of(harness: Harness, name: str) -> BatchJobState:

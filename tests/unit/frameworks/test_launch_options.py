@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from shunter.frameworks.executor_link import ENDED, READY, Line, Switchboard
+from shunter.frameworks.executor_link import ENDED, READY, DriverConnection, DriverServer
 from shunter.frameworks.flink_memory import job_manager_memory, task_manager_memory
-from shunter.frameworks.port_wait import until_open
+from shunter.frameworks.port_wait import wait_until_open
 from shunter.frameworks.spark import write_defaults
 from tests.e2e.cluster import eventually, is_alive
 
@@ -28,57 +28,57 @@ def free_port() -> int:
 
 
 def test_an_executor_hears_what_was_said_before_it_came_and_after() -> None:
-    port, heard = free_port(), queue.Queue[str]()
-    board = Switchboard("127.0.0.1", port)
-    board.say(READY)
-    Line("127.0.0.1", port, heard.put)
-    assert heard.get(timeout=WAIT_MAX_S) == READY
-    board.say(f"{ENDED} 3")
-    assert heard.get(timeout=WAIT_MAX_S) == "ended 3"
-    board.close()
-    assert heard.get(timeout=WAIT_MAX_S) == ""
+    port, received = free_port(), queue.Queue[str]()
+    driver_server = DriverServer("127.0.0.1", port)
+    driver_server.broadcast(READY)
+    DriverConnection("127.0.0.1", port, received.put)
+    assert received.get(timeout=WAIT_MAX_S) == READY
+    driver_server.broadcast(f"{ENDED} 3")
+    assert received.get(timeout=WAIT_MAX_S) == "ended 3"
+    driver_server.close()
+    assert received.get(timeout=WAIT_MAX_S) == ""
 
 
 def test_the_last_words_are_followed_by_the_end_of_all_executors() -> None:
-    port, heard = free_port(), queue.Queue[str]()
-    board = Switchboard("127.0.0.1", port)
+    port, received = free_port(), queue.Queue[str]()
+    driver_server = DriverServer("127.0.0.1", port)
     script = (
-        "import os, threading; from shunter.frameworks.executor_link import Line\n"
+        "import os, threading; from shunter.frameworks.executor_link import DriverConnection\n"
         "heard = lambda words: os._exit(0) if words.startswith('ended') else print(words, flush=True)\n"
-        f"Line('127.0.0.1', {port}, heard); threading.Event().wait()"
+        f"DriverConnection('127.0.0.1', {port}, heard); threading.Event().wait()"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as executor:
-        Line("127.0.0.1", port, heard.put)  # this one only listens: it is not waited for for ever
-        board.say(READY)
+        DriverConnection("127.0.0.1", port, received.put)  # this one only listens: it is not waited for for ever
+        driver_server.broadcast(READY)
         assert executor.stdout is not None
         assert executor.stdout.readline() == "ready\n"
-        assert heard.get(timeout=WAIT_MAX_S) == READY
-        board.say_farewell(f"{ENDED} 0")
+        assert received.get(timeout=WAIT_MAX_S) == READY
+        driver_server.broadcast_and_close(f"{ENDED} 0")
         assert executor.wait(WAIT_MAX_S) == 0
-    assert heard.get(timeout=WAIT_MAX_S) == "ended 0"
-    assert heard.get(timeout=WAIT_MAX_S) == ""
+    assert received.get(timeout=WAIT_MAX_S) == "ended 0"
+    assert received.get(timeout=WAIT_MAX_S) == ""
 
 
 def test_an_executor_that_comes_first_waits_for_the_driver() -> None:
-    port, heard = free_port(), queue.Queue[str]()
+    port, received = free_port(), queue.Queue[str]()
     script = (
-        "import sys, time; from shunter.frameworks.executor_link import Line; "
-        f"Line('127.0.0.1', {port}, lambda words: print(words, flush=True)); time.sleep(60)"
+        "import sys, time; from shunter.frameworks.executor_link import DriverConnection; "
+        f"DriverConnection('127.0.0.1', {port}, lambda words: print(words, flush=True)); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as executor:
-        board = Switchboard("127.0.0.1", port)
-        board.say(READY)
+        driver_server = DriverServer("127.0.0.1", port)
+        driver_server.broadcast(READY)
         assert executor.stdout is not None
         assert executor.stdout.readline() == "ready\n"
         executor.kill()
-    board.close()
-    assert heard.empty()
+    driver_server.close()
+    assert received.empty()
 
 
 LAUNCHER = """
 import os, sys
-from shunter.frameworks.child_processes import Children
-children = Children()
+from shunter.frameworks.child_processes import ChildProcesses
+children = ChildProcesses()
 child = children.start(["sh", "-c", "sleep 600"], os.environ)
 print(child.pid, flush=True)
 print(children.wait(child), flush=True)
@@ -107,9 +107,9 @@ def test_a_child_that_a_signal_ended_has_the_code_of_a_shell() -> None:
 
 
 def test_waiting_for_a_port_ends_with_its_program() -> None:
-    assert not until_open("127.0.0.1", free_port(), 60.0, lambda: False)
+    assert not wait_until_open("127.0.0.1", free_port(), 60.0, lambda: False)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        assert until_open("127.0.0.1", server.getsockname()[1], 60.0, lambda: True)
+        assert wait_until_open("127.0.0.1", server.getsockname()[1], 60.0, lambda: True)
 
 
 @pytest.mark.parametrize("framework", ["spark", "flink"])

@@ -32,7 +32,7 @@ ANNA = Caller("anna")
 T = TypeVar("T")
 
 
-class WritingWorkers(RecordingWorkers):
+class LogWorkers(RecordingWorkers):
     """Workers that have what the test wrote, by (segment, record, stream)."""
 
     def __init__(self) -> None:
@@ -65,16 +65,16 @@ class WritingWorkers(RecordingWorkers):
         return StatsData(0, MachineStats(1_700_000_000_000, cpu_busy=0.5), self.running)
 
 
-class GatewayStage(Harness):
+class GatewayHarness(Harness):
     def __init__(self, store: MemoryStore, settings: EngineSettings) -> None:
         super().__init__(store, settings)
-        self.writing = WritingWorkers()
+        self.log_workers = LogWorkers()
         self.downs: list[bool] = []
         self.heartbeats: list[float | None] = []
         self.gateway = LocalGateway(
             engine=self.engine,
             store=store,
-            workers=self.writing,
+            workers=self.log_workers,
             clock=VirtualClock(),
             tokens=Tokens({"secret": "anna"}),
             identity={"name": "stage", "version": "1.2.3"},
@@ -110,7 +110,7 @@ class GatewayStage(Harness):
         ended = Ended(order.job, order.group, order.attempt, order.first, exits, [now_ms], [now_ms], segment, 0)
         await self.report(node, ended=[ended])
 
-    async def obey_stops(self) -> None:
+    async def complete_stops(self) -> None:
         """The workers end what they were told to end, all at once, until nobody is told to end any more."""
         while stops := [(node, sent) for node, sent in self.workers.sent if isinstance(sent, Stop)]:
             self.workers.sent = [(node, sent) for node, sent in self.workers.sent if not isinstance(sent, Stop)]
@@ -144,11 +144,11 @@ async def read_all(stream: AsyncGenerator[T, None], into: list[T]) -> None:
             into += [each]
 
 
-def run_scenario(scenario: Callable[[GatewayStage], Coroutine[Any, Any, None]], **settings: Any) -> None:
+def run_scenario(scenario: Callable[[GatewayHarness], Coroutine[Any, Any, None]], **settings: Any) -> None:
     """Run one scene on a fresh stage, in virtual time."""
 
     async def main(_: random.Random) -> None:
-        harness = GatewayStage(MemoryStore(), EngineSettings(**settings))
+        harness = GatewayHarness(MemoryStore(), EngineSettings(**settings))
         await harness.open()
         await scenario(harness)
 

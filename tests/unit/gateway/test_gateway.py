@@ -12,7 +12,7 @@ from shunter.model.errors import Invalid, NotFound
 from shunter.model.protocol.worker_messages import TaskStats
 from shunter.ports.gateway import Caller, EventPosition, EventQuery, TaskReference
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 
 def test_a_token_stands_for_its_user_and_no_other_does() -> None:
@@ -35,7 +35,7 @@ def test_a_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> Non
 def test_all_manifests_of_a_submit_are_taken_or_none() -> None:
     """D-49, D-08: the problems of all of them are told, each with its place."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         good = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["a"]}}
         bad = {**good, "spec": {"command": [], "count": 0}}
         with pytest.raises(Invalid) as refused:
@@ -48,7 +48,7 @@ def test_all_manifests_of_a_submit_are_taken_or_none() -> None:
 
 
 def test_a_repeated_key_gives_the_same_jobs_also_when_they_have_ended() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         document = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["/bin/true"]}}
         [first] = await harness.gateway.submit(ANNA, [document], namespace="default", key="k")
@@ -67,7 +67,7 @@ def test_a_repeated_key_gives_the_same_jobs_also_when_they_have_ended() -> None:
 def test_stopping_names_who_asked_for_it() -> None:
     """D-27: the reason is kept with the job."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.run("job", count=2)
         await harness.gateway.stop(ANNA, reference("job"), None, now=False)
         await harness.settle()
@@ -85,7 +85,7 @@ def test_stopping_names_who_asked_for_it() -> None:
 def test_nodes_are_listed_by_name_in_pages_and_labelled() -> None:
     """C-19, R-11."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         for name in ("c", "a", "b"):
             await harness.join(name, cpu=2)
         page = await harness.gateway.nodes(ANNA, 2, None)
@@ -106,10 +106,13 @@ def test_nodes_are_listed_by_name_in_pages_and_labelled() -> None:
 def test_statistics_name_tasks_as_people_know_them() -> None:
     """C-15: by job and index, and none that the cluster does not believe in."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         submitted = await harness.run("job")
-        harness.writing.running = [TaskStats(submitted.id, 0, 0, 1, 1.5, 2**20, 3), TaskStats(99, 0, 0, 1, 0.0, 0, 1)]
+        harness.log_workers.running = [
+            TaskStats(submitted.id, 0, 0, 1, 1.5, 2**20, 3),
+            TaskStats(99, 0, 0, 1, 0.0, 0, 1),
+        ]
         stats = await harness.gateway.node_stats(ANNA, "n1")
         assert [(task.name, task.cpu_s, task.memory_bytes, task.processes) for task in stats.tasks] == [
             ("job/0", 1.5, 2**20, 3)
@@ -122,7 +125,7 @@ def test_statistics_name_tasks_as_people_know_them() -> None:
 def test_why_follows_a_job_through_its_life() -> None:
     """C-18: in every state there is a sentence."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         async def sentence() -> str:
             return (await harness.gateway.why(ANNA, reference("job"))).sentence
 
@@ -146,7 +149,7 @@ def test_why_follows_a_job_through_its_life() -> None:
 def test_the_cluster_at_a_glance_adds_up() -> None:
     """C-19, D-15."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         for name in ("n1", "n2"):
             await harness.join(name, cpu=2)
         await harness.run("job", count=6)
@@ -163,7 +166,7 @@ def test_the_cluster_at_a_glance_adds_up() -> None:
 def test_pages_of_events_have_every_event_once() -> None:
     """D-11, R-19: in pages of any size, also where a page ends within a round."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         for name in ("one", "two", "three"):
             await harness.run_to_end(node, name, count=3)
@@ -185,7 +188,7 @@ def test_pages_of_events_have_every_event_once() -> None:
 
 
 def test_why_tells_of_an_executor_what_its_own_node_has_against_it_and_no_other() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await setup_testbed(harness, nodes=3, slots_per_node=1)
         await apply_drafts(harness, command("a"), queue("q", "a", "a"))
         (first, kept), (node, lost) = sorted(harness.orders(), key=lambda each: each[0])

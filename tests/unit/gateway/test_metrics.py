@@ -18,21 +18,21 @@ from shunter.ports.callers import TaskReference
 from shunter.ports.gateway import JobReference
 from shunter.ports.metrics import Window
 from shunter.simulation.runtime.loop import VirtualClock
-from shunter.watcher.sample_recorder import Recorder
-from tests.unit.gateway.harness import ANNA, GatewayStage, run_scenario
+from shunter.watcher.sample_recorder import SampleRecorder
+from tests.unit.gateway.harness import ANNA, GatewayHarness, run_scenario
 
 BATCH = "batchjob.gcr.io/v1alpha1"
 SUM = ObjectName("default", "sum")
 
 
-class Measuring:
+class MetricsHarness:
     """The desk with samples of its own, and workers that send heartbeats as the test tells them."""
 
-    def __init__(self, harness: GatewayStage, ahead_s: float = 0.0) -> None:
-        self._stage, self._clock, self._ahead_s = harness, VirtualClock(), ahead_s
+    def __init__(self, harness: GatewayHarness, ahead_s: float = 0.0) -> None:
+        self._harness, self._clock, self._ahead_s = harness, VirtualClock(), ahead_s
         self.store = SampleStore()
-        self._recorder = Recorder(harness.engine, self.store)
-        self.desk = Metrics(
+        self._recorder = SampleRecorder(harness.engine, self.store)
+        self.service = Metrics(
             harness.engine,
             Runs(harness.engine, harness.store),
             Tasks(harness.engine, harness.store),
@@ -41,18 +41,22 @@ class Measuring:
         )
         self.beats = 0
 
-    async def beat(self, node: int, *tasks: tuple[Order, float, int], seconds: int = 1) -> None:
+    async def send_heartbeats(self, node: int, *tasks: tuple[Order, float, int], seconds: int = 1) -> None:
         """So many seconds in which the machine uses two cores, and each task (cores, bytes) of its own."""
         for _ in range(seconds):
             await self._clock.sleep(1.0)
             self.beats += 1
             now_ms = self._now_ms
             used = [
-                TaskStats(o.job, o.group, o.first, o.attempt, cores * self.beats, held, 1, now_ms - self.beats * 1000)
-                for o, cores, held in tasks
+                TaskStats(
+                    o.job, o.group, o.first, o.attempt, cores * self.beats, memory_bytes, 1, now_ms - self.beats * 1000
+                )
+                for o, cores, memory_bytes in tasks
             ]
             sample = MachineSample(now_ms, 2.0 * self.beats, 10**9, 0, 0, 0, 0, used)
-            self._recorder.take(node, Heartbeat(MachineStats(now_ms), [sample]), int(self._clock.now() * 1000))
+            self._recorder.record_heartbeat(
+                node, Heartbeat(MachineStats(now_ms), [sample]), int(self._clock.now() * 1000)
+            )
 
     @property
     def _now_ms(self) -> int:
@@ -63,7 +67,7 @@ def document(kind: str, name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": BATCH, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-async def running(harness: GatewayStage) -> tuple[int, list[Order]]:
+async def running(harness: GatewayHarness) -> tuple[int, list[Order]]:
     """A BatchJob with two executors in the slots 1 and 2 of one node."""
     node = await harness.join("n1", cpu=4)
     await harness.engine.label_node("n1", {"yard": "0"})
@@ -98,14 +102,14 @@ def test_a_run_of_a_batch_job_is_a_window_of_its_nodes_and_slots(ahead_s: float)
     """S0-21: CPU and memory of the nodes and slots of a job, from its start to its stop, whatever the workers' clocks
     say; also after the run, when its job has left memory."""
 
-    async def scenario(harness: GatewayStage) -> None:
-        measuring = Measuring(harness, ahead_s)
+    async def scenario(harness: GatewayHarness) -> None:
+        metrics_harness = MetricsHarness(harness, ahead_s)
         node, [first, second] = await running(harness)
-        await measuring.beat(node, (first, 0.5, 100), (second, 0.0, 2_000), seconds=5)
+        await metrics_harness.send_heartbeats(node, (first, 0.5, 100), (second, 0.0, 2_000), seconds=5)
         for order in (first, second):
             await harness.end_task(node, order, 1)
-        await measuring.beat(node, seconds=5)
-        found = await measuring.desk.of_batch_job(ANNA, SUM, None, None)
+        await metrics_harness.send_heartbeats(node, seconds=5)
+        found = await metrics_harness.service.batch_job_metrics(ANNA, SUM, None, None)
         assert (found.name, found.run, found.step_s) == ("sum", 1, 1.0)
         assert [(task.slot, task.node) for task in found.tasks] == [(1, "n1"), (2, "n1")]
         assert [means(task) for task in found.tasks] == [pytest.approx((0.5, 100)), pytest.approx((0.0, 2_000))]
@@ -120,23 +124,23 @@ def test_a_run_of_a_batch_job_is_a_window_of_its_nodes_and_slots(ahead_s: float)
 
 
 def test_a_run_is_named_by_its_number_and_others_are_refused() -> None:
-    async def scenario(harness: GatewayStage) -> None:
-        measuring = Measuring(harness)
+    async def scenario(harness: GatewayHarness) -> None:
+        metrics_harness = MetricsHarness(harness)
         with pytest.raises(NotFound, match="no BatchJob"):
-            await measuring.desk.of_batch_job(ANNA, SUM, None, None)
+            await metrics_harness.service.batch_job_metrics(ANNA, SUM, None, None)
         await running(harness)
-        assert (await measuring.desk.of_batch_job(ANNA, SUM, 1, None)).run == 1
+        assert (await metrics_harness.service.batch_job_metrics(ANNA, SUM, 1, None)).run == 1
         with pytest.raises(NotFound, match="runs 1 to 1"):
-            await measuring.desk.of_batch_job(ANNA, SUM, 2, None)
+            await metrics_harness.service.batch_job_metrics(ANNA, SUM, 2, None)
 
     run_scenario(scenario)
 
 
 def test_a_run_without_samples_still_names_its_nodes_and_slots() -> None:
-    async def scenario(harness: GatewayStage) -> None:
-        measuring = Measuring(harness)
+    async def scenario(harness: GatewayHarness) -> None:
+        metrics_harness = MetricsHarness(harness)
         await running(harness)
-        found = await measuring.desk.of_batch_job(ANNA, SUM, None, None)
+        found = await metrics_harness.service.batch_job_metrics(ANNA, SUM, None, None)
         assert [(task.slot, task.node, task.metrics) for task in found.tasks] == [(1, "n1", {}), (2, "n1", {})]
         assert [(node.name, node.metrics) for node in found.nodes] == [("n1", {})]
 
@@ -144,62 +148,64 @@ def test_a_run_without_samples_still_names_its_nodes_and_slots() -> None:
 
 
 def test_a_task_has_the_window_from_its_start_to_its_end() -> None:
-    async def scenario(harness: GatewayStage) -> None:
-        measuring = Measuring(harness)
+    async def scenario(harness: GatewayHarness) -> None:
+        metrics_harness = MetricsHarness(harness)
         node = await harness.join("n1")
         await harness.run("job")
         [(_, order)] = harness.orders()
         await harness.start_task(node, order, 1)
-        await measuring.beat(node, (order, 0.25, 4_096), seconds=4)
+        await metrics_harness.send_heartbeats(node, (order, 0.25, 4_096), seconds=4)
         job, task = JobReference("default", "job"), TaskReference(0)
-        found = await measuring.desk.of_task(ANNA, job, task, Window())
+        found = await metrics_harness.service.task_metrics(ANNA, job, task, Window())
         assert means(found.tasks[0]) == pytest.approx((0.25, 4_096))
         assert [machine.name for machine in found.nodes] == ["n1"]
         ended_ms = int(VirtualClock().now() * 1000)
         times = [ended_ms - 4_000], [ended_ms]
         await harness.report(node, ended=[Ended(order.job, order.group, order.attempt, 0, [], *times, 1, 0)])
-        await measuring.beat(node, seconds=3)
-        after = await measuring.desk.of_task(ANNA, job, task, Window(step_ms=2_000))
+        await metrics_harness.send_heartbeats(node, seconds=3)
+        after = await metrics_harness.service.task_metrics(ANNA, job, task, Window(step_ms=2_000))
         assert means(after.tasks[0]) == pytest.approx((0.25, 4_096)) and after.step_s == 2.0
 
     run_scenario(scenario)
 
 
 def test_a_node_has_its_last_minutes_or_what_is_asked() -> None:
-    async def scenario(harness: GatewayStage) -> None:
-        measuring = Measuring(harness)
+    async def scenario(harness: GatewayHarness) -> None:
+        metrics_harness = MetricsHarness(harness)
         node = await harness.join("n1")
-        await measuring.beat(node, seconds=5)
-        found = await measuring.desk.of_node(ANNA, "n1", Window())
+        await metrics_harness.send_heartbeats(node, seconds=5)
+        found = await metrics_harness.service.node_metrics(ANNA, "n1", Window())
         assert means(found.nodes[0]) == pytest.approx((2.0, 10**9)) and found.step_s == 5.0
         now_ms = int(VirtualClock().now() * 1000)
-        [machine] = (await measuring.desk.of_node(ANNA, "n1", Window(now_ms - 3_000, now_ms, 1_000))).nodes
+        [machine] = (
+            await metrics_harness.service.node_metrics(ANNA, "n1", Window(now_ms - 3_000, now_ms, 1_000))
+        ).nodes
         assert len(machine.metrics["cpu_cores"].values) == 3
         for wrong in (Window(now_ms, now_ms - 1), Window(0, now_ms, 1_000), Window(step_ms=999)):
             with pytest.raises(Invalid):
-                await measuring.desk.of_node(ANNA, "n1", wrong)
+                await metrics_harness.service.node_metrics(ANNA, "n1", wrong)
         with pytest.raises(NotFound):
-            await measuring.desk.of_node(ANNA, "nobody", Window())
+            await metrics_harness.service.node_metrics(ANNA, "nobody", Window())
 
     run_scenario(scenario)
 
 
 def test_without_a_provider_metrics_are_unavailable() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         with pytest.raises(Unavailable):
-            await harness.gateway.metrics.of_node(ANNA, "n1", Window())
+            await harness.gateway.metrics.node_metrics(ANNA, "n1", Window())
 
     run_scenario(scenario)
 
 
 def test_samples_of_nodes_and_tasks_that_nobody_knows_are_dropped() -> None:
-    async def scenario(harness: GatewayStage) -> None:
-        measuring = Measuring(harness)
+    async def scenario(harness: GatewayHarness) -> None:
+        metrics_harness = MetricsHarness(harness)
         node, [first, _] = await running(harness)
         stranger = Order(**{name: getattr(first, name) for name in Order.__struct_fields__} | {"job": 999})
-        await measuring.beat(node, (stranger, 1.0, 1), seconds=2)
-        await measuring.beat(4_711, seconds=2)
-        assert len(measuring.store) == 1, "only the node that is known"
+        await metrics_harness.send_heartbeats(node, (stranger, 1.0, 1), seconds=2)
+        await metrics_harness.send_heartbeats(4_711, seconds=2)
+        assert len(metrics_harness.store) == 1, "only the node that is known"
 
     run_scenario(scenario)

@@ -11,7 +11,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.views import SubmittedJob
 from shunter.ports.objects import Applied
 from tests.contracts.objects import batch_job, scheduling, testbed
-from tests.unit.gateway.harness import ANNA, GatewayStage, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, run_scenario
 
 
 def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-async def apply(harness: GatewayStage, *documents: object, key: str | None = None) -> list[tuple[str, Any]]:
+async def apply(harness: GatewayHarness, *documents: object, key: str | None = None) -> list[tuple[str, Any]]:
     """What became of each, in the order of the answer."""
     found = await harness.gateway.apply(ANNA, documents, namespace="default", key=key)
     return [_shown(each) for each in found]
@@ -36,13 +36,13 @@ def _shown(each: SubmittedJob | Applied) -> tuple[str, Any]:
     return each.object.meta.name, each.action
 
 
-def is_empty(harness: GatewayStage) -> bool:
+def is_empty(harness: GatewayHarness) -> bool:
     book = harness.engine.state.objects
     return not (harness.engine.state.jobs or book.testbeds or book.batch_jobs or book.schedulings)
 
 
 def test_jobs_and_objects_of_one_file_are_one_commit_in_the_order_of_the_file() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         before = harness.engine.state.version
         file = [testbed(), job("fetch"), batch_job(), job("report", after=[{"job": "fetch"}]), scheduling()]
         assert await apply(harness, *file) == [
@@ -58,7 +58,7 @@ def test_jobs_and_objects_of_one_file_are_one_commit_in_the_order_of_the_file() 
 
 
 def test_what_is_wrong_is_told_of_both_with_the_places_of_the_whole_file() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         with pytest.raises(Invalid) as refused:
             await apply(
                 harness, job("fetch"), testbed(slotsPerNode=-1), job("odd", count=-1), {"kind": "Pod"}, batch_job()
@@ -74,7 +74,7 @@ def test_what_is_wrong_is_told_of_both_with_the_places_of_the_whole_file() -> No
 
 
 def test_where_the_cluster_refuses_one_kind_nothing_of_the_other_is_taken() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         with pytest.raises(Invalid) as refused:
             await apply(harness, testbed(), batch_job(), job("late", after=[{"job": "nowhere"}]))
         assert [problem.field for problem in refused.value.problems] == ["items[2].spec.after[0].job"]
@@ -91,7 +91,7 @@ def test_where_the_cluster_refuses_one_kind_nothing_of_the_other_is_taken() -> N
 
 
 def test_what_can_never_run_is_told_with_its_place() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         await harness.engine.label_node("n1", {"of-no-node": "0"})
         await apply(harness, testbed(), batch_job())
@@ -105,7 +105,7 @@ def test_what_can_never_run_is_told_with_its_place() -> None:
 
 
 def test_a_file_that_is_sent_again_because_its_answer_was_lost_changes_nothing() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         fresh = batch_job(metadata={"resourceVersion": "0"})  # would be a conflict, if it were taken for another apply
         await apply(harness, fresh, job("fetch"), key="k")
         version = harness.engine.state.version

@@ -9,9 +9,9 @@ from shunter.engine.state.registries.cluster import POLICY_SETTING
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid
-from shunter.planning.policies import Brought, Catalogue
+from shunter.planning.policies import Catalogue, PluginEntry
 from shunter.planning.view import ClusterView, Decision
-from tests.unit.gateway.harness import ANNA, GatewayStage, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, run_scenario
 
 
 class Failing:
@@ -24,14 +24,14 @@ class Lazy:
         return Decision(based_on=view.version)
 
 
-def with_plugins(harness: GatewayStage) -> LocalGateway:
-    brought = [Brought("failing", "example 1.0", Failing), Brought("broken", "example 1.0", error="no module")]
-    harness.gateway._policies = Policies(harness.engine, Catalogue(policies=brought))
+def with_plugins(harness: GatewayHarness) -> LocalGateway:
+    plugins = [PluginEntry("failing", "example 1.0", Failing), PluginEntry("broken", "example 1.0", error="no module")]
+    harness.gateway._policies = Policies(harness.engine, Catalogue(policies=plugins))
     return harness.gateway
 
 
 def test_policies_are_listed_with_their_source_and_who_decides() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         page = await with_plugins(harness).policies(ANNA)
         listed = {each.name: each for each in page.items}
         assert [name for name, each in listed.items() if each.active] == ["bin-pack"]
@@ -42,7 +42,7 @@ def test_policies_are_listed_with_their_source_and_who_decides() -> None:
 
 
 def test_another_policy_decides_from_the_next_round_on_and_after_a_restart() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         for name in ("n1", "n2"):
             await harness.join(name, cpu=4)
         await harness.run("packed", count=2)
@@ -60,9 +60,9 @@ def test_another_policy_decides_from_the_next_round_on_and_after_a_restart() -> 
 def test_what_waits_is_looked_at_at_once_by_another_policy() -> None:
     """Nothing else needs to happen: who cannot place a task is replaced by who can."""
 
-    async def scenario(harness: GatewayStage) -> None:
-        brought = [Brought("lazy", "example 1.0", Lazy)]
-        harness.gateway._policies = Policies(harness.engine, Catalogue(policies=brought))
+    async def scenario(harness: GatewayHarness) -> None:
+        plugins = [PluginEntry("lazy", "example 1.0", Lazy)]
+        harness.gateway._policies = Policies(harness.engine, Catalogue(policies=plugins))
         await harness.join("n1")
         await harness.gateway.use_policy(ANNA, "lazy")
         await harness.run("job")
@@ -75,7 +75,7 @@ def test_what_waits_is_looked_at_at_once_by_another_policy() -> None:
 
 
 def test_a_policy_that_fails_is_shown_with_its_error_and_the_work_goes_on() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         gateway = with_plugins(harness)
         await harness.join("n1")
         await gateway.use_policy(ANNA, "failing")
@@ -89,7 +89,7 @@ def test_a_policy_that_fails_is_shown_with_its_error_and_the_work_goes_on() -> N
 
 
 def test_what_cannot_be_used_is_refused_and_nothing_changes() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         gateway = with_plugins(harness)
         for name in ("broken", "bin-pakc"):
             with pytest.raises(Invalid, match="policy"):

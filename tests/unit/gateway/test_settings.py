@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.unit.engine.harness import spec
-from tests.unit.gateway.harness import ANNA, GatewayStage, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, run_scenario
 
 
 def test_settings_of_the_cluster_are_kept_and_act_at_once() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join(cpu=8)
         [job] = await harness.submit(spec("array", 6, needs={"cpu": 1000, "licence/tool": 1}))
         assert harness.counts(job.job_id) == {"queued": 6}
@@ -26,7 +26,7 @@ def test_settings_of_the_cluster_are_kept_and_act_at_once() -> None:
 
 
 def test_nobody_is_preempted_where_preemption_is_off() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join(cpu=1)
         await harness.gateway.update_cluster(ANNA, {"preemption": "off"})
         [low] = await harness.submit(spec("low", priority=1))
@@ -42,7 +42,7 @@ def test_nobody_is_preempted_where_preemption_is_off() -> None:
 def test_how_long_a_task_waits_before_room_is_kept_for_it_is_set_and_acts_at_once() -> None:
     """A large task waits for a node of which one half or the other is always in use by small ones."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=2)
         await harness.gateway.update_cluster(ANNA, {"reserve_after": "off"})
         small = []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.model.graph import find_cycle, show_cycle
+from shunter.model.graph import find_cycle, format_cycle
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from shunter.model.graph import find_cycle, show_cycle
 )
 def test_a_cycle_is_shown_from_where_it_closes(waits_for: dict[str, list[str]], cycle: str | None) -> None:
     found = find_cycle(waits_for)
-    assert (found and show_cycle(found)) == cycle
+    assert (found and format_cycle(found)) == cycle
 
 
 def test_a_chain_of_any_length_is_walked() -> None:

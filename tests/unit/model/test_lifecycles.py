@@ -119,7 +119,7 @@ def events_of(machine: Machine[Any, Any]) -> list[State]:
 
 
 PAIRS = [
-    pytest.param(machine, state, event, id=f"{machine.name}-{state.word}-{event.word}")
+    pytest.param(machine, state, event, id=f"{machine.name}-{state.wire_name}-{event.wire_name}")
     for machine in ALL_MACHINES
     for state in states_of(machine)
     for event in events_of(machine)
@@ -131,13 +131,13 @@ each_machine = pytest.mark.parametrize("machine", ALL_MACHINES, ids=lambda machi
 def test_an_event_moves_a_state_exactly_as_expected_or_is_refused(
     machine: Machine[Any, Any], state: Any, event: Any
 ) -> None:
-    expected = EXPECTED[machine.name][state.word].get(event.word)
+    expected = EXPECTED[machine.name][state.wire_name].get(event.wire_name)
     assert machine.allows(state, event) is (expected is not None)
     if expected is None:
-        with pytest.raises(InvalidMove, match=f"{machine.name}: no move from {state.word} on {event.word}"):
+        with pytest.raises(InvalidMove, match=f"{machine.name}: no move from {state.wire_name} on {event.wire_name}"):
             machine.move(state, event)
     else:
-        assert machine.move(state, event).word == expected
+        assert machine.move(state, event).wire_name == expected
 
 
 def test_the_eight_machines_are_all_there_is() -> None:
@@ -149,32 +149,32 @@ def test_the_eight_machines_are_all_there_is() -> None:
 @each_machine
 def test_the_expected_table_knows_every_state_and_no_other_words(machine: Machine[Any, Any]) -> None:
     rows = EXPECTED[machine.name]
-    assert set(rows) == {state.word for state in states_of(machine)}
-    events = {event.word for event in events_of(machine)}
+    assert set(rows) == {state.wire_name for state in states_of(machine)}
+    events = {event.wire_name for event in events_of(machine)}
     assert {event for row in rows.values() for event in row} == events, "an event that nothing uses, or a wrong word"
 
 
 @each_machine
 def test_ends_have_no_way_out_and_everything_else_has_one(machine: Machine[Any, Any]) -> None:
-    assert {state.word for state in machine.ends} == ENDS[machine.name]
+    assert {state.wire_name for state in machine.terminal_states} == ENDS[machine.name]
     has_way_out = {state for state, _ in machine.moves}
-    assert has_way_out == set(states_of(machine)) - machine.ends
+    assert has_way_out == set(states_of(machine)) - machine.terminal_states
 
 
 @each_machine
 def test_every_state_is_reached_from_the_initial_one(machine: Machine[Any, Any]) -> None:
-    assert machine.initial.word == INITIAL[machine.name]
+    assert machine.initial.wire_name == INITIAL[machine.name]
     assert reachable(machine, machine.initial) == set(states_of(machine))
 
 
 @each_machine
 def test_an_end_is_reached_from_every_state_where_there_are_ends(machine: Machine[Any, Any]) -> None:
-    for state in states_of(machine) if machine.ends else []:
-        assert reachable(machine, state) & machine.ends, f"{state.word} never ends"
+    for state in states_of(machine) if machine.terminal_states else []:
+        assert reachable(machine, state) & machine.terminal_states, f"{state.wire_name} never ends"
 
 
 def test_a_task_that_has_ended_is_never_queued_again() -> None:
-    for end in TASK.ends:
+    for end in TASK.terminal_states:
         assert reachable(TASK, end) == {end}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.score.scores import Score
 from shunter.planning.view import ClusterView, Decision, NodeKind, Nodes, Queued, TaskClass
 
@@ -149,7 +149,7 @@ class SlowGreedy:
         return found
 
     def best(self, task_class: TaskClass, nodes: Nodes, avoid: frozenset[int] = frozenset()) -> int | None:
-        ledger = Ledger(self.score.keep)
+        ledger = NodeLedger(self.score.keep)
         ledger.sync(nodes)
         ledger.cursor = self.cursor
         best, least = None, math.inf

@@ -8,24 +8,24 @@ from shunter.planning.planner import Planner, Stages
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import Decision, Queued, TaskClass
 from tests.unit.planning.cluster_builder import chosen
-from tests.unit.planning.running_cluster import Task, Yard
+from tests.unit.planning.running_cluster import RunningCluster, Task
 
 PLENTY = 10**6
 STAGES = Stages(SCORES["bin-pack"])
 
 
-def yard_of(*cpus: int) -> Yard:
-    yard = Yard()
+def cluster_of(*cpus: int) -> RunningCluster:
+    running_cluster = RunningCluster()
     for cpu in cpus:
-        yard.add(cpu)
-    return yard
+        running_cluster.add(cpu)
+    return running_cluster
 
 
 @dataclass
-class Story:
+class PlannerHarness:
     """A yard through time: whatever the planner decides happens at once, and tasks end when they should."""
 
-    yard: Yard
+    running_cluster: RunningCluster
     stages: Stages = STAGES
     queued: list[Queued] = field(default_factory=list)
     now_ms: int = 0
@@ -43,12 +43,12 @@ class Story:
         return queued
 
     def run(self, task_class: TaskClass, row: int, end_s: float, is_known: bool = True) -> None:
-        task = self.yard.run(task_class, row, end_ms=int(end_s * 1000) if is_known else 0)
+        task = self.running_cluster.run(task_class, row, end_ms=int(end_s * 1000) if is_known else 0)
         self.ends.append((int(end_s * 1000), task))
 
     def decide(self) -> Decision:
         waiting = [replace(each) for each in self.queued if each.count]
-        decision = self.planner.decide(self.yard.view(waiting), self.now_ms / 1000, PLENTY)
+        decision = self.planner.decide(self.running_cluster.view(waiting), self.now_ms / 1000, PLENTY)
         estimates = {each.task_class.id: each for each in self.queued}
         for class_id, rows in chosen(decision).items():
             queued = estimates[class_id]
@@ -56,12 +56,12 @@ class Story:
                 queued.count -= count
                 for _ in range(count):
                     known_ms = self.now_ms + int(queued.estimate_s * 1000) if queued.estimate_s else 0
-                    task = self.yard.run(queued.task_class, row, self.now_ms, known_ms)
+                    task = self.running_cluster.run(queued.task_class, row, self.now_ms, known_ms)
                     self.ends.append((self.now_ms + int(self.real_s[class_id] * 1000), task))
             if not queued.count:
                 self.started_ms[class_id] = self.now_ms
         for each in decision.preemptions:
-            victims = [t for t in self.yard.tasks if t.task_class.id == each.victim and t.row == each.node]
+            victims = [t for t in self.running_cluster.tasks if t.task_class.id == each.victim and t.row == each.node]
             for task in [t for t in victims if not t.is_stopping][: each.count]:
                 task.is_stopping = True
         return decision
@@ -73,10 +73,10 @@ class Story:
         self.now_ms = min(end_ms for end_ms, _ in self.ends)
         for end_ms, task in [each for each in self.ends if each[0] <= self.now_ms]:
             self.ends.remove((end_ms, task))
-            self.yard.end(task)
+            self.running_cluster.end(task)
         return True
 
-    def play(self, until: int) -> int:
+    def run_until_started(self, until: int) -> int:
         """Until the last task of the class has started; when that was."""
         while until not in self.started_ms:
             self.decide()

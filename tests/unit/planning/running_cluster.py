@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shunter.planning.filter.filters import FILTERS
-from shunter.planning.filter.node_ledger import Ledger
-from shunter.planning.filter.rules import Couplings
+from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.filter.rules import RuleSet
 from shunter.planning.score.pick import Picked
 from shunter.planning.score.scores import SCORES, Score
-from shunter.planning.score.workspace import Site, fresh_prices
+from shunter.planning.score.workspace import Workspace, compute_scores
 from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, QueueRules, Rules, Running, TaskClass
 from tests.unit.planning.cluster_builder import Cluster
 
@@ -33,7 +33,7 @@ class Task:
 
 
 @dataclass
-class Yard:
+class RunningCluster:
     """A cluster and its tasks. A match over jobs is just a name here, and holds for the classes of that name."""
 
     cluster: Cluster = field(default_factory=Cluster)
@@ -104,11 +104,11 @@ class Yard:
         stopping: BoolArray = np.array([task.is_stopping for task in self.tasks], dtype=np.bool_)
         return Running(ids, rows, counts, priorities, started, ends, stopping)
 
-    def site(self, queued: Sequence[Queued] = (), score: Score = SCORES["spread"]) -> Site:
-        ledger = Ledger(score.keep)
+    def workspace(self, queued: Sequence[Queued] = (), score: Score = SCORES["spread"]) -> Workspace:
+        ledger = NodeLedger(score.keep)
         ledger.sync(self.cluster.nodes)
-        couplings = Couplings(self.view(queued), ledger)
-        return Site(ledger, couplings, score, FILTERS, lambda *asked: fresh_prices(FILTERS, score, *asked))
+        rule_set = RuleSet(self.view(queued), ledger)
+        return Workspace(ledger, rule_set, score, FILTERS, lambda *asked: compute_scores(FILTERS, score, *asked))
 
     def _on_nodes(self, task_class: TaskClass) -> dict[str, int]:
         return {name: need for name, need in task_class.needs.items() if name not in self.licences}

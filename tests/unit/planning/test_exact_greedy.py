@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.planning.filter.node_ledger import Ledger, Rows
+from shunter.planning.filter.node_ledger import NodeLedger, Rows
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.score.scores import SCORES, More, Score, Shape
 from shunter.planning.view import FloatArray, Nodes, Queued, TaskClass
@@ -22,13 +22,13 @@ SEED = 11
 PLENTY = 10**6
 
 
-def fickle(_: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+def unordered(_: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
     """Goes up and down with every task, so that only the one-at-a-time way can follow it."""
     tasks = ledger.tasks[rows] + more
     return ((tasks * 7 + ledger.number[rows] * 3) % 5).astype(np.float64)
 
 
-ALL_SCORES = [*SCORES.values(), Score("fickle", Shape.ANY, fickle)]
+ALL_SCORES = [*SCORES.values(), Score("fickle", Shape.ANY, unordered)]
 
 
 @pytest.mark.parametrize("score", ALL_SCORES, ids=lambda score: score.name)
@@ -49,7 +49,7 @@ def test_every_round_equals_the_greedy_that_places_one_task_at_a_time(score: Sco
         assert_whole(decision.left, queued, expected, budget)
         assert_sound(expected, queued, cluster.nodes)
         apply_some(rng, cluster, expected, classes)
-        disturb(rng, cluster, classes)
+        change_something(rng, cluster, classes)
 
 
 @pytest.mark.parametrize("name", ["round-robin", "e-pvm", "bin-pack", "spread"])
@@ -147,7 +147,7 @@ def apply_some(rng: random.Random, cluster: Cluster, placed: Chosen, classes: li
                 cluster.reserve(row, needs[class_id], kept)
 
 
-def disturb(rng: random.Random, cluster: Cluster, classes: list[TaskClass]) -> None:
+def change_something(rng: random.Random, cluster: Cluster, classes: list[TaskClass]) -> None:
     """What else happens between two rounds."""
     for row in range(1, cluster.nodes.count):
         event = rng.random()

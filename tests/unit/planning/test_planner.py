@@ -10,7 +10,7 @@ import pytest
 from shunter.model.errors import Invalid
 from shunter.planning.planner import POLICIES, POLICY_DEFAULT, Planner, Stages, build_policy
 from shunter.planning.score import score_cache
-from shunter.planning.score.score_cache import PriceBook
+from shunter.planning.score.score_cache import ScoreCache
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import Queued
 from tests.unit.planning.cluster_builder import GI, Cluster, chosen, task_class
@@ -115,22 +115,22 @@ def test_the_views_columns_are_never_written() -> None:
 
 
 def test_the_prices_kept_are_bounded_and_those_used_last_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_cache, "REMEMBERED_CELLS_MAX", 6)
-    monkeypatch.setattr(score_cache, "MET_MAX", 8)
+    monkeypatch.setattr(score_cache, "CACHED_CELLS_MAX", 6)
+    monkeypatch.setattr(score_cache, "SEEN_ONCE_MAX", 8)
     planner, cluster = Planner(STAGES), one_node(cpu=10**6)
-    book: PriceBook = planner._prices
+    book: ScoreCache = planner._score_cache
     for _ in range(3):
         for id in range(5):
             planner.decide(cluster.view([Queued(task_class(id, cpu=100), 1, 0)]), 0.0, PLENTY)
             assert len(book._lists) * cluster.nodes.count <= 6
-            assert len(book._met) <= 8
+            assert len(book._seen_once) <= 8
     assert list(book._lists) == [2, 3, 4]
 
 
 def test_a_class_that_comes_once_is_not_remembered() -> None:
     planner, cluster = Planner(STAGES), one_node()
     planner.decide(cluster.view([Queued(task_class(id, cpu=1), 1, 0) for id in range(9)]), 0.0, PLENTY)
-    assert not planner._prices._lists
+    assert not planner._score_cache._lists
 
 
 def test_equal_nodes_share_tasks_evenly_under_every_rising_policy() -> None:

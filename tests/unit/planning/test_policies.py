@@ -9,9 +9,9 @@ import pytest
 
 from shunter.model.errors import Invalid
 from shunter.planning.filter.filters import FILTERS, Filter, Refusal
-from shunter.planning.filter.node_ledger import Ledger, Rows
+from shunter.planning.filter.node_ledger import NodeLedger, Rows
 from shunter.planning.planner import POLICIES
-from shunter.planning.policies import BUILT_IN, Brought, Catalogue, fork_policy
+from shunter.planning.policies import BUILT_IN, Catalogue, PluginEntry, fork_policy
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import BoolArray, ClusterView, Decision, IntArray, Policy, Queued, TaskClass
 from tests.unit.planning.cluster_builder import Cluster
@@ -37,12 +37,12 @@ class Broken:
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision: ...  # type: ignore[empty-body]
 
 
-def odd_rows(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:
+def odd_rows(_: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray:
     odd: BoolArray = ledger.number[rows] % 2 == 1
     return odd
 
 
-def why_even(_: TaskClass, __: Ledger, rows: IntArray) -> Iterator[Refusal]:
+def why_even(_: TaskClass, __: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     yield "an even row", rows
 
 
@@ -63,12 +63,12 @@ def place(policy: Policy, rows: int = 4, count: int = 4) -> dict[int, int]:
 
 
 def test_the_built_in_ones_are_listed_first_with_their_source() -> None:
-    offers = Catalogue().offers()
-    assert [(offer.name, offer.source) for offer in offers] == [(name, BUILT_IN) for name in POLICIES]
+    entries = Catalogue().entries()
+    assert [(entry.name, entry.source) for entry in entries] == [(name, BUILT_IN) for name in POLICIES]
 
 
 def test_a_plugins_class_decides_under_the_name_of_its_entry_point() -> None:
-    catalogue = Catalogue(policies=[Brought("lazy", "example 1.0", Lazy)])
+    catalogue = Catalogue(policies=[PluginEntry("lazy", "example 1.0", Lazy)])
     policy = catalogue.build("lazy")
     assert (policy.name, policy.fast) == ("lazy", True)
     assert place(policy) == {}
@@ -79,12 +79,14 @@ def test_one_that_does_not_look_at_tasks_decides_outside_of_rounds() -> None:
     class Queues(Lazy):
         fast, wants = True, ("objects",)
 
-    assert not Catalogue(policies=[Brought("queues", "example 1.0", Queues)]).build("queues").fast
+    assert not Catalogue(policies=[PluginEntry("queues", "example 1.0", Queues)]).build("queues").fast
 
 
 def test_a_plugins_score_makes_a_planner_and_its_filter_holds_for_all_of_them() -> None:
     mine = replace(SCORES["spread"], name="mine")
-    catalogue = Catalogue(scores=[Brought("mine", "example 1.0", mine)], filters=[Brought("odd", "example 1.0", ODD)])
+    catalogue = Catalogue(
+        scores=[PluginEntry("mine", "example 1.0", mine)], filters=[PluginEntry("odd", "example 1.0", ODD)]
+    )
     assert catalogue.filters == (*FILTERS, ODD)
     for name in ("mine", "bin-pack", "e-pvm"):
         assert set(place(catalogue.build(name))) <= {1, 3}
@@ -93,18 +95,18 @@ def test_a_plugins_score_makes_a_planner_and_its_filter_holds_for_all_of_them() 
 @pytest.mark.parametrize(
     ("group", "brought", "error"),
     [
-        ("policies", Brought("bad", "example 1.0", error="no module"), "no module"),
-        ("policies", Brought("bad", "example 1.0", target=7), "not a class"),
-        ("policies", Brought("bad", "example 1.0", target=int), "no method `decide"),
-        ("policies", Brought("e-pvm", "example 1.0", target=Lazy), "the name is taken: built in"),
-        ("scores", Brought("bad", "example 1.0", target=odd_rows), "not a shunter.planning.score.scores.Score"),
-        ("filters", Brought("bad", "example 1.0", target=odd_rows), "not a shunter.planning.filter.filters.Filter"),
+        ("policies", PluginEntry("bad", "example 1.0", error="no module"), "no module"),
+        ("policies", PluginEntry("bad", "example 1.0", target=7), "not a class"),
+        ("policies", PluginEntry("bad", "example 1.0", target=int), "no method `decide"),
+        ("policies", PluginEntry("e-pvm", "example 1.0", target=Lazy), "the name is taken: built in"),
+        ("scores", PluginEntry("bad", "example 1.0", target=odd_rows), "not a shunter.planning.score.scores.Score"),
+        ("filters", PluginEntry("bad", "example 1.0", target=odd_rows), "not a shunter.planning.filter.filters.Filter"),
     ],
 )
-def test_what_cannot_be_used_is_listed_with_its_error(group: str, brought: Brought, error: str) -> None:
+def test_what_cannot_be_used_is_listed_with_its_error(group: str, brought: PluginEntry, error: str) -> None:
     catalogue = Catalogue(**{group: [brought]})
-    [told] = [offer for offer in catalogue.offers() if offer.error]
-    assert error in told.error and told.source == "example 1.0"
+    [unusable] = [entry for entry in catalogue.entries() if entry.error]
+    assert error in unusable.error and unusable.source == "example 1.0"
     assert catalogue.build("e-pvm").name == "e-pvm"
 
 
@@ -113,7 +115,7 @@ def test_a_policy_that_cannot_be_had_is_refused_with_the_reason(
     error: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalogue = Catalogue(
-        policies=[Brought("broken", "example 1.0", Broken), Brought("gone", "example 1.0", error="x")]
+        policies=[PluginEntry("broken", "example 1.0", Broken), PluginEntry("gone", "example 1.0", error="x")]
     )
     with pytest.raises(Invalid, match="did you mean bin-pack"):
         catalogue.build("binpack")
@@ -134,8 +136,8 @@ def test_a_fork_decides_alike_and_leaves_the_original_as_it_was(name: str) -> No
 
 
 def test_a_policy_without_fork_is_copied_whole() -> None:
-    lazy = Catalogue(policies=[Brought("lazy", "example 1.0", Lazy)]).build("lazy")
-    twin = fork_policy(lazy)
-    place(twin)
-    assert isinstance(lazy, Lazy) and isinstance(twin, Lazy)
-    assert (lazy.asked, twin.asked) == (0, 1)
+    lazy = Catalogue(policies=[PluginEntry("lazy", "example 1.0", Lazy)]).build("lazy")
+    clone = fork_policy(lazy)
+    place(clone)
+    assert isinstance(lazy, Lazy) and isinstance(clone, Lazy)
+    assert (lazy.asked, clone.asked) == (0, 1)

@@ -24,11 +24,13 @@ def waiting(id: int, count: int, rules: Rules | None = None, cpu: int = 1) -> Qu
 def filled(view: ClusterView, *, most: int | None = None) -> tuple[list[int], dict[int, dict[int, int]]]:
     """What `fill` says of all that waits, in order, on all rows, and where it went."""
     decision, room = Decision(based_on=1), Room(view)
-    said = []
+    filled_counts = []
     for queued in view.queued:
-        said.append(room.fill(decision, queued, np.arange(view.nodes.count), most))
-        most = None if most is None else most - said[-1]
-    return said, {each.class_id: dict(zip(each.nodes, each.counts, strict=True)) for each in decision.placements}
+        filled_counts.append(room.fill(decision, queued, np.arange(view.nodes.count), most))
+        most = None if most is None else most - filled_counts[-1]
+    return filled_counts, {
+        each.class_id: dict(zip(each.nodes, each.counts, strict=True)) for each in decision.placements
+    }
 
 
 def test_rows_are_filled_in_order_up_to_the_budget() -> None:

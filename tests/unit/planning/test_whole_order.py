@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.order.rank import AGE_STEP_MS
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.score.scores import SCORES
@@ -24,7 +24,7 @@ QUEUES = ("default", "night", "line", "other-line")
 Usage = dict[tuple[str, str], IntArray]
 
 
-class Scene:
+class Scenario:
     """A cluster with tenants, queues and licences, changed between rounds as an engine would change it."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -32,7 +32,7 @@ class Scene:
         self.cluster = Cluster()
         for _ in range(rng.randrange(1, 6)):
             self.add_node()
-        self.waiting = Waiting()
+        self.waiting = PendingQueue()
         self.usage: Usage = {}
         self.licences = {"matlab": (rng.randrange(6), 0)} if rng.random() < 0.5 else {}
         self.queues = {name: self.random_rules(name) for name in QUEUES if rng.random() < 0.7}
@@ -74,7 +74,7 @@ class Scene:
             since_ms = rng.randrange(3) * AGE_STEP_MS
             self.waiting.put(Queued(task_class, rng.choice([1, 2, 9, 30]), rng.randrange(9), since_ms, avoid=avoid))
 
-    def view(self, version: int, queued: Waiting | list[Queued]) -> ClusterView:
+    def view(self, version: int, queued: PendingQueue | list[Queued]) -> ClusterView:
         return ClusterView(version, self.cluster.nodes, queued, self.usage, self.queues, self.licences)
 
     def apply(self, placed: Chosen, share_kept: float = 1.0) -> None:
@@ -103,7 +103,7 @@ class Scene:
             self.queues[task_class.queue] = replace(rules, running=rules.running + count)
         self.ran += [(task_class, row)] * count
 
-    def disturb(self) -> None:
+    def change_something(self) -> None:
         """What else happens between two rounds."""
         rng = self.rng
         rng.shuffle(self.ran)
@@ -144,17 +144,17 @@ class Scene:
 @settings(max_examples=60)
 def test_every_round_equals_the_order_taken_by_its_word(name: str, seed: int, tells_changes: bool) -> None:
     rng = random.Random(seed)
-    scene, planner, slow = Scene(rng), Planner(Stages(SCORES[name])), SlowOrder(SCORES[name])
+    scenario, planner, slow = Scenario(rng), Planner(Stages(SCORES[name])), SlowOrder(SCORES[name])
     for version in range(ROUNDS):
         budget = rng.choice([PLENTY, rng.randrange(12), rng.randrange(90)])
-        note(f"seed {seed}, round {version}, budget {budget}: {list(scene.waiting)}")
-        expected = slow.decide(scene.view(version, scene.waiting), budget)
-        queued = scene.waiting if tells_changes else list(scene.waiting)
-        decision = planner.decide(scene.view(version, queued), 0.0, budget)
+        note(f"seed {seed}, round {version}, budget {budget}: {list(scenario.waiting)}")
+        expected = slow.decide(scenario.view(version, scenario.waiting), budget)
+        queued = scenario.waiting if tells_changes else list(scenario.waiting)
+        decision = planner.decide(scenario.view(version, queued), 0.0, budget)
         assert chosen(decision) == expected
-        assert_whole(decision, scene.waiting, expected)
-        scene.apply(expected, share_kept=0.8)
-        scene.disturb()
+        assert_whole(decision, scenario.waiting, expected)
+        scenario.apply(expected, share_kept=0.8)
+        scenario.change_something()
 
 
 @given(seed=st.integers(0, 2**32))
@@ -162,24 +162,24 @@ def test_every_round_equals_the_order_taken_by_its_word(name: str, seed: int, te
 def test_slices_add_up_to_one_whole_pass(seed: int) -> None:
     """However little work a decision may do: while nothing else changes, all of them together decide as one would."""
     rng = random.Random(seed)
-    scene = Scene(rng)
-    whole = chosen(Planner(Stages(SCORES["e-pvm"])).decide(scene.view(0, list(scene.waiting)), 0.0, PLENTY))
+    scenario = Scenario(rng)
+    whole = chosen(Planner(Stages(SCORES["e-pvm"])).decide(scenario.view(0, list(scenario.waiting)), 0.0, PLENTY))
     planner = Planner(Stages(SCORES["e-pvm"]), work_max=rng.choice([1, 5000, 20_000]))
     total: Chosen = {}
     for version in range(1000):
-        decision = planner.decide(scene.view(version, scene.waiting), 0.0, rng.choice([1, 3, PLENTY]))
+        decision = planner.decide(scenario.view(version, scenario.waiting), 0.0, rng.choice([1, 3, PLENTY]))
         for class_id, rows in chosen(decision).items():
             counts = total.setdefault(class_id, {})
             for row, count in rows.items():
                 counts[row] = counts.get(row, 0) + count
-        scene.apply(chosen(decision))
+        scenario.apply(chosen(decision))
         if not decision.is_partial:
             break
     assert not decision.is_partial
     assert total == whole
 
 
-def assert_whole(decision: Decision, waiting: Waiting, placed: Chosen) -> None:
+def assert_whole(decision: Decision, waiting: PendingQueue, placed: Chosen) -> None:
     """What waits was placed or is left, nothing twice."""
     left = {each.class_id: each.count for each in decision.left}
     assert all(left.values())

@@ -12,19 +12,19 @@ from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.rest.object_views import AppliedView, ObjectView, WatchLine
 from shunter.sdk.errors import Conflict, NotFound
 
-Truth = Callable[[str, str], float]  # (job, beside whom) -> seconds
+TrueDurations = Callable[[str, str], float]  # (job, beside whom) -> seconds
 BEGIN = datetime(2022, 3, 30, tzinfo=UTC)
 
 
-class PlantedCluster:
-    def __init__(self, jobs: Iterable[str], truth: Truth) -> None:
-        self.truth = truth
+class FakeCluster:
+    def __init__(self, jobs: Iterable[str], true_durations: TrueDurations) -> None:
+        self.true_durations = true_durations
         self.broken: set[str] = set()  # jobs that fail
         self.endless: set[str] = set()
         self.queues: dict[str, list[str]] = {}  # of every Scheduling that there was
-        self.neighbours: dict[str, dict[str, str]] = {}  # Scheduling -> job -> whom it shared all its nodes with
+        self.partners: dict[str, dict[str, str]] = {}  # Scheduling -> job -> whom it shared all its nodes with
         self._now = BEGIN
-        self._there: dict[tuple[str, str], ObjectView] = {}
+        self._objects: dict[tuple[str, str], ObjectView] = {}
         self._history: list[WatchLine] = []
         self._due: list[Callable[[], object]] = []
         for name in jobs:
@@ -38,34 +38,34 @@ class PlantedCluster:
         self._put(_object(TESTBED, name, {"slotsPerNode": slots_per_node}, {"state": "SUCCESS", "slots": slots}))
 
     def set_state(self, kind: str, name: str, state: str) -> None:
-        self._put(self._there[kind, name], state=state)
+        self._put(self._objects[kind, name], state=state)
 
-    def later(self, step: Callable[[], object]) -> None:
+    def schedule_step(self, step: Callable[[], object]) -> None:
         """To happen when somebody watches and nothing else is to be told."""
         self._due.append(step)
 
     def names(self, kind: str) -> list[str]:
-        return [name for each, name in self._there if each == kind]
+        return [name for each, name in self._objects if each == kind]
 
     # ---- as the client has it ----
 
     async def objects(self, kind: str | None = None, namespace: str | None = None) -> list[ObjectView]:  # noqa: ARG002
-        return [deepcopy(each) for each in self._there.values() if kind in (None, each.kind)]
+        return [deepcopy(each) for each in self._objects.values() if kind in (None, each.kind)]
 
     async def get(self, kind: str, name: str, namespace: str | None = None) -> ObjectView:  # noqa: ARG002
-        if (kind, name) not in self._there:
+        if (kind, name) not in self._objects:
             raise NotFound(f"{kind} {name} is not there")
-        return deepcopy(self._there[kind, name])
+        return deepcopy(self._objects[kind, name])
 
     async def apply(self, documents: Any, namespace: str | None = None) -> list[AppliedView]:  # noqa: ARG002
         name = documents["metadata"]["name"]
-        if documents["metadata"].get("resourceVersion") == "0" and (SCHEDULING, name) in self._there:
+        if documents["metadata"].get("resourceVersion") == "0" and (SCHEDULING, name) in self._objects:
             raise Conflict(f"{name} is there")
         made = _object(SCHEDULING, name, documents["spec"], {"state": "AcquireState", "problems": []})
         made.metadata["labels"] = documents["metadata"]["labels"]
         self._put(made)
         self.queues[name] = [entry["name"] for entry in documents["spec"]["queueBased"]]
-        self.later(lambda: self._run(name))
+        self.schedule_step(lambda: self._run(name))
         return []
 
     async def delete(
@@ -77,7 +77,7 @@ class PlantedCluster:
         version: int | None = None,  # noqa: ARG002
     ) -> ObjectView:
         found = await self.get(kind, name)
-        self.later(lambda: self._drop(kind, name))
+        self.schedule_step(lambda: self._drop(kind, name))
         return found
 
     async def write_external(
@@ -117,8 +117,8 @@ class PlantedCluster:
 
     def _run(self, name: str) -> None:
         """All jobs at once: entry i of the queue in slot i."""
-        scheduling = self._there[SCHEDULING, name]
-        slots = self._there[TESTBED, scheduling.spec["testbed"]["name"]].status["slots"]
+        scheduling = self._objects[SCHEDULING, name]
+        slots = self._objects[TESTBED, scheduling.spec["testbed"]["name"]].status["slots"]
         nodes: dict[str, set[str]] = {}
         for job, slot in zip(self.queues[name], slots, strict=False):
             nodes.setdefault(job, set()).add(slot["nodeName"])
@@ -127,18 +127,18 @@ class PlantedCluster:
         if broken := self.broken & set(nodes):
             self._put(scheduling, state="FailedState", problems=[f"{sorted(broken)[0]}: exit code 7"])
             return
-        self.neighbours[name] = {
+        self.partners[name] = {
             job: other for job in nodes for other in nodes if job != other and nodes[job] == nodes[other]
         }
-        for job, other in self.neighbours[name].items():
-            self._record(job, name, self.truth(job, other))
+        for job, other in self.partners[name].items():
+            self._record(job, name, self.true_durations(job, other))
         self._put(scheduling, state="CompletedState")
 
     def _record(self, job: str, scheduling: str, duration_s: float) -> None:
         self._now += timedelta(seconds=1000)
         stop = self._now + timedelta(seconds=duration_s)
         run = {"start": self._now.isoformat(), "stop": stop.isoformat(), "successful": True}
-        found = deepcopy(self._there[BATCH_JOB, job])
+        found = deepcopy(self._objects[BATCH_JOB, job])
         found.status["scheduledEvents"].append(run | {"scheduling": {"name": scheduling, "namespace": "default"}})
         self._put(found)
 
@@ -146,12 +146,12 @@ class PlantedCluster:
         changed = deepcopy(each)
         changed.status |= status
         changed.metadata["resourceVersion"] = str(len(self._history) + 1)
-        is_new = (each.kind, each.name) not in self._there
-        self._there[each.kind, each.name] = changed
+        is_new = (each.kind, each.name) not in self._objects
+        self._objects[each.kind, each.name] = changed
         self._history.append(WatchLine("ADDED" if is_new else "MODIFIED", changed))
 
     def _drop(self, kind: str, name: str) -> None:
-        self._history.append(WatchLine("DELETED", self._there.pop((kind, name))))
+        self._history.append(WatchLine("DELETED", self._objects.pop((kind, name))))
 
 
 def _object(kind: str, name: str, spec: dict[str, Any], status: dict[str, Any]) -> ObjectView:

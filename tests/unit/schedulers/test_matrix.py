@@ -13,12 +13,12 @@ from shunter.schedulers.profiler.matrix import (
     Mean,
     Pair,
     add_run,
+    format_table,
     parse_mean,
     read_matrix,
-    table,
     unreadable_cells,
 )
-from shunter.schedulers.profiler.pairing import Room, choose_partners, queue_of
+from shunter.schedulers.profiler.pairing import SlotLayout, build_queue, choose_partners
 
 DURATIONS = st.lists(st.integers(0, 10_000), min_size=1, max_size=50)
 NAMES = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=12)
@@ -79,16 +79,16 @@ def test_a_run_leaves_alone_what_is_noted_of_others() -> None:
 
 
 def test_the_matrix_has_the_jobs_that_are_there_and_no_diagonal() -> None:
-    noted = {"b": [{"a": "24 (16)", "gone": "3", "b": "9"}], "a": [{"b": "soon"}], "c": []}
-    matrix = read_matrix(noted)
+    rows_by_job = {"b": [{"a": "24 (16)", "gone": "3", "b": "9"}], "a": [{"b": "soon"}], "c": []}
+    matrix = read_matrix(rows_by_job)
     assert matrix.jobs == ("a", "b", "c")
     assert matrix.means == {("b", "a"): Mean(24, 16)}
-    assert list(unreadable_cells(noted)) == [("a", "b", "soon")]
+    assert list(unreadable_cells(rows_by_job)) == [("a", "b", "soon")]
 
 
 def test_the_table_has_a_slash_on_the_diagonal() -> None:
     matrix = Matrix(("flink-wc", "pi"), {("flink-wc", "pi"): Mean(28, 11)})
-    assert table(matrix) == [
+    assert format_table(matrix) == [
         "          flink-wc  pi",
         "flink-wc  /         28 (11)",
         "pi        -         /",
@@ -143,9 +143,9 @@ def test_no_job_is_chosen_twice_and_no_better_partner_was_left(names: list[str],
 @given(st.integers(1, 6), st.integers(2, 5), st.integers(1, 6))
 def test_a_queue_puts_each_job_beside_its_partner_on_every_node(nodes: int, slots_per_node: int, count: int) -> None:
     pairs: list[Pair] = [(f"a{i}", f"b{i}") for i in range(min(count, nodes))]
-    room = Room(nodes, slots_per_node)
-    queue = queue_of(pairs, room)
-    assert len(queue) == room.slots - nodes * (slots_per_node % 2)
+    layout = SlotLayout(nodes, slots_per_node)
+    queue = build_queue(pairs, layout)
+    assert len(queue) == layout.slots - nodes * (slots_per_node % 2)
     on_node: dict[int, Counter[str]] = {}
     for slot, job in enumerate(queue):
         on_node.setdefault(slot % nodes, Counter())[job] += 1  # slots are numbered over all nodes first
@@ -159,5 +159,5 @@ def test_a_queue_puts_each_job_beside_its_partner_on_every_node(nodes: int, slot
 
 
 def test_on_one_node_with_two_slots_the_queue_is_the_pair() -> None:
-    assert queue_of([("a", "b")], Room(1, 2)) == ["a", "b"]
-    assert queue_of([("a", "b"), ("c", "d"), ("e", "f")], Room(3, 2)) == ["a", "c", "e", "b", "d", "f"]
+    assert build_queue([("a", "b")], SlotLayout(1, 2)) == ["a", "b"]
+    assert build_queue([("a", "b"), ("c", "d"), ("e", "f")], SlotLayout(3, 2)) == ["a", "c", "e", "b", "d", "f"]

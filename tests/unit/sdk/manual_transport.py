@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from shunter.sdk.core import Core
-from shunter.sdk.transport.steps import Conversation, Dialogue, Emit, Pause, Read, Request, Response, Send
+from shunter.sdk.transport.steps import Conversation, ConversationDriver, Emit, Pause, Read, Request, Response, Send
 
 T = TypeVar("T")
 Reply = Response | bytes | Exception
@@ -22,14 +22,14 @@ def core(**settings: Any) -> Core:
     return Core(**(defaults | settings))
 
 
-def said(status: int, document: object = None, **headers: str) -> Response:
+def json_response(status: int, document: object = None, **headers: str) -> Response:
     kind = "application/problem+json" if status >= 300 else "application/json"
     names = {key.replace("_", "-"): value for key, value in headers.items()}
     return Response(status, {"content-type": kind, **names}, msgspec.json.encode(document))
 
 
 @dataclass
-class Played:
+class Transcript:
     """What came of a conversation: its result, and all that was asked on the way."""
 
     result: Any = None
@@ -39,29 +39,31 @@ class Played:
     items: list[Any] = field(default_factory=list)
 
 
-def play(conversation: Conversation[T], replies: Iterable[Reply], played: Played | None = None) -> Played:
-    """Answer every Send and Read with the next reply; an exception is what the transport raises. `played` is filled in
-    even if the conversation ends with an error."""
-    dialogue, waiting = Dialogue(conversation), iter(replies)
-    played = played or Played()
-    while (step := dialogue.step) is not None:
+def run_conversation(
+    conversation: Conversation[T], replies: Iterable[Reply], transcript: Transcript | None = None
+) -> Transcript:
+    """Answer every Send and Read with the next reply; an exception is what the transport raises. `transcript` is filled
+    in even if the conversation ends with an error."""
+    driver, waiting = ConversationDriver(conversation), iter(replies)
+    transcript = transcript or Transcript()
+    while (step := driver.step) is not None:
         if isinstance(step, Emit):
-            played.items.append(step.item)
-            dialogue.answer(None)
+            transcript.items.append(step.item)
+            driver.answer(None)
         elif isinstance(step, Pause):
-            played.pauses.append(step.seconds)
-            dialogue.answer(None)
+            transcript.pauses.append(step.seconds)
+            driver.answer(None)
         else:
             assert isinstance(step, Send | Read)
             if isinstance(step, Send):
-                played.requests.append(step.request)
-            played.timeouts.append(step.timeout_s)
+                transcript.requests.append(step.request)
+            transcript.timeouts.append(step.timeout_s)
             reply = next(waiting)
             if isinstance(reply, Exception):
-                dialogue.fail(reply)
+                driver.fail(reply)
             else:
                 assert isinstance(reply, Response if isinstance(step, Send) else bytes), (step, reply)
-                dialogue.answer(reply)
+                driver.answer(reply)
     assert list(waiting) == [], "not every reply was asked for"
-    played.result = dialogue.result
-    return played
+    transcript.result = driver.result
+    return transcript

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-Script = Callable[["Asked"], bytes | Iterable[bytes] | None]  # None: close the connection without an answer
+Script = Callable[["ReceivedRequest"], bytes | Iterable[bytes] | None]  # None: close the connection without an answer
 
 
 @dataclass
-class Asked:
+class ReceivedRequest:
     """A request as it arrived."""
 
     method: str
@@ -35,7 +35,7 @@ class ScriptedServer:
     and the connection closed after it unless the last piece ends a chunked body."""
 
     script: Script
-    asked: list[Asked] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
     url: str = ""
     _gone: threading.Event = field(default_factory=threading.Event)
     _open: list[socket.socket] = field(default_factory=list)
@@ -55,9 +55,9 @@ class ScriptedServer:
     def _converse(self, connection: socket.socket, number: int) -> None:
         with connection, connection.makefile("rb") as incoming:
             try:
-                while (asked := self._read(incoming, number)) is not None:
-                    self.asked.append(asked)
-                    answer = self.script(asked)
+                while (received := self._read(incoming, number)) is not None:
+                    self.received.append(received)
+                    answer = self.script(received)
                     if answer is None:
                         return
                     for piece in [answer] if isinstance(answer, bytes) else answer:
@@ -67,7 +67,7 @@ class ScriptedServer:
             except (OSError, ValueError):
                 return  # the client hung up, or the test is over
 
-    def _read(self, incoming: object, number: int) -> Asked | None:
+    def _read(self, incoming: object, number: int) -> ReceivedRequest | None:
         line = incoming.readline().decode()  # type: ignore[attr-defined]
         if not line:
             return None
@@ -77,7 +77,7 @@ class ScriptedServer:
             name, _, value = header.partition(":")
             headers[name.lower()] = value.strip()
         body = incoming.read(int(headers.get("content-length", 0)))  # type: ignore[attr-defined]
-        return Asked(method, path, headers, body, number, self._gone)
+        return ReceivedRequest(method, path, headers, body, number, self._gone)
 
     def close(self) -> None:
         self._gone.set()
@@ -102,10 +102,10 @@ def serving(script: Script) -> Iterator[ScriptedServer]:
 def answer(status: int, document: object, **headers: str) -> bytes:
     """A whole answer with a JSON body; `retry_after="1"` becomes the header Retry-After."""
     kind = "application/problem+json" if status >= 400 else "application/json"
-    return whole(status, msgspec.json.encode(document), content_type=kind, **headers)
+    return raw_response(status, msgspec.json.encode(document), content_type=kind, **headers)
 
 
-def whole(status: int, body: bytes, **headers: str) -> bytes:
+def raw_response(status: int, body: bytes, **headers: str) -> bytes:
     given = {"Content-Length": str(len(body))} | {key.replace("_", "-"): value for key, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in given.items())
     return f"HTTP/1.1 {status} Said\r\n{head}\r\n".encode() + body

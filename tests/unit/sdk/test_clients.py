@@ -22,7 +22,7 @@ from shunter.model.rest.views import (
 )
 from shunter.sdk import async_client, client
 
-from .scripted_server import Asked, answer, chunks, job_document, lines, serving, whole
+from .scripted_server import ReceivedRequest, answer, chunks, job_document, lines, raw_response, serving
 
 TASK = {"name": "render/0", "index": 0, "state": "running", "attempt": 1}
 ATTEMPT = {"name": "render/0#1", "index": 0, "attempt": 1, "state": "running"}
@@ -56,14 +56,14 @@ ANSWERS: dict[tuple[str, str], bytes | list[bytes]] = {
     ("GET", "/jobs"): page(job_document("a"), job_document("b")),
     ("GET", "/jobs/render"): answer(200, job_document()),
     ("GET", "/jobs/id:7"): answer(200, job_document(state="running")),
-    ("DELETE", "/jobs/id:7"): whole(204, b""),
-    ("DELETE", "/jobs/id:7/tasks/2"): whole(204, b""),
+    ("DELETE", "/jobs/id:7"): raw_response(204, b""),
+    ("DELETE", "/jobs/id:7/tasks/2"): raw_response(204, b""),
     ("GET", "/jobs/render/runs"): page(job_document(run=2), job_document(run=1)),
     ("GET", "/jobs/id:7/follow"): chunks(200, lines({"job": job_document()}), lines({"end": ENDED, "exit_code": 0})),
     ("GET", "/jobs/id:7/tasks"): page(TASK),
     ("GET", "/jobs/id:7/tasks/0"): answer(200, TASK),
     ("GET", "/jobs/id:7/tasks/0/attempts"): page(ATTEMPT),
-    ("GET", "/jobs/id:7/tasks/0/logs"): whole(200, b"hello\n"),
+    ("GET", "/jobs/id:7/tasks/0/logs"): raw_response(200, b"hello\n"),
     ("GET", "/jobs/id:7/tasks/0/logs?follow"): chunks(200, b"hel", b"lo\n"),
     ("GET", "/jobs/id:7/why"): answer(200, WHY),
     ("GET", "/jobs/render/why"): answer(200, WHY),
@@ -78,9 +78,9 @@ ANSWERS: dict[tuple[str, str], bytes | list[bytes]] = {
 }
 
 
-def script(asked: Asked) -> bytes | list[bytes]:
-    path, _, query = asked.path.removeprefix("/api/v1").partition("?")
-    return ANSWERS[asked.method, f"{path}?follow" if "follow=" in query else path]
+def script(received: ReceivedRequest) -> bytes | list[bytes]:
+    path, _, query = received.path.removeprefix("/api/v1").partition("?")
+    return ANSWERS[received.method, f"{path}?follow" if "follow=" in query else path]
 
 
 def public(kind: type) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def test_the_blocking_client_has_a_typed_answer_to_every_question() -> None:
         assert job.why().sentence == "it waits"
         job.stop()
         job.stop(index=2, now=True)
-    assert [asked.path for asked in server.asked[-2:]] == [
+    assert [received.path for received in server.received[-2:]] == [
         "/api/v1/jobs/id:7?namespace=default",
         "/api/v1/jobs/id:7/tasks/2?namespace=default&now=true",
     ]

@@ -26,7 +26,7 @@ from shunter.sdk.errors import (
     Unavailable,
 )
 from shunter.sdk.transport.steps import Response
-from tests.unit.sdk.manual_transport import Reply, core, play, said
+from tests.unit.sdk.manual_transport import Reply, core, json_response, run_conversation
 
 from .scripted_server import job_document
 
@@ -38,26 +38,28 @@ def problem(status: int, **fields: object) -> dict[str, object]:
 
 
 def test_a_submit_comes_to_the_job_and_whether_it_is_new() -> None:
-    created = play(core().submit(MANIFEST), [said(201, job_document())])
-    found = play(core().submit(MANIFEST), [said(200, job_document())])
+    created = run_conversation(core().submit(MANIFEST), [json_response(201, job_document())])
+    found = run_conversation(core().submit(MANIFEST), [json_response(200, job_document())])
     assert isinstance(created.result[0], JobView)
     assert (created.result[1], found.result[1]) == (True, False)
 
 
 def test_a_submit_is_repeated_with_the_same_key_until_it_is_answered() -> None:
-    busy, stepping_down = said(429, problem(429), retry_after="3"), said(503, problem(503))
+    busy, stepping_down = json_response(429, problem(429), retry_after="3"), json_response(503, problem(503))
     replies: list[Reply] = [ConnectionLost("x"), NotReachable("x"), busy, stepping_down]
     asking = core()
-    asking.reached = True
-    played = play(asking.submit(MANIFEST), [*replies, said(201, job_document())])
-    assert [dict(request.headers)["Idempotency-Key"] for request in played.requests] == ["key-0"] * 5
-    assert played.pauses == [0.0, 0.1, 3.0, 1.0]
+    asking.has_connected = True
+    transcript = run_conversation(asking.submit(MANIFEST), [*replies, json_response(201, job_document())])
+    assert [dict(request.headers)["Idempotency-Key"] for request in transcript.requests] == ["key-0"] * 5
+    assert transcript.pauses == [0.0, 0.1, 3.0, 1.0]
 
 
 def test_every_submit_has_a_key_of_its_own() -> None:
     asking = core()
     keys = [
-        dict(play(asking.submit(MANIFEST), [said(201, job_document())]).requests[0].headers)["Idempotency-Key"]
+        dict(run_conversation(asking.submit(MANIFEST), [json_response(201, job_document())]).requests[0].headers)[
+            "Idempotency-Key"
+        ]
         for _ in range(2)
     ]
     assert keys == ["key-0", "key-1"]
@@ -66,23 +68,25 @@ def test_every_submit_has_a_key_of_its_own() -> None:
 
 def test_a_cluster_that_was_never_there_is_given_up_at_once() -> None:
     with pytest.raises(NotReachable):
-        play(core().submit(MANIFEST), [NotReachable("x")])
+        run_conversation(core().submit(MANIFEST), [NotReachable("x")])
 
 
 def test_an_answer_that_does_not_come_is_asked_for_again() -> None:
-    played = play(core().submit(MANIFEST), [TimeoutError(), said(201, job_document())])
-    assert len(played.requests) == 2
+    transcript = run_conversation(core().submit(MANIFEST), [TimeoutError(), json_response(201, job_document())])
+    assert len(transcript.requests) == 2
 
 
 def test_ending_the_cluster_is_never_repeated() -> None:
     with pytest.raises(ConnectionLost):
-        play(job_calls.down(core(), False), [ConnectionLost("x")])
+        run_conversation(job_calls.down(core(), False), [ConnectionLost("x")])
 
 
 def test_whoever_waits_is_told_of_it() -> None:
     heard: list[tuple[str, float]] = []
     asking = core(on_retry=lambda failure, delay_s: heard.append((failure.detail, delay_s)))
-    play(asking.submit(MANIFEST), [said(429, problem(429), retry_after="2"), said(201, job_document())])
+    run_conversation(
+        asking.submit(MANIFEST), [json_response(429, problem(429), retry_after="2"), json_response(201, job_document())]
+    )
     assert heard == [("it is so", 2.0)]
 
 
@@ -95,14 +99,14 @@ def test_whoever_waits_is_told_of_it() -> None:
 )  # fmt: skip
 def test_a_refusal_becomes_the_error_of_its_status(status: int, kind: type[ShunterError]) -> None:
     with pytest.raises(kind, match="it is so") as caught:
-        play(core().submit(MANIFEST), [said(status, problem(status))])
+        run_conversation(core().submit(MANIFEST), [json_response(status, problem(status))])
     assert type(caught.value) is kind
 
 
 @pytest.mark.parametrize(("status", "kind"), [(429, Busy), (502, Unavailable), (503, Unavailable)])
 def test_what_stays_unavailable_is_an_error_in_the_end(status: int, kind: type[ShunterError]) -> None:
     with pytest.raises(kind):
-        play(core(patience_s=0).submit(MANIFEST), [said(status, problem(status), retry_after="1")])
+        run_conversation(core(patience_s=0).submit(MANIFEST), [json_response(status, problem(status), retry_after="1")])
 
 
 def test_every_problem_of_a_refused_manifest_is_listed() -> None:
@@ -111,7 +115,7 @@ def test_every_problem_of_a_refused_manifest_is_listed() -> None:
         {"field": "spec.resources.cpu", "message": "must be a quantity", "value": "lots", "fix": None},
     ]
     with pytest.raises(Invalid) as caught:
-        play(core().submit(MANIFEST), [said(400, problem(400, problems=problems))])
+        run_conversation(core().submit(MANIFEST), [json_response(400, problem(400, problems=problems))])
     assert [str(each) for each in caught.value.problems] == [
         "spec.cuont: unknown field; did you mean count?",
         "spec.resources.cpu: must be a quantity (got 'lots')",
@@ -120,63 +124,65 @@ def test_every_problem_of_a_refused_manifest_is_listed() -> None:
 
 def test_a_proxy_that_answers_in_its_own_words_gives_the_status() -> None:
     with pytest.raises(Rejected, match="418"):
-        play(core().submit(MANIFEST), [said(418, "short and stout", content_type="text/html")])
+        run_conversation(core().submit(MANIFEST), [json_response(418, "short and stout", content_type="text/html")])
 
 
 @pytest.mark.parametrize("document", [{"name": "x"}, [], "hello"])
 def test_an_answer_of_another_shape_is_not_taken(document: object) -> None:
     with pytest.raises(AnswerNotUnderstood, match="same version"):
-        play(core().submit(MANIFEST), [said(201, document)])
+        run_conversation(core().submit(MANIFEST), [json_response(201, document)])
 
 
 def test_fields_of_a_newer_cluster_are_passed_over() -> None:
-    played = play(core().submit(MANIFEST), [said(201, job_document(mood="fine"))])
-    assert played.result[0].name == "render"
+    transcript = run_conversation(core().submit(MANIFEST), [json_response(201, job_document(mood="fine"))])
+    assert transcript.result[0].name == "render"
 
 
 def test_a_list_is_read_page_by_page_and_no_further_than_asked() -> None:
     def page(names: str, cursor: str | None) -> Response:
-        return said(200, {"items": [job_document(name) for name in names], "next": cursor, "total": 5})
+        return json_response(200, {"items": [job_document(name) for name in names], "next": cursor, "total": 5})
 
     look = partial(requests.jobs, "default", (), {})
-    everything = play(core().pages(look, JobPage, 2, None), [page("ab", "c2"), page("cd", "c4"), page("e", None)])
+    everything = run_conversation(
+        core().pages(look, JobPage, 2, None), [page("ab", "c2"), page("cd", "c4"), page("e", None)]
+    )
     assert [job.name for job in everything.items] == list("abcde")
     assert [request.path for request in everything.requests] == [
         "/jobs?namespace=default&limit=2",
         "/jobs?namespace=default&limit=2&after=c2",
         "/jobs?namespace=default&limit=2&after=c4",
     ]
-    three = play(core().pages(look, JobPage, 2, 3), [page("ab", "c2"), page("c", "c3")])
+    three = run_conversation(core().pages(look, JobPage, 2, 3), [page("ab", "c2"), page("c", "c3")])
     assert [job.name for job in three.items] == list("abc")
     assert three.requests[-1].path.endswith("limit=1&after=c2")
 
 
 def bulk_answer(count: int) -> Response:
     item = {"name": "n", "namespace": "default", "id": 1, "run": 1, "created": True}
-    return said(201, {"items": [item] * count})
+    return json_response(201, {"items": [item] * count})
 
 
 def test_many_manifests_go_in_as_few_requests_as_the_limits_allow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "BULK_ITEMS_MAX", 3)
     manifests = [{"number": number} for number in range(7)]
-    played = play(core().submit_many(manifests), [bulk_answer(3), bulk_answer(3), bulk_answer(1)])
-    sent = [msgspec.json.decode(request.body or b"")["items"] for request in played.requests]
+    transcript = run_conversation(core().submit_many(manifests), [bulk_answer(3), bulk_answer(3), bulk_answer(1)])
+    sent = [msgspec.json.decode(request.body or b"")["items"] for request in transcript.requests]
     assert [len(items) for items in sent] == [3, 3, 1]
     assert [manifest for items in sent for manifest in items] == manifests
-    assert len({dict(request.headers)["Idempotency-Key"] for request in played.requests}) == 3
-    assert len(played.result) == 7 and isinstance(played.result[0], SubmittedJob)
+    assert len({dict(request.headers)["Idempotency-Key"] for request in transcript.requests}) == 3
+    assert len(transcript.result) == 7 and isinstance(transcript.result[0], SubmittedJob)
 
 
 def test_a_request_never_exceeds_the_size_that_the_cluster_takes() -> None:
     half = {"text": "x" * (BATCH_MAX_BYTES // 2)}
-    played = play(core().submit_many([half, half, half]), [bulk_answer(1)] * 3)
-    assert [len(request.body or b"") <= requests.BULK_BODY_MAX_BYTES for request in played.requests] == [True] * 3
+    transcript = run_conversation(core().submit_many([half, half, half]), [bulk_answer(1)] * 3)
+    assert [len(request.body or b"") <= requests.BULK_BODY_MAX_BYTES for request in transcript.requests] == [True] * 3
 
 
 def test_a_manifest_that_no_request_can_hold_is_named() -> None:
     with pytest.raises(Invalid, match=r"items\[1\]"):
-        play(core().submit_many([{}, {"text": "x" * BATCH_MAX_BYTES}]), [])
+        run_conversation(core().submit_many([{}, {"text": "x" * BATCH_MAX_BYTES}]), [])
 
 
 def test_no_manifests_need_no_request() -> None:
-    assert play(core().submit_many([]), []).result == []
+    assert run_conversation(core().submit_many([]), []).result == []

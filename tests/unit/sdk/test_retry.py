@@ -59,7 +59,7 @@ def test_after_calm_an_outage_has_all_its_time_again() -> None:
     waiting = patience(clock, limit_s=10.0)
     waiting.delay_s(Unavailable("x"), reached=True)
     clock.now_s += 9.5
-    waiting.calm()
+    waiting.reset()
     assert waiting.delay_s(Unavailable("x"), reached=True) == 1.0
 
 

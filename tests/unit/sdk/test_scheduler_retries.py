@@ -16,7 +16,7 @@ from shunter.sdk.schedulers.links import Link
 TOOK_OVER = Conflict("another session of the same name took over")
 
 
-class Nothing:
+class IdlePolicy:
     name = "nothing"
 
     def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
@@ -53,7 +53,7 @@ class Pauses(threading.Event):
 
 
 def pauses(connect: Callable[[], EndedLink], most: int) -> list[float]:
-    scheduler = ExternalScheduler(Nothing(), connect=cast("Callable[[], Link]", connect))
+    scheduler = ExternalScheduler(IdlePolicy(), connect=cast("Callable[[], Link]", connect))
     scheduler._is_stopping = found = Pauses(most)
     scheduler.run()
     return found.seen
@@ -70,10 +70,10 @@ def test_who_had_a_session_for_a_while_is_back_at_once(monkeypatch: pytest.Monke
     monkeypatch.setattr("shunter.sdk.schedulers.driver.time.monotonic", lambda: now)
     ends = iter([0.0, 0.0, 60.0, 0.0])
 
-    class Lasting(EndedLink):
+    class LongSessionLink(EndedLink):
         def watch(self, *_: object) -> Iterator[object]:
             nonlocal now
             now += next(ends)
             return super().watch()
 
-    assert pauses(lambda: Lasting(TOOK_OVER), 4) == [0.1, 0.2, 0.1, 0.2]
+    assert pauses(lambda: LongSessionLink(TOOK_OVER), 4) == [0.1, 0.2, 0.1, 0.2]

@@ -18,7 +18,7 @@ from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
 from shunter.model.objects.testbeds import SlotHolder, SlotPlace, SlotState, Testbed, TestbedSpec
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
-from shunter.testbeds.queue_order import Memory
+from shunter.testbeds.queue_order import ReconcileCache
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import (
@@ -33,24 +33,24 @@ from shunter.testbeds.view import (
 
 ROUNDS_MAX = 10_000  # of one settling: more means that two functions undo each other's work
 SLOT_SIZE = {"cpu": 500, "memory": 2**28}
-ROOMY = {"cpu": 64_000, "memory": 2**36}
+AMPLE_CAPACITY = {"cpu": 64_000, "memory": 2**36}
 
 
-def named(name: str) -> ObjectName:
+def object_name(name: str) -> ObjectName:
     return ObjectName("default", name)
 
 
-def queue_of(*names: str, testbed: str = "tb", timeout_s: float = 120.0) -> SchedulingSpec:
-    return SchedulingSpec(named(testbed), queue=tuple(map(named, names)), confirmation_timeout_s=timeout_s)
+def queue_spec(*names: str, testbed: str = "tb", timeout_s: float = 120.0) -> SchedulingSpec:
+    return SchedulingSpec(object_name(testbed), queue=tuple(map(object_name, names)), confirmation_timeout_s=timeout_s)
 
 
-def slots_of(mode: str, *jobs: tuple[str, Iterable[int]], testbed: str = "tb") -> SchedulingSpec:
-    entries = tuple(SlotJob(named(name), tuple(slot_ids)) for name, slot_ids in jobs)
-    return SchedulingSpec(named(testbed), slots=entries, mode=mode)
+def slots_spec(mode: str, *jobs: tuple[str, Iterable[int]], testbed: str = "tb") -> SchedulingSpec:
+    entries = tuple(SlotJob(object_name(name), tuple(slot_ids)) for name, slot_ids in jobs)
+    return SchedulingSpec(object_name(testbed), slots=entries, mode=mode)
 
 
 @dataclass
-class Script:
+class FakeApplication:
     """An application as a test moves it."""
 
     id: int
@@ -62,55 +62,57 @@ class Script:
     is_stopped: bool = False
 
     @property
-    def seen(self) -> Application:
+    def as_application(self) -> Application:
         return Application(self.id, self.state, self.has_processes, self.started_ms, reason=self.reason)
 
 
 @dataclass
-class Play:
+class MemoryCluster:
     now_ms: int = 1_000_000
     nodes: dict[str, LabelledNode] = field(default_factory=dict)
     testbeds: dict[ObjectName, Testbed] = field(default_factory=dict)
     jobs: dict[ObjectName, BatchJob] = field(default_factory=dict)
     schedulings: dict[ObjectName, Scheduling] = field(default_factory=dict)
-    memories: dict[ObjectName, Memory] = field(default_factory=dict)
-    applications: dict[int, Script] = field(default_factory=dict)
+    memories: dict[ObjectName, ReconcileCache] = field(default_factory=dict)
+    applications: dict[int, FakeApplication] = field(default_factory=dict)
     log: list[tuple[str, str]] = field(default_factory=list)  # (name, state) in the order in which they were written
-    given: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)  # requests, in order
+    requested: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)  # requests, in order
     ends_at_once: bool = True  # what is stopped leaves no process
     _ids: int = 0
 
     # ---- what users do ----
 
-    def labelled(self, count: int, free: dict[str, int] = ROOMY) -> Play:
+    def with_nodes(self, count: int, free: dict[str, int] = AMPLE_CAPACITY) -> MemoryCluster:
         for number in range(count):
             self.nodes[f"n{number}"] = LabelledNode(f"n{number}", str(number), free)
         return self
 
-    def testbed(self, name: str = "tb", slots_per_node: int = 1, **fields: Any) -> Play:
+    def testbed(self, name: str = "tb", slots_per_node: int = 1, **fields: Any) -> MemoryCluster:
         spec = TestbedSpec(slots_per_node, "slot-node", fields.pop("size", SLOT_SIZE), **fields)
-        old = self.testbeds.get(named(name))
+        old = self.testbeds.get(object_name(name))
         meta = self._meta(name, old.meta if old else None)
-        self.testbeds[named(name)] = Testbed(meta, spec, old.status) if old else Testbed(meta, spec)
+        self.testbeds[object_name(name)] = Testbed(meta, spec, old.status) if old else Testbed(meta, spec)
         return self
 
-    def with_jobs(self, *names: str) -> Play:
+    def with_jobs(self, *names: str) -> MemoryCluster:
         for name in names:
-            self.jobs.setdefault(named(name), BatchJob(self._meta(name), BatchJobSpec(command={"command": ["true"]})))
+            self.jobs.setdefault(
+                object_name(name), BatchJob(self._meta(name), BatchJobSpec(command={"command": ["true"]}))
+            )
         return self
 
-    def scheduling(self, name: str, spec: SchedulingSpec) -> Play:
-        old = self.schedulings.get(named(name))
+    def scheduling(self, name: str, spec: SchedulingSpec) -> MemoryCluster:
+        old = self.schedulings.get(object_name(name))
         meta = self._meta(name, old.meta if old else None)
-        self.schedulings[named(name)] = Scheduling(meta, spec, old.status) if old else Scheduling(meta, spec)
+        self.schedulings[object_name(name)] = Scheduling(meta, spec, old.status) if old else Scheduling(meta, spec)
         return self
 
-    def delete(self, name: str) -> Play:
+    def delete(self, name: str) -> MemoryCluster:
         for objects in (self.testbeds, self.jobs, self.schedulings):
-            found: Any = objects.get(named(name))
+            found: Any = objects.get(object_name(name))
             if found is not None:
                 meta = msgspec.structs.replace(found.meta, deleting_ms=self.now_ms)
-                objects[named(name)] = msgspec.structs.replace(found, meta=meta)
+                objects[object_name(name)] = msgspec.structs.replace(found, meta=meta)
         return self
 
     def _meta(self, name: str, old: Meta | None = None) -> Meta:
@@ -121,53 +123,53 @@ class Play:
 
     # ---- what applications do ----
 
-    def script(self, job: str) -> Script:
-        return self.applications[self.jobs[named(job)].status.application]
+    def fake_application(self, job: str) -> FakeApplication:
+        return self.applications[self.jobs[object_name(job)].status.application]
 
-    def schedules(self, *jobs: str) -> Play:
+    def schedules(self, *jobs: str) -> MemoryCluster:
         return self._all(jobs, ApplicationState.SCHEDULED)
 
-    def runs(self, *jobs: str) -> Play:
+    def runs(self, *jobs: str) -> MemoryCluster:
         for job in jobs:
-            self.script(job).started_ms = self.now_ms
+            self.fake_application(job).started_ms = self.now_ms
         return self._all(jobs, ApplicationState.RUNNING)
 
-    def completes(self, *jobs: str, has_processes: bool = False) -> Play:
+    def completes(self, *jobs: str, has_processes: bool = False) -> MemoryCluster:
         for job in jobs:
-            self.script(job).has_processes = has_processes
-            self.script(job).started_ms = self.script(job).started_ms or self.now_ms
+            self.fake_application(job).has_processes = has_processes
+            self.fake_application(job).started_ms = self.fake_application(job).started_ms or self.now_ms
         return self._all(jobs, ApplicationState.COMPLETED)
 
-    def fails(self, job: str, reason: str, has_processes: bool = False) -> Play:
-        self.script(job).reason, self.script(job).has_processes = reason, has_processes
+    def fails(self, job: str, reason: str, has_processes: bool = False) -> MemoryCluster:
+        self.fake_application(job).reason, self.fake_application(job).has_processes = reason, has_processes
         return self._all((job,), ApplicationState.FAILED)
 
-    def _all(self, jobs: Iterable[str], state: ApplicationState) -> Play:
+    def _all(self, jobs: Iterable[str], state: ApplicationState) -> MemoryCluster:
         for job in jobs:
-            self.script(job).state = state
+            self.fake_application(job).state = state
         return self
 
     # ---- what the engine does ----
 
-    def settle(self) -> Play:
+    def settle(self) -> MemoryCluster:
         for _ in range(ROUNDS_MAX):
-            if not self.look():
+            if not self.step_all():
                 return self
         raise AssertionError("the reconcile functions never come to rest")
 
-    def look(self) -> bool:
+    def step_all(self) -> bool:
         """Once at everything; whether anything was to do."""
         steps: list[Callable[[], bool]] = [
-            *(lambda name=name: self.look_at_testbed(name) for name in list(self.testbeds)),
-            *(lambda name=name: self.look_at_job(name) for name in list(self.jobs)),
-            *(lambda name=name: self.look_at_scheduling(name) for name in self.by_creation()),
+            *(lambda name=name: self.step_testbed(name) for name in list(self.testbeds)),
+            *(lambda name=name: self.step_job(name) for name in list(self.jobs)),
+            *(lambda name=name: self.step_scheduling(name) for name in self.by_creation()),
         ]
         return sum(step() for step in steps) > 0
 
     def by_creation(self) -> list[ObjectName]:
         return [found.meta.object_name for found in sorted(self.schedulings.values(), key=lambda found: found.meta.uid)]
 
-    def look_at_testbed(self, name: ObjectName) -> bool:
+    def step_testbed(self, name: ObjectName) -> bool:
         testbed = self.testbeds[name]
         status = reconcile_testbed(testbed, self.nodes_of(name), self.uses(name), self.now_ms)
         if status is testbed.status:
@@ -178,7 +180,7 @@ class Play:
         again = reconcile_testbed(self.testbeds[name], self.nodes_of(name), self.uses(name), self.now_ms)
         assert again is status, "a second look at the same testbed writes"
         if status.state is not testbed.status.state:
-            self.log.append((name.name, status.state.word))
+            self.log.append((name.name, status.state.wire_name))
         self.check()
         return True
 
@@ -199,16 +201,16 @@ class Play:
     def uses(self, testbed: ObjectName) -> dict[SlotPlace, SlotUse]:
         uses: dict[SlotPlace, SlotUse] = {}
         for name, job in self.jobs.items():
-            script = self.applications.get(job.status.application)
-            if job.status.testbed != testbed or script is None or not script.has_processes:
+            fake_application = self.applications.get(job.status.application)
+            if job.status.testbed != testbed or fake_application is None or not fake_application.has_processes:
                 continue
-            is_running = script.state >= ApplicationState.RUNNING
+            is_running = fake_application.state >= ApplicationState.RUNNING
             for executor, place in enumerate(job.status.places):
                 assert place not in uses, f"{name} and {uses[place].holder} are both in {place}"
-                uses[place] = SlotUse(SlotHolder(name, executor, named("any")), is_running)
+                uses[place] = SlotUse(SlotHolder(name, executor, object_name("any")), is_running)
         return uses
 
-    def look_at_job(self, name: ObjectName) -> bool:
+    def step_job(self, name: ObjectName) -> bool:
         outcome = reconcile_batch_job(self.view_of_job(name))
         job = self.jobs[name]
         if outcome.is_empty:
@@ -219,15 +221,15 @@ class Play:
         if outcome.start is not None:
             self._ids += 1
             application = self._ids
-            self.applications[application] = Script(application, outcome.start)
+            self.applications[application] = FakeApplication(application, outcome.start)
         if outcome.stop:
-            script = self.applications[job.status.application]
-            script.is_stopped = True
+            fake_application = self.applications[job.status.application]
+            fake_application.is_stopped = True
             if self.ends_at_once:
-                script.has_processes, script.state = False, ApplicationState.FAILED
+                fake_application.has_processes, fake_application.state = False, ApplicationState.FAILED
         has_started = False
         for status in outcome.statuses:
-            has_started = has_started or (application != 0 and status.state.word == "SubmittedState")
+            has_started = has_started or (application != 0 and status.state.wire_name == "SubmittedState")
             self.write_job(name, self.numbered(status, application) if has_started else status)
         assert reconcile_batch_job(self.view_of_job(name)).is_empty or outcome.stop, "a second look at the job writes"
         return True
@@ -238,27 +240,27 @@ class Play:
 
     def write_job(self, name: ObjectName, status: BatchJobStatus) -> None:
         if status.state is not self.jobs[name].status.state:
-            self.log.append((name.name, status.state.word))
+            self.log.append((name.name, status.state.wire_name))
         self.jobs[name] = msgspec.structs.replace(self.jobs[name], status=status)
         self.check()
 
     def view_of_job(self, name: ObjectName) -> BatchJobView:
         job = self.jobs[name]
         request = job.claim.request if job.claim else None
-        script = self.applications.get(job.status.application)
+        fake_application = self.applications.get(job.status.application)
         return BatchJobView(
             job=job,
             scheduling=self.schedulings.get(job.claim.scheduling) if job.claim else None,
             testbed=self.testbeds.get(request.testbed) if request else None,
-            application=script.seen if script else None,
+            application=fake_application.as_application if fake_application else None,
             now_ms=self.now_ms,
         )
 
-    def look_at_scheduling(self, name: ObjectName) -> bool:
-        afresh = reconcile_scheduling(self.view_of_scheduling(name))
-        memory = self.memories.setdefault(name, Memory())
-        outcome = reconcile_scheduling(msgspec.structs.replace(self.view_of_scheduling(name), memory=memory))
-        assert outcome == afresh, "what the looks before have left changes what this one makes of it"
+    def step_scheduling(self, name: ObjectName) -> bool:
+        uncached = reconcile_scheduling(self.view_of_scheduling(name))
+        cache = self.memories.setdefault(name, ReconcileCache())
+        outcome = reconcile_scheduling(msgspec.structs.replace(self.view_of_scheduling(name), cache=cache))
+        assert outcome == uncached, "what the looks before have left changes what this one makes of it"
         if outcome.is_empty:
             return False
         for job in outcome.claims:
@@ -270,12 +272,12 @@ class Play:
             self.write_claim(job, None)
         for job, request in outcome.requests.items():
             self.write_claim(job, Claim(name, request))
-            self.given.append((job.name, request.slot_ids))
+            self.requested.append((job.name, request.slot_ids))
         if outcome.claims_testbed or outcome.releases_testbed:
             self.write_testbed_claim(name, outcome.claims_testbed)
         for status in outcome.statuses:
             if status.state is not self.schedulings[name].status.state:
-                self.log.append((name.name, status.state.word))
+                self.log.append((name.name, status.state.wire_name))
             self.schedulings[name] = msgspec.structs.replace(self.schedulings[name], status=status)
         again = reconcile_scheduling(self.view_of_scheduling(name))
         assert again.is_empty, f"a second look at the scheduling writes: {again}"
@@ -300,8 +302,8 @@ class Play:
             job=self.jobs.get,
             testbed=self.testbeds.get(scheduling.spec.testbed),
             now_ms=self.now_ms,
-            claimed=lambda: [job for job in self.jobs.values() if job.claim and job.claim.scheduling == name],
-            other=self.schedulings.get,
+            claimed_jobs=lambda: [job for job in self.jobs.values() if job.claim and job.claim.scheduling == name],
+            find_scheduling=self.schedulings.get,
         )
 
     # ---- what must always hold ----
@@ -310,8 +312,8 @@ class Play:
         held: dict[tuple[ObjectName | None, SlotPlace], ObjectName] = {}
         for name, job in self.jobs.items():
             for place in job.status.places:
-                script = self.applications.get(job.status.application)
-                if script is None or script.has_processes:
+                fake_application = self.applications.get(job.status.application)
+                if fake_application is None or fake_application.has_processes:
                     holder = held.setdefault((job.status.testbed, place), name)
                     assert holder == name, f"{name} and {holder} are both in {place}"
             assert len(job.status.places) == len(job.status.slot_ids)
@@ -325,10 +327,10 @@ class Play:
         return [state for found, state in self.log if found == name]
 
     def slot_states(self, testbed: str = "tb") -> list[str]:
-        return [slot.state.word for slot in self.testbeds[named(testbed)].status.slots]
+        return [slot.state.wire_name for slot in self.testbeds[object_name(testbed)].status.slots]
 
     def status(self, scheduling: str) -> Any:
-        return self.schedulings[named(scheduling)].status
+        return self.schedulings[object_name(scheduling)].status
 
     def job_state(self, job: str) -> str:
-        return self.jobs[named(job)].status.state.word
+        return self.jobs[object_name(job)].status.state.wire_name

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from tests.unit.testbeds.memory_cluster import Play, named
+from tests.unit.testbeds.memory_cluster import MemoryCluster, object_name
 
 
-def yard(*jobs: str, slots: int = 4) -> Play:
-    return Play().labelled(slots).testbed().with_jobs(*jobs)
+def build_cluster(*jobs: str, slots: int = 4) -> MemoryCluster:
+    return MemoryCluster().with_nodes(slots).testbed().with_jobs(*jobs)
 
 
-def progress(play: Play, name: str = "s") -> list[str]:
-    return [record.progress.word for record in play.status(name).jobs]
+def progress(cluster: MemoryCluster, name: str = "s") -> list[str]:
+    return [record.progress.wire_name for record in cluster.status(name).jobs]
 
 
-def holds(play: Play, name: str) -> list[str]:
+def holds(cluster: MemoryCluster, name: str) -> list[str]:
     """Everything that a Scheduling has claimed."""
-    jobs = [job.meta.name for job in play.jobs.values() if job.claim and job.claim.scheduling.name == name]
-    beds = [bed.meta.name for bed in play.testbeds.values() if named(name) in bed.status.claims]
-    return [*jobs, *beds]
+    jobs = [job.meta.name for job in cluster.jobs.values() if job.claim and job.claim.scheduling.name == name]
+    testbeds = [
+        testbed.meta.name for testbed in cluster.testbeds.values() if object_name(name) in testbed.status.claims
+    ]
+    return [*jobs, *testbeds]

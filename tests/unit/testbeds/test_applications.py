@@ -40,8 +40,8 @@ def start(slots: tuple[int, ...] = (1, 3), cpu: int = 700, memory: int = 896 * M
 
 
 def payload(spec: Any, group: int) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(spec.groups[group].task.payload)
-    return told
+    decoded: dict[str, Any] = json.loads(spec.groups[group].task.payload)
+    return decoded
 
 
 @pytest.mark.parametrize("spec", [{"spark": SPARK_PYTHON}, {"flink": FLINK}])
@@ -82,9 +82,9 @@ def test_a_command_has_executors_alone() -> None:
 
 
 def test_spark_is_told_the_program_and_how_many_executors_of_which_size() -> None:
-    told = payload(application_job(batch_job(spark=SPARK_PYTHON), start(), HOSTS, SECRET), 0)
-    assert (told["type"], told["file"], told["arguments"]) == ("Python", "/opt/words.py", ["a", "b"])
-    assert (told["executors"], told["executor_cores"]) == (2, 1)
+    decoded = payload(application_job(batch_job(spark=SPARK_PYTHON), start(), HOSTS, SECRET), 0)
+    assert (decoded["type"], decoded["file"], decoded["arguments"]) == ("Python", "/opt/words.py", ["a", "b"])
+    assert (decoded["executors"], decoded["executor_cores"]) == (2, 1)
     java = payload(application_job(batch_job(spark=SPARK_JAVA), start(cpu=2500), HOSTS, SECRET), 0)
     assert (java["main_class"], java["file"], java["executor_cores"]) == ("org.example.Words", "/opt/words.jar", 2)
 
@@ -140,13 +140,13 @@ def test_settings_variables_and_dependencies_of_spark_reach_it() -> None:
 def test_flink_is_told_the_program_and_runs_as_wide_as_its_slots() -> None:
     flink = FLINK | {"flinkProperties": {"a": "b", "rest.port": "1"}, "envVars": {"A": "1"}}
     spec = application_job(batch_job(flink=flink), start(), HOSTS, SECRET)
-    told = payload(spec, 0)
-    assert (told["jar"], told["main_class"], told["arguments"]) == (
+    decoded = payload(spec, 0)
+    assert (decoded["jar"], decoded["main_class"], decoded["arguments"]) == (
         "/opt/words.jar",
         "org.example.Words",
         ["--in", "x"],
     )
-    assert (told["parallelism"], told["settings"]) == (2, {"a": "b"})
+    assert (decoded["parallelism"], decoded["settings"]) == (2, {"a": "b"})
     assert spec.groups[0].task.env["A"] == spec.groups[1].task.env["A"] == "1"
     assert payload(spec, 1)["memory_mib"] == 896 - LAUNCHER_BYTES // MIB
     assert (

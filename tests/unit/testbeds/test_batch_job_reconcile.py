@@ -25,25 +25,25 @@ from shunter.model.objects.schedulings import Scheduling, SchedulingState, Sched
 from shunter.model.objects.testbeds import SlotHolder, SlotState, Testbed
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job, reset
 from shunter.testbeds.view import Application, ApplicationState, BatchJobOutcome, BatchJobView
-from tests.unit.testbeds.memory_cluster import SLOT_SIZE, Play, named, queue_of
+from tests.unit.testbeds.memory_cluster import SLOT_SIZE, MemoryCluster, object_name, queue_spec
 
 NOW = 50_000
-ME, OTHER, TB = named("s"), named("other"), named("tb")
+ME, OTHER, TB = object_name("s"), object_name("other"), object_name("tb")
 REQUEST = CreationRequest(TB, (1, 3))
-TESTBED: Testbed = Play().labelled(4).testbed().settle().testbeds[TB]
+TESTBED: Testbed = MemoryCluster().with_nodes(4).testbed().settle().testbeds[TB]
 PLACES = tuple(TESTBED.status.slots[number].place for number in (1, 3))
 B, A = BatchJobState, ApplicationState
-GOING = (B.SUBMITTED, B.SCHEDULED, B.RUNNING)
+ACTIVE_STATES = (B.SUBMITTED, B.SCHEDULED, B.RUNNING)
 
 
 def scheduling(state: SchedulingState = SchedulingState.SUBMISSION) -> Scheduling:
-    return Scheduling(Meta(9, "default", "s", 1, "ann"), queue_of("a", "a"), SchedulingStatus(state))
+    return Scheduling(Meta(9, "default", "s", 1, "ann"), queue_spec("a", "a"), SchedulingStatus(state))
 
 
 def batch_job(state: BatchJobState, claim: Claim | None = None, **fields: Any) -> BatchJob:
     """As it is in that state."""
     known: dict[str, Any] = {}
-    if state in (*GOING, B.COMPLETED, B.PENDING_DELETION, B.FAILED_SUBMISSION):
+    if state in (*ACTIVE_STATES, B.COMPLETED, B.PENDING_DELETION, B.FAILED_SUBMISSION):
         known = {"testbed": TB, "slot_ids": (1, 3), "places": PLACES, "application": 7}
     if state not in (B.READY, B.PENDING_DELETION):
         known["active_scheduling"] = ME
@@ -103,7 +103,7 @@ def test_the_claim_of_a_scheduling_that_is_no_more_or_has_failed_takes_nobody_wi
     assert reconcile_batch_job(view(batch_job(B.READY, MINE), scheduling=scheduling)).is_empty
 
 
-@pytest.mark.parametrize("state", [B.IN_QUEUE, *GOING, B.COMPLETED])
+@pytest.mark.parametrize("state", [B.IN_QUEUE, *ACTIVE_STATES, B.COMPLETED])
 @pytest.mark.parametrize("how", ["let go", "taken", "no more"])
 def test_a_released_job_ends_its_application_and_waits_for_its_last_process(state: BatchJobState, how: str) -> None:
     """S1-17."""
@@ -168,7 +168,7 @@ def test_claim_and_request_that_come_together_are_both_followed() -> None:
     assert states(reconcile_batch_job(view(batch_job(B.READY, ASKED)))) == [B.IN_QUEUE, B.SUBMITTED]
 
 
-def taken(state: SlotState, **fields: Any) -> Testbed:
+def testbed_with_slot(state: SlotState, **fields: Any) -> Testbed:
     slots = list(TESTBED.status.slots)
     slots[3] = replace(slots[3], state=state, **fields)
     return replace(TESTBED, status=replace(TESTBED.status, slots=tuple(slots)))
@@ -181,12 +181,16 @@ def taken(state: SlotState, **fields: Any) -> Testbed:
         (TESTBED, CreationRequest(TB, (1, 4, 9)), "Testbed default/tb has no slot 4, 9: it has 4 slots."),
         (TESTBED, CreationRequest(TB, ()), "The request names no slot of testbed default/tb."),
         (
-            taken(SlotState.OCCUPIED, holder=SlotHolder(named("b"), 0, OTHER)),
+            testbed_with_slot(SlotState.OCCUPIED, holder=SlotHolder(object_name("b"), 0, OTHER)),
             REQUEST,
             "Slot 3 of testbed default/tb is OCCUPIED by batch job default/b.",
         ),
-        (taken(SlotState.ERROR), REQUEST, "Slot 3 of testbed default/tb is ERROR."),
-        (taken(SlotState.FREE, is_leaving=True), REQUEST, "Slot 3 of testbed default/tb is FREE, and leaves."),
+        (testbed_with_slot(SlotState.ERROR), REQUEST, "Slot 3 of testbed default/tb is ERROR."),
+        (
+            testbed_with_slot(SlotState.FREE, is_leaving=True),
+            REQUEST,
+            "Slot 3 of testbed default/tb is FREE, and leaves.",
+        ),
     ],
 )
 def test_a_request_that_cannot_be_fulfilled_fails_the_job_with_the_reason(
@@ -243,7 +247,7 @@ def test_a_run_that_was_over_before_its_start_was_seen_is_remembered_too(state: 
     assert outcome.statuses[-1].runs == 1
 
 
-@pytest.mark.parametrize("state", GOING)
+@pytest.mark.parametrize("state", ACTIVE_STATES)
 def test_a_failed_application_fails_the_job_with_its_reason_and_ends_what_is_left_of_it(state: BatchJobState) -> None:
     """Once, because the stop is asked for with the move."""
     broken = application(A.FAILED, reason="executor 1 exited with 3")
@@ -264,7 +268,7 @@ def test_only_the_last_runs_are_remembered_and_all_are_counted() -> None:
     assert status.runs == 501
 
 
-@pytest.mark.parametrize("state", GOING)
+@pytest.mark.parametrize("state", ACTIVE_STATES)
 def test_an_application_that_vanished_starts_anew_while_its_claim_stands(state: BatchJobState) -> None:
     """S0-24: vanished application."""
     outcome = reconcile_batch_job(view(batch_job(state, ASKED), None))
@@ -274,7 +278,7 @@ def test_an_application_that_vanished_starts_anew_while_its_claim_stands(state: 
 
 
 def test_an_application_that_vanished_while_its_slots_are_still_its_own_gets_them_again() -> None:
-    held = taken(SlotState.OCCUPIED, holder=SlotHolder(named("a"), 1, ME))
+    held = testbed_with_slot(SlotState.OCCUPIED, holder=SlotHolder(object_name("a"), 1, ME))
     outcome = reconcile_batch_job(view(batch_job(B.RUNNING, ASKED), None, testbed=held))
     assert states(outcome)[-1] is B.SUBMITTED
 
@@ -334,7 +338,9 @@ applications = st.none() | st.builds(
 )
 claims = st.sampled_from([None, MINE, ASKED, Claim(OTHER), Claim(OTHER, REQUEST), Claim(ME, CreationRequest(TB, (9,)))])
 schedulings = st.none() | st.builds(scheduling, st.sampled_from(SchedulingState))
-testbeds = st.sampled_from([None, TESTBED, taken(SlotState.ERROR), taken(SlotState.FREE, is_leaving=True)])
+testbeds = st.sampled_from(
+    [None, TESTBED, testbed_with_slot(SlotState.ERROR), testbed_with_slot(SlotState.FREE, is_leaving=True)]
+)
 
 
 @settings(max_examples=1_000)

@@ -24,7 +24,7 @@ META = Meta(1, "default", "a", 1, "ann")
 SINCE = "2023-11-14T22:13:20.000Z"
 
 
-def named(name: str) -> ObjectName:
+def object_name(name: str) -> ObjectName:
     return ObjectName("default", name)
 
 
@@ -33,13 +33,15 @@ def document(name: str) -> dict[str, str]:
 
 
 def batch_job(state: BatchJobState, claim: Claim | None = None, problems: tuple[str, ...] = ()) -> BatchJob:
-    status = BatchJobStatus(state, active_scheduling=named("s"), problems=list(problems), since_ms=1_700_000_000_000)
+    status = BatchJobStatus(
+        state, active_scheduling=object_name("s"), problems=list(problems), since_ms=1_700_000_000_000
+    )
     return BatchJob(META, BatchJobSpec(command={}), claim, status)
 
 
 def scheduling(state: SchedulingState, *progress: JobProgress, **fields: Any) -> Scheduling:
-    queue = tuple(named(name) for name in ("a", "b", "b", "c", "a"))
-    spec = fields.pop("spec", SchedulingSpec(named("tb"), queue=queue))
+    queue = tuple(object_name(name) for name in ("a", "b", "b", "c", "a"))
+    spec = fields.pop("spec", SchedulingSpec(object_name("tb"), queue=queue))
     records = tuple(map(JobRecord, progress))
     return Scheduling(META, spec, SchedulingStatus(state, 1_700_000_000_000, records, **fields))
 
@@ -59,7 +61,7 @@ def scheduling(state: SchedulingState, *progress: JobProgress, **fields: Any) ->
     ],
 )
 def test_a_batch_job_tells_what_its_state_waits_for(state: BatchJobState, awaited: str) -> None:
-    found = conditions_of(batch_job(state, Claim(named("s"))))
+    found = conditions_of(batch_job(state, Claim(object_name("s"))))
     assert [each["condition"] for each in found] == [f"AWAIT_{name}" for name in awaited.split()]
     assert not any(each["value"] for each in found)
     assert {each["lastUpdateTimestamp"] for each in found} == {SINCE}
@@ -127,7 +129,9 @@ def test_a_queue_tells_how_many_slots_each_job_needs_with_those_before_it() -> N
 
 
 def test_slots_that_are_named_are_told() -> None:
-    spec = SchedulingSpec(named("tb"), slots=(SlotJob(named("a"), (3, 1)), SlotJob(named("b"), (2,))), mode="strict")
+    spec = SchedulingSpec(
+        object_name("tb"), slots=(SlotJob(object_name("a"), (3, 1)), SlotJob(object_name("b"), (2,))), mode="strict"
+    )
     found = conditions_of(scheduling(S.SUBMISSION, P.SUBMITTED, P.IN_QUEUE, spec=spec))[2:]
     assert found == [
         {
@@ -142,7 +146,7 @@ def test_slots_that_are_named_are_told() -> None:
 
 
 def test_a_long_queue_tells_of_the_next_jobs_only() -> None:
-    spec = SchedulingSpec(named("tb"), queue=tuple(named(f"j{number}") for number in range(1_000)))
+    spec = SchedulingSpec(object_name("tb"), queue=tuple(object_name(f"j{number}") for number in range(1_000)))
     found = conditions_of(scheduling(S.SUBMISSION, *[P.IN_QUEUE] * 1_000, spec=spec))
     assert len(found) == 2 + QUEUED_CONDITIONS_MAX
 

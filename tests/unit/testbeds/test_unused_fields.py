@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, CreationRequest
-from shunter.model.objects.flink_fields import FLINK, FLINK_NOT_HERE, PROPERTIES_NOT_HERE
+from shunter.model.objects.flink_fields import FLINK, IGNORED_FLINK_FIELDS, IGNORED_PROPERTIES
 from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.spark_fields import (
-    CONF_NOT_HERE,
     DEPENDENCIES,
     DRIVER,
-    DRIVER_NOT_HERE,
     EXECUTOR,
-    EXECUTOR_NOT_HERE,
+    IGNORED_CONF,
+    IGNORED_DRIVER_FIELDS,
+    IGNORED_EXECUTOR_FIELDS,
+    IGNORED_SPARK_FIELDS,
     SPARK,
-    SPARK_NOT_HERE,
 )
 from shunter.model.schema.fields import Section
 from shunter.testbeds.applications import application_job
@@ -25,13 +25,13 @@ from shunter.testbeds.unused_fields import unused_fields
 from shunter.testbeds.view import StartApplication
 
 MIB = 2**20
-SPARK_LEAST = {"type": "Java", "mainApplicationFile": "/opt/a.jar", "mainClass": "A"}
-FLINK_LEAST = {"jarFile": "/opt/a.jar"}
-PYTHON_LEAST = {"pyFile": "/opt/a.py"}
+SPARK_MINIMAL = {"type": "Java", "mainApplicationFile": "/opt/a.jar", "mainClass": "A"}
+FLINK_MINIMAL = {"jarFile": "/opt/a.jar"}
+PYTHON_MINIMAL = {"pyFile": "/opt/a.py"}
 SIZE = {"cpu": 1000, "memory": 2048 * MIB}
 
 # A value of each field that acts, other than its default, beside the least of an application.
-SPARK_ACTS: dict[str, Any] = {
+SPARK_EFFECTIVE: dict[str, Any] = {
     "type": "Scala",
     "mainClass": "B",
     "mainApplicationFile": "/opt/b.jar",
@@ -42,7 +42,7 @@ SPARK_ACTS: dict[str, Any] = {
     "driver": {"cores": 3},
     "executor": {"cores": 3},
 }
-DRIVER_ACTS: dict[str, Any] = {
+DRIVER_EFFECTIVE: dict[str, Any] = {
     "cores": 3,
     "coreRequest": "300m",
     "memory": "700m",
@@ -51,17 +51,17 @@ DRIVER_ACTS: dict[str, Any] = {
     "env": [{"name": "A", "value": "1"}],
     "envVars": {"A": "1"},
 }
-EXECUTOR_ACTS: dict[str, Any] = {
+EXECUTOR_EFFECTIVE: dict[str, Any] = {
     "cores": 3,
     "javaOptions": "-Da=b",
     "env": [{"name": "A", "value": "1"}],
     "envVars": {"A": "1"},
 }
-DEPENDENCIES_ACT: dict[str, Any] = {
+DEPENDENCIES_EFFECTIVE: dict[str, Any] = {
     name: ["org.example:a:1"] if name in ("packages", "excludePackages", "repositories") else ["/opt/x"]
     for name in DEPENDENCIES.fields
 }
-FLINK_ACTS: dict[str, Any] = {
+FLINK_EFFECTIVE: dict[str, Any] = {
     "jarFile": "/opt/b.jar",
     "className": "B",
     "args": ["1"],
@@ -91,14 +91,14 @@ def reported(**spec: Any) -> list[str]:
 
 
 def spark_with(part: str | None, name: str, value: object) -> dict[str, Any]:
-    return SPARK_LEAST | ({name: value} if part is None else {part: {name: value}})
+    return SPARK_MINIMAL | ({name: value} if part is None else {part: {name: value}})
 
 
 SPARK_PARTS: list[tuple[str | None, Section, dict[str, Any], dict[str, str]]] = [
-    (None, SPARK, SPARK_ACTS, SPARK_NOT_HERE),
-    ("driver", DRIVER, DRIVER_ACTS, DRIVER_NOT_HERE),
-    ("executor", EXECUTOR, EXECUTOR_ACTS, EXECUTOR_NOT_HERE),
-    ("deps", DEPENDENCIES, DEPENDENCIES_ACT, {}),
+    (None, SPARK, SPARK_EFFECTIVE, IGNORED_SPARK_FIELDS),
+    ("driver", DRIVER, DRIVER_EFFECTIVE, IGNORED_DRIVER_FIELDS),
+    ("executor", EXECUTOR, EXECUTOR_EFFECTIVE, IGNORED_EXECUTOR_FIELDS),
+    ("deps", DEPENDENCIES, DEPENDENCIES_EFFECTIVE, {}),
 ]
 CASES = [
     (part, name, acts.get(name), name in silent)
@@ -118,7 +118,7 @@ def test_a_field_of_sparkspec_acts_or_is_reported(part: str | None, name: str, v
     else:
         spec = spark_with(part, name, value)
         assert reported(spark=spec) == []
-        base = SPARK_LEAST | {"driver": {"memory": "512m"}} if name == "memoryOverhead" else SPARK_LEAST
+        base = SPARK_MINIMAL | {"driver": {"memory": "512m"}} if name == "memoryOverhead" else SPARK_MINIMAL
         spec = spec | {"driver": {"memory": "512m", name: value}} if name == "memoryOverhead" else spec
         assert application(spark=spec) != application(spark=base)
 
@@ -126,45 +126,45 @@ def test_a_field_of_sparkspec_acts_or_is_reported(part: str | None, name: str, v
 @pytest.mark.parametrize("name", FLINK.fields)
 def test_a_field_of_flinkspec_acts_or_is_reported(name: str) -> None:
     """S1-31, S1-02"""
-    if name in FLINK_NOT_HERE:
-        assert name not in FLINK_ACTS
-        assert reported(flink=FLINK_LEAST | {name: "anything"}) == [f"flinkSpec.{name}"]
+    if name in IGNORED_FLINK_FIELDS:
+        assert name not in FLINK_EFFECTIVE
+        assert reported(flink=FLINK_MINIMAL | {name: "anything"}) == [f"flinkSpec.{name}"]
     elif name in ("pyFile", "pyModule"):
         assert reported(flink={name: "/opt/b"}) == []
-        assert application(flink={name: "/opt/b"}) != application(flink=PYTHON_LEAST)
+        assert application(flink={name: "/opt/b"}) != application(flink=PYTHON_MINIMAL)
     else:
-        assert reported(flink=FLINK_LEAST | {name: FLINK_ACTS[name]}) == []
-        assert application(flink=FLINK_LEAST | {name: FLINK_ACTS[name]}) != application(flink=FLINK_LEAST)
+        assert reported(flink=FLINK_MINIMAL | {name: FLINK_EFFECTIVE[name]}) == []
+        assert application(flink=FLINK_MINIMAL | {name: FLINK_EFFECTIVE[name]}) != application(flink=FLINK_MINIMAL)
 
 
 def test_a_mode_or_restart_policy_that_asks_for_what_is_not_done_is_reported() -> None:
-    assert reported(spark=SPARK_LEAST | {"mode": "cluster", "restartPolicy": {"type": "Never"}}) == []
-    assert reported(spark=SPARK_LEAST | {"mode": "client"}) == ["sparkSpec.mode"]
-    assert reported(spark=SPARK_LEAST | {"restartPolicy": RESTART}) == ["sparkSpec.restartPolicy"]
+    assert reported(spark=SPARK_MINIMAL | {"mode": "cluster", "restartPolicy": {"type": "Never"}}) == []
+    assert reported(spark=SPARK_MINIMAL | {"mode": "client"}) == ["sparkSpec.mode"]
+    assert reported(spark=SPARK_MINIMAL | {"restartPolicy": RESTART}) == ["sparkSpec.restartPolicy"]
 
 
-@pytest.mark.parametrize("key", CONF_NOT_HERE)
+@pytest.mark.parametrize("key", IGNORED_CONF)
 def test_a_setting_of_spark_that_shunter_makes_itself_is_reported_and_not_passed_on(key: str) -> None:
-    spec = SPARK_LEAST | {"sparkConf": {key: "x"}}
+    spec = SPARK_MINIMAL | {"sparkConf": {key: "x"}}
     assert reported(spark=spec) == [f"sparkSpec.sparkConf.{key}"]
-    assert application(spark=spec) == application(spark=SPARK_LEAST)
+    assert application(spark=spec) == application(spark=SPARK_MINIMAL)
 
 
-@pytest.mark.parametrize("key", [*PROPERTIES_NOT_HERE, "taskmanager.memory.managed.size"])
+@pytest.mark.parametrize("key", [*IGNORED_PROPERTIES, "taskmanager.memory.managed.size"])
 def test_a_setting_of_flink_that_shunter_makes_itself_is_reported_and_not_passed_on(key: str) -> None:
-    spec = FLINK_LEAST | {"flinkProperties": {key: "x"}}
+    spec = FLINK_MINIMAL | {"flinkProperties": {key: "x"}}
     assert reported(flink=spec) == [f"flinkSpec.flinkProperties.{key}"]
-    assert application(flink=spec) == application(flink=FLINK_LEAST)
+    assert application(flink=spec) == application(flink=FLINK_MINIMAL)
 
 
 def test_a_variable_whose_value_is_elsewhere_is_reported() -> None:
     variable = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
-    assert reported(spark=SPARK_LEAST | {"driver": {"env": [variable]}}) == ["sparkSpec.driver.env[0].valueFrom"]
-    assert reported(flink=FLINK_LEAST | {"envVars": [variable]}) == ["flinkSpec.envVars[0].valueFrom"]
+    assert reported(spark=SPARK_MINIMAL | {"driver": {"env": [variable]}}) == ["sparkSpec.driver.env[0].valueFrom"]
+    assert reported(flink=FLINK_MINIMAL | {"envVars": [variable]}) == ["flinkSpec.envVars[0].valueFrom"]
 
 
 def test_a_message_says_why() -> None:
-    job = batch_job(spark=SPARK_LEAST | {"imagePullPolicy": "Always"})
+    job = batch_job(spark=SPARK_MINIMAL | {"imagePullPolicy": "Always"})
     assert unused_fields(job) == [
         "sparkSpec.imagePullPolicy is not used: there are no images here: the Spark that is installed on the nodes "
         "runs the application"

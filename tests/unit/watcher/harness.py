@@ -31,83 +31,83 @@ EPOCH = 7
 HEARD, SILENT, TIMED_OUT, LEFT = NodeEvent.HEARD, NodeEvent.SILENT, NodeEvent.TIMED_OUT, NodeEvent.LEFT
 
 
-def virtual(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+def virtual(scenario: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """A test that runs in virtual time: waiting costs nothing and ends exactly when it should."""
 
-    @functools.wraps(story)
+    @functools.wraps(scenario)
     def test(*arguments: Any, **named: Any) -> None:
         async def main(_: random.Random) -> None:
-            await story(*arguments, **named)
+            await scenario(*arguments, **named)
 
         run_virtual(main, seed=0)
 
     return test
 
 
-class NotingEngine:
-    """The engine as the watcher knows it. `failing` makes messages raise and `gate` makes them wait; `deaf` makes
-    verdicts raise."""
+class RecordingEngine:
+    """The engine as the watcher knows it. `message_error` makes messages raise and `gate` makes them wait;
+    `event_error` makes verdicts raise."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._nodes: dict[str, int] = {}
         self.calls: list[tuple[str, int, Any]] = []
         self.events: list[tuple[float, int, NodeEvent, str]] = []
-        self.refusing: Refused | None = None
-        self.failing: Exception | None = None
-        self.deaf: Exception | None = None
+        self.refusal: Refused | None = None
+        self.message_error: Exception | None = None
+        self.event_error: Exception | None = None
         self.gate = asyncio.Event()
         self.gate.set()
 
     async def hello(self, hello: Hello) -> Welcome | Refused:
-        await self._noted("hello", 0, hello)
-        if self.refusing is not None:
-            return self.refusing
+        await self._record("hello", 0, hello)
+        if self.refusal is not None:
+            return self.refusal
         return Welcome(EPOCH, self._nodes.setdefault(hello.name, len(self._nodes) + 1), heartbeat_s=99.0)
 
     async def inventory(self, node: int, inventory: Inventory) -> None:
-        await self._noted("inventory", node, inventory)
+        await self._record("inventory", node, inventory)
 
     async def report(self, node: int, report: Report) -> None:
-        await self._noted("report", node, report)
+        await self._record("report", node, report)
 
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         self.calls.append(("heartbeat", node, stats))
 
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
-        if self.deaf is not None:
-            raise self.deaf
+        if self.event_error is not None:
+            raise self.event_error
         self.events.append((self._clock.now(), node, event, reason))
 
-    def told(self, node: int) -> list[NodeEvent]:
+    def events_of(self, node: int) -> list[NodeEvent]:
         return [event for _, told_node, event, _ in self.events if told_node == node]
 
     def when(self, node: int, wanted: NodeEvent) -> float:
         return next(at for at, told_node, event, _ in self.events if told_node == node and event is wanted)
 
-    def kinds(self) -> list[str]:
+    def call_kinds(self) -> list[str]:
         return [kind for kind, _, _ in self.calls]
 
-    async def _noted(self, kind: str, node: int, message: Any) -> None:
+    async def _record(self, kind: str, node: int, message: Any) -> None:
         self.calls.append((kind, node, message))
         await self.gate.wait()
-        if self.failing is not None:
-            raise self.failing
+        if self.message_error is not None:
+            raise self.message_error
 
 
-class NotingLink:
+class RecordingLink:
     """The manager's end of a connection that a test holds in its hand."""
 
     def __init__(self) -> None:
         self.sent: list[ManagerMessage] = []
-        self.closed_because: str | None = None
+        self.close_reason: str | None = None
 
     def send(self, message: ManagerMessage) -> None:
-        assert self.closed_because is None, "sent after close"
+        assert self.close_reason is None, "sent after close"
         self.sent.append(message)
 
     def close(self, reason: str) -> None:
-        self.closed_because = reason
+        self.close_reason = reason
 
     @property
     def refused(self) -> Refused | None:
@@ -122,26 +122,26 @@ class Harness:
 
     def __init__(self, settings: WatcherSettings | None = None) -> None:
         self.clock = VirtualClock()
-        self.engine = NotingEngine(self.clock)
+        self.engine = RecordingEngine(self.clock)
         self.watcher = Watcher(self.clock, settings)
 
     async def open(self, expected: tuple[int, ...] = ()) -> Harness:
         await self.watcher.start(self.engine, expected)
         return self
 
-    def dial(self) -> tuple[NotingLink, WorkerSession]:
-        link = NotingLink()
+    def connect(self) -> tuple[RecordingLink, WorkerSession]:
+        link = RecordingLink()
         return link, self.watcher.connect(link)
 
-    async def join(self, name: str = "n1", boot: str = "b1") -> Puppet:
+    async def join(self, name: str = "n1", boot: str = "b1") -> FakeWorker:
         """A worker that is live."""
-        puppet = Puppet(self, name, boot)
-        await puppet.say(hello(name, boot))
-        await puppet.say(Inventory(1, [], []))
+        fake_worker = FakeWorker(self, name, boot)
+        await fake_worker.send(hello(name, boot))
+        await fake_worker.send(Inventory(1, [], []))
         await self.settle()
-        return puppet
+        return fake_worker
 
-    async def pass_time(self, seconds: float) -> None:
+    async def advance(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         await self.settle()
 
@@ -151,38 +151,38 @@ class Harness:
             await asyncio.sleep(0)
 
 
-class Puppet:
+class FakeWorker:
     """A worker on a string: says what the test makes it say."""
 
     def __init__(self, harness: Harness, name: str, boot: str) -> None:
         self.name, self.boot = name, boot
-        self.link, self.session = harness.dial()
-        self._stage = harness
+        self.link, self.session = harness.connect()
+        self._harness = harness
         self._beating: asyncio.Task[None] | None = None
 
     @property
     def node(self) -> int:
         return self.session.node
 
-    async def say(self, message: WorkerMessage) -> None:
+    async def send(self, message: WorkerMessage) -> None:
         await self.session.received(message)
 
     async def beat(self) -> None:
-        await self.say(beat())
+        await self.send(beat())
 
     def beat_every(self, seconds: float) -> None:
-        """From now on, in the background, until `hush`."""
-        self.hush()
-        self._beating = asyncio.create_task(self._beat_for_ever(seconds))
+        """From now on, in the background, until `stop_beating`."""
+        self.stop_beating()
+        self._beating = asyncio.create_task(self._beat_periodically(seconds))
 
-    def hush(self) -> None:
+    def stop_beating(self) -> None:
         if self._beating is not None:
             self._beating.cancel()
 
-    async def _beat_for_ever(self, seconds: float) -> None:
+    async def _beat_periodically(self, seconds: float) -> None:
         while True:
             await self.beat()
-            await self._stage.clock.sleep(seconds)
+            await self._harness.clock.sleep(seconds)
 
 
 def hello(name: str = "n1", boot: str = "b1", protocol: int = PROTOCOL_VERSION) -> Hello:

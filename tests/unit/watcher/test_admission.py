@@ -7,13 +7,13 @@ import pytest
 
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
 from shunter.model.resources import AMOUNT_MAX
-from shunter.watcher.admission import ENTRIES_MAX, RESOURCES_MAX, TEXT_MAX, problem_with
+from shunter.watcher.admission import ENTRIES_MAX, RESOURCES_MAX, TEXT_MAX, hello_problem
 from tests.unit.watcher.harness import Harness, hello, virtual
 
 
 @pytest.mark.parametrize("name", ["a", "node-1", "Node_1.rack2.example.org", "x" * 253])
 def test_a_host_name_is_fine(name: str) -> None:
-    assert problem_with(hello(name)) is None
+    assert hello_problem(hello(name)) is None
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_host_name_is_fine(name: str) -> None:
     ],
 )
 def test_a_hello_that_breaks_a_limit_is_refused_with_the_field(changed: dict[str, Any], said: str) -> None:
-    refused = problem_with(msgspec.structs.replace(hello(), **changed))
+    refused = hello_problem(msgspec.structs.replace(hello(), **changed))
     assert refused is not None
     assert (refused.code, refused.retry) == ("invalid", False)
     assert said in refused.reason
@@ -45,7 +45,7 @@ def test_a_hello_that_breaks_a_limit_is_refused_with_the_field(changed: dict[str
 @virtual
 async def test_another_version_of_the_protocol_is_refused_before_the_engine_is_asked(version: int) -> None:
     harness = await Harness().open()
-    link, session = harness.dial()
+    link, session = harness.connect()
     await session.received(hello(protocol=version))
     assert link.refused is not None
     assert (link.refused.code, link.refused.retry) == ("protocol_version", False)

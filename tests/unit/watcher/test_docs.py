@@ -6,7 +6,7 @@ import dataclasses
 import re
 from pathlib import Path
 
-from shunter.adapters.grpc.backoff import BACKOFF_FIRST_S, BACKOFF_MAX_S, BACKOFF_REFUSED_S
+from shunter.adapters.grpc.backoff import BACKOFF_FIRST_S, BACKOFF_MAX_S, BACKOFF_PERMANENT_S
 from shunter.adapters.grpc.channel import MESSAGE_BYTES_MAX
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
@@ -32,7 +32,7 @@ def test_the_protocols_page_states_the_limits_of_the_code() -> None:
         f"at most {MESSAGE_BYTES_MAX // 2**20} MiB",
         f"when {SEND_BUFFER_BYTES_MAX // 2**20} MiB wait for it",
         f"after {BACKOFF_FIRST_S:g} s, then twice as long each time up to {BACKOFF_MAX_S:g} s",
-        f"it waits up to {BACKOFF_REFUSED_S:g} s",
+        f"it waits up to {BACKOFF_PERMANENT_S:g} s",
         f"within {defaults.handshake_timeout_s:g} s of connecting",
         f"`Hello.protocol` is {PROTOCOL_VERSION}.",
     ):

@@ -7,15 +7,15 @@ import asyncio
 from shunter.model.errors import Unavailable
 from shunter.model.lifecycles import NodeEvent
 from shunter.simulation.runtime.loop import VirtualClock
-from shunter.watcher.events import BATCH_MAX, NodeEvents
-from shunter.watcher.heartbeat_interval import Pace
+from shunter.watcher.events import BATCH_MAX, NodeEventQueue
+from shunter.watcher.heartbeat_interval import HeartbeatInterval
 from shunter.watcher.liveness import Liveness
-from shunter.watcher.roster import Watched
+from shunter.watcher.roster import WatchedNode
 from shunter.watcher.settings import WatcherSettings
-from tests.unit.watcher.harness import NotingEngine, virtual
+from tests.unit.watcher.harness import RecordingEngine, virtual
 
 
-class SlowEngine(NotingEngine):
+class SlowEngine(RecordingEngine):
     """Takes verdicts only when its gate is open; notes how many it was told at once."""
 
     waiting = 0
@@ -32,29 +32,29 @@ class SlowEngine(NotingEngine):
 @virtual
 async def test_a_verdict_that_came_while_an_older_one_failed_takes_its_place() -> None:
     clock = VirtualClock()
-    engine, events = SlowEngine(clock), NodeEvents(clock)
+    engine, events = SlowEngine(clock), NodeEventQueue(clock)
     engine.gate.clear()
     telling = asyncio.create_task(events.run(engine))
-    events.say(1, NodeEvent.TIMED_OUT, "")
+    events.publish(1, NodeEvent.TIMED_OUT, "")
     await asyncio.sleep(0.1)
-    events.say(1, NodeEvent.HEARD, "")
-    engine.deaf = Unavailable("the commit failed")
+    events.publish(1, NodeEvent.HEARD, "")
+    engine.event_error = Unavailable("the commit failed")
     engine.gate.set()
     await asyncio.sleep(0.1)
-    engine.deaf = None
+    engine.event_error = None
     await asyncio.sleep(1.0)
     telling.cancel()
-    assert engine.told(1) == [NodeEvent.HEARD]
+    assert engine.events_of(1) == [NodeEvent.HEARD]
 
 
 @virtual
 async def test_many_verdicts_are_told_together_but_not_more_at_once_than_the_limit() -> None:
     clock = VirtualClock()
-    engine, events = SlowEngine(clock), NodeEvents(clock)
+    engine, events = SlowEngine(clock), NodeEventQueue(clock)
     engine.gate.clear()
     telling = asyncio.create_task(events.run(engine))
     for node in range(BATCH_MAX * 2 + 500):
-        events.say(node, NodeEvent.SILENT, "")
+        events.publish(node, NodeEvent.SILENT, "")
     await asyncio.sleep(0.1)
     assert engine.waiting == BATCH_MAX
     engine.gate.set()
@@ -67,9 +67,9 @@ async def test_many_verdicts_are_told_together_but_not_more_at_once_than_the_lim
 async def test_a_node_that_is_gone_is_not_watched_whatever_is_said_of_its_pace() -> None:
     clock = VirtualClock()
     settings = WatcherSettings()
-    liveness = Liveness(clock, Pace(settings), lambda *_: None, lambda *_: None)
-    node = Watched(1, clock.now(), heartbeat_s=1.0)
+    liveness = Liveness(clock, HeartbeatInterval(settings), lambda *_: None, lambda *_: None)
+    node = WatchedNode(1, clock.now(), heartbeat_s=1.0)
     liveness.live(node)
     liveness.left(node, "bye")
-    liveness.keep_pace(node, 5.0)
+    liveness.set_interval(node, 5.0)
     assert len(liveness) == 0

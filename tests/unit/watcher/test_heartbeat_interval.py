@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import Invalid
-from shunter.watcher.heartbeat_interval import Pace, automatic_s
+from shunter.watcher.heartbeat_interval import HeartbeatInterval, automatic_s
 from shunter.watcher.settings import HEARTBEATS_PER_S_MAX, WatcherSettings
 
 
@@ -20,33 +20,33 @@ def test_the_manager_sees_a_bounded_rate_as_far_as_the_longest_interval_allows()
 
 
 def test_a_node_that_comes_and_goes_at_a_boundary_does_not_flip_the_interval() -> None:
-    pace = Pace(WatcherSettings())
-    assert pace.follow(201)
-    changes = [pace.follow(nodes) for nodes in (200, 201, 200, 201)]
-    assert (changes, pace.heartbeat_s) == ([False] * 4, 2.0)
-    assert pace.follow(180)
-    assert pace.heartbeat_s == 1.0
+    interval = HeartbeatInterval(WatcherSettings())
+    assert interval.adapt(201)
+    changes = [interval.adapt(nodes) for nodes in (200, 201, 200, 201)]
+    assert (changes, interval.heartbeat_s) == ([False] * 4, 2.0)
+    assert interval.adapt(180)
+    assert interval.heartbeat_s == 1.0
 
 
 def test_an_interval_set_by_hand_stays_whatever_the_cluster_does_until_it_is_taken_back() -> None:
-    pace = Pace(WatcherSettings(heartbeat_s=4.0))
-    assert (pace.follow(5000), pace.heartbeat_s) == (False, 4.0)
-    pace.set_by_hand(None)
-    assert (pace.follow(5000), pace.heartbeat_s) == (True, 15.0)
+    interval = HeartbeatInterval(WatcherSettings(heartbeat_s=4.0))
+    assert (interval.adapt(5000), interval.heartbeat_s) == (False, 4.0)
+    interval.set_manual(None)
+    assert (interval.adapt(5000), interval.heartbeat_s) == (True, 15.0)
 
 
 @pytest.mark.parametrize("heartbeat_s", [0.0, -1.0, 0.01, 1e9, float("nan")])
 def test_an_interval_out_of_range_is_refused_with_the_range(heartbeat_s: float) -> None:
     with pytest.raises(Invalid, match=r"use 0\.05 to 3600 seconds"):
-        Pace(WatcherSettings(heartbeat_s=heartbeat_s))
+        HeartbeatInterval(WatcherSettings(heartbeat_s=heartbeat_s))
 
 
 def test_an_interval_that_does_not_fit_the_timeout_is_refused_and_an_automatic_one_is_shortened() -> None:
     with pytest.raises(Invalid, match="a third of the timeout"):
-        Pace(WatcherSettings(heartbeat_s=5.0, timeout_s=9.0))
-    pace = Pace(WatcherSettings(timeout_s=9.0))
-    pace.follow(5000)
-    assert pace.heartbeat_s == 3.0
+        HeartbeatInterval(WatcherSettings(heartbeat_s=5.0, timeout_s=9.0))
+    interval = HeartbeatInterval(WatcherSettings(timeout_s=9.0))
+    interval.adapt(5000)
+    assert interval.heartbeat_s == 3.0
 
 
 @pytest.mark.parametrize(
@@ -62,5 +62,7 @@ def test_an_interval_that_does_not_fit_the_timeout_is_refused_and_an_automatic_o
 def test_silence_and_timeout_follow_the_interval(
     settings: WatcherSettings, heartbeat_s: float, silent_s: float, down_s: float
 ) -> None:
-    pace = Pace(settings)
-    assert (pace.silent_after_s(heartbeat_s), pace.down_after_s(heartbeat_s)) == pytest.approx((silent_s, down_s))
+    interval = HeartbeatInterval(settings)
+    assert (interval.silent_after_s(heartbeat_s), interval.down_after_s(heartbeat_s)) == pytest.approx(
+        (silent_s, down_s)
+    )

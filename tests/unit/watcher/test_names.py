@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from shunter.model.protocol.worker_messages import Refused, Shutdown, Welcome
-from tests.unit.watcher.harness import HEARD, SILENT, Harness, Puppet, hello, virtual
+from tests.unit.watcher.harness import HEARD, SILENT, FakeWorker, Harness, hello, virtual
 
 # ---- names ----
 
@@ -14,23 +14,23 @@ from tests.unit.watcher.harness import HEARD, SILENT, Harness, Puppet, hello, vi
 async def test_a_name_whose_worker_is_connected_and_alive_is_taken() -> None:
     harness = await Harness().open()
     first = await harness.join("n1", "b1")
-    second = Puppet(harness, "n1", "b2")
-    await second.say(hello("n1", "b2"))
+    second = FakeWorker(harness, "n1", "b2")
+    await second.send(hello("n1", "b2"))
     assert second.link.refused == Refused(
         "name_taken", "another worker is connected as n1; give one of them another --name", retry=True
     )
-    assert first.link.closed_because is None
-    assert harness.engine.kinds().count("hello") == 1
+    assert first.link.close_reason is None
+    assert harness.engine.call_kinds().count("hello") == 1
 
 
 @virtual
 async def test_a_name_is_taken_while_its_worker_is_still_joining() -> None:
     harness = await Harness().open()
     harness.engine.gate.clear()
-    first, second = Puppet(harness, "n1", "b1"), Puppet(harness, "n1", "b2")
-    joining = asyncio.create_task(first.say(hello("n1", "b1")))
+    first, second = FakeWorker(harness, "n1", "b1"), FakeWorker(harness, "n1", "b2")
+    joining = asyncio.create_task(first.send(hello("n1", "b1")))
     await harness.settle()
-    await second.say(hello("n1", "b2"))
+    await second.send(hello("n1", "b2"))
     assert second.link.refused is not None
     assert second.link.refused.code == "name_taken"
     harness.engine.gate.set()
@@ -60,8 +60,8 @@ async def test_the_same_process_may_come_again_and_its_old_connection_is_replace
     assert second.link.of(Shutdown)
     first.session.closed("the transport noticed late")
     second.beat_every(1.0)
-    await harness.pass_time(10.0)
-    assert harness.engine.told(second.node)[-1] is HEARD
+    await harness.advance(10.0)
+    assert harness.engine.events_of(second.node)[-1] is HEARD
 
 
 @virtual
@@ -69,20 +69,20 @@ async def test_a_name_whose_worker_has_fallen_silent_may_be_taken_over() -> None
     """A machine that was switched off and on leaves a connection behind that nobody will ever close."""
     harness = await Harness().open()
     first = await harness.join("n1", "b1")
-    await harness.pass_time(2.9)
+    await harness.advance(2.9)
     second = await harness.join("n1", "b2")
     assert first.link.refused is not None
     assert first.link.refused.code == "replaced"
     assert second.node == first.node
-    assert harness.engine.told(second.node) == [HEARD, SILENT, HEARD]
+    assert harness.engine.events_of(second.node) == [HEARD, SILENT, HEARD]
 
 
 @virtual
 async def test_a_hello_that_the_engine_refuses_leaves_the_name_free() -> None:
     harness = await Harness().open()
-    harness.engine.refusing = Refused("invalid", "no such datacenter")
-    worker = Puppet(harness, "n1", "b1")
-    await worker.say(hello("n1", "b1"))
-    assert worker.link.refused == harness.engine.refusing
-    harness.engine.refusing = None
+    harness.engine.refusal = Refused("invalid", "no such datacenter")
+    worker = FakeWorker(harness, "n1", "b1")
+    await worker.send(hello("n1", "b1"))
+    assert worker.link.refused == harness.engine.refusal
+    harness.engine.refusal = None
     assert (await harness.join("n1", "b2")).node == 1

@@ -21,12 +21,12 @@ async def test_after_a_reset_every_worker_must_bring_its_inventory_again_and_is_
     harness.watcher.reset("new epoch")
     assert [worker.link.refused for worker in workers] == [Refused("reset", "new epoch", retry=True)] * 3
     assert harness.watcher.connected == 0
-    await harness.pass_time(1.0)
+    await harness.advance(1.0)
     for worker in workers:
         (await harness.join(worker.name)).beat_every(1.0)
-    await harness.pass_time(10.0)
-    assert [harness.engine.told(worker.node) for worker in workers] == [[HEARD, HEARD]] * 3
-    assert harness.engine.kinds().count("inventory") == 6
+    await harness.advance(10.0)
+    assert [harness.engine.events_of(worker.node) for worker in workers] == [[HEARD, HEARD]] * 3
+    assert harness.engine.call_kinds().count("inventory") == 6
 
 
 @virtual
@@ -35,8 +35,8 @@ async def test_after_a_reset_a_worker_that_does_not_come_back_is_down_when_its_t
     worker = await harness.join()
     reset_at = harness.clock.now()
     harness.watcher.reset("new epoch")
-    await harness.pass_time(16.0)
-    assert harness.engine.told(worker.node) == [HEARD, SILENT, TIMED_OUT]
+    await harness.advance(16.0)
+    assert harness.engine.events_of(worker.node) == [HEARD, SILENT, TIMED_OUT]
     assert 15.0 <= harness.engine.when(worker.node, TIMED_OUT) - reset_at <= 16.0
 
 
@@ -45,10 +45,10 @@ async def test_after_a_reset_the_engine_hears_again_who_was_down() -> None:
     """What it was told may not have been committed."""
     harness = await Harness().open()
     worker = await harness.join()
-    await harness.pass_time(5.0)
+    await harness.advance(5.0)
     harness.watcher.reset("new epoch")
     await harness.settle()
-    assert harness.engine.told(worker.node) == [HEARD, SILENT, TIMED_OUT, TIMED_OUT]
+    assert harness.engine.events_of(worker.node) == [HEARD, SILENT, TIMED_OUT, TIMED_OUT]
 
 
 @virtual
@@ -69,18 +69,18 @@ async def test_after_a_restart_the_interval_is_that_of_the_expected_cluster_at_o
 @virtual
 async def test_after_a_reset_the_engine_is_not_told_what_was_true_before_it() -> None:
     harness = await Harness().open()
-    harness.engine.deaf = Unavailable("the commit failed")
+    harness.engine.event_error = Unavailable("the commit failed")
     worker = await harness.join()
     harness.watcher.reset("new epoch")
-    harness.engine.deaf = None
-    await harness.pass_time(1.0)
-    assert harness.engine.told(worker.node) == []
+    harness.engine.event_error = None
+    await harness.advance(1.0)
+    assert harness.engine.events_of(worker.node) == []
 
 
 @virtual
 async def test_before_an_engine_leads_workers_are_told_to_try_again() -> None:
     harness = Harness()
-    link, session = harness.dial()
+    link, session = harness.connect()
     await session.received(hello())
     assert link.refused is not None
     assert (link.refused.code, link.refused.retry) == ("not_leader", True)
@@ -93,14 +93,14 @@ async def test_a_watcher_that_stops_ends_every_connection_and_says_no_more_about
     caplog.set_level("INFO")
     harness = await Harness().open()
     worker = await harness.join()
-    greeting, _ = harness.dial()
+    greeting, _ = harness.connect()
     await harness.watcher.stop("upgrade")
-    late, session = harness.dial()
+    late, session = harness.connect()
     await session.received(hello("n2"))
     expected = Refused("shutting_down", "upgrade", retry=True)
     assert [worker.link.refused, greeting.refused, late.refused] == [expected] * 3
     await asyncio.sleep(60.0)
-    assert harness.engine.told(worker.node) == [HEARD]
+    assert harness.engine.events_of(worker.node) == [HEARD]
     assert not any("node.silent" in record.getMessage() for record in caplog.records)
 
 
@@ -110,7 +110,7 @@ async def test_a_report_that_arrives_when_the_watcher_has_stopped_is_not_lost_si
     worker = await harness.join()
     await harness.watcher.stop("upgrade")
     calls = list(harness.engine.calls)
-    await worker.say(Report(2))
-    await worker.say(Inventory(3, [], []))
+    await worker.send(Report(2))
+    await worker.send(Inventory(3, [], []))
     assert harness.engine.calls == calls
     assert worker.link.of(Ack) == []

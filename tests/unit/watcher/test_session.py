@@ -23,8 +23,8 @@ from shunter.model.protocol.worker_messages import (
     Welcome,
     WorkerMessage,
 )
-from shunter.watcher.session import SESSION, TURNS, SessionEvent, SessionState, WorkerSession
-from tests.unit.watcher.harness import EPOCH, Harness, NotingLink, Puppet, beat, hello, virtual
+from shunter.watcher.session import ALLOWED_STATES, SESSION, SessionEvent, SessionState, WorkerSession
+from tests.unit.watcher.harness import EPOCH, FakeWorker, Harness, RecordingLink, beat, hello, virtual
 
 MESSAGES: dict[type, WorkerMessage] = {
     Hello: hello(),
@@ -36,31 +36,31 @@ MESSAGES: dict[type, WorkerMessage] = {
     Goodbye: Goodbye("bye"),
 }
 HANDLERS: dict[type, str] = {
-    Hello: "take_hello",
-    Inventory: "take_inventory",
-    Report: "take_report",
-    Heartbeat: "take_heartbeat",
-    LogData: "take_answer",
-    StatsData: "take_answer",
-    Goodbye: "take_goodbye",
+    Hello: "handle_hello",
+    Inventory: "handle_inventory",
+    Report: "handle_report",
+    Heartbeat: "handle_heartbeat",
+    LogData: "handle_answer",
+    StatsData: "handle_answer",
+    Goodbye: "handle_goodbye",
 }
 each_kind = pytest.mark.parametrize("kind", get_args(WorkerMessage), ids=lambda kind: kind.__name__)
 
 
-class NotingDesk:
+class RecordingService:
     """Notes which of a session's ways out was taken."""
 
     def __init__(self) -> None:
         self.taken: list[str] = []
 
     def __getattr__(self, name: str) -> object:
-        if name in ("take_hello", "take_inventory", "take_report"):
+        if name in ("handle_hello", "handle_inventory", "handle_report"):
 
-            async def note_later(*_: object) -> Welcome:
+            async def record_call(*_: object) -> Welcome:
                 self.taken.append(name)
                 return Welcome(EPOCH, 1, 1.0)
 
-            return note_later
+            return record_call
         return lambda *_: self.taken.append(name)
 
 
@@ -69,8 +69,12 @@ class NotingDesk:
 def test_a_connection_moves_only_as_its_table_says(state: SessionState, event: SessionEvent) -> None:
     allowed = {
         (SessionState.GREETING, SessionEvent.WELCOMED): SessionState.JOINING,
-        (SessionState.JOINING, SessionEvent.COUNTED): SessionState.LIVE,
-        **{(begun, SessionEvent.ENDED): SessionState.ENDED for begun in SessionState if begun not in SESSION.ends},
+        (SessionState.JOINING, SessionEvent.INVENTORIED): SessionState.LIVE,
+        **{
+            (begun, SessionEvent.ENDED): SessionState.ENDED
+            for begun in SessionState
+            if begun not in SESSION.terminal_states
+        },
     }
     if (state, event) in allowed:
         assert SESSION.move(state, event) is allowed[state, event]
@@ -80,17 +84,17 @@ def test_a_connection_moves_only_as_its_table_says(state: SessionState, event: S
 
 
 def test_every_kind_of_message_has_its_turn_and_its_handler() -> None:
-    assert set(TURNS) == set(HANDLERS) == set(get_args(WorkerMessage))
+    assert set(ALLOWED_STATES) == set(HANDLERS) == set(get_args(WorkerMessage))
 
 
 @each_kind
 @virtual
 async def test_a_message_reaches_its_handler_and_no_other(kind: type) -> None:
-    desk = NotingDesk()
-    session = WorkerSession(NotingLink(), desk, 0.0)  # type: ignore[arg-type]  # answers to every name
-    session.state = max(TURNS[kind])
+    service = RecordingService()
+    session = WorkerSession(RecordingLink(), service, 0.0)  # type: ignore[arg-type]  # answers to every name
+    session.state = max(ALLOWED_STATES[kind])
     await session.received(MESSAGES[kind])
-    assert [way for way in desk.taken if way.startswith("take_")] == [HANDLERS[kind]]
+    assert [way for way in service.taken if way.startswith("handle_")] == [HANDLERS[kind]]
 
 
 @each_kind
@@ -98,19 +102,19 @@ async def test_a_message_reaches_its_handler_and_no_other(kind: type) -> None:
 @virtual
 async def test_a_message_out_of_turn_is_refused_as_invalid(kind: type, state: SessionState) -> None:
     harness = await Harness().open()
-    worker = Puppet(harness, "n1", "b1")
+    worker = FakeWorker(harness, "n1", "b1")
     if state is not SessionState.GREETING:
-        await worker.say(hello())
+        await worker.send(hello())
     if state is SessionState.LIVE:
-        await worker.say(Inventory(1, [], []))
+        await worker.send(Inventory(1, [], []))
     assert worker.session.state is state
-    await worker.say(MESSAGES[kind])
+    await worker.send(MESSAGES[kind])
     refused = worker.link.refused
-    assert (refused is not None) == (state not in TURNS[kind])
+    assert (refused is not None) == (state not in ALLOWED_STATES[kind])
     if refused is not None:
         assert refused.code == "invalid"
         assert f"{kind.__name__} out of turn" in refused.reason
-        assert worker.link.closed_because is not None
+        assert worker.link.close_reason is not None
 
 
 @virtual
@@ -123,24 +127,24 @@ async def test_a_message_of_an_unknown_kind_is_logged_and_ignored(
     harness = await Harness().open()
     worker = await harness.join()
     before = list(harness.engine.calls)
-    await worker.say(Newer(1))  # type: ignore[arg-type]
+    await worker.send(Newer(1))  # type: ignore[arg-type]
     await worker.beat()
-    assert harness.engine.kinds() == [kind for kind, _, _ in before] + ["heartbeat"]
-    assert worker.link.closed_because is None
+    assert harness.engine.call_kinds() == [kind for kind, _, _ in before] + ["heartbeat"]
+    assert worker.link.close_reason is None
     assert any("message.unknown kind=Newer" in record.getMessage() for record in caplog.records)
 
 
 @virtual
 async def test_the_conversation_is_hello_welcome_inventory_live() -> None:
     harness = await Harness().open()
-    worker = Puppet(harness, "n1", "b1")
+    worker = FakeWorker(harness, "n1", "b1")
     states = [worker.session.state]
     for message in (hello(), Inventory(1, [], [])):
-        await worker.say(message)
+        await worker.send(message)
         states.append(worker.session.state)
     assert states == [SessionState.GREETING, SessionState.JOINING, SessionState.LIVE]
     assert worker.link.sent == [Welcome(EPOCH, 1, heartbeat_s=1.0)]
-    assert harness.engine.kinds() == ["hello", "inventory"]
+    assert harness.engine.call_kinds() == ["hello", "inventory"]
 
 
 @virtual
@@ -149,9 +153,9 @@ async def test_messages_of_one_connection_reach_the_engine_in_order() -> None:
     workers = [await harness.join(f"n{number}") for number in range(3)]
     harness.engine.calls.clear()
 
-    async def report(worker: Puppet) -> None:
+    async def report(worker: FakeWorker) -> None:
         for seq in range(2, 52):
-            await worker.say(Report(seq))
+            await worker.send(Report(seq))
 
     await asyncio.gather(*(report(worker) for worker in workers))
     for worker in workers:
@@ -166,8 +170,8 @@ async def test_a_connection_that_closes_while_the_engine_thinks_about_its_hello_
 ) -> None:
     harness = await Harness().open()
     harness.engine.gate.clear()
-    worker = Puppet(harness, "n1", "b1")
-    saying = asyncio.create_task(worker.say(hello()))
+    worker = FakeWorker(harness, "n1", "b1")
+    saying = asyncio.create_task(worker.send(hello()))
     await harness.settle()
     worker.session.closed("gone")
     harness.engine.gate.set()
@@ -182,16 +186,16 @@ async def test_a_connection_that_closes_while_the_engine_takes_its_inventory_doe
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     harness = await Harness().open()
-    worker = Puppet(harness, "n1", "b1")
-    await worker.say(hello())
+    worker = FakeWorker(harness, "n1", "b1")
+    await worker.send(hello())
     harness.engine.gate.clear()
-    saying = asyncio.create_task(worker.say(Inventory(1, [], [])))
+    saying = asyncio.create_task(worker.send(Inventory(1, [], [])))
     await harness.settle()
     worker.session.closed("gone")
     harness.engine.gate.set()
     await saying
     await harness.settle()
-    assert harness.engine.told(1) == [NodeEvent.SILENT]
+    assert harness.engine.events_of(1) == [NodeEvent.SILENT]
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
@@ -199,9 +203,9 @@ async def test_a_connection_that_closes_while_the_engine_takes_its_inventory_doe
 async def test_after_its_end_a_connection_is_deaf() -> None:
     harness = await Harness().open()
     worker = await harness.join()
-    await worker.say(Goodbye("bye"))
+    await worker.send(Goodbye("bye"))
     calls = list(harness.engine.calls)
-    await worker.say(Report(2))
+    await worker.send(Report(2))
     worker.session.closed("at last")
     worker.session.end(Refused("silent", "too late"))
     assert harness.engine.calls == calls
@@ -225,13 +229,13 @@ async def test_what_the_engine_cannot_take_ends_the_connection_with_a_code(
     error: Exception, code: str, message: WorkerMessage
 ) -> None:
     harness = await Harness().open()
-    worker = Puppet(harness, "n1", "b1")
+    worker = FakeWorker(harness, "n1", "b1")
     for earlier in (hello(), Inventory(1, [], []), Report(2)):
         if type(earlier) is type(message):
             break
-        await worker.say(earlier)
-    harness.engine.failing = error
-    await worker.say(message)
+        await worker.send(earlier)
+    harness.engine.message_error = error
+    await worker.send(message)
     assert worker.link.refused is not None
     assert worker.link.refused.code == code
     assert worker.link.refused.retry == (code != "invalid")

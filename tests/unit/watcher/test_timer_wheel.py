@@ -13,10 +13,10 @@ times = st.floats(0, 100, allow_nan=False)
 def test_every_key_comes_up_once_at_its_time_or_within_a_tick(deadlines: dict[int, float], looks: list[float]) -> None:
     wheel: TimerWheel[int] = TimerWheel()
     for key, at in deadlines.items():
-        wheel.put(key, START + at)
+        wheel.schedule(key, START + at)
     came_up: dict[int, float] = {}
     for look in sorted({*looks, *(at + TICK_S for at in deadlines.values())}):
-        for key in wheel.due(START + look):
+        for key in wheel.pop_due(START + look):
             assert key not in came_up
             came_up[key] = look
             assert START + look >= START + deadlines[key]
@@ -27,24 +27,24 @@ def test_every_key_comes_up_once_at_its_time_or_within_a_tick(deadlines: dict[in
 
 def test_a_key_put_again_is_moved_forward_but_never_back() -> None:
     wheel: TimerWheel[str] = TimerWheel()
-    wheel.put("a", 5.0)
-    wheel.put("a", 9.0)
-    wheel.put("b", 9.0)
-    wheel.put("b", 5.0)
-    assert wheel.due(5.0) == ["a", "b"]
-    assert wheel.due(100.0) == []
+    wheel.schedule("a", 5.0)
+    wheel.schedule("a", 9.0)
+    wheel.schedule("b", 9.0)
+    wheel.schedule("b", 5.0)
+    assert wheel.pop_due(5.0) == ["a", "b"]
+    assert wheel.pop_due(100.0) == []
 
 
 def test_the_earliest_comes_up_first_and_equals_in_the_order_in_which_they_were_put() -> None:
     wheel: TimerWheel[str] = TimerWheel()
     for key, at in (("late", 8.0), ("second", 3.0), ("third", 3.0), ("first", 1.0)):
-        wheel.put(key, at)
-    assert wheel.due(10.0) == ["first", "second", "third", "late"]
+        wheel.schedule(key, at)
+    assert wheel.pop_due(10.0) == ["first", "second", "third", "late"]
 
 
 def test_a_dropped_key_never_comes_up() -> None:
     wheel: TimerWheel[str] = TimerWheel()
-    wheel.put("a", 1.0)
-    wheel.drop("a")
-    wheel.drop("unknown")
-    assert (wheel.due(10.0), list(wheel)) == ([], [])
+    wheel.schedule("a", 1.0)
+    wheel.cancel("a")
+    wheel.cancel("unknown")
+    assert (wheel.pop_due(10.0), list(wheel)) == ([], [])

@@ -21,7 +21,7 @@ async def test_the_interval_changes_live_with_the_size_of_the_cluster() -> None:
     assert first.link.of(SetHeartbeat) == [SetHeartbeat(2.0)]
     assert (await harness.join("late")).link.of(Welcome)[0].heartbeat_s == 2.0
     for worker in workers[:50]:
-        await worker.say(Goodbye("smaller"))
+        await worker.send(Goodbye("smaller"))
     assert first.link.of(SetHeartbeat) == [SetHeartbeat(2.0), SetHeartbeat(1.0)]
 
 
@@ -32,9 +32,9 @@ async def test_an_interval_set_by_hand_is_told_at_once_and_observed_without_a_re
     harness.watcher.set_heartbeat(5.0)
     assert worker.link.of(SetHeartbeat) == [SetHeartbeat(5.0)]
     worker.beat_every(5.0)
-    await harness.pass_time(60.0)
-    assert harness.engine.told(worker.node) == [HEARD]
-    assert harness.engine.kinds().count("heartbeat") == 13
+    await harness.advance(60.0)
+    assert harness.engine.events_of(worker.node) == [HEARD]
+    assert harness.engine.call_kinds().count("heartbeat") == 13
     harness.watcher.set_heartbeat(None)
     assert worker.link.of(SetHeartbeat)[-1] == SetHeartbeat(1.0)
 
@@ -45,12 +45,12 @@ async def test_a_shorter_interval_counts_only_from_the_next_heartbeat_on() -> No
     worker = await harness.join()
     await worker.beat()
     harness.watcher.set_heartbeat(0.5)
-    await harness.pass_time(9.0)
-    assert harness.engine.told(worker.node) == [HEARD]
+    await harness.advance(9.0)
+    assert harness.engine.events_of(worker.node) == [HEARD]
     await worker.beat()
     heard_at = harness.clock.now()
-    await harness.pass_time(4.0)
-    assert harness.engine.told(worker.node) == [HEARD, SILENT, TIMED_OUT]
+    await harness.advance(4.0)
+    assert harness.engine.events_of(worker.node) == [HEARD, SILENT, TIMED_OUT]
     assert harness.engine.when(worker.node, TIMED_OUT) - heard_at <= 4.0
 
 
@@ -62,8 +62,8 @@ async def test_a_node_that_comes_back_is_judged_by_the_interval_of_its_new_welco
     harness.watcher.set_heartbeat(10.0)
     again = await harness.join()
     assert again.link.of(Welcome)[0].heartbeat_s == 10.0
-    await harness.pass_time(9.0)
-    assert harness.engine.told(again.node)[-1] is HEARD
+    await harness.advance(9.0)
+    assert harness.engine.events_of(again.node)[-1] is HEARD
 
 
 @virtual
@@ -75,7 +75,7 @@ async def test_nodes_that_are_down_do_not_count_for_the_interval() -> None:
     for worker in workers[:50]:
         worker.beat_every(1.0)
     assert harness.watcher.heartbeat_s == 2.0
-    await harness.pass_time(7.0)
+    await harness.advance(7.0)
     assert workers[0].link.of(SetHeartbeat) == [SetHeartbeat(2.0), SetHeartbeat(1.0)]
 
 
@@ -96,14 +96,14 @@ async def test_the_latest_sample_is_kept_and_flagged_when_it_is_older_than_three
     harness = await Harness().open()
     worker = await harness.join()
     assert harness.watcher.sample(worker.node) is None
-    await worker.say(beat(busy=0.25))
-    await worker.say(beat(busy=0.75))
+    await worker.send(beat(busy=0.25))
+    await worker.send(beat(busy=0.75))
     sample = harness.watcher.sample(worker.node)
     assert sample is not None
     assert (sample.stats.cpu_busy, sample.heard_at, sample.stale) == (0.75, harness.clock.now(), False)
-    await harness.pass_time(2.9)
+    await harness.advance(2.9)
     fresh = harness.watcher.sample(worker.node)
-    await harness.pass_time(0.2)
+    await harness.advance(0.2)
     stale = harness.watcher.sample(worker.node)
     assert fresh is not None
     assert stale is not None
@@ -129,8 +129,8 @@ async def test_an_acknowledgement_carries_the_workers_own_number() -> None:
     harness = await Harness().open()
     one, two = await harness.join("n1"), await harness.join("n2")
     for seq in (2, 3, 4):
-        await one.say(Report(seq))
-        await two.say(Report(seq))
+        await one.send(Report(seq))
+        await two.send(Report(seq))
     numbers = [message.seq for kind, node, message in harness.engine.calls if kind == "report" and node == one.node]
     harness.watcher.send(one.node, Ack(numbers[1]))
     harness.watcher.send(one.node, Ack(numbers[1]))
@@ -144,11 +144,11 @@ async def test_an_acknowledgement_of_an_earlier_life_does_not_reach_the_next_one
     """Both lives have a report 2; the new one's is not committed yet."""
     harness = await Harness().open()
     old = await harness.join("n1", "b1")
-    await old.say(Report(2))
+    await old.send(Report(2))
     number_of_old = harness.engine.calls[-1][2].seq
     old.session.closed("killed")
     new = await harness.join("n1", "b2")
-    await new.say(Report(2))
+    await new.send(Report(2))
     harness.watcher.send(new.node, Ack(number_of_old))
     assert new.link.of(Ack) == []
     harness.watcher.send(new.node, Ack(harness.engine.calls[-1][2].seq))

@@ -22,7 +22,7 @@ async def test_a_log_is_read_through_the_connection() -> None:
     await harness.settle()
     question = worker.link.of(ReadLog)[0]
     assert question == ReadLog(question.request, 5, 6, "stderr", 7, 8)
-    await worker.say(LogData(question.request, b"text", True))
+    await worker.send(LogData(question.request, b"text", True))
     assert await reading == LogData(question.request, b"text", True)
 
 
@@ -33,7 +33,7 @@ async def test_answers_find_their_questions_whatever_their_order() -> None:
     readings = [asyncio.create_task(harness.watcher.read_log(worker.node, 1, n, "stdout", 0, 10)) for n in range(3)]
     await harness.settle()
     for question in reversed(worker.link.of(ReadLog)):
-        await worker.say(LogData(question.request, str(question.record).encode(), True))
+        await worker.send(LogData(question.request, str(question.record).encode(), True))
     assert [(await reading).data for reading in readings] == [b"0", b"1", b"2"]
 
 
@@ -44,7 +44,7 @@ async def test_statistics_are_read_fresh_from_the_worker() -> None:
     reading = asyncio.create_task(harness.watcher.read_stats(worker.node))
     await harness.settle()
     answer = StatsData(worker.link.of(ReadStats)[0].request, MachineStats(1, cpu_busy=0.5), [])
-    await worker.say(answer)
+    await worker.send(answer)
     assert await reading == answer
 
 
@@ -57,8 +57,8 @@ async def test_a_question_without_an_answer_fails_at_the_timeout_and_a_late_answ
     with pytest.raises(Unavailable, match="n1 did not answer within 4 s"):
         await harness.watcher.read_stats(worker.node)
     assert harness.clock.now() - asked_at == pytest.approx(4.0)
-    await worker.say(StatsData(worker.link.of(ReadStats)[0].request, MachineStats(1), []))
-    assert worker.link.closed_because is None
+    await worker.send(StatsData(worker.link.of(ReadStats)[0].request, MachineStats(1), []))
+    assert worker.link.close_reason is None
     with pytest.raises(Unavailable, match="did not answer"):  # and not Busy: the first question is over
         await harness.watcher.read_stats(worker.node)
 
@@ -84,7 +84,7 @@ async def test_an_answer_of_the_wrong_kind_is_no_answer() -> None:
     worker = await harness.join()
     reading = asyncio.create_task(harness.watcher.read_stats(worker.node))
     await harness.settle()
-    await worker.say(LogData(worker.link.of(ReadStats)[0].request, b"", True))
+    await worker.send(LogData(worker.link.of(ReadStats)[0].request, b"", True))
     with pytest.raises(Unavailable, match="answered with LogData"):
         await reading
 
@@ -98,5 +98,5 @@ async def test_a_worker_with_too_many_unanswered_questions_is_busy() -> None:
     with pytest.raises(Busy, match="2 unanswered requests"):
         await harness.watcher.read_stats(worker.node)
     for question in worker.link.of(ReadStats):
-        await worker.say(StatsData(question.request, MachineStats(1), []))
+        await worker.send(StatsData(question.request, MachineStats(1), []))
     await asyncio.gather(*readings)

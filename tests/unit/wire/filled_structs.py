@@ -30,7 +30,7 @@ class Filler:
         self._numbers = count(2)
 
     def fill(self, hint: Any) -> Any:
-        hint = bare(hint)
+        hint = without_none(hint)
         if is_record(hint):
             return hint(**{name: self._field(hint, name, each) for name, each in hints_of(hint).items()})
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -40,13 +40,13 @@ class Filler:
             return origin(self._items(arguments[0]))
         if origin in (dict, Mapping):
             return dict(zip(self._items(arguments[0]), self._items(arguments[1]), strict=True))
-        return self._single(hint)
+        return self._scalar(hint)
 
     def _field(self, kind: type, name: str, hint: Any) -> Any:
         if (kind, name) in self._put:
             return self._put[kind, name]
         default = default_of(kind, name)
-        if bare(hint) is bool:
+        if without_none(hint) is bool:
             return not default if default is not NO_DEFAULT else True
         value = self.fill(hint)
         assert value != default, f"{kind.__name__}.{name} is as by default"
@@ -56,9 +56,9 @@ class Filler:
         """Two that differ; one of them is None where that may be."""
         if hint is bool:
             return [True, False]
-        return [self.fill(hint), None if bare(hint) is not hint else self.fill(hint)]
+        return [self.fill(hint), None if without_none(hint) is not hint else self.fill(hint)]
 
-    def _single(self, hint: Any) -> Any:
+    def _scalar(self, hint: Any) -> Any:
         number = next(self._numbers)
         if isinstance(hint, type) and issubclass(hint, Enum):
             return list(hint)[-1]
@@ -81,12 +81,16 @@ def variants(root: Any) -> Iterator[tuple[Field, Any]]:
     """For every field below `root` what else it may hold: its default, nothing, zero, and every word of an enum."""
     for kind in sorted(records_in(root), key=lambda each: each.__qualname__):
         for name, hint in hints_of(kind).items():
-            found: list[Any] = [None] if bare(hint) is not hint else []
-            found += [zero for zero in ZEROS if type(zero) is bare(hint)]
-            found += [True] if bare(hint) is bool else []
-            found += list(bare(hint)) if isinstance(bare(hint), type) and issubclass(bare(hint), Enum) else []
-            origin = typing.get_origin(bare(hint))
-            if origin in (list, dict, set) or (origin is tuple and Ellipsis in typing.get_args(bare(hint))):
+            found: list[Any] = [None] if without_none(hint) is not hint else []
+            found += [zero for zero in ZEROS if type(zero) is without_none(hint)]
+            found += [True] if without_none(hint) is bool else []
+            found += (
+                list(without_none(hint))
+                if isinstance(without_none(hint), type) and issubclass(without_none(hint), Enum)
+                else []
+            )
+            origin = typing.get_origin(without_none(hint))
+            if origin in (list, dict, set) or (origin is tuple and Ellipsis in typing.get_args(without_none(hint))):
                 found.append(origin())
             default = default_of(kind, name)
             found += [default] if default is not NO_DEFAULT and default not in found else []
@@ -138,7 +142,7 @@ def hints_of(kind: Any) -> dict[str, Any]:
     return _hints(kind)
 
 
-def bare(hint: Any) -> Any:
+def without_none(hint: Any) -> Any:
     """Of a hint that allows None, the rest."""
     if isinstance(hint, types.UnionType) and type(None) in typing.get_args(hint):
         [rest] = (each for each in typing.get_args(hint) if each is not type(None))

@@ -55,7 +55,7 @@ from shunter.wire.situations import (
     situation_message,
 )
 from shunter.wire.struct_codec import from_message, to_message
-from tests.unit.planning.remote.test_deltas import ROUNDS, Site, same_answers
+from tests.unit.planning.remote.test_deltas import ROUNDS, ChangingCluster, same_answers
 
 ONE, TWO = ObjectName("default", "one"), ObjectName("team", "two")
 META = Meta(7, "default", "one", 5, "anna", 3, 99, {"a": "b"}, {"c": "d"}, 11)
@@ -122,10 +122,10 @@ def test_words_that_are_no_state_and_texts_that_are_no_document_are_refused() ->
 @settings(max_examples=100)
 @given(seed=st.integers(0, 2**32))
 def test_situations_arrive_as_they_were_sent(seed: int) -> None:
-    site = Site(random.Random(seed))
+    changing_cluster = ChangingCluster(random.Random(seed))
     writer, reader = ViewWriter(WANTS), ViewReader(WANTS)
     for number in range(ROUNDS):
-        view = limit_view(site.view(), WANTS)
+        view = limit_view(changing_cluster.view(), WANTS)
         situation = Situation(1.5, 10, writer.write(view), DecisionRow(3) if number % 2 else None)
         arrived = read_situation(pb.Situation.FromString(situation_message(situation).SerializeToString()))
         assert (arrived.now, arrived.budget, arrived.active) == (1.5, 10, situation.active)
@@ -133,7 +133,7 @@ def test_situations_arrive_as_they_were_sent(seed: int) -> None:
         made = reader.read(arrived.delta)
         assert view_hash(made) == view_hash(view)
         assert same_answers(view, made, WANTS)
-        site.change()
+        changing_cluster.change()
 
 
 def test_objects_in_situations_arrive() -> None:

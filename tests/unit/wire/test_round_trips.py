@@ -155,8 +155,8 @@ def test_fields_that_are_zero_or_none_or_as_by_default_arrive(format: Format, ro
     for changed, value in variants(root):
         if changed not in format.settled and changed not in format.unsent:
             sent = Filler({**format.put, changed: value}).fill(root)
-            lost = list(differences(sent, format.roots[root](sent)))
-            assert lost == [], f"where {changed[0].__name__}.{changed[1]} is {value!r}"
+            differing_fields = list(differences(sent, format.roots[root](sent)))
+            assert differing_fields == [], f"where {changed[0].__name__}.{changed[1]} is {value!r}"
 
 
 def test_no_field_of_a_situation_is_there_that_nobody_sends() -> None:

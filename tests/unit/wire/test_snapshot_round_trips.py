@@ -46,22 +46,22 @@ FIXED: dict[type, dict[str, Any]] = {  # as the state around it must have it
 }
 
 
-def kept_fields(kind: type) -> list[str]:
+def stored_fields(kind: type) -> list[str]:
     return [name for name in hints_of(kind) if name not in DERIVED.get(kind, ())]
 
 
 def fill_record(record: Any) -> None:
     """Every field that is to be kept gets a value other than by default."""
     kind: Any = type(record)
-    for name in kept_fields(kind):
+    for name in stored_fields(kind):
         default = default_of(kind, name)
         value = FIXED.get(kind, {}).get(name, Filler().fill(hints_of(kind)[name]))
         assert value != default, f"{kind.__name__}.{name} is as by default"
         setattr(record, name, value)
 
 
-def lost(before: Any, after: Any) -> list[str]:
-    names = kept_fields(type(before))
+def differing_fields(before: Any, after: Any) -> list[str]:
+    names = stored_fields(type(before))
     return [text for name in names for text in differences(getattr(before, name), getattr(after, name), name)]
 
 
@@ -92,9 +92,9 @@ def states() -> tuple[State, State]:
 
 def test_jobs_groups_and_nodes_keep_every_field(states: tuple[State, State]) -> None:
     before, after = states
-    assert lost(before.jobs[JOB], after.jobs[JOB]) == []
-    assert lost(before.jobs[JOB].task_sets[1], after.jobs[JOB].task_sets[1]) == []
-    assert lost(before.nodes.records[NODE], after.nodes.records[NODE]) == []
+    assert differing_fields(before.jobs[JOB], after.jobs[JOB]) == []
+    assert differing_fields(before.jobs[JOB].task_sets[1], after.jobs[JOB].task_sets[1]) == []
+    assert differing_fields(before.nodes.records[NODE], after.nodes.records[NODE]) == []
 
 
 def test_what_is_worked_out_anew_is_what_it_was(states: tuple[State, State]) -> None:
@@ -109,7 +109,7 @@ def test_lanes_classes_and_counters_are_kept(states: tuple[State, State]) -> Non
     for class_id, record in before.classes.items():
         assert after.classes[class_id].key == record.key
         for node, lanes in record.lanes.items():
-            assert lost(lanes, after.classes[class_id].lanes[node]) == []
+            assert differing_fields(lanes, after.classes[class_id].lanes[node]) == []
     assert sum(len(each.lanes) for each in after.classes.values()) == 1
     for name in ("version", "next_job", "next_class", "idempotency_keys", "idempotency_key_order"):
         assert getattr(after, name) == getattr(before, name) != getattr(State(), name)
@@ -169,6 +169,6 @@ def test_every_field_in_the_books_is_kept() -> None:
         for part, value in parts.items():
             found = getattr(after.registries[name], part)
             if name == "templates":
-                assert lost(template, found[template.id]) == []
+                assert differing_fields(template, found[template.id]) == []
             else:
                 assert list(differences(value, dict(found) if isinstance(value, dict) else found, name)) == []

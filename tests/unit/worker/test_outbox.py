@@ -18,12 +18,12 @@ class Uplink:
         self.messages.append(message)
 
 
-class Nobody:
+class NullOwner:
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None: ...
 
-    def keeper_gave_back(self) -> None: ...
+    def keeper_returned_tasks(self) -> None: ...
 
-    def keeper_gone(self, keeper: Keeper) -> None: ...
+    def keeper_disconnected(self, keeper: Keeper) -> None: ...
 
 
 def ended(index: int) -> Ended:
@@ -31,7 +31,7 @@ def ended(index: int) -> Ended:
 
 
 async def test_what_happens_in_one_turn_is_one_report() -> None:
-    outbox, uplink, keeper = Outbox(), Uplink(), Keeper(1, 0, Nobody())
+    outbox, uplink, keeper = Outbox(), Uplink(), Keeper(1, 0, NullOwner())
     outbox.connect(uplink, [], [])
     for index in range(3):
         outbox.add_keeper_report(keeper, KeeperReport(index + 1, [ended(index)], [], 1))
@@ -45,7 +45,7 @@ async def test_what_happens_in_one_turn_is_one_report() -> None:
 
 async def test_acknowledging_tells_how_far_each_keeper_s_reports_are_safe() -> None:
     outbox, uplink = Outbox(), Uplink()
-    one, other = Keeper(1, 0, Nobody()), Keeper(2, 0, Nobody())
+    one, other = Keeper(1, 0, NullOwner()), Keeper(2, 0, NullOwner())
     outbox.connect(uplink, [], [])
     for seq in (1, 2):
         outbox.add_keeper_report(one, KeeperReport(seq, [ended(seq)], [], 1))
@@ -59,7 +59,7 @@ async def test_acknowledging_tells_how_far_each_keeper_s_reports_are_safe() -> N
 
 
 async def test_the_next_connection_s_inventory_carries_what_was_not_acknowledged() -> None:
-    outbox, first, second, keeper = Outbox(), Uplink(), Uplink(), Keeper(1, 0, Nobody())
+    outbox, first, second, keeper = Outbox(), Uplink(), Uplink(), Keeper(1, 0, NullOwner())
     outbox.connect(first, [], [])
     outbox.acknowledge(1)
     outbox.add_keeper_report(keeper, KeeperReport(1, [ended(1)], [], 1))
@@ -74,4 +74,4 @@ async def test_the_next_connection_s_inventory_carries_what_was_not_acknowledged
     assert ([each.first for each in inventory.ended], len(inventory.lost)) == ([1, 2], 1)
     assert len(first.messages) == 2
     assert outbox.acknowledge(inventory.seq).keepers == {keeper: 2}
-    await asyncio.wait_for(outbox.emptied(), 1)
+    await asyncio.wait_for(outbox.wait_empty(), 1)

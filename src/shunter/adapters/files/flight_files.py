@@ -19,7 +19,7 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.flight_records import Began, Decided, FlightSegment, Shown, Step, decode_record
 from shunter.model.rest.views import iso
 
-MARK = b"shunter-flight-1\n"
+MAGIC = b"shunter-flight-1\n"
 SUFFIX = ".flight"
 TOTAL_BYTES_MAX = 64 * 2**20  # of all segments; the oldest go first
 FRAME_BYTES_MAX = 256 * 2**20
@@ -49,9 +49,9 @@ class FlightFiles:
             segments = self.segments()
             number = int(segments[-1].stem) + 1 if segments else 1
             self._file = os.open(self.folder / f"{number:08}{SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            os.write(self._file, MARK)
-            self._size = len(MARK)
-            self._forget(segments)
+            os.write(self._file, MAGIC)
+            self._size = len(MAGIC)
+            self._delete_old_segments(segments)
         except OSError as error:
             self._fail(error)
 
@@ -80,7 +80,7 @@ class FlightFiles:
     def export(self) -> Iterator[bytes]:
         yield from write_frames(frame for path in self.segments() for frame in read_frames(path))
 
-    def _forget(self, segments: list[Path]) -> None:
+    def _delete_old_segments(self, segments: list[Path]) -> None:
         total = sum(path.stat().st_size for path in segments)
         for path in segments:
             if total <= self._total_bytes_max:
@@ -97,7 +97,7 @@ class FlightFiles:
 def read_frames(path: Path) -> Iterator[bytes]:
     """The records of a segment, or of an export. Raises Invalid for what is no recording; what is torn is left out."""
     with path.open("rb") as file:
-        if file.read(len(MARK)) != MARK:
+        if file.read(len(MAGIC)) != MAGIC:
             raise Invalid(
                 [Problem("FILE", "is no recording of a flight", str(path), "make one: shunter flight export")]
             )
@@ -108,7 +108,7 @@ def read_frames(path: Path) -> Iterator[bytes]:
 def unread_bytes(path: Path) -> int:
     """How much of a recording is left out at its end, because it is torn or damaged there."""
     with path.open("rb") as file:
-        end = len(file.read(len(MARK)))
+        end = len(file.read(len(MAGIC)))
         while _next_frame(file) is not None:
             end = file.tell()
     return path.stat().st_size - end
@@ -116,7 +116,7 @@ def unread_bytes(path: Path) -> int:
 
 def write_frames(frames: Iterator[bytes]) -> Iterator[bytes]:
     """An export: pieces of one file with all these records."""
-    yield MARK
+    yield MAGIC
     for frame in frames:
         yield _FRAME.pack(len(frame), crc32(frame)) + frame
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from shunter.model.protocol.refusals import Code
+from shunter.model.protocol.refusals import RefusalCode
 
 SERVICE = "shunter.worker.v1.Workers"
 METHOD = "Connect"
@@ -23,17 +23,17 @@ OPTIONS: tuple[tuple[str, int], ...] = (
 )
 
 STATUS: dict[str, grpc.StatusCode] = {
-    Code.UNAUTHORIZED: grpc.StatusCode.UNAUTHENTICATED,
-    Code.PROTOCOL_VERSION: grpc.StatusCode.FAILED_PRECONDITION,
-    Code.INVALID: grpc.StatusCode.INVALID_ARGUMENT,
-    Code.NAME_TAKEN: grpc.StatusCode.ALREADY_EXISTS,
-    Code.NOT_LEADER: grpc.StatusCode.UNAVAILABLE,
-    Code.STALE_EPOCH: grpc.StatusCode.ABORTED,
-    Code.BUSY: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Code.SILENT: grpc.StatusCode.DEADLINE_EXCEEDED,
-    Code.TOO_SLOW: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Code.REPLACED: grpc.StatusCode.ABORTED,
-    Code.RESET: grpc.StatusCode.ABORTED,
-    Code.SHUTTING_DOWN: grpc.StatusCode.UNAVAILABLE,
-    Code.FAILED: grpc.StatusCode.INTERNAL,
+    RefusalCode.UNAUTHORIZED: grpc.StatusCode.UNAUTHENTICATED,
+    RefusalCode.PROTOCOL_VERSION: grpc.StatusCode.FAILED_PRECONDITION,
+    RefusalCode.INVALID: grpc.StatusCode.INVALID_ARGUMENT,
+    RefusalCode.NAME_TAKEN: grpc.StatusCode.ALREADY_EXISTS,
+    RefusalCode.NOT_LEADER: grpc.StatusCode.UNAVAILABLE,
+    RefusalCode.STALE_EPOCH: grpc.StatusCode.ABORTED,
+    RefusalCode.BUSY: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    RefusalCode.SILENT: grpc.StatusCode.DEADLINE_EXCEEDED,
+    RefusalCode.TOO_SLOW: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    RefusalCode.REPLACED: grpc.StatusCode.ABORTED,
+    RefusalCode.RESET: grpc.StatusCode.ABORTED,
+    RefusalCode.SHUTTING_DOWN: grpc.StatusCode.UNAVAILABLE,
+    RefusalCode.FAILED: grpc.StatusCode.INTERNAL,
 }

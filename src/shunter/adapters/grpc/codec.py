@@ -21,7 +21,7 @@ from google.protobuf.message import DecodeError, Message
 from shunter.model.protocol.worker_messages import ManagerMessage, WorkerMessage
 from shunter.proto.worker.v1 import worker_pb2
 
-Convert = Callable[[Any], Any]
+Converter = Callable[[Any], Any]
 
 
 class Malformed(ValueError):
@@ -29,21 +29,21 @@ class Malformed(ValueError):
 
 
 def encode_manager(message: ManagerMessage) -> bytes:
-    return manager_side().encode(message)
+    return manager_envelope().encode(message)
 
 
 def decode_manager(data: bytes) -> ManagerMessage | None:
     """None for a kind of message that this version does not know. Raises Malformed."""
-    return typing.cast("ManagerMessage | None", manager_side().decode(data))
+    return typing.cast("ManagerMessage | None", manager_envelope().decode(data))
 
 
 def encode_worker(message: WorkerMessage) -> bytes:
-    return worker_side().encode(message)
+    return worker_envelope().encode(message)
 
 
 def decode_worker(data: bytes) -> WorkerMessage | None:
     """None for a kind of message that this version does not know. Raises Malformed."""
-    return typing.cast("WorkerMessage | None", worker_side().decode(data))
+    return typing.cast("WorkerMessage | None", worker_envelope().decode(data))
 
 
 class Envelope:
@@ -51,8 +51,10 @@ class Envelope:
 
     def __init__(self, envelope: type[Message], union: types.UnionType) -> None:
         self._envelope = envelope
-        self.entries: dict[str, Twin] = {snake_case(kind.__name__): twin_of(kind) for kind in typing.get_args(union)}
-        self._names = {twin.struct: name for name, twin in self.entries.items()}
+        self.entries: dict[str, StructCodec] = {
+            snake_case(kind.__name__): codec_for(kind) for kind in typing.get_args(union)
+        }
+        self._names = {codec.struct: name for name, codec in self.entries.items()}
 
     def encode(self, message: msgspec.Struct) -> bytes:
         name = self._names[type(message)]
@@ -73,16 +75,16 @@ class Envelope:
 
 
 @functools.cache
-def manager_side() -> Envelope:
+def manager_envelope() -> Envelope:
     return Envelope(worker_pb2.ManagerMessage, ManagerMessage)
 
 
 @functools.cache
-def worker_side() -> Envelope:
+def worker_envelope() -> Envelope:
     return Envelope(worker_pb2.WorkerMessage, WorkerMessage)
 
 
-class Twin:
+class StructCodec:
     """One struct type beside its protobuf type, and the way from each to the other."""
 
     def __init__(self, struct: type[msgspec.Struct]) -> None:
@@ -90,14 +92,14 @@ class Twin:
         self.proto: type[Message] = getattr(worker_pb2, struct.__name__)
         hints = typing.get_type_hints(struct)
         self.optional = frozenset(
-            field.name for field in msgspec.structs.fields(struct) if not _zero_by_default(field, hints[field.name])
+            field.name for field in msgspec.structs.fields(struct) if not _has_zero_default(field, hints[field.name])
         )
-        pairs = {name: _converts(hint) for name, hint in hints.items()}
+        pairs = {name: _converters(hint) for name, hint in hints.items()}
         self._encoders = [(name, pair[0]) for name, pair in pairs.items() if pair[0] is not None]
         self._plain = [name for name, pair in pairs.items() if pair[1] is None and name not in self.optional]
         decoders = [(name, pair[1]) for name, pair in pairs.items() if pair[1] is not None]
         self._decoders = [pair for pair in decoders if _optional_struct(hints[pair[0]]) is None]
-        self._maybe = [pair for pair in decoders if _optional_struct(hints[pair[0]]) is not None]
+        self._optional_decoders = [pair for pair in decoders if _optional_struct(hints[pair[0]]) is not None]
 
     def to_proto(self, struct: msgspec.Struct) -> Message:
         fields = msgspec.structs.asdict(struct)
@@ -112,21 +114,21 @@ class Twin:
         for name in self.optional:
             if message.HasField(name):
                 fields[name] = getattr(message, name)
-        for name, convert in self._maybe:
+        for name, convert in self._optional_decoders:
             fields[name] = convert(getattr(message, name)) if message.HasField(name) else None
         return self.struct(**fields)
 
 
 @functools.cache
-def twin_of(struct: type[msgspec.Struct]) -> Twin:
-    return Twin(struct)
+def codec_for(struct: type[msgspec.Struct]) -> StructCodec:
+    return StructCodec(struct)
 
 
 def snake_case(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-def _zero_by_default(field: msgspec.structs.FieldInfo, hint: Any) -> bool:
+def _has_zero_default(field: msgspec.structs.FieldInfo, hint: Any) -> bool:
     """Whether an absent field and a zero mean the same: no default at all, or one that is empty, zero or false."""
     if typing.get_origin(hint) in (list, dict, tuple) or field.default is msgspec.NODEFAULT:
         return True
@@ -135,19 +137,19 @@ def _zero_by_default(field: msgspec.structs.FieldInfo, hint: Any) -> bool:
     return field.default is not None and not field.default
 
 
-def _converts(hint: Any) -> tuple[Convert | None, Convert | None]:
+def _converters(hint: Any) -> tuple[Converter | None, Converter | None]:
     """How a field of this type is turned into protobuf and back; None where it is taken as it is."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if _is_struct(hint):
-        twin = twin_of(hint)
-        return twin.to_proto, twin.from_proto
+        codec = codec_for(hint)
+        return codec.to_proto, codec.from_proto
     inner = _optional_struct(hint)
     if inner is not None:
-        return _optional_converts(twin_of(inner))
+        return _optional_converters(codec_for(inner))
     if origin in (list, tuple) and _is_struct(arguments[0]):
-        return _sequence_converts(twin_of(arguments[0]), origin)
+        return _sequence_converters(codec_for(arguments[0]), origin)
     if origin is dict and _is_struct(arguments[1]):
-        return _dict_converts(twin_of(arguments[1]))
+        return _dict_converters(codec_for(arguments[1]))
     if origin in (list, dict, tuple):
         return None, origin
     return None, None
@@ -164,19 +166,19 @@ def _optional_struct(hint: Any) -> type[msgspec.Struct] | None:
     return next((inner for inner in typing.get_args(hint) if _is_struct(inner)), None)
 
 
-def _optional_converts(twin: Twin) -> tuple[Convert, Convert]:
-    return lambda struct: None if struct is None else twin.to_proto(struct), twin.from_proto
+def _optional_converters(codec: StructCodec) -> tuple[Converter, Converter]:
+    return lambda struct: None if struct is None else codec.to_proto(struct), codec.from_proto
 
 
-def _sequence_converts(twin: Twin, sequence: Convert) -> tuple[Convert, Convert]:
+def _sequence_converters(codec: StructCodec, sequence: Converter) -> tuple[Converter, Converter]:
     return (
-        lambda structs: [twin.to_proto(struct) for struct in structs],
-        lambda messages: sequence(twin.from_proto(message) for message in messages),
+        lambda structs: [codec.to_proto(struct) for struct in structs],
+        lambda messages: sequence(codec.from_proto(message) for message in messages),
     )
 
 
-def _dict_converts(twin: Twin) -> tuple[Convert, Convert]:
+def _dict_converters(codec: StructCodec) -> tuple[Converter, Converter]:
     return (
-        lambda structs: {key: twin.to_proto(struct) for key, struct in structs.items()},
-        lambda messages: {key: twin.from_proto(message) for key, message in messages.items()},
+        lambda structs: {key: codec.to_proto(struct) for key, struct in structs.items()},
+        lambda messages: {key: codec.from_proto(message) for key, message in messages.items()},
     )

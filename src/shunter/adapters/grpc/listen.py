@@ -18,7 +18,7 @@ class ServerTls:
     certificate: bytes
 
 
-def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | None, whom: str) -> int:
+def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | None, peers: str) -> int:
     """The port in use. Raises Unavailable where it cannot be had."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
@@ -26,4 +26,4 @@ def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | No
             return server.add_insecure_port(address)
         return server.add_secure_port(address, grpc.ssl_server_credentials([(tls.key, tls.certificate)]))
     except RuntimeError as error:
-        raise Unavailable(f"cannot listen for {whom} on {address}: {error}") from error
+        raise Unavailable(f"cannot listen for {peers} on {address}: {error}") from error

@@ -18,7 +18,7 @@ from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, ShunterError, TooLarge, Unauthorized, Unavailable
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT
 from shunter.ports.callers import Caller
-from shunter.ports.schedulers import SchedulerDesk
+from shunter.ports.schedulers import SchedulerService
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
 from shunter.wire.situations import answer_message, read_decision, situation_message
@@ -26,7 +26,7 @@ from shunter.wire.situations import answer_message, read_decision, situation_mes
 CALLS_MAX = 500  # at once
 MODE_DEFAULT = "lead"
 RETRY_AFTER = "retry-after-ms"  # in the trailing metadata where the caller is asked to be patient
-_SECRET = "bearer "
+_BEARER_PREFIX = "bearer "
 
 STATUS: tuple[tuple[type[ShunterError], grpc.StatusCode], ...] = (
     (Unauthorized, grpc.StatusCode.UNAUTHENTICATED),
@@ -45,14 +45,14 @@ class SchedulerServer:
 
     def __init__(
         self,
-        desk: SchedulerDesk,
+        service: SchedulerService,
         authenticate: Callable[[str], Caller | None],
         host: str = "127.0.0.1",
         port: int = 0,
         *,
         tls: ServerTls | None = None,
     ) -> None:
-        self._servicer = _Servicer(desk, authenticate)
+        self._servicer = _Servicer(service, authenticate)
         self._host, self._port, self._tls = host, port, tls
         self._server: grpc.aio.Server | None = None
 
@@ -74,8 +74,8 @@ class SchedulerServer:
 class _Servicer(pb_grpc.ExternalSchedulerServicer):
     """Names of methods are those of the service."""
 
-    def __init__(self, desk: SchedulerDesk, authenticate: Callable[[str], Caller | None]) -> None:
-        self._desk, self._authenticate = desk, authenticate
+    def __init__(self, service: SchedulerService, authenticate: Callable[[str], Caller | None]) -> None:
+        self._service, self._authenticate = service, authenticate
 
     async def Watch(  # noqa: N802
         self, request: pb.WatchRequest, context: grpc.aio.ServicerContext[pb.WatchRequest, pb.Situation]
@@ -83,9 +83,9 @@ class _Servicer(pb_grpc.ExternalSchedulerServicer):
         try:
             caller = self._caller(context)
             wants = tuple(request.wants) or WANTS_DEFAULT
-            session = await self._desk.open(caller, request.name, wants, request.mode or MODE_DEFAULT)
+            session = await self._service.open(caller, request.name, wants, request.mode or MODE_DEFAULT)
         except ShunterError as error:
-            await _refuse(context, error)
+            await _abort(context, error)
         lease: pb.Lease | None = pb.Lease(token=session.token, lease_s=session.lease_s)
         await context.send_initial_metadata(())
         reason = "its stream ended"
@@ -93,7 +93,7 @@ class _Servicer(pb_grpc.ExternalSchedulerServicer):
             while (situation := await session.next()) is not None:
                 yield situation_message(situation, lease)
                 lease = None
-            reason = session.over_because
+            reason = session.close_reason
         finally:
             session.close(reason)
         await context.abort(grpc.StatusCode.ABORTED, reason)
@@ -103,31 +103,31 @@ class _Servicer(pb_grpc.ExternalSchedulerServicer):
     ) -> pb.DecisionAnswer:
         try:
             caller = self._caller(context)
-            return answer_message(await self._desk.decide(caller, request.token, read_decision(request)))
+            return answer_message(await self._service.decide(caller, request.token, read_decision(request)))
         except ShunterError as error:
-            await _refuse(context, error)
+            await _abort(context, error)
 
     async def Renew(  # noqa: N802
         self, request: pb.RenewRequest, context: grpc.aio.ServicerContext[pb.RenewRequest, pb.Lease]
     ) -> pb.Lease:
         try:
-            lease_s = await self._desk.renew(self._caller(context), request.token)
+            lease_s = await self._service.renew(self._caller(context), request.token)
         except ShunterError as error:
-            await _refuse(context, error)
+            await _abort(context, error)
         return pb.Lease(token=request.token, lease_s=lease_s)
 
     def _caller(self, context: grpc.aio.ServicerContext[Any, Any]) -> Caller:
         for key, value in context.invocation_metadata() or ():
             text = value if isinstance(value, str) else value.decode("latin-1")
-            if key == "authorization" and text.lower().startswith(_SECRET):
-                caller = self._authenticate(text[len(_SECRET) :].strip())
+            if key == "authorization" and text.lower().startswith(_BEARER_PREFIX):
+                caller = self._authenticate(text[len(_BEARER_PREFIX) :].strip())
                 if caller is not None:
                     return caller
         raise Unauthorized("the token is missing or wrong; send the metadata authorization: Bearer TOKEN")
 
 
-async def _refuse(context: grpc.aio.ServicerContext[Any, Any], error: ShunterError) -> NoReturn:
+async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: ShunterError) -> NoReturn:
     status = next((code for kind, code in STATUS if isinstance(error, kind)), grpc.StatusCode.UNKNOWN)
-    patience = ((RETRY_AFTER, str(int(error.retry_after_s * 1000))),) if isinstance(error, Unavailable) else ()
-    await context.abort(status, error.detail, patience)
+    retry_metadata = ((RETRY_AFTER, str(int(error.retry_after_s * 1000))),) if isinstance(error, Unavailable) else ()
+    await context.abort(status, error.detail, retry_metadata)
     raise AssertionError("abort raises")

@@ -10,36 +10,36 @@ import asyncio
 from collections import deque
 
 SEND_BUFFER_BYTES_MAX = 16 * 2**20
-MESSAGE_COST_BYTES = 1024  # what a message costs beside its own bytes, so that small ones are limited too
+MESSAGE_OVERHEAD_BYTES = 1024  # what a message costs beside its own bytes, so that small ones are limited too
 
 
 class SendBuffer:
     def __init__(self, size_max: int = SEND_BUFFER_BYTES_MAX) -> None:
         self._size_max = size_max
         self._size = 0
-        self._waiting: deque[bytes] = deque()
+        self._pending: deque[bytes] = deque()
         self._changed = asyncio.Event()
         self.closed = False
 
     def put(self, data: bytes) -> bool:
         """False, and nothing is taken, where the buffer is full. An empty buffer takes a message of any size."""
-        cost = len(data) + MESSAGE_COST_BYTES
-        if self._waiting and self._size + cost > self._size_max:
+        cost = len(data) + MESSAGE_OVERHEAD_BYTES
+        if self._pending and self._size + cost > self._size_max:
             return False
-        self._waiting.append(data)
+        self._pending.append(data)
         self._size += cost
         self._changed.set()
         return True
 
-    async def take(self) -> bytes | None:
+    async def get(self) -> bytes | None:
         """The next message; None when the buffer is closed and empty."""
-        while not self._waiting:
+        while not self._pending:
             if self.closed:
                 return None
             self._changed.clear()
             await self._changed.wait()
-        data = self._waiting.popleft()
-        self._size -= len(data) + MESSAGE_COST_BYTES
+        data = self._pending.popleft()
+        self._size -= len(data) + MESSAGE_OVERHEAD_BYTES
         return data
 
     def close(self) -> None:
@@ -49,6 +49,6 @@ class SendBuffer:
 
     def abandon(self) -> None:
         """Close, and drop what waits."""
-        self._waiting.clear()
+        self._pending.clear()
         self._size = 0
         self.close()

@@ -19,7 +19,7 @@ from shunter.adapters.grpc.codec import Malformed, decode_manager, encode_worker
 from shunter.adapters.grpc.send_buffer import SendBuffer
 from shunter.log import Log
 from shunter.model.protocol.worker_messages import Ack, Refused, WorkerMessage
-from shunter.ports.workers import WorkerEnd
+from shunter.ports.workers import WorkerHandler
 
 CONNECT_TIMEOUT_S = 10.0
 
@@ -34,18 +34,18 @@ class WorkerClient:
 
     def __init__(
         self,
-        worker_end: WorkerEnd,
+        handler: WorkerHandler,
         address: str,
         token: str,
         *,
         certificate: bytes | None = None,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
     ) -> None:
-        self._worker_end = worker_end
+        self._handler = handler
         self._address = address
         self._metadata = (("authorization", f"Bearer {token}"),)
         self._certificate = certificate
-        self._backoff = Backoff(chance or random.Random())
+        self._backoff = Backoff(rng or random.Random())
         self._stopping = asyncio.Event()
         self._uplink: StreamUplink | None = None
 
@@ -60,30 +60,30 @@ class WorkerClient:
         """End the connection when what was sent has been written; `run` then returns."""
         self._stopping.set()
         if self._uplink is not None:
-            self._uplink.hang_up()
+            self._uplink.close_after_flush()
 
     async def _attempt(self) -> float:
         """One connection from its beginning to its end; says how long to wait before the next."""
-        conversation = Conversation(self._worker_end)
+        connection = Connection(self._handler)
         async with self._channel() as channel:
             connect = channel.stream_stream(f"/{SERVICE}/{METHOD}", bytes, bytes)
             call: Call = connect(metadata=self._metadata)  # type: ignore[call-arg]  # the stubs want an iterator
             try:
-                if await self._connected(call):
+                if await self._wait_until_connected(call):
                     self._uplink = StreamUplink(call)
-                    await conversation.hold(call, self._uplink)
+                    await connection.run(call, self._uplink)
             except grpc.aio.AioRpcError as error:
                 log.info("manager.unreachable", address=self._address, reason=error.details())
             finally:
                 call.cancel()
                 self._uplink = None
-        if conversation.settled:
-            self._backoff.succeeded()
-        if conversation.refused is not None and not conversation.refused.retry:
+        if connection.is_inventory_acked:
+            self._backoff.reset()
+        if connection.refused is not None and not connection.refused.retry:
             return self._backoff.refused_delay_s()
         return self._backoff.next_delay_s()
 
-    async def _connected(self, call: Call) -> bool:
+    async def _wait_until_connected(self, call: Call) -> bool:
         """Until the manager has taken the stream; False if it does not answer, or this client is stopped first."""
         connecting = asyncio.create_task(call.wait_for_connection())
         stopping = asyncio.create_task(self._stopping.wait())
@@ -107,31 +107,31 @@ class WorkerClient:
         return grpc.aio.secure_channel(self._address, credentials, options)
 
 
-class Conversation:
+class Connection:
     """One connection as the worker's end sees it: connected, messages in order, disconnected."""
 
-    def __init__(self, worker_end: WorkerEnd) -> None:
-        self._worker_end = worker_end
-        self.settled = False  # the manager has committed our inventory
+    def __init__(self, handler: WorkerHandler) -> None:
+        self._handler = handler
+        self.is_inventory_acked = False  # the manager has committed our inventory
         self.refused: Refused | None = None
 
-    async def hold(self, call: Call, uplink: StreamUplink) -> None:
+    async def run(self, call: Call, uplink: StreamUplink) -> None:
         reason = "the connection was cancelled"
         reader = asyncio.create_task(self._read(call))
         try:
-            self._worker_end.connected(uplink)
+            self._handler.connected(uplink)
             await asyncio.wait({reader, uplink.writer}, return_when=asyncio.FIRST_COMPLETED)
             if not reader.done():
                 # The worker closed its side, so the manager now ends the stream. (An overflow has cancelled it.)
                 await asyncio.wait({reader}, timeout=FLUSH_TIMEOUT_S)
             call.cancel()
-            reason = self._end_of(await call.code(), await call.details())
+            reason = self._end_reason(await call.code(), await call.details())
         finally:
-            uplink.hang_up()
+            uplink.close_after_flush()
             reader.cancel()
             uplink.writer.cancel()
             await asyncio.gather(reader, uplink.writer, return_exceptions=True)
-            self._worker_end.disconnected(reason)
+            self._handler.disconnected(reason)
 
     async def _read(self, call: Call) -> None:
         async for data in call:
@@ -144,15 +144,15 @@ class Conversation:
                 log.warning("message.unknown", size_bytes=len(data))
                 continue
             if isinstance(message, Ack):
-                self.settled = True
+                self.is_inventory_acked = True
             elif isinstance(message, Refused):
                 self.refused = message
             try:
-                self._worker_end.received(message)
+                self._handler.received(message)
             except Exception:
                 log.exception("message.failed", kind=type(message).__name__)
 
-    def _end_of(self, code: grpc.StatusCode, details: str | None) -> str:
+    def _end_reason(self, code: grpc.StatusCode, details: str | None) -> str:
         if self.refused is not None:
             return f"{self.refused.code}: {self.refused.reason}"
         return f"{code.name.lower()}: {details}" if details else code.name.lower()
@@ -164,7 +164,7 @@ class StreamUplink:
     def __init__(self, call: Call) -> None:
         self._call = call
         self._buffer = SendBuffer()
-        self.writer = asyncio.create_task(self._drain())
+        self.writer = asyncio.create_task(self._write_loop())
 
     def send(self, message: WorkerMessage) -> None:
         if self._buffer.closed:
@@ -172,21 +172,21 @@ class StreamUplink:
         try:
             data = encode_worker(message)
         except Malformed as error:
-            self._give_up(f"a message cannot be written: {error}")
+            self._abort(f"a message cannot be written: {error}")
             return
         if not self._buffer.put(data):
-            self._give_up("the manager reads too slowly")
+            self._abort("the manager reads too slowly")
 
-    def hang_up(self) -> None:
+    def close_after_flush(self) -> None:
         """Write out what waits, then end this side of the stream."""
         self._buffer.close()
 
-    def _give_up(self, reason: str) -> None:
+    def _abort(self, reason: str) -> None:
         log.error("uplink.dropped", reason=reason)
         self._buffer.abandon()
         self._call.cancel()
 
-    async def _drain(self) -> None:
-        while (data := await self._buffer.take()) is not None:
+    async def _write_loop(self) -> None:
+        while (data := await self._buffer.get()) is not None:
             await self._call.write(data)
         await self._call.done_writing()

@@ -18,9 +18,9 @@ from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_manager
 from shunter.adapters.grpc.listen import ServerTls, open_port
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
 from shunter.log import Log
-from shunter.model.protocol.refusals import Code, refuse
+from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.model.protocol.worker_messages import ManagerMessage, Refused
-from shunter.ports.workers import Reception, Session
+from shunter.ports.workers import Session, WorkerAcceptor
 
 CONNECTIONS_MAX = 20_000
 
@@ -34,7 +34,7 @@ class WorkerServer:
 
     def __init__(
         self,
-        reception: Reception,
+        acceptor: WorkerAcceptor,
         token: str,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -42,7 +42,7 @@ class WorkerServer:
         tls: ServerTls | None = None,
         send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
     ) -> None:
-        self._reception = reception
+        self._acceptor = acceptor
         self._authorization = f"Bearer {token}".encode()
         self._host, self._port = host, port
         self._tls = tls
@@ -65,7 +65,7 @@ class WorkerServer:
     async def stop(self) -> None:
         """Ends every connection that the reception has not ended yet."""
         for link in list(self._links):
-            link.refuse(Code.SHUTTING_DOWN, "the manager stops")
+            link.refuse(RefusalCode.SHUTTING_DOWN, "the manager stops")
         if self._server is not None:
             await self._server.stop(FLUSH_TIMEOUT_S)
             self._server = None
@@ -76,16 +76,16 @@ class WorkerServer:
         self._links.add(link)
         await context.send_initial_metadata(())
         session = None
-        if self._authorized(context):
-            session = self._reception.connect(link)
+        if self._is_authorized(context):
+            session = self._acceptor.connect(link)
         else:
-            link.refuse(Code.UNAUTHORIZED, "the worker token is missing or wrong")
+            link.refuse(RefusalCode.UNAUTHORIZED, "the worker token is missing or wrong")
         reader = asyncio.create_task(_read(requests, session, link))
         try:
             await asyncio.wait({reader, link.writer}, return_when=asyncio.FIRST_COMPLETED)
             if reader.done() and (failure := reader.exception()) is not None:
                 log.error("worker.failed", peer=context.peer(), error=repr(failure))
-                link.refuse(Code.FAILED, "the manager failed on a message")
+                link.refuse(RefusalCode.FAILED, "the manager failed on a message")
             link.close("the worker closed the connection")
             await asyncio.wait({link.writer})
             context.set_code(link.status)
@@ -100,7 +100,7 @@ class WorkerServer:
                 session.closed(link.reason)
             log.info("worker.disconnected", peer=context.peer(), reason=link.reason)
 
-    def _authorized(self, context: Context) -> bool:
+    def _is_authorized(self, context: Context) -> bool:
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
                 given = value if isinstance(value, bytes) else value.encode()
@@ -116,7 +116,7 @@ class StreamLink:
         self._buffer = SendBuffer(size_max)
         self.status = grpc.StatusCode.OK
         self.reason = ""
-        self.writer = asyncio.create_task(self._drain())
+        self.writer = asyncio.create_task(self._write_loop())
 
     def send(self, message: ManagerMessage) -> None:
         if self._buffer.closed:
@@ -125,12 +125,12 @@ class StreamLink:
             data = encode_manager(message)
         except Malformed as error:
             log.error("message.not_sent", kind=type(message).__name__, error=error)
-            self.refuse(Code.FAILED, f"the manager could not write a message: {error}")
+            self.refuse(RefusalCode.FAILED, f"the manager could not write a message: {error}")
             return
         if isinstance(message, Refused):
             self.status, self.reason = STATUS.get(message.code, grpc.StatusCode.UNKNOWN), message.reason
         if not self._buffer.put(data):
-            self._give_up()
+            self._abort()
 
     def close(self, reason: str) -> None:
         """Write out what waits, for a short while, and end."""
@@ -140,18 +140,18 @@ class StreamLink:
         self._buffer.close()
         asyncio.get_running_loop().call_later(FLUSH_TIMEOUT_S, self.writer.cancel)
 
-    def refuse(self, code: Code, reason: str) -> None:
+    def refuse(self, code: RefusalCode, reason: str) -> None:
         self.send(refuse(code, reason))
         self.close(reason)
 
-    def _give_up(self) -> None:
+    def _abort(self) -> None:
         """The peer does not read, so nothing more can be told to it but the stream's status."""
-        self.status, self.reason = STATUS[Code.TOO_SLOW], "the worker reads too slowly: its send buffer is full"
+        self.status, self.reason = STATUS[RefusalCode.TOO_SLOW], "the worker reads too slowly: its send buffer is full"
         self._buffer.abandon()
         self.writer.cancel()
 
-    async def _drain(self) -> None:
-        while (data := await self._buffer.take()) is not None:
+    async def _write_loop(self) -> None:
+        while (data := await self._buffer.get()) is not None:
             await self._write(data)
 
 
@@ -164,7 +164,7 @@ async def _read(requests: AsyncIterator[bytes], session: Session | None, link: S
         try:
             message = decode_worker(data)
         except Malformed as error:
-            link.refuse(Code.INVALID, f"not a message of the worker protocol: {error}")
+            link.refuse(RefusalCode.INVALID, f"not a message of the worker protocol: {error}")
             return
         if message is None:
             log.warning("message.unknown", size_bytes=len(data))

@@ -49,7 +49,7 @@ class Ring:
         return self._times.itemsize + self._counts.itemsize + 2 * self._width * self._means.itemsize
 
     @property
-    def forgot_before_ms(self) -> int | None:
+    def evicted_before_ms(self) -> int | None:
         """None while it has all that ever came."""
         return self._times[self._oldest] if len(self) == self._tier.rows_max else None
 
@@ -74,22 +74,22 @@ class Ring:
     def rows(self, start_ms: int, stop_ms: int) -> Iterator[Row]:
         """Those that overlap the time, oldest first."""
         step_ms, width, count = self._tier.step_ms, self._width, len(self)
-        places = range(count)
-        first = bisect_right(places, start_ms - step_ms, key=self._time_at)
-        for place in range(first, bisect_left(places, stop_ms, key=self._time_at)):
-            row = (self._oldest + place) % count
+        positions = range(count)
+        first = bisect_right(positions, start_ms - step_ms, key=self._time_at)
+        for position in range(first, bisect_left(positions, stop_ms, key=self._time_at)):
+            row = (self._oldest + position) % count
             part = slice(row * width, (row + 1) * width)
             yield Row(self._times[row], step_ms, self._counts[row], self._means[part], self._maxima[part])
 
-    def _time_at(self, place: int) -> int:
+    def _time_at(self, position: int) -> int:
         """Of a row by its place from the oldest on."""
-        return self._times[(self._oldest + place) % len(self)]
+        return self._times[(self._oldest + position) % len(self)]
 
     def _merge(self, row: int, values: Sequence[float]) -> None:
         count = self._counts[row] = self._counts[row] + 1
-        for place, value in enumerate(values, start=row * self._width):
-            self._means[place] += (value - self._means[place]) / count
-            self._maxima[place] = max(self._maxima[place], value)
+        for position, value in enumerate(values, start=row * self._width):
+            self._means[position] += (value - self._means[position]) / count
+            self._maxima[position] = max(self._maxima[position], value)
 
 
 class Rings:
@@ -114,8 +114,8 @@ class Rings:
         found: list[Row] = []
         for ring in self._rings:
             found = [*ring.rows(start_ms, stop_ms), *found]
-            forgot_before_ms = ring.forgot_before_ms
-            if forgot_before_ms is None or forgot_before_ms <= start_ms:
+            evicted_before_ms = ring.evicted_before_ms
+            if evicted_before_ms is None or evicted_before_ms <= start_ms:
                 break
-            stop_ms = min(stop_ms, forgot_before_ms)
+            stop_ms = min(stop_ms, evicted_before_ms)
         return found

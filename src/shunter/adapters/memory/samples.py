@@ -14,9 +14,9 @@ from shunter.adapters.memory.rings import TIERS, Rings, Row, Tier
 from shunter.ports.metrics import (
     NODE_METRICS,
     TASK_METRICS,
-    Measured,
-    MetricAnswer,
+    Measurement,
     MetricQuery,
+    MetricResult,
     NodeSource,
     Series,
     Source,
@@ -25,57 +25,57 @@ from shunter.ports.metrics import (
 TOTAL_MAX_BYTES = 128 * 2**20  # of all series; those go first that were not heard of for longest
 AGE_MAX_MS = 24 * 3_600_000  # a series that got no sample for so long goes
 SERIES_BYTES = 1_000  # that a series takes besides its rows, roughly
-FIRST_SPAN_MAX_MS = 15_000  # a task that is first seen later is compared from then on, not from its start
-MEMORY_PLACE = TASK_METRICS.index("memory_bytes")  # a level; all others are rates of sums
+FIRST_INTERVAL_MAX_MS = 15_000  # a task that is first seen later is compared from then on, not from its start
+MEMORY_INDEX = TASK_METRICS.index("memory_bytes")  # a level; all others are rates of sums
 
 
 class SampleStore:
     def __init__(self, total_max_bytes: int = TOTAL_MAX_BYTES, tiers: Sequence[Tier] = TIERS) -> None:
         self._total_max_bytes, self._tiers = total_max_bytes, tiers
-        self._kept: OrderedDict[Source, _Kept] = OrderedDict()  # by their last sample, oldest first
+        self._sources: OrderedDict[Source, _SourceSamples] = OrderedDict()  # by their last sample, oldest first
         self.total_bytes = 0
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._sources)
 
-    def record(self, source: Source, measured: Measured) -> None:
-        kept = self._kept.get(source)
-        if kept is None:
-            kept = self._kept[source] = _Kept(Rings(len(measured.sums), self._tiers))
+    def record(self, source: Source, measurement: Measurement) -> None:
+        samples = self._sources.get(source)
+        if samples is None:
+            samples = self._sources[source] = _SourceSamples(Rings(len(measurement.totals), self._tiers))
             self.total_bytes += SERIES_BYTES
-        before_bytes = kept.rings.size_bytes
-        kept.take(measured)
-        self.total_bytes += kept.rings.size_bytes - before_bytes
-        self._kept.move_to_end(source)
-        self._forget(measured.at_ms)
+        before_bytes = samples.rings.size_bytes
+        samples.add(measurement)
+        self.total_bytes += samples.rings.size_bytes - before_bytes
+        self._sources.move_to_end(source)
+        self._evict(measurement.at_ms)
 
-    async def query(self, query: MetricQuery) -> MetricAnswer:
+    async def query(self, query: MetricQuery) -> MetricResult:
         """Others have their turn between the sources: a long window of many takes a while."""
         found: list[tuple[Source, str, list[Row]]] = []
         for source in query.sources:
-            kept = self._kept.get(source)
-            rows = kept.rings.rows(query.start_ms, query.stop_ms) if kept is not None else []
-            if kept is not None and rows:
-                found.append((source, kept.node, rows))
+            samples = self._sources.get(source)
+            rows = samples.rings.rows(query.start_ms, query.stop_ms) if samples is not None else []
+            if samples is not None and rows:
+                found.append((source, samples.node, rows))
             await asyncio.sleep(0)
         step_ms = max([query.step_ms, *(row.step_ms for _, _, rows in found for row in rows)])
         series: list[Series] = []
         for source, node, rows in found:
             series += _series(query, step_ms, source, node, rows)
             await asyncio.sleep(0)
-        return MetricAnswer(step_ms, tuple(series))
+        return MetricResult(step_ms, tuple(series))
 
-    def _forget(self, now_ms: int) -> None:
+    def _evict(self, now_ms: int) -> None:
         """Only what was not just heard of: one source alone is bounded by its tiers."""
-        while len(self._kept) > 1:
-            source, oldest = next(iter(self._kept.items()))
+        while len(self._sources) > 1:
+            source, oldest = next(iter(self._sources.items()))
             if self.total_bytes <= self._total_max_bytes and now_ms - oldest.at_ms <= AGE_MAX_MS:
                 return
             self.total_bytes -= SERIES_BYTES + oldest.rings.size_bytes
-            del self._kept[source]
+            del self._sources[source]
 
 
-class _Kept:
+class _SourceSamples:
     """A source's rows, and the last sums, because rates are differences."""
 
     __slots__ = ("_life", "_sums", "at_ms", "node", "rings")
@@ -87,22 +87,29 @@ class _Kept:
         self._life = -1
         self._sums: Sequence[float] = ()
 
-    def take(self, measured: Measured) -> None:
+    def add(self, measurement: Measurement) -> None:
         """What came late or twice is dropped. The first of a life is a point only where its beginning is known."""
-        if measured.life < self._life or (measured.life == self._life and measured.at_ms <= self.at_ms):
+        if measurement.incarnation < self._life or (
+            measurement.incarnation == self._life and measurement.at_ms <= self.at_ms
+        ):
             return
-        if measured.life == self._life:
-            self._add(measured, self.at_ms, self._sums)
-        elif measured.since_ms is not None and 0 < measured.at_ms - measured.since_ms <= FIRST_SPAN_MAX_MS:
-            self._add(measured, measured.since_ms, [0.0] * len(measured.sums))
-        self.node, self.at_ms, self._life, self._sums = measured.node, measured.at_ms, measured.life, measured.sums
+        if measurement.incarnation == self._life:
+            self._add(measurement, self.at_ms, self._sums)
+        elif measurement.since_ms is not None and 0 < measurement.at_ms - measurement.since_ms <= FIRST_INTERVAL_MAX_MS:
+            self._add(measurement, measurement.since_ms, [0.0] * len(measurement.totals))
+        self.node, self.at_ms, self._life, self._sums = (
+            measurement.node,
+            measurement.at_ms,
+            measurement.incarnation,
+            measurement.totals,
+        )
 
-    def _add(self, measured: Measured, since_ms: int, before: Sequence[float]) -> None:
+    def _add(self, measurement: Measurement, since_ms: int, before: Sequence[float]) -> None:
         """A sum that fell is one of which a part went away, like a child process that nobody waited for."""
-        span_s = (measured.at_ms - since_ms) / 1000
-        values = [max(0.0, now - then) / span_s for now, then in zip(measured.sums, before, strict=True)]
-        values[MEMORY_PLACE] = measured.sums[MEMORY_PLACE]
-        self.rings.add(measured.at_ms, values)
+        span_s = (measurement.at_ms - since_ms) / 1000
+        values = [max(0.0, now - then) / span_s for now, then in zip(measurement.totals, before, strict=True)]
+        values[MEMORY_INDEX] = measurement.totals[MEMORY_INDEX]
+        self.rings.add(measurement.at_ms, values)
 
 
 def _series(query: MetricQuery, step_ms: int, source: Source, node: str, rows: list[Row]) -> list[Series]:
@@ -117,13 +124,13 @@ def _series(query: MetricQuery, step_ms: int, source: Source, node: str, rows: l
             source,
             node,
             metric,
-            mean=_mean(rows, place),
-            maximum=max(row.maxima[place] for row in rows),
-            values=tuple(_mean(cell, place) if cell else None for cell in cells),
+            mean=_mean(rows, index),
+            maximum=max(row.maxima[index] for row in rows),
+            values=tuple(_mean(cell, index) if cell else None for cell in cells),
         )
-        for place, metric in enumerate(names)
+        for index, metric in enumerate(names)
     ]
 
 
-def _mean(rows: Sequence[Row], place: int) -> float:
-    return sum(row.means[place] * row.count for row in rows) / sum(row.count for row in rows)
+def _mean(rows: Sequence[Row], index: int) -> float:
+    return sum(row.means[index] * row.count for row in rows) / sum(row.count for row in rows)

@@ -165,38 +165,38 @@ class MemoryStore:
 
     def _cut_rounds(self, retention: Retention, now: float) -> int:
         behind = self._snapshot.version if self._snapshot is not None else 0
-        kept_from = self._last_version() - retention.rounds_max + 1
-        horizon = _horizon(retention.rounds_age_s, now)
+        retained_from = self._last_version() - retention.rounds_max + 1
+        cutoff = _cutoff(retention.rounds_age_s, now)
         count = 0
         for round in self._rounds:
-            if round.version > behind or (round.version >= kept_from and round.at > horizon):
+            if round.version > behind or (round.version >= retained_from and round.at > cutoff):
                 break
             count += 1
         del self._rounds[:count]
         return count
 
     def _drop_past(self, retention: Retention, now: float) -> None:
-        horizon = _horizon(retention.finished_age_s, now)
+        cutoff = _cutoff(retention.finished_age_s, now)
         newest_first = sorted(self._past.values(), key=lambda past: past.uid, reverse=True)[: retention.finished_max]
-        self._past = {past.uid: past for past in newest_first if past.deleted_at > horizon}
+        self._past = {past.uid: past for past in newest_first if past.deleted_at > cutoff}
 
     def _drop_jobs(self, retention: Retention, now: float) -> list[FinishedName]:
         """Those that ended first go first."""
-        horizon = _horizon(retention.finished_age_s, now)
+        cutoff = _cutoff(retention.finished_age_s, now)
         surplus = len(self._jobs) - retention.finished_max
-        vanished = []
+        dropped_names = []
         oldest_first = sorted(self._jobs.values(), key=lambda job: (job.ended_at, job.id))
-        for place, job in enumerate(oldest_first):
-            if place >= surplus and job.ended_at > horizon:
+        for index, job in enumerate(oldest_first):
+            if index >= surplus and job.ended_at > cutoff:
                 break
             runs = self._runs[job.namespace, job.name]
             if job.run == max(runs):
-                vanished.append(FinishedName(job.namespace, job.name, job.run, job.id, job.state))
+                dropped_names.append(FinishedName(job.namespace, job.name, job.run, job.id, job.state))
             del self._jobs[job.id], runs[job.run]
             if not runs:
                 del self._runs[job.namespace, job.name]
         self._ids = sorted(self._jobs)
-        return vanished
+        return dropped_names
 
 
 def _matches(job: FinishedJob, query: FinishedQuery) -> bool:
@@ -218,6 +218,6 @@ def _without_tasks(job: FinishedJob) -> FinishedJob:
     return replace(job, labels=dict(job.labels), tasks=[])
 
 
-def _horizon(age_s: float, now: float) -> float:
+def _cutoff(age_s: float, now: float) -> float:
     """Whatever happened at this time or before it is too old. An age of 0 keeps nothing, whatever the clock says."""
     return now - age_s if age_s > 0 else math.inf

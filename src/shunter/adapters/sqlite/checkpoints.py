@@ -15,8 +15,8 @@ from shunter.adapters.sqlite.connection import WAL_SIZE_MAX_BYTES
 from shunter.adapters.sqlite.connection_thread import ConnectionThread
 
 
-class _Stage(Enum):
-    RESTING = 0
+class _Phase(Enum):
+    IDLE = 0
     COPYING = 1
     COPIED = 2
 
@@ -26,14 +26,14 @@ class Checkpoints:
         self._wal = Path(f"{path}-wal")
         self._reader = reader
         self._due_bytes = WAL_SIZE_MAX_BYTES
-        self._stage = _Stage.RESTING
+        self._phase = _Phase.IDLE
 
     def after_write(self, connection: sqlite3.Connection) -> None:
         """The file is cut back to its limit whenever the log starts anew, so its size tells how much is in use."""
-        if self._stage is _Stage.COPIED:
+        if self._phase is _Phase.COPIED:
             self._finish(connection)
-        elif self._stage is _Stage.RESTING and self._size_bytes() > self._due_bytes:
-            self._stage = _Stage.COPYING
+        elif self._phase is _Phase.IDLE and self._size_bytes() > self._due_bytes:
+            self._phase = _Phase.COPYING
             self._reader.post(self._copy)
 
     def _copy(self, connection: sqlite3.Connection) -> None:
@@ -41,12 +41,12 @@ class Checkpoints:
         try:
             _checkpoint(connection)
         finally:
-            self._stage = _Stage.COPIED
+            self._phase = _Phase.COPIED
 
     def _finish(self, connection: sqlite3.Connection) -> None:
         # Where it fails, or a reader in another process holds on to old pages, try again after as much has come again.
         self._due_bytes = self._size_bytes() + WAL_SIZE_MAX_BYTES
-        self._stage = _Stage.RESTING
+        self._phase = _Phase.IDLE
         if _checkpoint(connection):
             self._due_bytes = WAL_SIZE_MAX_BYTES
 

@@ -60,7 +60,7 @@ class ConnectionThread:
         connection = self._connection
         if connection is None:
             return
-        self._commands.put(lambda: self._keep_up(work, connection))
+        self._commands.put(lambda: self._run_maintenance(work, connection))
 
     async def close(self) -> None:
         """After everything that was handed over before. Closing twice does nothing."""
@@ -93,7 +93,7 @@ class ConnectionThread:
             except Exception as error:
                 problem = error
             try:
-                loop.call_soon_threadsafe(_settle, future, result, problem)
+                loop.call_soon_threadsafe(_resolve, future, result, problem)
             except RuntimeError:
                 log.warning("store.answer_dropped", reason="the event loop is closed")
 
@@ -105,16 +105,16 @@ class ConnectionThread:
             command()
             del command  # it may hold a large body, and the next one may be long in coming
             if self._after_each is not None and self._connection is not None:
-                self._keep_up(self._after_each, self._connection)
+                self._run_maintenance(self._after_each, self._connection)
 
-    def _keep_up(self, work: Callable[[sqlite3.Connection], None], connection: sqlite3.Connection) -> None:
+    def _run_maintenance(self, work: Callable[[sqlite3.Connection], None], connection: sqlite3.Connection) -> None:
         try:
             work(connection)
         except Exception:
             log.exception("store.upkeep_failed", path=self._path)
 
 
-def _settle(future: asyncio.Future[T], result: T, problem: BaseException | None) -> None:
+def _resolve(future: asyncio.Future[T], result: T, problem: BaseException | None) -> None:
     if future.done():  # its caller was cancelled
         return
     if problem is not None:

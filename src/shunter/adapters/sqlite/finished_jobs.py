@@ -73,7 +73,7 @@ def _insert_statement(insert: str, columns: int, rows: int) -> str:
 
 def read_job(connection: sqlite3.Connection, id: int) -> FinishedJob | None:
     row = connection.execute(f"SELECT {JOB_COLUMNS} FROM jobs WHERE id = ?", (id,)).fetchone()
-    return None if row is None else as_job(row)
+    return None if row is None else job_from_row(row)
 
 
 def read_run(connection: sqlite3.Connection, namespace: str, name: str, run: int | None) -> FinishedJob | None:
@@ -82,7 +82,7 @@ def read_run(connection: sqlite3.Connection, namespace: str, name: str, run: int
         " ORDER BY run DESC LIMIT 1",
         (name, namespace, run),
     ).fetchone()
-    return None if row is None else as_job(row)
+    return None if row is None else job_from_row(row)
 
 
 def read_tasks(connection: sqlite3.Connection, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
@@ -102,7 +102,7 @@ def read_names(connection: sqlite3.Connection) -> list[FinishedName]:
     return [FinishedName(*row) for row in rows]
 
 
-def as_job(row: tuple[Any, ...]) -> FinishedJob:
+def job_from_row(row: tuple[Any, ...]) -> FinishedJob:
     id, namespace, name, run, state, submitted_at, ended_at, labels, summary = row
     return FinishedJob(
         id, namespace, name, run, state, submitted_at, ended_at, _labels_decoder.decode(labels), summary, []

@@ -10,7 +10,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
 
-from shunter.adapters.sqlite.finished_jobs import JOB_COLUMNS, as_job
+from shunter.adapters.sqlite.finished_jobs import JOB_COLUMNS, job_from_row
 from shunter.ports.store import FinishedJob, FinishedQuery
 
 
@@ -23,17 +23,17 @@ def read_jobs(connection: sqlite3.Connection, query: FinishedQuery) -> list[Fini
         f" (SELECT {search.id} FROM {search.source}{search.where} ORDER BY {search.id} DESC LIMIT ?) ORDER BY id DESC",
         [*search.values, max(0, query.limit)],
     )
-    return [as_job(row) for row in rows]
+    return [job_from_row(row) for row in rows]
 
 
 def count_jobs(connection: sqlite3.Connection, query: FinishedQuery) -> int:
     if query.name is None and not query.labels and query.ended_after is None and query.ended_before is None:
-        search = Search("job_counts", counted="ifnull(sum(jobs), 0)")
+        search = Search("job_counts", count_expression="ifnull(sum(jobs), 0)")
         _require_equal(search, query)
     else:
         search = _search(query)
     (count,) = connection.execute(
-        f"SELECT {search.counted} FROM {search.source}{search.where}", search.values
+        f"SELECT {search.count_expression} FROM {search.source}{search.where}", search.values
     ).fetchone()
     return int(count)
 
@@ -44,7 +44,7 @@ class Search:
 
     source: str
     id: str = "id"
-    counted: str = "count(*)"
+    count_expression: str = "count(*)"
     conditions: list[str] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
 
@@ -67,7 +67,7 @@ def _search(query: FinishedQuery) -> Search:
     if query.ended_before is not None:
         search.require("ended_at < ?", query.ended_before)
     if query.labels:
-        _lead_by_label(search, query.labels)
+        _search_by_label(search, query.labels)
     return search
 
 
@@ -81,7 +81,7 @@ def _source(query: FinishedQuery) -> str:
     return "jobs"
 
 
-def _lead_by_label(search: Search, labels: tuple[tuple[str, str], ...]) -> None:
+def _search_by_label(search: Search, labels: tuple[tuple[str, str], ...]) -> None:
     """The first label finds jobs, newest first; all else is looked up for the jobs that it finds."""
     search.source = "job_labels AS label" + (" CROSS JOIN jobs ON jobs.id = label.job" if search.conditions else "")
     search.id = "label.job"

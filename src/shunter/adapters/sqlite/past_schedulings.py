@@ -6,8 +6,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from shunter.adapters.sqlite.retention import horizon
-from shunter.adapters.sqlite.rounds import writing
+from shunter.adapters.sqlite.retention import cutoff
+from shunter.adapters.sqlite.rounds import leader_transaction
 from shunter.ports.store import PastQuery, PastRecord, Retention
 
 PAST_PER_SLICE_MAX = 500
@@ -38,11 +38,11 @@ def read_one(connection: sqlite3.Connection, uid: int) -> PastRecord | None:
 
 def drop_past(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> int:
     """Some of those that retention does not keep; says how many."""
-    with writing(connection, epoch):
+    with leader_transaction(connection, epoch):
         cursor = connection.execute(
             "DELETE FROM past_schedulings WHERE uid IN (SELECT uid FROM past_schedulings WHERE deleted_at <= ? OR uid"
             " IN (SELECT uid FROM past_schedulings ORDER BY uid DESC LIMIT -1 OFFSET ?) LIMIT ?)",
-            (horizon(retention.finished_age_s, now), retention.finished_max, PAST_PER_SLICE_MAX),
+            (cutoff(retention.finished_age_s, now), retention.finished_max, PAST_PER_SLICE_MAX),
         )
         return cursor.rowcount
 

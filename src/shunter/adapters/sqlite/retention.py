@@ -13,13 +13,13 @@ from itertools import accumulate
 
 import msgspec
 
-from shunter.adapters.sqlite.rounds import read_last_version, writing
+from shunter.adapters.sqlite.rounds import leader_transaction, read_last_version
 from shunter.ports.store import FinishedName, Retention
 
 JOBS_PER_SLICE_MAX = 100
 ROUNDS_PER_SLICE_MAX = 500
 BYTES_PER_SLICE_MAX = 512 * 1024
-FREE_PAGES_KEPT = 1024  # room for what comes next, so that a file in balance neither grows nor shrinks
+FREE_PAGES_RESERVED = 1024  # room for what comes next, so that a file in balance neither grows nor shrinks
 FREED_PAGES_PER_SLICE_MAX = 128
 
 
@@ -33,41 +33,41 @@ class JobSlice:
 
 def drop_rounds(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> int:
     """The oldest rounds, behind the snapshot only and never leaving a gap; says how many."""
-    with writing(connection, epoch):
-        kept_from = read_last_version(connection) - retention.rounds_max + 1
-        oldest = horizon(retention.rounds_age_s, now)
-        doomed = []
+    with leader_transaction(connection, epoch):
+        retained_from = read_last_version(connection) - retention.rounds_max + 1
+        oldest = cutoff(retention.rounds_age_s, now)
+        expired = []
         for version, at, size_bytes in connection.execute(
             "SELECT version, at, length(body) FROM rounds WHERE version <= (SELECT version FROM snapshot)"
             " ORDER BY version LIMIT ?",
             (ROUNDS_PER_SLICE_MAX,),
         ).fetchall():
-            if version >= kept_from and at > oldest:
+            if version >= retained_from and at > oldest:
                 break
-            doomed.append((version, size_bytes))
-        count = _affordable(size_bytes for _, size_bytes in doomed) or len(doomed[:1])
+            expired.append((version, size_bytes))
+        count = _count_per_slice(size_bytes for _, size_bytes in expired) or len(expired[:1])
         if count:
-            connection.execute("DELETE FROM rounds WHERE version <= ?", (doomed[count - 1][0],))
+            connection.execute("DELETE FROM rounds WHERE version <= ?", (expired[count - 1][0],))
         return count
 
 
 def drop_jobs(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> JobSlice:
     """The jobs that ended first. One with very many tasks loses those over several slices, and goes with the last."""
-    with writing(connection, epoch):
-        doomed = _doomed_jobs(connection, retention, now)
-        if not doomed:
+    with leader_transaction(connection, epoch):
+        expired = _expired_jobs(connection, retention, now)
+        if not expired:
             return JobSlice(0)
         sizes_bytes = dict(
             connection.execute(
                 "SELECT job, sum(length(body)) FROM job_tasks WHERE job IN (SELECT value FROM json_each(?))"
                 " GROUP BY job",
-                (_as_json(doomed),),
+                (_as_json(expired),),
             ).fetchall()
         )
-        count = _affordable(sizes_bytes.get(id, 0) for id in doomed)
+        count = _count_per_slice(sizes_bytes.get(id, 0) for id in expired)
         if not count:
-            return JobSlice(_drop_tasks(connection, doomed[0]))
-        ids = _as_json(doomed[:count])
+            return JobSlice(_drop_tasks(connection, expired[0]))
+        ids = _as_json(expired[:count])
         names = connection.execute(
             "SELECT namespace, name, run, id, state FROM jobs AS gone WHERE id IN (SELECT value FROM json_each(?))"
             " AND NOT EXISTS"
@@ -81,21 +81,21 @@ def drop_jobs(connection: sqlite3.Connection, epoch: int, retention: Retention, 
 def free_pages(connection: sqlite3.Connection) -> int:
     """Give pages that are not used any more back to the file system; says how many."""
     free_before = _free_pages(connection)
-    surplus = min(free_before - FREE_PAGES_KEPT, FREED_PAGES_PER_SLICE_MAX)
+    surplus = min(free_before - FREE_PAGES_RESERVED, FREED_PAGES_PER_SLICE_MAX)
     if surplus <= 0:
         return 0
     connection.executescript(f"PRAGMA incremental_vacuum({surplus})")  # a script, because each page is a step of it
     return free_before - _free_pages(connection)
 
 
-def _doomed_jobs(connection: sqlite3.Connection, retention: Retention, now: float) -> list[int]:
+def _expired_jobs(connection: sqlite3.Connection, retention: Retention, now: float) -> list[int]:
     (total,) = connection.execute("SELECT ifnull(sum(jobs), 0) FROM job_counts").fetchone()
-    oldest = horizon(retention.finished_age_s, now)
+    oldest = cutoff(retention.finished_age_s, now)
     rows = connection.execute(
         "SELECT id, ended_at FROM jobs INDEXED BY jobs_by_end ORDER BY ended_at, id LIMIT ?", (JOBS_PER_SLICE_MAX,)
     ).fetchall()
     surplus = total - retention.finished_max
-    return [id for place, (id, ended_at) in enumerate(rows) if place < surplus or ended_at <= oldest]
+    return [id for index, (id, ended_at) in enumerate(rows) if index < surplus or ended_at <= oldest]
 
 
 def _drop_tasks(connection: sqlite3.Connection, job: int) -> int:
@@ -103,18 +103,18 @@ def _drop_tasks(connection: sqlite3.Connection, job: int) -> int:
     chunks = connection.execute(
         "SELECT grp, first, length(body) FROM job_tasks WHERE job = ? ORDER BY grp, first", (job,)
     ).fetchall()
-    count = max(1, _affordable(size_bytes for *_, size_bytes in chunks))
+    count = max(1, _count_per_slice(size_bytes for *_, size_bytes in chunks))
     group, first, _ = chunks[count - 1]
     connection.execute("DELETE FROM job_tasks WHERE job = ? AND (grp, first) <= (?, ?)", (job, group, first))
     return count
 
 
-def horizon(age_s: float, now: float) -> float:
+def cutoff(age_s: float, now: float) -> float:
     """Whatever happened at this time or before it is too old. An age of 0 keeps nothing, whatever the clock says."""
     return now - age_s if age_s > 0 else math.inf
 
 
-def _affordable(sizes_bytes: Iterable[int]) -> int:
+def _count_per_slice(sizes_bytes: Iterable[int]) -> int:
     """How many, from the start, fit into one slice."""
     return sum(total_bytes <= BYTES_PER_SLICE_MAX for total_bytes in accumulate(sizes_bytes))
 

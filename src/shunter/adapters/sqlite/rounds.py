@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shunter.adapters.sqlite.connection import reading, transaction
+from shunter.adapters.sqlite.connection import read_transaction, transaction
 from shunter.adapters.sqlite.finished_jobs import insert_finished
 from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.store import Commit, LoggedRound, Snapshot
@@ -24,7 +24,7 @@ def begin_epoch(connection: sqlite3.Connection) -> int:
 
 
 @contextmanager
-def writing(connection: sqlite3.Connection, epoch: int) -> Iterator[None]:
+def leader_transaction(connection: sqlite3.Connection, epoch: int) -> Iterator[None]:
     """A transaction of the leader; refused if a newer epoch has begun, however late the caller hears of it."""
     with transaction(connection):
         leading = _leading_epoch(connection)
@@ -36,7 +36,7 @@ def writing(connection: sqlite3.Connection, epoch: int) -> Iterator[None]:
 
 
 def write_commit(connection: sqlite3.Connection, commit: Commit) -> None:
-    with writing(connection, commit.epoch):
+    with leader_transaction(connection, commit.epoch):
         connection.execute(
             "INSERT INTO rounds (version, epoch, at, body) VALUES (?, ?, ?, ?)",
             (commit.version, commit.epoch, commit.at, commit.body),
@@ -52,7 +52,7 @@ def write_commit(connection: sqlite3.Connection, commit: Commit) -> None:
 
 def begin_save(connection: sqlite3.Connection, epoch: int) -> int:
     """The number of a new save, above those that a crash left unfinished."""
-    with writing(connection, epoch):
+    with leader_transaction(connection, epoch):
         (save,) = connection.execute(
             "SELECT max(ifnull((SELECT max(save) FROM snapshot_parts), 0), ifnull((SELECT save FROM snapshot), 0)) + 1"
         ).fetchone()
@@ -60,13 +60,13 @@ def begin_save(connection: sqlite3.Connection, epoch: int) -> int:
 
 
 def save_part(connection: sqlite3.Connection, epoch: int, save: int, part: int, body: memoryview) -> None:
-    with writing(connection, epoch):
+    with leader_transaction(connection, epoch):
         connection.execute("INSERT INTO snapshot_parts (save, part, body) VALUES (?, ?, ?)", (save, part, body))
 
 
 def end_save(connection: sqlite3.Connection, epoch: int, save: int, version: int) -> None:
     """From here on the new parts are the snapshot."""
-    with writing(connection, epoch):
+    with leader_transaction(connection, epoch):
         connection.execute(
             "INSERT INTO snapshot (one, version, save) VALUES (1, ?, ?)"
             " ON CONFLICT (one) DO UPDATE SET version = excluded.version, save = excluded.save",
@@ -76,7 +76,7 @@ def end_save(connection: sqlite3.Connection, epoch: int, save: int, version: int
 
 def drop_stale_part(connection: sqlite3.Connection, epoch: int) -> bool:
     """Drop one part of an earlier save; says whether there was one."""
-    with writing(connection, epoch):
+    with leader_transaction(connection, epoch):
         dropped = connection.execute(
             "DELETE FROM snapshot_parts WHERE id IN"
             " (SELECT id FROM snapshot_parts WHERE save < (SELECT save FROM snapshot) LIMIT 1)"
@@ -98,13 +98,13 @@ def read_last_version(connection: sqlite3.Connection) -> int:
 
 
 def read_first_version(connection: sqlite3.Connection) -> int:
-    with reading(connection):
+    with read_transaction(connection):
         (version,) = connection.execute("SELECT min(version) FROM rounds").fetchone()
         return int(version) if version is not None else read_last_version(connection) + 1
 
 
 def read_rounds_after(connection: sqlite3.Connection, version: int, limit: int) -> list[LoggedRound]:
-    with reading(connection):
+    with read_transaction(connection):
         rows = connection.execute(
             "SELECT version, at, body FROM rounds WHERE version > ? ORDER BY version LIMIT ?", (version, max(0, limit))
         ).fetchall()
@@ -116,7 +116,7 @@ def read_rounds_after(connection: sqlite3.Connection, version: int, limit: int) 
 
 
 def read_snapshot(connection: sqlite3.Connection) -> Snapshot | None:
-    with reading(connection):
+    with read_transaction(connection):
         row = connection.execute("SELECT version, save FROM snapshot").fetchone()
         if row is None:
             return None

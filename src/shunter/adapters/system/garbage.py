@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import gc
 
-ALLOCATIONS = 100_000  # between two looks at what is young
-YOUNG_LOOKS = 20  # before the middle-aged are looked at
-MIDDLE_LOOKS = 100  # before everything is
+GEN0_THRESHOLD = 100_000  # between two looks at what is young
+GEN1_THRESHOLD = 20  # before the middle-aged are looked at
+GEN2_THRESHOLD = 100  # before everything is
 
 
-def collect_seldom() -> None:
+def tune_garbage_collector() -> None:
     gc.collect()
     gc.freeze()  # what is there stays for good
-    gc.set_threshold(ALLOCATIONS, YOUNG_LOOKS, MIDDLE_LOOKS)
+    gc.set_threshold(GEN0_THRESHOLD, GEN1_THRESHOLD, GEN2_THRESHOLD)

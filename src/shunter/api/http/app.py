@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from shunter.api.http.exchange import ClientGone, Exchange, Headers, Receive, Scope, Send, encode, find_header
+from shunter.api.http.exchange import Exchange, Headers, Receive, RequestAborted, Scope, Send, encode, find_header
 from shunter.api.http.openapi import openapi_document
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
-from shunter.api.http.routing import Context, Found, Route, Router
+from shunter.api.http.routing import Context, Route, RouteMatch, Router
 from shunter.api.routes.external_table import BASE as EXTERNAL
 from shunter.api.routes.external_table import EXTERNAL_ROUTES
 from shunter.api.routes.table import ROUTES
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 PROTECTED = ("/api", EXTERNAL)
 WEBSOCKET = "/scheduler"
-NOBODY = Caller("")
-ANYBODY = Caller("external")  # whoever comes through a door that asks for no token
+ANONYMOUS = Caller("")
+EXTERNAL_CALLER = Caller("external")  # whoever comes through a door that asks for no token
 TOKEN_SIZE_MAX = 4096
 CORS_AGE_S = b"600"
 log = Log(__name__)
@@ -41,7 +41,7 @@ class ApiSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Listener:
     """An open one asks for no token, and lets web pages of any origin in: it is for loopback only."""
 
     routes: tuple[Route, ...] = ROUTES
@@ -50,55 +50,58 @@ class Door:
 
 
 _EXTERNAL_HINT = f"there are {EXTERNAL}/testbeds, {EXTERNAL}/jobs, {EXTERNAL}/schedulings and the WebSocket {WEBSOCKET}"
-EXTERNAL_DOOR = Door(EXTERNAL_ROUTES, hint=_EXTERNAL_HINT)
-OPEN_EXTERNAL_DOOR = Door(EXTERNAL_ROUTES, is_open=True, hint=_EXTERNAL_HINT)
+EXTERNAL_LISTENER = Listener(EXTERNAL_ROUTES, hint=_EXTERNAL_HINT)
+OPEN_EXTERNAL_LISTENER = Listener(EXTERNAL_ROUTES, is_open=True, hint=_EXTERNAL_HINT)
 
 
 def build_app(
-    gateway: Gateway, settings: ApiSettings | None = None, door: Door | None = None, beside: App | None = None
+    gateway: Gateway,
+    settings: ApiSettings | None = None,
+    listener: Listener | None = None,
+    shared_with: App | None = None,
 ) -> App:
-    """`beside`: the application behind another door, with which this one shares who listens to changes."""
-    stomp = _Stomp(gateway) if beside is None else beside.stomp
-    return App(gateway, settings or ApiSettings(), door or Door(), stomp)
+    """`shared_with`: the application behind another door, with which this one shares who listens to changes."""
+    stomp = _LazyStompServer(gateway) if shared_with is None else shared_with.stomp
+    return App(gateway, settings or ApiSettings(), listener or Listener(), stomp)
 
 
 class App:
-    def __init__(self, gateway: Gateway, settings: ApiSettings, door: Door, stomp: _Stomp) -> None:
+    def __init__(self, gateway: Gateway, settings: ApiSettings, listener: Listener, stomp: _LazyStompServer) -> None:
         self.stomp = stomp
         self._gateway = gateway
         self._settings = settings
-        self._door = door
-        self._router = Router(door.routes)
-        self._context = Context(gateway, settings.heartbeat_s, cache(_openapi_bytes), settings.absent_is_304)
+        self._listener = listener
+        self._router = Router(listener.routes)
+        self._context = Context(gateway, settings.heartbeat_s, cache(_encode_openapi), settings.absent_is_304)
         self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            await self.stomp.serve(scope, receive, send, is_open=self._door.is_open)
+            await self.stomp.serve(scope, receive, send, is_open=self._listener.is_open)
             return
         assert scope["type"] == "http"
-        exchange = Exchange(scope, receive, send, NOBODY)
-        if self._door.is_open:
-            exchange.always = _cross_origin(scope)
+        exchange = Exchange(scope, receive, send, ANONYMOUS)
+        if self._listener.is_open:
+            exchange.extra_headers = _cors_headers(scope)
         self._requests += 1
         try:
-            await self._answer(exchange)
+            await self._handle(exchange)
         except ShunterError as error:
-            await _answer_error(exchange, error)
-        except ClientGone:
+            await _send_error(exchange, error)
+        except RequestAborted:
             pass
         except asyncio.CancelledError:  # the server stops; the request's task ends here anyway
-            await _answer_error(exchange, Unavailable("the manager is stopping"))
+            await _send_error(exchange, Unavailable("the manager is stopping"))
         except Exception:
             log.exception("request.failed", method=scope["method"], path=scope["path"])
-            await _answer_error(exchange, ShunterError("something went wrong inside; the manager's log says what"))
+            await _send_error(exchange, ShunterError("something went wrong inside; the manager's log says what"))
         finally:
             self._requests -= 1
 
-    async def _answer(self, exchange: Exchange) -> None:
+    async def _handle(self, exchange: Exchange) -> None:
         path = exchange.scope["path"]
-        if self._door.is_open:
-            exchange.caller = ANYBODY
+        if self._listener.is_open:
+            exchange.caller = EXTERNAL_CALLER
         elif path.startswith(PROTECTED):
             exchange.caller = self._authenticate(exchange.scope)
         if self._requests > self._settings.requests_max:
@@ -109,32 +112,32 @@ class App:
                 raise UpgradeRequired(
                     f"{WEBSOCKET} is a WebSocket that speaks STOMP: connect to it with a STOMP client"
                 )
-            raise NotFound(f"there is no {path[:200]}; {self._door.hint}")
+            raise NotFound(f"there is no {path[:200]}; {self._listener.hint}")
         await self._dispatch(exchange, found)
 
     def _authenticate(self, scope: Scope) -> Caller:
-        token = _bearer(scope)
+        token = _bearer_token(scope)
         caller = self._gateway.authenticate(token) if token else None
         if caller is None:
             raise Unauthorized("send the cluster's token, as `Authorization: Bearer TOKEN`")
         return caller
 
-    async def _dispatch(self, exchange: Exchange, found: Found) -> None:
+    async def _dispatch(self, exchange: Exchange, found: RouteMatch) -> None:
         method = exchange.scope["method"]
         if method == "OPTIONS":
-            await exchange.answer(204, headers=[(b"allow", found.allowed.encode())])
+            await exchange.respond(204, headers=[(b"allow", found.allowed.encode())])
             return
         route = found.methods.get("GET" if method == "HEAD" else method)
         if route is None:
             raise MethodNotAllowed(method, found.allowed)
-        exchange.names = found.names
+        exchange.path_params = found.path_params
         exchange.query = route.query.read(exchange.scope["query_string"])
         result = await route.handle(self._context, exchange)
         if not exchange.started:
-            await exchange.answer(route.answers[0].status, b"" if result is None else encode(result))
+            await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
 
 
-def _cross_origin(scope: Scope) -> Headers:
+def _cors_headers(scope: Scope) -> Headers:
     """What lets a web page of another origin read the answer. There is nothing a browser could add on its own, so it
     may send what it has."""
     origin = find_header(scope, b"origin")
@@ -156,21 +159,21 @@ def _cross_origin(scope: Scope) -> Headers:
     ]
 
 
-async def _answer_error(exchange: Exchange, error: ShunterError) -> None:
+async def _send_error(exchange: Exchange, error: ShunterError) -> None:
     """Once the answer has begun there is no way to say it; then the connection ends without a proper end."""
     if not exchange.started:
         body = encode(problem_document(error))
-        await exchange.answer(error.status, body, CONTENT_TYPE, problem_headers(error))
+        await exchange.respond(error.status, body, CONTENT_TYPE, problem_headers(error))
 
 
-def _bearer(scope: Scope) -> str:
+def _bearer_token(scope: Scope) -> str:
     """The token that a request brings; empty if it brings none that could be one."""
     kind, _, token = (find_header(scope, b"authorization") or "").partition(" ")
     token = token.strip()
     return token if kind.lower() == "bearer" and len(token) <= TOKEN_SIZE_MAX and token.isascii() else ""
 
 
-class _Stomp:
+class _LazyStompServer:
     """WebSockets of all doors. What serves them is loaded with the first that comes."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -186,18 +189,18 @@ class _Stomp:
             await receive()
             await refuse(send, 404, "there is no WebSocket at this path, but at /scheduler")
             return
-        brings_token = find_header(scope, b"authorization") is not None
-        if brings_token and not is_open and not self._knows(_bearer(scope)):
+        has_token = find_header(scope, b"authorization") is not None
+        if has_token and not is_open and not self._is_valid_token(_bearer_token(scope)):
             await receive()
             await refuse(send, 401, "send the cluster's token, as `Authorization: Bearer TOKEN`")
             return
         if self._server is None:
             self._server = StompServer(Hub(self._gateway.objects))
-        await self._server.serve(scope, receive, send, self._knows, is_let_in=is_open or brings_token)
+        await self._server.serve(scope, receive, send, self._is_valid_token, is_authenticated=is_open or has_token)
 
-    def _knows(self, token: str) -> bool:
+    def _is_valid_token(self, token: str) -> bool:
         return bool(token) and self._gateway.authenticate(token) is not None
 
 
-def _openapi_bytes() -> bytes:
+def _encode_openapi() -> bytes:
     return encode(openapi_document(ROUTES))

@@ -30,20 +30,20 @@ _BYTE = re.compile(r" \(byte (\d+)\)$")
 _FIELD = re.compile(r"^(?P<message>.*) - at `(?P<at>.*)`$", re.DOTALL)
 
 
-class ClientGone(Exception):
+class RequestAborted(Exception):
     """The client closed the connection before its request was complete; nobody hears an answer."""
 
 
 class Exchange:
-    __slots__ = ("_receive", "_send", "always", "caller", "names", "query", "scope", "started")
+    __slots__ = ("_receive", "_send", "caller", "extra_headers", "path_params", "query", "scope", "started")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
         self.scope = scope
         self.caller = caller
-        self.names: dict[str, str] = {}  # what the path names: {"job": "render@3"}
+        self.path_params: dict[str, str] = {}  # what the path names: {"job": "render@3"}
         self.query: dict[str, Any] = {}
         self.started = False
-        self.always: Headers = ()  # headers of whatever is answered
+        self.extra_headers: Headers = ()  # headers of whatever is answered
         self._receive = receive
         self._send = send
 
@@ -70,7 +70,7 @@ class Exchange:
             parts.append(message.get("body", b""))
             size += len(parts[-1])
         if message["type"] == "http.disconnect":
-            raise ClientGone
+            raise RequestAborted
         if size > size_max:
             raise _too_large(size_max)
         return b"".join(parts) if len(parts) > 1 else body
@@ -78,12 +78,12 @@ class Exchange:
     async def read_json(self, decoder: msgspec.json.Decoder[Body], size_max: int) -> Body:
         return decode_json(await self.read_body(size_max), decoder)
 
-    async def answer(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: Headers = ()) -> None:
+    async def respond(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: Headers = ()) -> None:
         """The whole answer at once."""
-        described = [(b"content-type", content_type)] if body else []
+        entity_headers = [(b"content-type", content_type)] if body else []
         if status != 204:
-            described.append((b"content-length", str(len(body)).encode()))
-        await self._start(status, [*described, *SAFE_HEADERS, *headers])
+            entity_headers.append((b"content-length", str(len(body)).encode()))
+        await self._start(status, [*entity_headers, *SAFE_HEADERS, *headers])
         await self._send({"type": "http.response.body", "body": body})
 
     async def begin(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
@@ -96,14 +96,14 @@ class Exchange:
     async def end(self) -> None:
         await self._send({"type": "http.response.body", "body": b""})
 
-    async def client_gone(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Returns when the client has closed the connection. Only after the body was read, or where there is none."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self.started = True
-        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self.always]})
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self.extra_headers]})
 
 
 def find_header(scope: Scope, name: bytes) -> str | None:

@@ -11,7 +11,7 @@ import msgspec
 from shunter.api.http.parameters import Parameter
 from shunter.api.http.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.http.references import JOB_PATTERN
-from shunter.api.http.routing import Answer, RequestBody, Route
+from shunter.api.http.routing import RequestBody, ResponseSpec, Route
 from shunter.api.routes import nodes
 from shunter.api.routes.jobs import BULK_ITEMS_MAX
 from shunter.api.routes.plans import PLAN_JOBS_MAX
@@ -57,10 +57,15 @@ def openapi_document(routes: Iterable[Route]) -> Document:
     shapes = _Shapes(routes)
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, shapes)
-    about = "Jobs, tasks, nodes and events of a Shunter cluster."
+    description = "Jobs, tasks, nodes and events of a Shunter cluster."
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Shunter", "version": API_VERSION, "description": about, "license": {"name": "Apache-2.0"}},
+        "info": {
+            "title": "Shunter",
+            "version": API_VERSION,
+            "description": description,
+            "license": {"name": "Apache-2.0"},
+        },
         "security": [{"token": []}],
         "paths": paths,
         "components": {
@@ -76,7 +81,7 @@ class _Shapes:
     def __init__(self, routes: list[Route]) -> None:
         wanted: list[Any] = [ProblemDocument]
         for route in routes:
-            wanted += [answer.shape for answer in route.answers if answer.shape is not None]
+            wanted += [response_spec.shape for response_spec in route.responses if response_spec.shape is not None]
             if route.body is not None and route.body.shape is not None:
                 wanted.append(route.body.shape)
         unique = list(dict.fromkeys(wanted))
@@ -102,7 +107,7 @@ def _bodies() -> Document:
         "Plan": {"anyOf": [component("Job"), _object("items", jobs | {"maxItems": PLAN_JOBS_MAX})]},
         "ClusterPatch": cluster_fields.PATCH_SCHEMA,
         "QueuePatch": admin_fields.QUEUE_PATCH.schema,
-        "DeadChoice": admin_fields.DEAD_CHOICE.schema,
+        "DeadChoice": admin_fields.DEAD_LETTER_SELECTOR.schema,
         "NodePatch": {
             "type": "object",
             "properties": {"labels": labels, "attributes": labels | {"description": "like labels"}},
@@ -152,8 +157,8 @@ def _parameters(route: Route) -> list[Document]:
 
 
 def _parameter(place: str, parameter: Parameter) -> Document:
-    schema = {"type": "array", "items": parameter.schema} if parameter.many else parameter.schema
-    return {"name": parameter.name, "in": place, "description": parameter.about, "schema": schema}
+    schema = {"type": "array", "items": parameter.schema} if parameter.is_repeated else parameter.schema
+    return {"name": parameter.name, "in": place, "description": parameter.description, "schema": schema}
 
 
 def _request_body(body: RequestBody, shapes: _Shapes) -> Document:
@@ -163,15 +168,15 @@ def _request_body(body: RequestBody, shapes: _Shapes) -> Document:
 
 def _responses(route: Route, shapes: _Shapes) -> Document:
     responses: Document = {}
-    for answer in route.answers:
-        response = responses.setdefault(str(answer.status), {"description": answer.about})
-        if answer.status != HTTPStatus.NO_CONTENT:
-            response.setdefault("content", {})[answer.content_type] = _content(answer, shapes)
+    for response_spec in route.responses:
+        response = responses.setdefault(str(response_spec.status), {"description": response_spec.description})
+        if response_spec.status != HTTPStatus.NO_CONTENT:
+            response.setdefault("content", {})[response_spec.content_type] = _content(response_spec, shapes)
     for status in sorted({*route.errors, *(() if route.public else ALWAYS_POSSIBLE)}):
         content = {CONTENT_TYPE.decode(): {"schema": shapes.reference(ProblemDocument)}}
         responses[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
     return responses
 
 
-def _content(answer: Answer, shapes: _Shapes) -> Document:
-    return {} if answer.shape is None else {"schema": shapes.reference(answer.shape)}
+def _content(response_spec: ResponseSpec, shapes: _Shapes) -> Document:
+    return {} if response_spec.shape is None else {"schema": shapes.reference(response_spec.shape)}

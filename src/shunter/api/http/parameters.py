@@ -11,29 +11,29 @@ from urllib.parse import parse_qsl
 
 from shunter.api.http.references import EVENT_PATTERN, parse_event_position
 from shunter.model.errors import Invalid
-from shunter.model.job.timing_fields import MOMENT_PATTERN
+from shunter.model.job.timing_fields import TIMESTAMP_PATTERN
 from shunter.model.schema.fields import Field, Schema, duration, text
 from shunter.model.schema.name_fields import LABEL_KEY_PATTERN, NAME
-from shunter.model.schema.problems import Problems, nearest
+from shunter.model.schema.problems import Problems, did_you_mean
 
 QUERY_SIZE_MAX = 8192
 CURSOR_SIZE_MAX = 512
 REPEATED_MAX = 32
-_TIME = re.compile(MOMENT_PATTERN)
+_TIME = re.compile(TIMESTAMP_PATTERN)
 
 Read = Callable[[str, str, Problems], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`many` parameters may be repeated and are read as a tuple."""
+    """`is_repeated` parameters may be repeated and are read as a tuple."""
 
     name: str
-    about: str
+    description: str
     read: Read
     schema: Schema
     default: Any = None
-    many: bool = False
+    is_repeated: bool = False
 
 
 class Query:
@@ -41,8 +41,10 @@ class Query:
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self.parameters = tuple(parameters)
-        self._known = {parameter.name: parameter for parameter in parameters}
-        self._defaults = {parameter.name: () if parameter.many else parameter.default for parameter in parameters}
+        self._by_name = {parameter.name: parameter for parameter in parameters}
+        self._defaults = {
+            parameter.name: () if parameter.is_repeated else parameter.default for parameter in parameters
+        }
 
     def read(self, query_string: bytes) -> dict[str, Any]:
         """All parameters by name, defaults filled in. Raises Invalid with every problem."""
@@ -50,20 +52,20 @@ class Query:
         if not query_string:
             return values
         problems = Problems()
-        given: set[str] = set()
+        seen: set[str] = set()
         for name, value in _split(query_string, problems):
-            parameter = self._known.get(name)
+            parameter = self._by_name.get(name)
             path = f"query.{name[:64]}"
             if parameter is None:
-                problems.add(path, "unknown parameter", fix=nearest(name, self._known))
-            elif not parameter.many and name in given:
+                problems.add(path, "unknown parameter", fix=did_you_mean(name, self._by_name))
+            elif not parameter.is_repeated and name in seen:
                 problems.add(path, "is given twice", value=value, fix="give it once")
-            elif parameter.many and len(values[name]) >= REPEATED_MAX:
+            elif parameter.is_repeated and len(values[name]) >= REPEATED_MAX:
                 problems.add(path, f"must be given at most {REPEATED_MAX} times")
             else:
                 read = parameter.read(value, path, problems)
-                values[name] = (*values[name], read) if parameter.many else read
-            given.add(name)
+                values[name] = (*values[name], read) if parameter.is_repeated else read
+            seen.add(name)
         problems.raise_any()
         return values
 
@@ -80,7 +82,7 @@ def _split(query_string: bytes, problems: Problems) -> list[tuple[str, str]]:
         raise
 
 
-def whole_parameter(name: str, about: str, minimum: int, maximum: int, default: int | None = None) -> Parameter:
+def int_parameter(name: str, description: str, minimum: int, maximum: int, default: int | None = None) -> Parameter:
     digits = re.compile(r"-?[0-9]{1,18}")
 
     def read(value: str, path: str, problems: Problems) -> int:
@@ -90,33 +92,33 @@ def whole_parameter(name: str, about: str, minimum: int, maximum: int, default: 
         return found
 
     schema: Schema = {"type": "integer", "minimum": minimum, "maximum": maximum}
-    return Parameter(name, about, read, schema | ({} if default is None else {"default": default}), default)
+    return Parameter(name, description, read, schema | ({} if default is None else {"default": default}), default)
 
 
-def flag_parameter(name: str, about: str) -> Parameter:
+def bool_parameter(name: str, description: str) -> Parameter:
     def read(value: str, path: str, problems: Problems) -> bool:
         if value not in ("true", "false"):
             problems.add(path, "must be true or false", value=value)
         return value == "true"
 
-    return Parameter(name, about, read, {"type": "boolean", "default": False}, False)
+    return Parameter(name, description, read, {"type": "boolean", "default": False}, False)
 
 
-def choice_parameter(
-    name: str, about: str, words: Sequence[str], default: str | None = None, *, many: bool = False
+def enum_parameter(
+    name: str, description: str, choices: Sequence[str], default: str | None = None, *, is_repeated: bool = False
 ) -> Parameter:
     def read(value: str, path: str, problems: Problems) -> str:
-        if value not in words:
-            problems.add(path, f"must be one of {', '.join(words)}", value=value, fix=nearest(value, words))
+        if value not in choices:
+            problems.add(path, f"must be one of {', '.join(choices)}", value=value, fix=did_you_mean(value, choices))
         return value
 
-    schema: Schema = {"type": "string", "enum": list(words)} | ({} if default is None else {"default": default})
-    return Parameter(name, about, read, schema, default, many)
+    schema: Schema = {"type": "string", "enum": list(choices)} | ({} if default is None else {"default": default})
+    return Parameter(name, description, read, schema, default, is_repeated)
 
 
-def field_parameter(name: str, about: str, field: Field) -> Parameter:
+def field_parameter(name: str, description: str, field: Field) -> Parameter:
     """A parameter that is read like a field of a manifest."""
-    return Parameter(name, about, field.read, field.schema)
+    return Parameter(name, description, field.read, field.schema)
 
 
 def namespace_parameter(default: str, *, all_allowed: bool) -> Parameter:
@@ -128,9 +130,9 @@ def namespace_parameter(default: str, *, all_allowed: bool) -> Parameter:
         NAME.read(value, path, problems)
         return value
 
-    about = "the namespace" + (", or * for all" if all_allowed else "")
+    description = "the namespace" + (", or * for all" if all_allowed else "")
     schema = {"anyOf": [NAME.schema, {"const": "*"}]} if all_allowed else NAME.schema
-    return Parameter("namespace", about, read, schema | {"default": default}, None if default == "*" else default)
+    return Parameter("namespace", description, read, schema | {"default": default}, None if default == "*" else default)
 
 
 def label_parameter() -> Parameter:
@@ -144,11 +146,11 @@ def label_parameter() -> Parameter:
 
     pattern = LABEL_KEY_PATTERN.removesuffix("$") + r"=[^\u0000]*$"
     return Parameter(
-        "label", "only with this label, as KEY=VALUE", read, {"type": "string", "pattern": pattern}, many=True
+        "label", "only with this label, as KEY=VALUE", read, {"type": "string", "pattern": pattern}, is_repeated=True
     )
 
 
-def event_parameter(name: str, about: str) -> Parameter:
+def event_parameter(name: str, description: str) -> Parameter:
     def read(value: str, path: str, problems: Problems) -> Any:
         try:
             return parse_event_position(value, path)
@@ -156,23 +158,23 @@ def event_parameter(name: str, about: str) -> Parameter:
             problems.found.extend(error.problems)
             return None
 
-    return Parameter(name, about, read, {"type": "string", "pattern": EVENT_PATTERN})
+    return Parameter(name, description, read, {"type": "string", "pattern": EVENT_PATTERN})
 
 
-def step_parameter(name: str, about: str, maximum_s: int) -> Parameter:
+def step_parameter(name: str, description: str, maximum_s: int) -> Parameter:
     """A duration from 1 s on, read as milliseconds."""
-    spelled = duration(maximum_s)
+    duration_field = duration(maximum_s)
 
     def read(value: str, path: str, problems: Problems) -> int:
-        found_s: float = spelled.read(value, path, problems)
+        found_s: float = duration_field.read(value, path, problems)
         if 0 <= found_s < 1:
             problems.add(path, "must be at least 1s", value=value)
         return round(found_s * 1000)
 
-    return Parameter(name, about, read, {"type": "string", "pattern": "^[1-9][0-9]{0,2}[smh]$"})
+    return Parameter(name, description, read, {"type": "string", "pattern": "^[1-9][0-9]{0,2}[smh]$"})
 
 
-def time_parameter(name: str, about: str) -> Parameter:
+def time_parameter(name: str, description: str) -> Parameter:
     """Read as milliseconds since 1970."""
 
     def read(value: str, path: str, problems: Problems) -> int:
@@ -185,15 +187,15 @@ def time_parameter(name: str, about: str) -> Parameter:
             problems.add(path, "must be a whole time with its zone", value=value, fix=fix)
             return 0
 
-    return Parameter(name, about, read, {"type": "string", "format": "date-time", "pattern": MOMENT_PATTERN})
+    return Parameter(name, description, read, {"type": "string", "format": "date-time", "pattern": TIMESTAMP_PATTERN})
 
 
 AFTER = field_parameter("after", "the cursor `next` of the page before", text(size_max=CURSOR_SIZE_MAX))
 AFTER_NUMBER = field_parameter(
-    "after", "the cursor `next` of the page before", text(r"^[0-9]{1,18}$", size_max=18, what="the cursor of a page")
+    "after", "the cursor `next` of the page before", text(r"^[0-9]{1,18}$", size_max=18, rule="the cursor of a page")
 )
 AFTER_TASK = field_parameter(
     "after",
     "the cursor `next` of the page before",
-    text(r"^([0-9]{1,9}\.)?[0-9]{1,9}$", size_max=19, what="the cursor of a page"),
+    text(r"^([0-9]{1,9}\.)?[0-9]{1,9}$", size_max=19, rule="the cursor of a page"),
 )

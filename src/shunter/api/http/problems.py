@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from shunter.model.errors import Rejected, ShunterError, Unavailable
-from shunter.model.schema.problems import shown
+from shunter.model.schema.problems import format_value
 
 CONTENT_TYPE = b"application/problem+json"
 DETAIL_MAX = 1000
@@ -52,7 +52,7 @@ def problem_document(error: ShunterError) -> ProblemDocument:
     detail = error.detail if len(error.detail) <= DETAIL_MAX else error.detail[: DETAIL_MAX - 3] + "..."
     items = [
         ProblemItem(
-            problem.field, problem.message, None if problem.value is None else shown(problem.value), problem.fix
+            problem.field, problem.message, None if problem.value is None else format_value(problem.value), problem.fix
         )
         for problem in error.problems
     ]

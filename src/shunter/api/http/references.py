@@ -11,7 +11,7 @@ from typing import NoReturn
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import COUNT_MAX
 from shunter.model.schema.name_fields import RUN_PATTERN
-from shunter.model.schema.problems import shown
+from shunter.model.schema.problems import format_value
 from shunter.ports.gateway import EventPosition, JobReference, TaskReference
 
 JOB_PATTERN = RUN_PATTERN + r"|^id:[1-9][0-9]{0,17}$"
@@ -46,4 +46,4 @@ def parse_event_position(text: str, field: str) -> EventPosition:
 
 
 def _refuse(field: str, message: str, value: str, fix: str | None) -> NoReturn:
-    raise Invalid([Problem(field, message, shown(value), fix)])
+    raise Invalid([Problem(field, message, format_value(value), fix)])

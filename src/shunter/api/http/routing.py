@@ -28,13 +28,13 @@ Handler = Callable[[Context, Exchange], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ResponseSpec:
     """One way in which a route answers. `shape` is a view, or None for no body or raw bytes."""
 
     status: int
     shape: Any = None
     content_type: str = "application/json"
-    about: str = "done"
+    description: str = "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Route:
     name: str
     summary: str
     handle: Handler
-    answers: tuple[Answer, ...]
+    responses: tuple[ResponseSpec, ...]
     errors: tuple[int, ...] = ()
     query: Query = NO_QUERY
     headers: tuple[Parameter, ...] = ()
@@ -65,9 +65,9 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RouteMatch:
     methods: dict[str, Route]
-    names: dict[str, str]
+    path_params: dict[str, str]
 
     @property
     def allowed(self) -> str:
@@ -89,23 +89,23 @@ class Router:
             else:
                 self._fixed[path] = methods
 
-    def find(self, path: str) -> Found | None:
+    def find(self, path: str) -> RouteMatch | None:
         methods = self._fixed.get(path)
         if methods is not None:
-            return Found(methods, {})
+            return RouteMatch(methods, {})
         segments = path.split("/")
         for pattern, methods in self._patterns.get(len(segments), ()):
-            names = _match(pattern, segments)
-            if names is not None:
-                return Found(methods, names)
+            path_params = _match(pattern, segments)
+            if path_params is not None:
+                return RouteMatch(methods, path_params)
         return None
 
 
 def _match(pattern: list[str], segments: list[str]) -> dict[str, str] | None:
-    names = {}
+    path_params = {}
     for wanted, segment in zip(pattern, segments, strict=True):
         if wanted.startswith("{"):
-            names[wanted[1:-1]] = segment
+            path_params[wanted[1:-1]] = segment
         elif wanted != segment:
             return None
-    return names
+    return path_params

@@ -42,11 +42,11 @@ class HttpServer:
             connection.shutdown()
         if self._state.tasks:
             await asyncio.wait(list(self._state.tasks), timeout=grace_s)
-        left = list(self._state.tasks)
-        for task in left:
+        unfinished = list(self._state.tasks)
+        for task in unfinished:
             task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=grace_s)
+        if unfinished:
+            await asyncio.wait(unfinished, timeout=grace_s)
         for connection in list(self._state.connections):
             connection.transport.close()
         await self._listener.wait_closed()
@@ -58,7 +58,7 @@ async def serve(app: Application, host: str = "127.0.0.1", port: int = 0) -> Htt
     return await serve_socket(app, socket.create_server((host, port), family=family, backlog=BACKLOG_MAX))
 
 
-async def serve_socket(app: Application, listening: socket.socket) -> HttpServer:
+async def serve_socket(app: Application, listen_socket: socket.socket) -> HttpServer:
     """Serve on a socket that is bound already, and owned by the server from now on."""
     from uvicorn.config import Config
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -83,9 +83,9 @@ async def serve_socket(app: Application, listening: socket.socket) -> HttpServer
     app_state: dict[str, Any] = {}
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(
-        lambda: HttpToolsProtocol(config, state, app_state), sock=listening, backlog=BACKLOG_MAX
+        lambda: HttpToolsProtocol(config, state, app_state), sock=listen_socket, backlog=BACKLOG_MAX
     )
-    host, port = listening.getsockname()[:2]
+    host, port = listen_socket.getsockname()[:2]
     return HttpServer(listener, state, host, port)
 
 

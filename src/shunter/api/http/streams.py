@@ -16,7 +16,7 @@ from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.objects.object_meta import Document
 from shunter.model.rest.views import EventView, FollowLine
-from shunter.ports.gateway import LogPiece
+from shunter.ports.gateway import LogChunk
 
 NDJSON = b"application/x-ndjson"
 EVENT_STREAM = b"text/event-stream"
@@ -63,17 +63,17 @@ async def stream_bytes(exchange: Exchange, pieces: AsyncGenerator[bytes, None]) 
             await exchange.end()
 
 
-async def stream_log(exchange: Exchange, pieces: AsyncGenerator[LogPiece, None], size_max: int | None) -> None:
+async def stream_log(exchange: Exchange, pieces: AsyncGenerator[LogChunk, None], size_max: int | None) -> None:
     """Raw output, at most `size_max` bytes. What is cut short has no proper end: nobody shall take it for whole."""
     async with aclosing(pieces):
-        first = await anext(pieces, LogPiece(b"", 0, eof=True))
+        first = await anext(pieces, LogChunk(b"", 0, eof=True))
         await exchange.begin(200, OCTETS, [log_header(first)])
         async with aclosing(_log_chunks(first, pieces, size_max)) as chunks:
             if await _pump(exchange, chunks, bytes):
                 await exchange.end()
 
 
-def log_header(piece: LogPiece) -> tuple[bytes, bytes]:
+def log_header(piece: LogChunk) -> tuple[bytes, bytes]:
     return b"x-log-truncated", b"true" if piece.truncated else b"false"
 
 
@@ -88,7 +88,7 @@ async def _pump(
     if exchange.is_head:
         return True
     try:
-        async with _accompanied(exchange, heartbeat_s, heartbeat):
+        async with _cancel_on_disconnect(exchange, heartbeat_s, heartbeat):
             async for item in source:
                 await exchange.write(to_bytes(item))
             return True
@@ -98,28 +98,28 @@ async def _pump(
 
 
 @asynccontextmanager
-async def _accompanied(exchange: Exchange, heartbeat_s: float | None, heartbeat: bytes) -> AsyncIterator[None]:
+async def _cancel_on_disconnect(exchange: Exchange, heartbeat_s: float | None, heartbeat: bytes) -> AsyncIterator[None]:
     """Leaves the block early, without an error, when the client goes or the server cancels the request to stop."""
     stream = asyncio.current_task()
     assert stream is not None
-    companions = [asyncio.create_task(_cancel_without_client(exchange, stream))]
+    background_tasks = [asyncio.create_task(_watch_disconnect(exchange, stream))]
     if heartbeat_s is not None:
-        companions.append(asyncio.create_task(_beat(exchange, heartbeat_s, heartbeat)))
+        background_tasks.append(asyncio.create_task(_send_heartbeats(exchange, heartbeat_s, heartbeat)))
     try:
         yield
     except asyncio.CancelledError:
         stream.uncancel()
     finally:
-        for companion in companions:
-            companion.cancel()
+        for background_task in background_tasks:
+            background_task.cancel()
 
 
-async def _cancel_without_client(exchange: Exchange, stream: asyncio.Task[object]) -> None:
-    await exchange.client_gone()
+async def _watch_disconnect(exchange: Exchange, stream: asyncio.Task[object]) -> None:
+    await exchange.wait_for_disconnect()
     stream.cancel()
 
 
-async def _beat(exchange: Exchange, heartbeat_s: float, heartbeat: bytes) -> None:
+async def _send_heartbeats(exchange: Exchange, heartbeat_s: float, heartbeat: bytes) -> None:
     while True:
         await asyncio.sleep(heartbeat_s)
         await exchange.write(heartbeat)
@@ -130,16 +130,16 @@ def _event_bytes(event: EventView) -> bytes:
 
 
 async def _log_chunks(
-    first: LogPiece, pieces: AsyncGenerator[LogPiece, None], size_max: int | None
+    first: LogChunk, pieces: AsyncGenerator[LogChunk, None], size_max: int | None
 ) -> AsyncGenerator[bytes, None]:
-    left = size_max
-    piece: LogPiece | None = first
+    remaining = size_max
+    piece: LogChunk | None = first
     while piece is not None:
-        chunk = piece.data[:left]
+        chunk = piece.data[:remaining]
         if chunk:
             yield chunk
-        if left is not None:
-            left -= len(chunk)
-            if left <= 0:
+        if remaining is not None:
+            remaining -= len(chunk)
+            if remaining <= 0:
                 return
         piece = await anext(pieces, None)

@@ -9,13 +9,13 @@ import msgspec
 from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import Context
 from shunter.api.routes.jobs import idempotency_key, job_of
-from shunter.model.rest.admin_fields import DEAD_CHOICE, QUEUE_PATCH
+from shunter.model.rest.admin_fields import DEAD_LETTER_SELECTOR, QUEUE_PATCH
 from shunter.model.rest.admin_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.rest.views import JobView
 from shunter.model.schema.fields import Section
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems
-from shunter.ports.gateway import DeadChoice, DispatchRequest, QueueChange
+from shunter.ports.gateway import DeadLetterSelector, DispatchRequest, QueueChange
 
 SMALL_SIZE_MAX = 64 * 2**10
 DISPATCH_SIZE_MAX = 2 * 2**20  # a payload of a mebibyte in base64, and parameters
@@ -58,28 +58,30 @@ async def retry_job(context: Context, exchange: Exchange) -> JobView:
 
 
 async def list_templates(context: Context, exchange: Exchange) -> TemplatePage:
-    asked = exchange.query
-    return await context.gateway.templates(exchange.caller, asked["namespace"], asked["limit"], asked["after"])
+    params = exchange.query
+    return await context.gateway.templates(exchange.caller, params["namespace"], params["limit"], params["after"])
 
 
 async def get_template(context: Context, exchange: Exchange) -> TemplateView:
-    return await context.gateway.template(exchange.caller, exchange.query["namespace"], exchange.names["template"])
+    return await context.gateway.template(
+        exchange.caller, exchange.query["namespace"], exchange.path_params["template"]
+    )
 
 
 async def patch_template(context: Context, exchange: Exchange) -> TemplateView:
     patch = await exchange.read_json(_template_decoder, SMALL_SIZE_MAX)
-    name = exchange.query["namespace"], exchange.names["template"]
+    name = exchange.query["namespace"], exchange.path_params["template"]
     return await context.gateway.pause_template(exchange.caller, *name, patch.paused)
 
 
 async def delete_template(context: Context, exchange: Exchange) -> None:
-    await context.gateway.drop_template(exchange.caller, exchange.query["namespace"], exchange.names["template"])
+    await context.gateway.drop_template(exchange.caller, exchange.query["namespace"], exchange.path_params["template"])
 
 
 async def run_template(context: Context, exchange: Exchange) -> JobView:
     key = idempotency_key(exchange)
     body = await exchange.read_json(_dispatch_decoder, DISPATCH_SIZE_MAX)
-    name = exchange.query["namespace"], exchange.names["template"]
+    name = exchange.query["namespace"], exchange.path_params["template"]
     request = DispatchRequest(*name, body.parameters, body.payload, key)
     return await context.gateway.dispatch(exchange.caller, request)
 
@@ -111,18 +113,18 @@ async def purge_queue(context: Context, exchange: Exchange) -> Purged:
 
 def _queue(exchange: Exchange) -> str:
     problems = Problems()
-    NAME.read(exchange.names["queue"], "path.queue", problems)
+    NAME.read(exchange.path_params["queue"], "path.queue", problems)
     problems.raise_any()
-    return exchange.names["queue"]
+    return exchange.path_params["queue"]
 
 
 # ---- dead letters ----
 
 
 async def list_dead(context: Context, exchange: Exchange) -> DeadPage:
-    asked = exchange.query
-    place = asked["namespace"], asked["job"]
-    return await context.gateway.dead_letters(exchange.caller, *place, asked["limit"], asked["after"])
+    params = exchange.query
+    scope = params["namespace"], params["job"]
+    return await context.gateway.dead_letters(exchange.caller, *scope, params["limit"], params["after"])
 
 
 async def replay_dead(context: Context, exchange: Exchange) -> Replayed:
@@ -133,8 +135,8 @@ async def purge_dead(context: Context, exchange: Exchange) -> Purged:
     return Purged(await context.gateway.purge_dead(exchange.caller, await _choice(exchange)))
 
 
-async def _choice(exchange: Exchange) -> DeadChoice:
-    return DeadChoice(exchange.query["namespace"], **await _read(exchange, DEAD_CHOICE))
+async def _choice(exchange: Exchange) -> DeadLetterSelector:
+    return DeadLetterSelector(exchange.query["namespace"], **await _read(exchange, DEAD_LETTER_SELECTOR))
 
 
 async def _read(exchange: Exchange, section: Section) -> dict[str, Any]:

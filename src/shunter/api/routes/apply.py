@@ -7,7 +7,7 @@ import msgspec
 from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import Context
 from shunter.api.routes.jobs import idempotency_key
-from shunter.api.routes.objects import read_documents, show
+from shunter.api.routes.objects import read_documents, render_object
 from shunter.model.errors import Invalid, Problem
 from shunter.model.objects.document_writer import kind_of
 from shunter.model.rest.object_views import (
@@ -44,18 +44,18 @@ def _applied(applied: Applied) -> AppliedView:
         namespace=meta.namespace,
         name=meta.name,
         action=applied.action,
-        object=msgspec.convert(show(applied.object), ObjectView),
+        object=msgspec.convert(render_object(applied.object), ObjectView),
     )
 
 
 async def list_past(context: Context, exchange: Exchange) -> PastPage:
-    asked = exchange.query
-    query = PastQuery(asked["namespace"], asked["name"], asked["limit"], asked["after"])
+    params = exchange.query
+    query = PastQuery(params["namespace"], params["name"], params["limit"], params["after"])
     return past_page(await context.gateway.objects.past_schedulings(exchange.caller, query))
 
 
 async def get_past(context: Context, exchange: Exchange) -> PastSchedulingView:
-    uid = exchange.names["uid"]
+    uid = exchange.path_params["uid"]
     if not (uid.isascii() and uid.isdecimal() and len(uid) <= 18):
         raise Invalid([Problem("path.uid", "must be the uid of a Scheduling", uid[:80])])
     return past_view(await context.gateway.objects.past_scheduling(exchange.caller, int(uid)))

@@ -42,7 +42,7 @@ async def get_health(_context: Context, _exchange: Exchange) -> Status:
 
 
 async def get_openapi(context: Context, exchange: Exchange) -> None:
-    await exchange.answer(200, context.openapi(), JSON)
+    await exchange.respond(200, context.openapi(), JSON)
 
 
 async def get_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
@@ -66,28 +66,28 @@ async def list_nodes(context: Context, exchange: Exchange) -> NodePage:
 
 
 async def get_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.node(exchange.caller, exchange.names["name"])
+    return await context.gateway.node(exchange.caller, exchange.path_params["name"])
 
 
 async def patch_node(context: Context, exchange: Exchange) -> NodeView:
     patch = await exchange.read_json(_patch_decoder, SMALL_SIZE_MAX)
-    caller, name = exchange.caller, exchange.names["name"]
+    caller, name = exchange.caller, exchange.path_params["name"]
     if patch.attributes:
-        await context.gateway.upkeep.attribute(caller, name, patch.attributes)
+        await context.gateway.node_admin.set_attributes(caller, name, patch.attributes)
     if patch.labels:
         await context.gateway.label_node(caller, name, patch.labels)
     return await context.gateway.node(caller, name)
 
 
 async def get_node_stats(context: Context, exchange: Exchange) -> NodeStatsView:
-    return await context.gateway.node_stats(exchange.caller, exchange.names["name"])
+    return await context.gateway.node_stats(exchange.caller, exchange.path_params["name"])
 
 
 async def list_events(context: Context, exchange: Exchange) -> EventPage | None:
     """A page, or the stream of all that follows. A browser that reconnects sends its place in Last-Event-ID."""
-    asked = exchange.query
-    query = EventQuery(asked["namespace"], asked["job"], asked["limit"], _after(exchange))
-    if asked["follow"] or EVENT_STREAM.decode() in (exchange.header(b"accept") or ""):
+    params = exchange.query
+    query = EventQuery(params["namespace"], params["job"], params["limit"], _after(exchange))
+    if params["follow"] or EVENT_STREAM.decode() in (exchange.header(b"accept") or ""):
         await stream_events(exchange, await context.gateway.subscribe(exchange.caller, query), context.heartbeat_s)
         return None
     return await context.gateway.events(exchange.caller, query)

@@ -36,11 +36,13 @@ _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 async def list_testbeds(context: Context, exchange: Exchange) -> list[ExternalTestbed]:
-    return [external_testbed(each) for each in await _all(context, exchange, TESTBED) if isinstance(each, Testbed)]
+    return [
+        external_testbed(each) for each in await _list_objects(context, exchange, TESTBED) if isinstance(each, Testbed)
+    ]
 
 
 async def get_testbed(context: Context, exchange: Exchange) -> ExternalTestbed:
-    found = await _one(context, exchange, TESTBED)
+    found = await _get_object(context, exchange, TESTBED)
     assert isinstance(found, Testbed)
     return external_testbed(found)
 
@@ -49,7 +51,7 @@ async def get_testbed(context: Context, exchange: Exchange) -> ExternalTestbed:
 
 
 async def list_jobs(context: Context, exchange: Exchange) -> dict[str, ExternalBatchJob]:
-    jobs = await _all(context, exchange, BATCH_JOB)
+    jobs = await _list_objects(context, exchange, BATCH_JOB)
     return {each.meta.name: external_batch_job(each) for each in jobs if isinstance(each, BatchJob)}
 
 
@@ -59,17 +61,17 @@ async def get_job(context: Context, exchange: Exchange) -> ExternalBatchJob:
 
 async def get_job_metrics(context: Context, exchange: Exchange) -> MetricsView:
     """The same as for its manifest, under /api."""
-    name, asked = _object_name(exchange), exchange.query
-    return await context.gateway.metrics.of_batch_job(exchange.caller, name, asked["run"], asked["step"])
+    name, params = _object_name(exchange), exchange.query
+    return await context.gateway.metrics.batch_job_metrics(exchange.caller, name, params["run"], params["step"])
 
 
 async def write_job(context: Context, exchange: Exchange) -> ExternalBatchJob:
     """By the name in the path, or in the body. Two schedulers that write keys of their own do not meet: each key is
     written by itself."""
-    in_path = _object_name(exchange).name if "object" in exchange.names else None
+    in_path = _object_name(exchange).name if "object" in exchange.path_params else None
     body = await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX)
-    word, external = read_job(body, in_path)
-    name = ObjectName(exchange.query["namespace"], word)
+    job_name, external = read_job(body, in_path)
+    name = ObjectName(exchange.query["namespace"], job_name)
     if external is None:
         return external_batch_job(await _job(context, exchange, name))
     return external_batch_job(await context.gateway.objects.write_external(exchange.caller, name, external))
@@ -85,12 +87,12 @@ async def _job(context: Context, exchange: Exchange, name: ObjectName) -> BatchJ
 
 
 async def list_schedulings(context: Context, exchange: Exchange) -> list[ExternalScheduling]:
-    found = await _all(context, exchange, SCHEDULING)
+    found = await _list_objects(context, exchange, SCHEDULING)
     return [external_scheduling(each) for each in found if isinstance(each, Scheduling)]
 
 
 async def get_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling:
-    return _scheduling(await _one(context, exchange, SCHEDULING))
+    return _scheduling(await _get_object(context, exchange, SCHEDULING))
 
 
 async def post_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling:
@@ -109,7 +111,7 @@ async def delete_scheduling(context: Context, exchange: Exchange) -> ExternalSch
     except NotFound:
         if not context.absent_is_304:
             raise
-        await exchange.answer(304)
+        await exchange.respond(304)
         return None
 
 
@@ -130,17 +132,17 @@ async def get_sockjs_info(_context: Context, _exchange: Exchange) -> dict[str, A
 # ---- names ----
 
 
-async def _all(context: Context, exchange: Exchange, kind: str) -> tuple[Object, ...]:
+async def _list_objects(context: Context, exchange: Exchange, kind: str) -> tuple[Object, ...]:
     query = ObjectQuery(kind, exchange.query["namespace"])
     return (await context.gateway.objects.objects(exchange.caller, query)).items
 
 
-async def _one(context: Context, exchange: Exchange, kind: str) -> Object:
+async def _get_object(context: Context, exchange: Exchange, kind: str) -> Object:
     return await context.gateway.objects.object(exchange.caller, kind, _object_name(exchange))
 
 
 def _object_name(exchange: Exchange) -> ObjectName:
     problems = Problems()
-    NAME.read(exchange.names["object"], "path.object", problems)
+    NAME.read(exchange.path_params["object"], "path.object", problems)
     problems.raise_any()
-    return ObjectName(exchange.query["namespace"], exchange.names["object"])
+    return ObjectName(exchange.query["namespace"], exchange.path_params["object"])

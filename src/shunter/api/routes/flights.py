@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import Answer, Context, Route
+from shunter.api.http.routing import Context, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, stream_bytes
 from shunter.model.protocol.flight_records import FlightPage
 
@@ -21,10 +21,10 @@ async def export_records(context: Context, exchange: Exchange) -> None:
 FLIGHT_ROUTES = (
     Route(
         "GET", FLIGHT, "listFlight", "What the flight recorder has kept, by segments", list_segments,
-        answers=(Answer(200, FlightPage),),
+        responses=(ResponseSpec(200, FlightPage),),
     ),
     Route(
         "GET", f"{FLIGHT}/records", "exportFlight", "All recorded decisions as a file for `shunter replay`",
-        export_records, answers=(Answer(200, None, OCTETS.decode(), "a recording"),), errors=(404,),
+        export_records, responses=(ResponseSpec(200, None, OCTETS.decode(), "a recording"),), errors=(404,),
     ),
 )  # fmt: skip

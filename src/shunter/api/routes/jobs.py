@@ -26,9 +26,9 @@ from shunter.model.rest.views import (
     TaskView,
     WhyView,
 )
-from shunter.model.schema.problems import shown
+from shunter.model.schema.problems import format_value
 from shunter.model.signals import signal_number
-from shunter.ports.gateway import JobQuery, JobReference, LogPiece, LogQuery, TaskQuery, TaskReference
+from shunter.ports.gateway import JobQuery, JobReference, LogChunk, LogQuery, TaskQuery, TaskReference
 
 DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object, and in YAML, of which a mebibyte takes a second
 BULK_SIZE_MAX = 32 * 2**20
@@ -59,7 +59,7 @@ async def submit_job(context: Context, exchange: Exchange) -> None:
     status = 201 if submitted.created else 200
     if exchange.query["follow"] is None:
         view = await context.gateway.job(exchange.caller, job)
-        await exchange.answer(status, encode(view), headers=[(b"location", _location(submitted))])
+        await exchange.respond(status, encode(view), headers=[(b"location", _location(submitted))])
     else:
         lines = await context.gateway.follow(exchange.caller, job, exchange.query["follow"])
         await stream_lines(exchange, status, lines)
@@ -70,14 +70,14 @@ async def submit_jobs(context: Context, exchange: Exchange) -> SubmittedJobs:
     documents = (await exchange.read_json(_bulk_decoder, BULK_SIZE_MAX)).items
     if not 1 <= len(documents) <= BULK_ITEMS_MAX:
         fault = f"must have 1 to {BULK_ITEMS_MAX:,} items"
-        raise Invalid([Problem("body.items", fault, shown(documents), "submit in several requests")])
+        raise Invalid([Problem("body.items", fault, format_value(documents), "submit in several requests")])
     namespace = exchange.query["namespace"]
     return SubmittedJobs(await context.gateway.submit(exchange.caller, documents, namespace=namespace, key=key))
 
 
 async def list_jobs(context: Context, exchange: Exchange) -> JobPage:
-    asked = exchange.query
-    query = JobQuery(asked["namespace"], asked["state"], asked["label"], asked["limit"], asked["after"])
+    params = exchange.query
+    query = JobQuery(params["namespace"], params["state"], params["label"], params["limit"], params["after"])
     return await context.gateway.jobs(exchange.caller, query)
 
 
@@ -86,13 +86,13 @@ async def get_job(context: Context, exchange: Exchange) -> JobView:
 
 
 async def stop_job(context: Context, exchange: Exchange) -> None:
-    asked = exchange.query
-    await context.gateway.stop(exchange.caller, job_of(exchange), None, asked["now"], signal_number(asked["signal"]))
+    params = exchange.query
+    await context.gateway.stop(exchange.caller, job_of(exchange), None, params["now"], signal_number(params["signal"]))
 
 
 async def list_runs(context: Context, exchange: Exchange) -> JobPage:
-    asked = exchange.query
-    return await context.gateway.runs(exchange.caller, job_of(exchange), asked["limit"], asked["after"])
+    params = exchange.query
+    return await context.gateway.runs(exchange.caller, job_of(exchange), params["limit"], params["after"])
 
 
 async def explain_job(context: Context, exchange: Exchange) -> WhyView:
@@ -109,8 +109,8 @@ async def follow_job(context: Context, exchange: Exchange) -> None:
 
 
 async def list_tasks(context: Context, exchange: Exchange) -> TaskPage:
-    asked = exchange.query
-    query = TaskQuery(asked["state"], asked["limit"], asked["after"], asked["all"])
+    params = exchange.query
+    query = TaskQuery(params["state"], params["limit"], params["after"], params["all"])
     return await context.gateway.tasks(exchange.caller, job_of(exchange), query)
 
 
@@ -119,9 +119,9 @@ async def get_task(context: Context, exchange: Exchange) -> TaskView:
 
 
 async def stop_task(context: Context, exchange: Exchange) -> None:
-    asked = exchange.query
-    signal = signal_number(asked["signal"])
-    await context.gateway.stop(exchange.caller, job_of(exchange), _task(exchange), asked["now"], signal)
+    params = exchange.query
+    signal = signal_number(params["signal"])
+    await context.gateway.stop(exchange.caller, job_of(exchange), _task(exchange), params["now"], signal)
 
 
 async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
@@ -130,24 +130,24 @@ async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
 
 async def read_log(context: Context, exchange: Exchange) -> None:
     """One piece is answered whole, as most logs are small; more of them, or a followed one, in chunks."""
-    asked = exchange.query
-    size_max = LOG_PIECE_SIZE_MAX if asked["limit"] is None else min(asked["limit"], LOG_PIECE_SIZE_MAX)
-    query = LogQuery(asked["stream"], asked["offset"], size_max, asked["attempt"])
+    params = exchange.query
+    size_max = LOG_PIECE_SIZE_MAX if params["limit"] is None else min(params["limit"], LOG_PIECE_SIZE_MAX)
+    query = LogQuery(params["stream"], params["offset"], size_max, params["attempt"])
     job, task = job_of(exchange), any_task_of(exchange)
-    if asked["follow"]:
+    if params["follow"]:
         pieces = await context.gateway.follow_log(exchange.caller, job, task, query)
-        await stream_log(exchange, pieces, asked["limit"])
+        await stream_log(exchange, pieces, params["limit"])
         return
     piece = await context.gateway.read_log(exchange.caller, job, task, query)
-    if _is_last(piece, query) or len(piece.data) == asked["limit"]:
-        await exchange.answer(200, piece.data, OCTETS, [log_header(piece)])
+    if _is_last(piece, query) or len(piece.data) == params["limit"]:
+        await exchange.respond(200, piece.data, OCTETS, [log_header(piece)])
     else:
-        await stream_log(exchange, _log_so_far(context, exchange, (job, task), query, piece), asked["limit"])
+        await stream_log(exchange, _log_so_far(context, exchange, (job, task), query, piece), params["limit"])
 
 
 async def _log_so_far(
-    context: Context, exchange: Exchange, task: tuple[JobReference, TaskReference], query: LogQuery, piece: LogPiece
-) -> AsyncGenerator[LogPiece, None]:
+    context: Context, exchange: Exchange, task: tuple[JobReference, TaskReference], query: LogQuery, piece: LogChunk
+) -> AsyncGenerator[LogChunk, None]:
     """This first piece of what a task has written by now, and the others."""
     yield piece
     while not _is_last(piece, query):
@@ -156,7 +156,7 @@ async def _log_so_far(
         yield piece
 
 
-def _is_last(piece: LogPiece, query: LogQuery) -> bool:
+def _is_last(piece: LogChunk, query: LogQuery) -> bool:
     """A short piece is the last one by now, unless a hole in the log cut it."""
     is_cut = piece.next_offset > query.offset + len(piece.data)
     return piece.eof or (len(piece.data) < query.size_max and not is_cut)
@@ -169,7 +169,7 @@ async def read_manifest(exchange: Exchange) -> object:
         return decode_json(await exchange.read_body(BULK_SIZE_MAX), _document_decoder)
     if content_type not in YAML_TYPES:
         fault = "must be application/json or application/yaml"
-        raise Invalid([Problem("header.content-type", fault, shown(content_type))])
+        raise Invalid([Problem("header.content-type", fault, format_value(content_type))])
     body = await exchange.read_body(DOCUMENT_SIZE_MAX)
     documents = await asyncio.to_thread(parse_documents, body)
     if len(documents) > 1:
@@ -181,7 +181,7 @@ def idempotency_key(exchange: Exchange) -> str | None:
     key = exchange.header(b"idempotency-key")
     if key is not None and not _key_matches(key):
         fault = "must be 1 to 128 printable ASCII characters without spaces"
-        raise Invalid([Problem("header.idempotency-key", fault, shown(key))])
+        raise Invalid([Problem("header.idempotency-key", fault, format_value(key))])
     return key
 
 
@@ -190,11 +190,11 @@ def _location(job: SubmittedJob) -> bytes:
 
 
 def job_of(exchange: Exchange) -> JobReference:
-    return parse_job_reference(exchange.names["job"], exchange.query["namespace"])
+    return parse_job_reference(exchange.path_params["job"], exchange.query["namespace"])
 
 
 def _task(exchange: Exchange) -> TaskReference:
-    return parse_task_reference(exchange.names["index"], exchange.query["group"])
+    return parse_task_reference(exchange.path_params["index"], exchange.query["group"])
 
 
 def any_task_of(exchange: Exchange) -> TaskReference:

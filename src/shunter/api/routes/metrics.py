@@ -13,17 +13,17 @@ from shunter.ports.metrics import Window
 
 async def get_batch_job_metrics(context: Context, exchange: Exchange) -> MetricsView:
     api_version_of(exchange, BATCH_JOB)
-    asked, name = exchange.query, object_name_of(exchange)
-    return await context.gateway.metrics.of_batch_job(exchange.caller, name, asked["run"], asked["step"])
+    params, name = exchange.query, object_name_of(exchange)
+    return await context.gateway.metrics.batch_job_metrics(exchange.caller, name, params["run"], params["step"])
 
 
 async def get_node_metrics(context: Context, exchange: Exchange) -> MetricsView:
-    return await context.gateway.metrics.of_node(exchange.caller, exchange.names["name"], _window(exchange))
+    return await context.gateway.metrics.node_metrics(exchange.caller, exchange.path_params["name"], _window(exchange))
 
 
 async def get_task_metrics(context: Context, exchange: Exchange) -> MetricsView:
     job, task = job_of(exchange), any_task_of(exchange)
-    return await context.gateway.metrics.of_task(exchange.caller, job, task, _window(exchange))
+    return await context.gateway.metrics.task_metrics(exchange.caller, job, task, _window(exchange))
 
 
 def _window(exchange: Exchange) -> Window:

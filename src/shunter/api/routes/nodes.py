@@ -37,11 +37,13 @@ async def drain_node(context: Context, exchange: Exchange) -> NodeView:
     problems = Problems()
     drain = DRAIN.read(decode_json(body, _document_decoder) if body else {}, "", problems)
     problems.raise_any()
-    return await context.gateway.upkeep.drain(exchange.caller, exchange.names["name"], drain["deadline"] or None)
+    return await context.gateway.node_admin.drain(
+        exchange.caller, exchange.path_params["name"], drain["deadline"] or None
+    )
 
 
 async def undrain_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.upkeep.undrain(exchange.caller, exchange.names["name"])
+    return await context.gateway.node_admin.undrain(exchange.caller, exchange.path_params["name"])
 
 
 async def cordon_node(context: Context, exchange: Exchange) -> NodeView:
@@ -49,12 +51,12 @@ async def cordon_node(context: Context, exchange: Exchange) -> NodeView:
     cordon = decode_json(body, _cordon_decoder) if body else Cordon()
     if len(cordon.reason) > REASON_SIZE_MAX:
         raise Invalid([Problem("body.reason", f"must be at most {REASON_SIZE_MAX:,} characters")])
-    return await context.gateway.upkeep.cordon(exchange.caller, exchange.names["name"], cordon.reason)
+    return await context.gateway.node_admin.cordon(exchange.caller, exchange.path_params["name"], cordon.reason)
 
 
 async def uncordon_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.upkeep.uncordon(exchange.caller, exchange.names["name"])
+    return await context.gateway.node_admin.uncordon(exchange.caller, exchange.path_params["name"])
 
 
 async def release_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.upkeep.release(exchange.caller, exchange.names["name"])
+    return await context.gateway.node_admin.release(exchange.caller, exchange.path_params["name"])

@@ -21,13 +21,13 @@ from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.document_writer import object_document
-from shunter.model.objects.object_fields import CLAIM_LABELS, OWN_METADATA, OWN_SPEC
+from shunter.model.objects.object_fields import CLAIM_LABELS, READ_ONLY_METADATA, READ_ONLY_SPEC
 from shunter.model.objects.object_manifests import check_external
 from shunter.model.objects.object_meta import Document, ObjectName
 from shunter.model.objects.objects import API_VERSIONS, TESTBED, Object, ObjectEvent
 from shunter.model.rest.merge_patch import merge_patch
 from shunter.model.schema.name_fields import NAME
-from shunter.model.schema.problems import Problems, shown
+from shunter.model.schema.problems import Problems, format_value
 from shunter.ports.objects import ObjectQuery
 from shunter.testbeds.conditions import conditions_of
 from shunter.testbeds.unused_fields import unused_fields
@@ -35,7 +35,7 @@ from shunter.testbeds.unused_fields import unused_fields
 PATCH_TYPES = (*JSON_TYPES, "application/merge-patch+json")
 PATCH_TRIES_MAX = 8  # a status may move between reading and writing
 ANY_KIND = "Object"
-NEW = "0"  # the version of what is not there
+ABSENT_VERSION = "0"  # the version of what is not there
 
 _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
@@ -47,12 +47,12 @@ class ObjectHandlers:
     kind: str
 
     async def list_or_watch(self, context: Context, exchange: Exchange) -> Document | None:
-        asked, version = exchange.query, api_version_of(exchange, self.kind)
+        params, version = exchange.query, api_version_of(exchange, self.kind)
         kind = None if self.kind == ANY_KIND else self.kind
-        namespace = _namespace(exchange) if "namespace" in exchange.names else None
-        query = ObjectQuery(kind, namespace, asked["name"])
-        if asked["watch"]:
-            after = None if asked["resourceVersion"] is None else int(asked["resourceVersion"])
+        namespace = _namespace(exchange) if "namespace" in exchange.path_params else None
+        query = ObjectQuery(kind, namespace, params["name"])
+        if params["watch"]:
+            after = None if params["resourceVersion"] is None else int(params["resourceVersion"])
             events = await context.gateway.objects.watch(exchange.caller, query, after)
             await stream_watch(exchange, _lines(events, version), context.heartbeat_s)
             return None
@@ -61,7 +61,7 @@ class ObjectHandlers:
             "apiVersion": version,
             "kind": f"{self.kind}List",
             "metadata": {"resourceVersion": str(page.revision)},
-            "items": [show(each, version) for each in page.items],
+            "items": [render_object(each, version) for each in page.items],
             "next": None,
             "total": len(page.items),
         }
@@ -69,40 +69,40 @@ class ObjectHandlers:
     async def get(self, context: Context, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         found = await context.gateway.objects.object(exchange.caller, self.kind, name)
-        return show(found, version)
+        return render_object(found, version)
 
     async def create(self, context: Context, exchange: Exchange) -> Document:
         version, namespace = api_version_of(exchange, self.kind), _namespace(exchange)
         document = await _read_document(exchange, JSON_TYPES)
-        document = _placed(document, self.kind, namespace, None)
-        document["metadata"].setdefault("resourceVersion", NEW)
+        document = _with_path_identity(document, self.kind, namespace, None)
+        document["metadata"].setdefault("resourceVersion", ABSENT_VERSION)
         [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=namespace)
-        return show(applied.object, version)
+        return render_object(applied.object, version)
 
     async def replace(self, context: Context, exchange: Exchange) -> None:
         """Also makes it, where it names no version."""
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
-        document = _placed(await _read_document(exchange, JSON_TYPES), self.kind, name.namespace, name.name)
+        document = _with_path_identity(await _read_document(exchange, JSON_TYPES), self.kind, name.namespace, name.name)
         [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=name.namespace)
         status = 201 if applied.action == "created" else 200
-        await exchange.answer(status, encode(show(applied.object, version)))
+        await exchange.respond(status, encode(render_object(applied.object, version)))
 
     async def patch(self, context: Context, exchange: Exchange) -> Document:
         """What is read is what is written, or it is tried again; unless the patch itself names a version."""
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         patch = await _read_document(exchange, PATCH_TYPES)
-        desk, is_pinned = context.gateway.objects, "resourceVersion" in (patch.get("metadata") or {})
+        service, is_pinned = context.gateway.objects, "resourceVersion" in (patch.get("metadata") or {})
         for tries_left in reversed(range(PATCH_TRIES_MAX)):
-            present = object_document(await desk.object(exchange.caller, self.kind, name))
-            patched = merge_patch(_without_own(present), patch)
-            document = _placed(patched, self.kind, name.namespace, name.name)
+            current = object_document(await service.object(exchange.caller, self.kind, name))
+            patched = merge_patch(_user_fields(current), patch)
+            document = _with_path_identity(patched, self.kind, name.namespace, name.name)
             try:
-                [applied] = await desk.apply(exchange.caller, [document], namespace=name.namespace)
+                [applied] = await service.apply(exchange.caller, [document], namespace=name.namespace)
             except Conflict:
                 if is_pinned or not tries_left:
                     raise
             else:
-                return show(applied.object, version)
+                return render_object(applied.object, version)
         raise AssertionError
 
     async def delete(self, context: Context, exchange: Exchange) -> Document:
@@ -110,27 +110,27 @@ class ObjectHandlers:
         revision = exchange.query["resourceVersion"]
         based_on = None if revision is None else int(revision)
         deleted = await context.gateway.objects.delete(exchange.caller, self.kind, name, based_on)
-        return show(deleted, version)
+        return render_object(deleted, version)
 
     async def reset(self, context: Context, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
-        return show(await context.gateway.objects.reset(exchange.caller, name), version)
+        return render_object(await context.gateway.objects.reset(exchange.caller, name), version)
 
     async def write_external(self, context: Context, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         data = check_external(await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX), "body")
         changed = await context.gateway.objects.write_external(exchange.caller, name, data)
-        return show(changed, version)
+        return render_object(changed, version)
 
 
 async def _lines(events: AsyncGenerator[ObjectEvent, None], api_version: str) -> AsyncGenerator[Document, None]:
     async for event in events:
-        document = show(event.object, api_version)
+        document = render_object(event.object, api_version)
         document["metadata"]["resourceVersion"] = str(event.revision)  # also of what was deleted: go on from here
         yield {"type": event.action, "object": document} | ({"more": True} if event.more else {})
 
 
-def show(each: Object, api_version: str = API_VERSIONS[0]) -> Document:
+def render_object(each: Object, api_version: str = API_VERSIONS[0]) -> Document:
     """An object with all that is known of it."""
     unused = unused_fields(each) if isinstance(each, BatchJob) else ()
     return object_document(each, api_version=api_version, conditions=conditions_of(each), unused=unused)
@@ -140,7 +140,7 @@ def show(each: Object, api_version: str = API_VERSIONS[0]) -> Document:
 
 
 def api_version_of(exchange: Exchange, kind: str) -> str:
-    version = f"{exchange.names['group']}/{exchange.names['version']}"
+    version = f"{exchange.path_params['group']}/{exchange.path_params['version']}"
     known = (*API_VERSIONS, NATIVE_API_VERSION) if kind == TESTBED else API_VERSIONS
     if version not in known:
         raise NotFound(f"there is no {kind} in {version[:100]}, but in {', '.join(known)}")
@@ -148,25 +148,25 @@ def api_version_of(exchange: Exchange, kind: str) -> str:
 
 
 def _namespace(exchange: Exchange) -> str:
-    return _checked(exchange, "namespace")
+    return _path_name(exchange, "namespace")
 
 
 def object_name_of(exchange: Exchange) -> ObjectName:
-    return ObjectName(_namespace(exchange), _checked(exchange, "object"))
+    return ObjectName(_namespace(exchange), _path_name(exchange, "object"))
 
 
-def _checked(exchange: Exchange, part: str) -> str:
+def _path_name(exchange: Exchange, part: str) -> str:
     problems = Problems()
-    NAME.read(exchange.names[part], f"path.{part}", problems)
+    NAME.read(exchange.path_params[part], f"path.{part}", problems)
     problems.raise_any()
-    return exchange.names[part]
+    return exchange.path_params[part]
 
 
 async def _read_document(exchange: Exchange, json_types: tuple[str, ...]) -> Document:
     """One mapping, from JSON or, where the types of JSON are those of a manifest, from YAML."""
-    [document, *others] = await read_documents(exchange, DOCUMENT_SIZE_MAX, json_types)
-    if others:
-        _refuse("body", "has several documents", len(others) + 1, "send them to /api/v1/apply")
+    [document, *extra] = await read_documents(exchange, DOCUMENT_SIZE_MAX, json_types)
+    if extra:
+        _refuse("body", "has several documents", len(extra) + 1, "send them to /api/v1/apply")
     if not isinstance(document, dict):
         _refuse("body", "must be a mapping", document, None)
     return document
@@ -191,32 +191,32 @@ async def read_documents(
     return [document]
 
 
-def _placed(document: Document, kind: str, namespace: str, name: str | None) -> Document:
+def _with_path_identity(document: Document, kind: str, namespace: str, name: str | None) -> Document:
     """The document, with what the path says. Raises Invalid where it says something else itself."""
     metadata = document.get("metadata", {})
     if not isinstance(metadata, dict):
         _refuse("metadata", "must be a mapping", metadata, None)
     problems = Problems()
-    for path, given, wanted in (
+    for path, actual, expected in (
         ("kind", document.get("kind", kind), kind),
         ("metadata.namespace", metadata.get("namespace") or namespace, namespace),
         ("metadata.name", metadata.get("name", name), name or metadata.get("name")),
     ):
-        if given != wanted:
-            problems.add(path, f"must be {wanted}, as in the path", value=given)
+        if actual != expected:
+            problems.add(path, f"must be {expected}, as in the path", value=actual)
     problems.raise_any()
-    placed = metadata | {"namespace": namespace} | ({} if name is None else {"name": name})
-    return document | {"kind": kind, "metadata": placed}
+    merged_metadata = metadata | {"namespace": namespace} | ({} if name is None else {"name": name})
+    return document | {"kind": kind, "metadata": merged_metadata}
 
 
-def _without_own(document: Document) -> Document:
+def _user_fields(document: Document) -> Document:
     """What a manifest says: nothing that only Shunter writes, but the version that it is based on."""
-    metadata = {key: value for key, value in document["metadata"].items() if key not in OWN_METADATA}
+    metadata = {key: value for key, value in document["metadata"].items() if key not in READ_ONLY_METADATA}
     if "labels" in metadata:
         metadata["labels"] = {key: value for key, value in metadata["labels"].items() if key not in CLAIM_LABELS}
-    spec = {key: value for key, value in document["spec"].items() if key not in OWN_SPEC}
+    spec = {key: value for key, value in document["spec"].items() if key not in READ_ONLY_SPEC}
     return {key: value for key, value in document.items() if key != "status"} | {"metadata": metadata, "spec": spec}
 
 
 def _refuse(field: str, message: str, value: object, fix: str | None) -> NoReturn:
-    raise Invalid([Problem(field, message, shown(value), fix)])
+    raise Invalid([Problem(field, message, format_value(value), fix)])

@@ -14,7 +14,7 @@ from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES
 from shunter.model.errors import Invalid, Problem
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.rest.views import PlanView, PolicyPage
-from shunter.model.schema.problems import shown
+from shunter.model.schema.problems import format_value
 
 PLAN_JOBS_MAX = 1_000
 
@@ -31,7 +31,7 @@ async def plan_jobs(context: Context, exchange: Exchange) -> PlanView:
     documents = await _read_manifests(exchange)
     if not 1 <= len(documents) <= PLAN_JOBS_MAX:
         fault = f"must have 1 to {PLAN_JOBS_MAX:,} items"
-        raise Invalid([Problem("body.items", fault, shown(documents), "plan in several requests")])
+        raise Invalid([Problem("body.items", fault, format_value(documents), "plan in several requests")])
     return await context.gateway.plan(exchange.caller, documents, namespace=exchange.query["namespace"])
 
 
@@ -54,6 +54,6 @@ async def _read_manifests(exchange: Exchange) -> list[object]:
         return [document]
     if content_type not in YAML_TYPES:
         fault = "must be application/json or application/yaml"
-        raise Invalid([Problem("header.content-type", fault, shown(content_type))])
+        raise Invalid([Problem("header.content-type", fault, format_value(content_type))])
     body = await exchange.read_body(DOCUMENT_SIZE_MAX)
     return list(await asyncio.to_thread(parse_documents, body))

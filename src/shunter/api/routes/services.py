@@ -36,9 +36,9 @@ _move_decoder = msgspec.json.Decoder(Move)
 
 
 async def update_job(context: Context, exchange: Exchange) -> JobView:
-    document, asked = await read_manifest(exchange), exchange.query
+    document, params = await read_manifest(exchange), exchange.query
     return await context.gateway.services.update(
-        exchange.caller, _job(exchange), document, namespace=asked["namespace"], node=asked["node"]
+        exchange.caller, _job(exchange), document, namespace=params["namespace"], node=params["node"]
     )
 
 
@@ -59,10 +59,10 @@ async def restart_job(context: Context, exchange: Exchange) -> JobView:
 
 
 async def move_task(context: Context, exchange: Exchange) -> JobView:
-    task = parse_task_reference(exchange.names["index"], exchange.query["group"])
+    task = parse_task_reference(exchange.path_params["index"], exchange.query["group"])
     move = await exchange.read_json(_move_decoder, SMALL_SIZE_MAX)
     return await context.gateway.services.move(exchange.caller, _job(exchange), task, move.node)
 
 
 def _job(exchange: Exchange) -> JobReference:
-    return parse_job_reference(exchange.names["job"], exchange.query["namespace"])
+    return parse_job_reference(exchange.path_params["job"], exchange.query["namespace"])

@@ -99,17 +99,17 @@ class Decoder:
 
 def _skip_newlines(buffer: bytearray) -> int:
     """Where the next frame begins. A carriage return is skipped with its newline only, which may come later."""
-    place = 0
-    while place < len(buffer):
-        if buffer[place] == 10:
-            place += 1
-        elif buffer[place] == 13 and (place + 1 == len(buffer) or buffer[place + 1] == 10):
-            if place + 1 == len(buffer):
-                return place
-            place += 2
+    position = 0
+    while position < len(buffer):
+        if buffer[position] == 10:
+            position += 1
+        elif buffer[position] == 13 and (position + 1 == len(buffer) or buffer[position + 1] == 10):
+            if position + 1 == len(buffer):
+                return position
+            position += 2
         else:
-            return place
-    return place
+            return position
+    return position
 
 
 def _read_head(head: bytes, version: str) -> tuple[str, dict[str, str]]:
@@ -134,22 +134,22 @@ def _read_head(head: bytes, version: str) -> tuple[str, dict[str, str]]:
 
 def _body_end(buffer: bytearray, start: int, headers: Mapping[str, str]) -> int | None:
     """Where the NUL behind the body is; None if it has not come yet."""
-    said = headers.get("content-length")
-    if said is None:
+    declared = headers.get("content-length")
+    if declared is None:
         end = buffer.find(NUL, start)
         if (end if end >= 0 else len(buffer)) - start > BODY_SIZE_MAX:
             raise _too_large()
         return end if end >= 0 else None
-    said = said.strip()
-    if not (said.isascii() and said.isdigit() and len(said) <= LENGTH_DIGITS_MAX):
-        raise BadFrame(f"content-length is a number of bytes, not {said[:40]!r}")
-    end = start + int(said)
+    declared = declared.strip()
+    if not (declared.isascii() and declared.isdigit() and len(declared) <= LENGTH_DIGITS_MAX):
+        raise BadFrame(f"content-length is a number of bytes, not {declared[:40]!r}")
+    end = start + int(declared)
     if end - start > BODY_SIZE_MAX:
         raise _too_large()
     if end >= len(buffer):
         return None
     if buffer[end] != 0:
-        raise BadFrame(f"no NUL follows the {said} bytes that content-length announces")
+        raise BadFrame(f"no NUL follows the {declared} bytes that content-length announces")
     return end
 
 

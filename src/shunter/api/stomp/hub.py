@@ -20,58 +20,59 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Object, ObjectEvent
 from shunter.model.rest.external_views import external_view
 from shunter.ports.callers import Caller
-from shunter.ports.objects import ObjectDesk, ObjectPage, ObjectQuery
+from shunter.ports.objects import ObjectPage, ObjectQuery, ObjectService
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 RETRY_S = 1.0
 WATCHER = Caller("external")
-EVERYTHING = ObjectQuery()
+ALL_OBJECTS = ObjectQuery()
 
-Put = Callable[[str], object]
+Enqueue = Callable[[str], object]
 log = Log(__name__)
 _encode = msgspec.json.Encoder().encode
 
 
 class Hub:
-    def __init__(self, desk: ObjectDesk) -> None:
-        self._desk = desk
-        self._followers: dict[Topic, dict[tuple[int, str], tuple[Subscription, Put]]] = defaultdict(dict)
-        self._known: dict[tuple[str, ObjectName], int] | None = None  # what subscribers have been told: revisions
+    def __init__(self, objects: ObjectService) -> None:
+        self._objects = objects
+        self._subscribers: dict[Topic, dict[tuple[int, str], tuple[Subscription, Enqueue]]] = defaultdict(dict)
+        # what subscribers have been told: revisions
+        self._known_revisions: dict[tuple[str, ObjectName], int] | None = None
         self._number = 0  # of messages
-        self._guests = 0
-        self._watching: asyncio.Task[None] | None = None
+        self._connections = 0
+        self._watch_task: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
 
-    async def enter(self) -> None:
-        """A connection begins; returns when every change from now on will be told. `leave` must follow."""
-        self._guests += 1
-        if self._watching is None:
-            self._watching = asyncio.get_running_loop().create_task(self._watch())
+    async def attach(self) -> None:
+        """A connection begins; returns when every change from now on will be told. `detach` must follow."""
+        self._connections += 1
+        if self._watch_task is None:
+            self._watch_task = asyncio.get_running_loop().create_task(self._watch())
         try:
             await self._ready.wait()
         except BaseException:
-            self.leave()
+            self.detach()
             raise
 
-    def leave(self) -> None:
-        self._guests -= 1
-        if not self._guests and self._watching is not None:
-            self._watching.cancel()
-            self._watching, self._known = None, None
+    def detach(self) -> None:
+        self._connections -= 1
+        if not self._connections and self._watch_task is not None:
+            self._watch_task.cancel()
+            self._watch_task, self._known_revisions = None, None
             self._ready = asyncio.Event()
 
-    def subscribe(self, guest: int, subscription: Subscription, put: Put) -> None:
-        self._followers[subscription.topic][guest, subscription.id] = subscription, put
+    def subscribe(self, connection_id: int, subscription: Subscription, put: Enqueue) -> None:
+        self._subscribers[subscription.topic][connection_id, subscription.id] = subscription, put
 
-    def unsubscribe(self, guest: int, subscription: Subscription) -> None:
-        followers = self._followers[subscription.topic]
-        followers.pop((guest, subscription.id), None)
-        if not followers:
-            del self._followers[subscription.topic]
+    def unsubscribe(self, connection_id: int, subscription: Subscription) -> None:
+        subscribers = self._subscribers[subscription.topic]
+        subscribers.pop((connection_id, subscription.id), None)
+        if not subscribers:
+            del self._subscribers[subscription.topic]
 
     @property
     def subscription_count(self) -> int:
-        return sum(map(len, self._followers.values()))
+        return sum(map(len, self._subscribers.values()))
 
     # ---- changes ----
 
@@ -80,13 +81,13 @@ class Hub:
         ready = self._ready
         while True:
             try:
-                page = await self._desk.objects(WATCHER, EVERYTHING)
+                page = await self._objects.objects(WATCHER, ALL_OBJECTS)
                 self._catch_up(page)
-                events = await self._desk.watch(WATCHER, EVERYTHING, page.revision)
+                events = await self._objects.watch(WATCHER, ALL_OBJECTS, page.revision)
                 ready.set()
                 async with aclosing(events):
                     async for event in events:
-                        self._tell(event)
+                        self._on_event(event)
             except ShunterError as error:
                 log.warning("hub.watch_ended", error=error.detail)
             except Exception:
@@ -94,26 +95,26 @@ class Hub:
             await asyncio.sleep(RETRY_S)
 
     def _catch_up(self, page: ObjectPage) -> None:
-        told, self._known = self._known, {}
-        present = {(kind_of(each), each.meta.object_name): each for each in page.items}
-        self._known = {key: each.meta.revision for key, each in present.items()}
-        if told is None:
+        previous, self._known_revisions = self._known_revisions, {}
+        current = {(kind_of(each), each.meta.object_name): each for each in page.items}
+        self._known_revisions = {key: each.meta.revision for key, each in current.items()}
+        if previous is None:
             return
-        for key, each in present.items():
-            if key not in told:
+        for key, each in current.items():
+            if key not in previous:
                 self._publish(ADDED, key[0], each)
-            elif told[key] != each.meta.revision:
+            elif previous[key] != each.meta.revision:
                 self._publish(MODIFIED, key[0], each)
-        for kind, name in told.keys() - present.keys():
-            self._publish_loss(kind, name)
+        for kind, name in previous.keys() - current.keys():
+            self._publish_deleted(kind, name)
 
-    def _tell(self, event: ObjectEvent) -> None:
-        assert self._known is not None
+    def _on_event(self, event: ObjectEvent) -> None:
+        assert self._known_revisions is not None
         key = event.kind, event.object.meta.object_name
         if event.action == DELETED:
-            self._known.pop(key, None)
+            self._known_revisions.pop(key, None)
         else:
-            self._known[key] = event.object.meta.revision
+            self._known_revisions[key] = event.object.meta.revision
         self._publish(event.action, event.kind, event.object)
 
     def _publish(self, action: str, kind: str, each: Object) -> None:
@@ -121,20 +122,20 @@ class Hub:
         self._send(Topic(meta.namespace, kind), lambda: {"action": action, "resource": meta.name})
         self._send(Topic(meta.namespace, kind, meta.name), lambda: {"action": action, "resource": external_view(each)})
 
-    def _publish_loss(self, kind: str, name: ObjectName) -> None:
+    def _publish_deleted(self, kind: str, name: ObjectName) -> None:
         """It went while nobody watched: its last view is not known."""
         for topic in (Topic(name.namespace, kind), Topic(name.namespace, kind, name.name)):
             resource = name.name if topic.name is None else {"name": name.name}
             self._send(topic, lambda resource=resource: {"action": DELETED, "resource": resource})  # type: ignore[misc]
 
     def _send(self, topic: Topic, render: Callable[[], object]) -> None:
-        followers = self._followers.get(topic)
-        if not followers:
+        subscribers = self._subscribers.get(topic)
+        if not subscribers:
             return
         self._number += 1
         body = _encode(render())
         head = f"message-id:{self._number}\ncontent-type:application/json\ncontent-length:{len(body)}\n"
         tail = f"{head}\n{body.decode()}\0"
         acknowledged_tail = f"ack:{self._number}\n{tail}"
-        for subscription, put in followers.values():
+        for subscription, put in subscribers.values():
             put(subscription.head + (acknowledged_tail if subscription.is_acknowledged else tail))

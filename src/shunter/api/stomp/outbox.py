@@ -17,12 +17,12 @@ class Outbox:
     """Filled by the hub and by the session, emptied by one writer. Texts are whole frames, in order."""
 
     def __init__(self, limits: OutboxLimits) -> None:
-        self.is_overfull = False
+        self.has_overflowed = False
         self._limits = limits
         self._waiting: list[str] = []
         self._size = 0
         self._is_finished = False
-        self._news: asyncio.Future[None] | None = None
+        self._wakeup: asyncio.Future[None] | None = None
 
     def put(self, text: str) -> bool:
         """False once it has overflowed, or nothing more shall be written: the text is dropped."""
@@ -31,27 +31,27 @@ class Outbox:
         self._waiting.append(text)
         self._size += len(text)
         if len(self._waiting) > self._limits.messages_max or self._size > self._limits.size_max:
-            self.is_overfull = True
+            self.has_overflowed = True
             self._waiting.clear()
             self._size = 0
             self._is_finished = True
         self._wake()
-        return not self.is_overfull
+        return not self.has_overflowed
 
     def finish(self, last: str = "") -> None:
         """What waits is written, then `last`; then it ends."""
-        if last and (not self._is_finished or self.is_overfull):
+        if last and (not self._is_finished or self.has_overflowed):
             self._waiting.append(last)
         self._is_finished = True
         self._wake()
 
-    async def take(self) -> list[str]:
+    async def next_batch(self) -> list[str]:
         """What waits, as much as one message may hold, at least one text; empty at the end."""
         while not self._waiting:
             if self._is_finished:
                 return []
-            self._news = asyncio.get_running_loop().create_future()
-            await self._news
+            self._wakeup = asyncio.get_running_loop().create_future()
+            await self._wakeup
         return self._cut_batch()
 
     def _cut_batch(self) -> list[str]:
@@ -70,5 +70,5 @@ class Outbox:
         return taken
 
     def _wake(self) -> None:
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+        if self._wakeup is not None and not self._wakeup.done():
+            self._wakeup.set_result(None)

@@ -18,12 +18,12 @@ from shunter.api.stomp import sockjs
 from shunter.api.stomp.frames import Frame, encode
 from shunter.api.stomp.hub import Hub
 from shunter.api.stomp.outbox import Outbox, OutboxLimits
-from shunter.api.stomp.session import Close, Knows, Session, Step, Subscribe, Subscription, Unsubscribe, Write
+from shunter.api.stomp.session import Close, Session, Step, Subscribe, Subscription, TokenCheck, Unsubscribe, Write
 from shunter.log import Log
 
 ENDPOINT = "/scheduler"
 SUBPROTOCOLS = ("v12.stomp", "v11.stomp", "v10.stomp")
-HEARD_TOLERANCE = 2.0  # heart-beats may be late so many times
+HEARTBEAT_TOLERANCE = 2.0  # heart-beats may be late so many times
 NORMAL, PROTOCOL_ERROR, TRY_LATER = 1000, 1002, 1013
 log = Log(__name__)
 
@@ -32,7 +32,7 @@ log = Log(__name__)
 class StompSettings:
     connections_max: int = 5_000
     connect_s: float = 15.0  # from the WebSocket's opening to the CONNECT frame
-    cut_off_s: float = 5.0  # for whoever has been cut off to read why
+    disconnect_grace_s: float = 5.0  # for whoever has been cut off to read why
     outbox: OutboxLimits = field(default_factory=OutboxLimits)
 
 
@@ -41,29 +41,31 @@ class StompServer:
         self._hub = hub
         self._settings = settings or StompSettings()
         self._connections = 0
-        self._last_guest = 0
+        self._last_connection_id = 0
 
-    async def serve(self, scope: Scope, receive: Receive, send: Send, knows: Knows, *, is_let_in: bool) -> None:
+    async def serve(
+        self, scope: Scope, receive: Receive, send: Send, is_valid_token: TokenCheck, *, is_authenticated: bool
+    ) -> None:
         """One WebSocket, from its handshake to its end. The path is one that `find_framing` knows."""
         await receive()  # websocket.connect
         if self._connections >= self._settings.connections_max:
             await refuse(send, 503, "too many connections are open")
             return
         self._connections += 1
-        self._last_guest += 1
-        guest = self._last_guest
+        self._last_connection_id += 1
+        connection_id = self._last_connection_id
         try:
-            await self._hub.enter()
+            await self._hub.attach()
             try:
                 wanted = [each for each in SUBPROTOCOLS if each in scope.get("subprotocols", ())]
                 await send({"type": "websocket.accept", "subprotocol": wanted[0] if wanted else None})
-                session = Session(knows, is_let_in=is_let_in)
+                session = Session(is_valid_token, is_authenticated=is_authenticated)
                 abort: Callable[[], None] | None = scope.get("extensions", {}).get(ABORT, {}).get("abort")
                 is_framed = bool(find_framing(scope["path"]))
-                connection = _Connection(guest, session, self._hub, self._settings, is_framed)
+                connection = _Connection(connection_id, session, self._hub, self._settings, is_framed)
                 await connection.run(receive, send, abort)
             finally:
-                self._hub.leave()
+                self._hub.detach()
         finally:
             self._connections -= 1
 
@@ -72,9 +74,9 @@ def find_framing(path: str) -> bool | None:
     """Whether the WebSocket at this path has SockJS's frames around those of STOMP; None: there is none."""
     if path in (ENDPOINT, f"{ENDPOINT}/", f"{ENDPOINT}/websocket"):
         return False
-    words = path.removeprefix(f"{ENDPOINT}/").split("/")
-    is_sockjs = path.startswith(f"{ENDPOINT}/") and len(words) == 3 and words[2] == "websocket" and all(words)
-    return True if is_sockjs and "." not in words[0] + words[1] else None
+    segments = path.removeprefix(f"{ENDPOINT}/").split("/")
+    is_sockjs = path.startswith(f"{ENDPOINT}/") and len(segments) == 3 and segments[2] == "websocket" and all(segments)
+    return True if is_sockjs and "." not in segments[0] + segments[1] else None
 
 
 async def refuse(send: Send, status: int, reason: str) -> None:
@@ -91,31 +93,31 @@ class _Connection:
         self._outbox = Outbox(settings.outbox)
         self._subscriptions: dict[str, Subscription] = {}
         self._loop = asyncio.get_running_loop()
-        self._heard_at = self._written_at = self._loop.time()
+        self._last_received_at = self._last_sent_at = self._loop.time()
         self._connected = asyncio.Event()
         self._close_code = NORMAL
-        self._cut_off: asyncio.TimerHandle | None = None
+        self._disconnect_timer: asyncio.TimerHandle | None = None
         self._abort: Callable[[], None] | None = None
 
     async def run(self, receive: Receive, send: Send, abort: Callable[[], None] | None) -> None:
         self._abort = abort
         writer = self._loop.create_task(self._write(send))
-        pulse = self._loop.create_task(self._keep_pulse(send))
+        heartbeats = self._loop.create_task(self._run_heartbeats(send))
         reader = self._loop.create_task(self._read(receive))
         try:
             await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
             if self._session.is_closed and not writer.done():  # what the peer shall read is still to be written
-                await asyncio.wait((writer,), timeout=self._settings.cut_off_s)
+                await asyncio.wait((writer,), timeout=self._settings.disconnect_grace_s)
                 if not writer.done():
-                    self._give_up()
+                    self._abort_connection()
         finally:
             for subscription in self._subscriptions.values():
                 self._hub.unsubscribe(self._number, subscription)
-            if self._cut_off is not None:
-                self._cut_off.cancel()
-            for task in (reader, writer, pulse):
+            if self._disconnect_timer is not None:
+                self._disconnect_timer.cancel()
+            for task in (reader, writer, heartbeats):
                 task.cancel()
-            ended = await asyncio.gather(reader, writer, pulse, return_exceptions=True)
+            ended = await asyncio.gather(reader, writer, heartbeats, return_exceptions=True)
             for error in ended:
                 if isinstance(error, Exception) and type(error).__name__ != "ClientDisconnected":
                     log.warning("stomp.failed", error=repr(error))
@@ -128,13 +130,13 @@ class _Connection:
             message = await receive()
             if message["type"] == "websocket.disconnect":
                 return
-            self._heard_at = self._loop.time()
+            self._last_received_at = self._loop.time()
             try:
                 data = self._unwrap(message)
             except sockjs.BadMessage as error:
-                self._carry_out(self._session.refuse("malformed message", str(error)))
+                self._execute(self._session.refuse("malformed message", str(error)))
                 return
-            self._carry_out(self._session.receive(data))
+            self._execute(self._session.receive(data))
             if self._session.is_connected:
                 self._connected.set()
 
@@ -144,7 +146,7 @@ class _Connection:
             return sockjs.unwrap(text if text is not None else data.decode("utf-8", "replace")).encode()
         return bytes(data) if text is None else text.encode()
 
-    def _carry_out(self, steps: list[Step]) -> None:
+    def _execute(self, steps: list[Step]) -> None:
         for step in steps:
             match step:
                 case Write(data):
@@ -162,16 +164,16 @@ class _Connection:
     # ---- writing ----
 
     def _put(self, text: str) -> None:
-        if self._outbox.put(text) or self._cut_off is not None or not self._outbox.is_overfull:
+        if self._outbox.put(text) or self._disconnect_timer is not None or not self._outbox.has_overflowed:
             return
         detail = f"more than {self._settings.outbox.messages_max:,} messages waited to be read"
         error = Frame("ERROR", {"message": "too slow", "content-type": "text/plain"}, detail.encode())
         self._close_code = TRY_LATER
         self._outbox.finish(encode(error, self._session.version).decode())
-        self._cut_off = self._loop.call_later(self._settings.cut_off_s, self._give_up)
+        self._disconnect_timer = self._loop.call_later(self._settings.disconnect_grace_s, self._abort_connection)
         log.warning("stomp.cut_off", waiting_max=self._settings.outbox.messages_max)
 
-    def _give_up(self) -> None:
+    def _abort_connection(self) -> None:
         """It has not even read why it was cut off."""
         if self._abort is not None:
             self._abort()
@@ -179,39 +181,46 @@ class _Connection:
     async def _write(self, send: Send) -> None:
         if self._is_framed:
             await send({"type": "websocket.send", "text": sockjs.OPEN})
-        while texts := await self._outbox.take():
+        while texts := await self._outbox.next_batch():
             await send({"type": "websocket.send", "text": sockjs.wrap(texts) if self._is_framed else "".join(texts)})
-            self._written_at = self._loop.time()
+            self._last_sent_at = self._loop.time()
         if self._is_framed:
             await send({"type": "websocket.send", "text": sockjs.close()})
         await send({"type": "websocket.close", "code": self._close_code})
 
     # ---- heart-beats ----
 
-    async def _keep_pulse(self, send: Send) -> None:
+    async def _run_heartbeats(self, send: Send) -> None:
         """Beat in time, and end what has not been heard of."""
         try:
             await asyncio.wait_for(self._connected.wait(), self._settings.connect_s)
         except TimeoutError:
             self._end("no CONNECT", f"no CONNECT frame came within {self._settings.connect_s:g} s")
             return
-        beat_s, heard_s = self._session.beat_every_ms / 1000, self._session.heard_every_ms / 1000
-        every_s = min([each for each in (beat_s / 2, heard_s) if each] or [sockjs.HEARTBEAT_EVERY_S])
-        framed_at = self._loop.time()
+        send_interval_s, receive_interval_s = (
+            self._session.send_interval_ms / 1000,
+            self._session.receive_interval_ms / 1000,
+        )
+        check_interval_s = min(
+            [each for each in (send_interval_s / 2, receive_interval_s) if each] or [sockjs.HEARTBEAT_EVERY_S]
+        )
+        last_frame_at = self._loop.time()
         while not self._session.is_closed:
             now = self._loop.time()
-            if heard_s and now - self._heard_at > heard_s * (1 + HEARD_TOLERANCE):
-                self._end("no heart-beat", f"nothing was heard for {heard_s * (1 + HEARD_TOLERANCE):g} s")
+            if receive_interval_s and now - self._last_received_at > receive_interval_s * (1 + HEARTBEAT_TOLERANCE):
+                self._end(
+                    "no heart-beat", f"nothing was heard for {receive_interval_s * (1 + HEARTBEAT_TOLERANCE):g} s"
+                )
                 return
-            if beat_s and now - self._written_at >= beat_s / 2:
+            if send_interval_s and now - self._last_sent_at >= send_interval_s / 2:
                 self._put("\n")
-            if self._is_framed and now - framed_at >= sockjs.HEARTBEAT_EVERY_S:
-                framed_at = now
+            if self._is_framed and now - last_frame_at >= sockjs.HEARTBEAT_EVERY_S:
+                last_frame_at = now
                 await send({"type": "websocket.send", "text": sockjs.HEARTBEAT})
-            await asyncio.sleep(every_s)
+            await asyncio.sleep(check_interval_s)
 
     def _end(self, message: str, detail: str) -> None:
         """Tell why, and stop reading; a peer that does not take it is cut off."""
-        self._carry_out(self._session.refuse(message, detail))
-        if self._cut_off is None:
-            self._cut_off = self._loop.call_later(self._settings.cut_off_s, self._give_up)
+        self._execute(self._session.refuse(message, detail))
+        if self._disconnect_timer is None:
+            self._disconnect_timer = self._loop.call_later(self._settings.disconnect_grace_s, self._abort_connection)

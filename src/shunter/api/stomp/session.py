@@ -16,10 +16,10 @@ HEARTBEAT_MS = 1_000  # no more often do we beat, or want to be beaten at
 HEARTBEAT_MAX_MS = 86_400_000
 SUBSCRIPTIONS_MAX = 1_000  # of one connection
 ACK_MODES = ("auto", "client", "client-individual")
-SILENT = ("ACK", "NACK")  # nothing is kept for a subscriber, so there is nothing to acknowledge
+IGNORED_COMMANDS = ("ACK", "NACK")  # nothing is kept for a subscriber, so there is nothing to acknowledge
 TOKEN_SIZE_MAX = 4096
 
-Knows = Callable[[str], bool]  # whether a token lets in
+TokenCheck = Callable[[str], bool]  # whether a token lets in
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Close:
 Step: TypeAlias = Write | Subscribe | Unsubscribe | Close
 
 
-class _Refusal(Exception):
+class _ProtocolError(Exception):
     """Becomes an ERROR frame, and the end."""
 
     def __init__(self, message: str, detail: str, **headers: str) -> None:
@@ -64,13 +64,13 @@ class _Refusal(Exception):
 
 
 class Session:
-    def __init__(self, knows: Knows, *, is_let_in: bool) -> None:
-        """`is_let_in`: the door asks for no token, or the WebSocket's own request has brought one."""
+    def __init__(self, is_valid_token: TokenCheck, *, is_authenticated: bool) -> None:
+        """`is_authenticated`: the door asks for no token, or the WebSocket's own request has brought one."""
         self.is_connected = False
         self.is_closed = False
-        self.beat_every_ms = 0  # how often we must be heard of; 0: not at all
-        self.heard_every_ms = 0  # how often the client promises to be heard of
-        self._knows, self._is_let_in = knows, is_let_in
+        self.send_interval_ms = 0  # how often we must be heard of; 0: not at all
+        self.receive_interval_ms = 0  # how often the client promises to be heard of
+        self._is_valid_token, self._is_let_in = is_valid_token, is_authenticated
         self._decoder = Decoder()
         self._subscriptions: dict[str, Subscription] = {}
 
@@ -88,22 +88,22 @@ class Session:
                 frame = self._decoder.next()
                 if frame is None:
                     break
-                steps += self._take(frame)
+                steps += self._handle(frame)
         except BadFrame as error:
-            steps += self._refuse(_Refusal("malformed frame", str(error)), None)
-        except _Refusal as refusal:
+            steps += self._refuse(_ProtocolError("malformed frame", str(error)), None)
+        except _ProtocolError as refusal:
             steps += self._refuse(refusal, frame)
         return steps
 
     def refuse(self, message: str, detail: str) -> list[Step]:
         """End it for a reason that is not in a frame."""
-        return [] if self.is_closed else self._refuse(_Refusal(message, detail), None)
+        return [] if self.is_closed else self._refuse(_ProtocolError(message, detail), None)
 
-    def _take(self, frame: Frame) -> list[Step]:
+    def _handle(self, frame: Frame) -> list[Step]:
         if frame.command in ("CONNECT", "STOMP"):
             return self._connect(frame)
         if not self.is_connected:
-            raise _Refusal("not connected", f"the first frame must be CONNECT, not {frame.command}")
+            raise _ProtocolError("not connected", f"the first frame must be CONNECT, not {frame.command}")
         steps: list[Step]
         match frame.command:
             case "SUBSCRIBE":
@@ -115,61 +115,65 @@ class Session:
                 return [*self._receipt(frame), Close(is_error=False)]
             case "SEND":
                 fix = "what is to be changed goes over HTTP: POST /external/schedulings, PUT /external/jobs/"
-                raise _Refusal("nothing can be sent here", f"topics are for listening; {fix}")
-            case command if command in SILENT:
+                raise _ProtocolError("nothing can be sent here", f"topics are for listening; {fix}")
+            case command if command in IGNORED_COMMANDS:
                 steps = []
             case "BEGIN" | "COMMIT" | "ABORT":
-                raise _Refusal("no transactions", "nothing can be sent here, so there are no transactions")
+                raise _ProtocolError("no transactions", "nothing can be sent here, so there are no transactions")
             case command:
-                raise _Refusal("unknown command", f"{command[:40]} is no command of a client")
+                raise _ProtocolError("unknown command", f"{command[:40]} is no command of a client")
         return [*steps, *self._receipt(frame)]
 
     # ---- commands ----
 
     def _connect(self, frame: Frame) -> list[Step]:
         if self.is_connected:
-            raise _Refusal("connected already", "a connection has one session: open another one")
+            raise _ProtocolError("connected already", "a connection has one session: open another one")
         offered = [word.strip() for word in frame.headers.get("accept-version", V1_0).split(",")]
         common = [version for version in VERSIONS if version in offered]
         if not common:
             known = ",".join(VERSIONS)
-            raise _Refusal("unsupported version", f"supported versions are {known}", version=known)
-        if not self._is_let_in and not self._knows(_token(frame)):
-            raise _Refusal("unauthorized", "send the cluster's token as passcode, or as `Authorization: Bearer TOKEN`")
+            raise _ProtocolError("unsupported version", f"supported versions are {known}", version=known)
+        if not self._is_let_in and not self._is_valid_token(_token(frame)):
+            raise _ProtocolError(
+                "unauthorized", "send the cluster's token as passcode, or as `Authorization: Bearer TOKEN`"
+            )
         promised_ms, wanted_ms = _heartbeat(frame.headers.get("heart-beat", "0,0"))
-        self.heard_every_ms = max(promised_ms, HEARTBEAT_MS) if promised_ms else 0
-        self.beat_every_ms = max(wanted_ms, HEARTBEAT_MS) if wanted_ms else 0
+        self.receive_interval_ms = max(promised_ms, HEARTBEAT_MS) if promised_ms else 0
+        self.send_interval_ms = max(wanted_ms, HEARTBEAT_MS) if wanted_ms else 0
         self.is_connected = True
         self._decoder.version = common[-1]
         headers = {"version": common[-1], "server": SERVER, "heart-beat": f"{HEARTBEAT_MS},{HEARTBEAT_MS}"}
         return [self._write(Frame("CONNECTED", headers))]
 
     def _subscribe(self, frame: Frame) -> list[Step]:
-        destination, ack = _needed(frame, "destination"), frame.headers.get("ack", "auto")
-        id = frame.headers.get("id", destination) if self.version == V1_0 else _needed(frame, "id")
+        destination, ack = _required_header(frame, "destination"), frame.headers.get("ack", "auto")
+        id = frame.headers.get("id", destination) if self.version == V1_0 else _required_header(frame, "id")
         if ack not in ACK_MODES:
-            raise _Refusal("unknown ack", f"ack is one of {', '.join(ACK_MODES)}, not {ack[:40]!r}")
+            raise _ProtocolError("unknown ack", f"ack is one of {', '.join(ACK_MODES)}, not {ack[:40]!r}")
         if id in self._subscriptions:
-            raise _Refusal("subscribed already", f"the id {id[:200]!r} is in use; choose another, or unsubscribe it")
+            raise _ProtocolError(
+                "subscribed already", f"the id {id[:200]!r} is in use; choose another, or unsubscribe it"
+            )
         if len(self._subscriptions) >= SUBSCRIPTIONS_MAX:
-            raise _Refusal("too many subscriptions", f"a connection has at most {SUBSCRIPTIONS_MAX:,}")
+            raise _ProtocolError("too many subscriptions", f"a connection has at most {SUBSCRIPTIONS_MAX:,}")
         try:
             topic = parse_topic(destination, frame.headers.get("namespace"))
         except UnknownTopic as error:
-            raise _Refusal("unknown destination", str(error)) from None
-        says_id = self.version != V1_0 or "id" in frame.headers
-        head = "MESSAGE\n" + (header_line("subscription", id, self.version) if says_id else "")
+            raise _ProtocolError("unknown destination", str(error)) from None
+        includes_id = self.version != V1_0 or "id" in frame.headers
+        head = "MESSAGE\n" + (header_line("subscription", id, self.version) if includes_id else "")
         head += header_line("destination", destination, self.version)
         found = Subscription(id, topic, head, ack != "auto")
         self._subscriptions[id] = found
         return [Subscribe(found)]
 
     def _unsubscribe(self, frame: Frame) -> list[Step]:
-        by = "destination" if self.version == V1_0 and "id" not in frame.headers else "id"
-        id = _needed(frame, by)
+        id_header = "destination" if self.version == V1_0 and "id" not in frame.headers else "id"
+        id = _required_header(frame, id_header)
         found = self._subscriptions.pop(id, None)
         if found is None:
-            raise _Refusal("not subscribed", f"there is no subscription {id[:200]!r}")
+            raise _ProtocolError("not subscribed", f"there is no subscription {id[:200]!r}")
         return [Unsubscribe(found)]
 
     # ---- answers ----
@@ -178,7 +182,7 @@ class Session:
         receipt = frame.headers.get("receipt")
         return [] if receipt is None else [self._write(Frame("RECEIPT", {"receipt-id": receipt}))]
 
-    def _refuse(self, refusal: _Refusal, frame: Frame | None) -> list[Step]:
+    def _refuse(self, refusal: _ProtocolError, frame: Frame | None) -> list[Step]:
         self.is_closed = True
         headers = {"message": refusal.message, "content-type": "text/plain", **refusal.headers}
         if frame is not None and "receipt" in frame.headers:
@@ -189,10 +193,10 @@ class Session:
         return Write(encode(frame, self.version).decode())
 
 
-def _needed(frame: Frame, header: str) -> str:
+def _required_header(frame: Frame, header: str) -> str:
     value = frame.headers.get(header)
     if value is None:
-        raise _Refusal("missing header", f"a {frame.command} frame needs the header {header}")
+        raise _ProtocolError("missing header", f"a {frame.command} frame needs the header {header}")
     return value
 
 
@@ -209,6 +213,6 @@ def _heartbeat(text: str) -> tuple[int, int]:
     """What the client can promise, and what it wants, in milliseconds; 0 is never."""
     words = [word.strip() for word in text.split(",")]
     if len(words) != 2 or not all(word.isascii() and word.isdigit() and len(word) <= 10 for word in words):
-        raise _Refusal("malformed heart-beat", f"heart-beat is written like 10000,10000, not {text[:40]!r}")
+        raise _ProtocolError("malformed heart-beat", f"heart-beat is written like 10000,10000, not {text[:40]!r}")
     promised_ms, wanted_ms = (min(int(word), HEARTBEAT_MAX_MS) for word in words)
     return promised_ms, wanted_ms

@@ -16,7 +16,7 @@ import msgspec
 OPEN, HEARTBEAT = "o", "h"
 HEARTBEAT_EVERY_S = 25.0
 ENTROPY_BITS = 32
-GONE = (3000, "Go away!")
+GO_AWAY = (3000, "Go away!")
 
 _decoder: msgspec.json.Decoder[str | list[str]] = msgspec.json.Decoder(str | list[str])
 
@@ -35,7 +35,7 @@ def wrap(texts: Sequence[str]) -> str:
     return "a" + msgspec.json.encode(texts).decode()
 
 
-def close(code: int = GONE[0], reason: str = GONE[1]) -> str:
+def close(code: int = GO_AWAY[0], reason: str = GO_AWAY[1]) -> str:
     return "c" + json.dumps([code, reason])
 
 
@@ -44,7 +44,7 @@ def unwrap(text: str) -> str:
     if not text:
         return ""
     try:
-        said = _decoder.decode(text)
+        payload = _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
         raise BadMessage("a message of SockJS is a JSON array of texts") from None
-    return said if isinstance(said, str) else "".join(said)
+    return payload if isinstance(payload, str) else "".join(payload)

@@ -29,19 +29,19 @@ class UnknownTopic(Exception):
 
 def parse_topic(destination: str, namespace: str | None) -> Topic:
     """Raises UnknownTopic. `namespace` is that of the header, if there is one."""
-    words = destination.removeprefix(PREFIX).split("/") if destination.startswith(PREFIX) else []
-    if words[:1] == [NAMESPACES] and len(words) > 2:
-        if namespace not in (None, words[1]):
-            raise UnknownTopic(f"the destination names the namespace {words[1]}, the header another: {namespace}")
-        namespace, words = words[1], words[2:]
+    segments = destination.removeprefix(PREFIX).split("/") if destination.startswith(PREFIX) else []
+    if segments[:1] == [NAMESPACES] and len(segments) > 2:
+        if namespace not in (None, segments[1]):
+            raise UnknownTopic(f"the destination names the namespace {segments[1]}, the header another: {namespace}")
+        namespace, segments = segments[1], segments[2:]
     namespace = namespace or NAMESPACE_DEFAULT
-    names = [namespace, *words[1:]]
-    if len(words) not in (1, 2) or words[0] not in KINDS or not all(map(is_name, names)):
+    names = [namespace, *segments[1:]]
+    if len(segments) not in (1, 2) or segments[0] not in KINDS or not all(map(is_name, names)):
         raise UnknownTopic(
             f"there is no {destination[:200]!r}; subscribe to {PREFIX}testbeds, {PREFIX}jobs or {PREFIX}schedulings, "
             f"to one resource below them, or below {PREFIX}{NAMESPACES}/NAMESPACE/"
         )
-    return Topic(namespace, KINDS[words[0]], words[1] if len(words) == 2 else None)
+    return Topic(namespace, KINDS[segments[0]], segments[1] if len(segments) == 2 else None)
 
 
 def is_name(word: str) -> bool:

@@ -9,13 +9,13 @@ import typer
 from shunter.cli.completion import complete_queues
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
-from shunter.cli.registry import FamilyOfOne, plain_typer
-from shunter.cli.render.tables import DELETED, Column, print_document, print_done, print_items, print_table
+from shunter.cli.registry import SingleObjectGroup, plain_typer
+from shunter.cli.render.tables import DELETED, Column, print_document, print_items, print_result, print_table
 from shunter.model.errors import Invalid, Problem
 from shunter.model.rest.admin_views import QueueView
 
 queue = plain_typer(
-    cls=FamilyOfOne,
+    cls=SingleObjectGroup,
     no_args_is_help=True,
     help="Limit, pause, purge or delete a named queue.\n\n\b\nshunter queue set film --running-max 10",
 )
@@ -89,7 +89,7 @@ def pause(name: Name, output: Output = Format.TABLE) -> None:
     """
     with open_client() as client:
         found = client.update_queue(name, {"paused": True})
-    print_done(f"{found.name} is paused: {found.queued:,} tasks queued, {found.running:,} still run", found, output)
+    print_result(f"{found.name} is paused: {found.queued:,} tasks queued, {found.running:,} still run", found, output)
 
 
 @queue.command("resume")
@@ -101,7 +101,7 @@ def resume(name: Name, output: Output = Format.TABLE) -> None:
     """
     with open_client() as client:
         found = client.update_queue(name, {"paused": False})
-    print_done(f"{found.name} goes on: {found.queued:,} tasks queued", found, output)
+    print_result(f"{found.name} goes on: {found.queued:,} tasks queued", found, output)
 
 
 @queue.command("purge")
@@ -113,7 +113,7 @@ def purge(name: Name, output: Output = Format.TABLE) -> None:
     """
     with open_client() as client:
         count = client.purge_queue(name)
-    print_done(f"{name} is purged: {count:,} tasks cancelled", {"name": name, "count": count}, output)
+    print_result(f"{name} is purged: {count:,} tasks cancelled", {"name": name, "count": count}, output)
 
 
 @queue.command("delete")
@@ -125,7 +125,7 @@ def delete(name: Name, output: Output = Format.TABLE) -> None:
     """
     with open_client() as client:
         client.delete_queue(name)
-    print_done(f"{name} has no rules any more", {"name": name, "action": DELETED}, output)
+    print_result(f"{name} has no rules any more", {"name": name, "action": DELETED}, output)
 
 
 def _print(found: QueueView, output: Format) -> None:

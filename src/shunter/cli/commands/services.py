@@ -9,7 +9,7 @@ import typer
 
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import DONE, JOB_FAILED, tell
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobName, JobOrTask, Namespace, NodeName, Output, job_and_task
 from shunter.cli.render.tables import print_document
@@ -18,7 +18,7 @@ from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.views import JobView
 from shunter.sdk.client import Job
 
-LOOK_EVERY_S = 0.5
+POLL_INTERVAL_S = 0.5
 
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until it has settled; the exit code is 1 if it went wrong.")]
 
@@ -50,7 +50,7 @@ def update(
     if not name:
         raise Invalid([Problem("metadata.name", "is missing", fix="name the job that is updated")])
     with open_client(str(metadata.get("namespace") or namespace)) as client:
-        _finish(client.job(name).update(manifests[0], node), f"{name} is updated", wait, output)
+        _report_change(client.job(name).update(manifests[0], node), f"{name} is updated", wait, output)
 
 
 def scale(
@@ -73,7 +73,7 @@ def scale(
             raise Invalid([Problem("count", "is not a number", word, "write it as 5 or GROUP=5")])
         wanted[group] = int(count)
     with open_client(namespace) as client:
-        _finish(client.job(name).scale(wanted), f"{name} is scaled", wait, output)
+        _report_change(client.job(name).scale(wanted), f"{name} is scaled", wait, output)
 
 
 def rollback(
@@ -87,7 +87,7 @@ def rollback(
     shunter rollback web --wait
     """
     with open_client(namespace) as client:
-        _finish(client.job(name).roll_back(), f"{name} goes back", wait, output)
+        _report_change(client.job(name).roll_back(), f"{name} goes back", wait, output)
 
 
 def restart(
@@ -103,7 +103,7 @@ def restart(
     """
     name, task = job_and_task(target)
     with open_client(namespace) as client:
-        _finish(client.job(name).restart(task), f"{target} is restarted", wait, output)
+        _report_change(client.job(name).restart(task), f"{target} is restarted", wait, output)
 
 
 def move(
@@ -127,27 +127,27 @@ def move(
     if task is None:
         raise Invalid([Problem("task", "is missing", target, "write JOB/0 for its first task")])
     with open_client(namespace) as client:
-        _finish(client.job(name).move(task, node), f"{target} moves to {node}", False, output)
+        _report_change(client.job(name).move(task, node), f"{target} moves to {node}", False, output)
 
 
-def _finish(job: Job, said: str, wait: bool, output: Format) -> None:
+def _report_change(job: Job, message: str, wait: bool, output: Format) -> None:
     if output is Format.TABLE and not wait:
-        print(said)
+        print(message)
         return
-    code = settle(job, said) if wait else DONE
+    code = wait_until_settled(job, message) if wait else SUCCESS
     if output is not Format.TABLE:
         print_document(job.view, output)
     if wait:
         raise typer.Exit(code)
 
 
-def settle(job: Job, said: str) -> int:
+def wait_until_settled(job: Job, message: str) -> int:
     """Wait until all instances of a lasting job run well, or something of it went wrong; comes to the exit code."""
     version = job.view.version
     while not job.ended and not _has_settled(job.view):
-        time.sleep(LOOK_EVERY_S)
+        time.sleep(POLL_INTERVAL_S)
         job.refresh()
-    return _tell_outcome(job.view, said, version)
+    return _print_outcome(job.view, message, version)
 
 
 def _has_settled(view: JobView) -> bool:
@@ -158,16 +158,16 @@ def _has_settled(view: JobView) -> bool:
     return update.status == "steady" and (update.healthy >= update.wanted or "failed" in view.counts)
 
 
-def _tell_outcome(view: JobView, said: str, version: int) -> int:
+def _print_outcome(view: JobView, message: str, version: int) -> int:
     update = view.update
-    is_well = update is not None and update.status == "steady" and update.healthy >= update.wanted
-    if is_well and view.version == version:
-        tell(f"{said}, and runs well")
-        return DONE
+    is_healthy = update is not None and update.status == "steady" and update.healthy >= update.wanted
+    if is_healthy and view.version == version:
+        print_notice(f"{message}, and runs well")
+        return SUCCESS
     reason = (update.reason if update is not None else None) or view.reason
     if view.version != version and reason:
-        tell(f"{view.name} was {reason}")
+        print_notice(f"{view.name} was {reason}")
     else:
         state = view.state if update is None else update.status
-        tell(f"{view.name} is {state}" + (f": {reason}" if reason else ""))
+        print_notice(f"{view.name} is {state}" + (f": {reason}" if reason else ""))
     return JOB_FAILED

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from shunter.cli.render.graph_layout import GAP, PORT_GAP, Cell, Edge, arrange, components, settle
+from shunter.cli.render.graph_layout import GAP, PORT_GAP, Cell, Edge, components, fit_positions, layout_layers
 
 NORTH, SOUTH, EAST, WEST = 1, 2, 4, 8
 _LINES = {
@@ -95,7 +95,7 @@ class Canvas:
 
 def _draw_component(boxes: Sequence[Box], edges: Sequence[Edge]) -> Canvas:
     known = {box.key: box for box in boxes}
-    layers = arrange({box.key: box.width for box in boxes}, edges)
+    layers = layout_layers({box.key: box.width for box in boxes}, edges)
     canvas = Canvas()
     row = 0
     for number, layer in enumerate(layers):
@@ -198,7 +198,7 @@ def _choose_ports(cell: Cell, buses: list[_Bus], above: int) -> None:
     buses.sort(key=lambda bus: sum(bus.sources) / len(bus.sources))
     wanted = [min(max(sum(bus.sources) / len(bus.sources), least), most) for bus in buses]
     offsets = [PORT_GAP * number for number in range(len(buses))]
-    for bus, column, offset in zip(buses, settle(wanted, offsets), offsets, strict=True):
+    for bus, column, offset in zip(buses, fit_positions(wanted, offsets), offsets, strict=True):
         bus.entered.append((cell, min(max(column - offset, least), most - offsets[-1]) + offset))
 
 
@@ -214,7 +214,7 @@ def _assign_tracks(buses: Sequence[_Bus]) -> int:
     while waiting:
         free = [bus for bus in waiting if not any(_must_follow(bus, other) for other in waiting if other is not bus)]
         if not free:
-            _turn_aside(waiting[0], waiting, used)
+            _route_around(waiting[0], waiting, used)
             continue
         bus = free[0]
         waiting.remove(bus)
@@ -230,7 +230,7 @@ def _must_follow(bus: _Bus, other: _Bus) -> bool:
     return not bus.targets.isdisjoint(other.sources - set(other.turns))
 
 
-def _turn_aside(bus: _Bus, waiting: Sequence[_Bus], used: set[int]) -> None:
+def _route_around(bus: _Bus, waiting: Sequence[_Bus], used: set[int]) -> None:
     blocking = {target for other in waiting if other is not bus for target in other.targets}
     source = min(source for source in bus.sources - set(bus.turns) if source in blocking)
     column = next(source + step for step in range(2, 10_000) if source + step not in used)

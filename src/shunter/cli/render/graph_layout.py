@@ -40,7 +40,7 @@ class Cell:
         return list(shared.values())
 
 
-def arrange(widths: Mapping[str, int], edges: Sequence[Edge]) -> list[list[Cell]]:
+def layout_layers(widths: Mapping[str, int], edges: Sequence[Edge]) -> list[list[Cell]]:
     """Layers of cells with their columns, the leftmost at 0. There must be no cycle."""
     depths = _depths(list(widths), edges)
     layers = _cells(widths, edges, depths)
@@ -48,24 +48,24 @@ def arrange(widths: Mapping[str, int], edges: Sequence[Edge]) -> list[list[Cell]
         for cell in layer:
             cell.width = max(cell.width, PORT_GAP * len(cell.entries) + 1 if cell.key else 1)
     _order(layers)
-    _place(layers)
+    _assign_columns(layers)
     return layers
 
 
 def components(keys: Sequence[str], edges: Sequence[Edge]) -> list[list[str]]:
     """Keys that hang together, in the order in which they were given."""
-    leader = {key: key for key in keys}
+    parent = {key: key for key in keys}
 
-    def lead(key: str) -> str:
-        while leader[key] != key:
-            leader[key] = key = leader[leader[key]]
+    def find_root(key: str) -> str:
+        while parent[key] != key:
+            parent[key] = key = parent[parent[key]]
         return key
 
     for upper, lower in edges:
-        leader[lead(lower)] = lead(upper)
+        parent[find_root(lower)] = find_root(upper)
     found: dict[str, list[str]] = {}
     for key in keys:
-        found.setdefault(lead(key), []).append(key)
+        found.setdefault(find_root(key), []).append(key)
     return list(found.values())
 
 
@@ -135,11 +135,11 @@ def _order(layers: list[list[Cell]]) -> None:
             break
         downwards = sweep % 2 == 0
         for layer, before in _walk(layers, downwards):
-            places = {id(cell): place for place, cell in enumerate(before)}
+            positions = {id(cell): position for position, cell in enumerate(before)}
             means = {}
-            for place, cell in enumerate(layer):
-                seen = [places[id(other)] for other in (cell.above if downwards else cell.below)]
-                means[id(cell)] = sum(seen) / len(seen) if seen else float(place)
+            for position, cell in enumerate(layer):
+                seen = [positions[id(other)] for other in (cell.above if downwards else cell.below)]
+                means[id(cell)] = sum(seen) / len(seen) if seen else float(position)
             layer.sort(key=lambda cell: means[id(cell)])
         crossings = _crossings(layers)
         if crossings < fewest:
@@ -150,22 +150,22 @@ def _order(layers: list[list[Cell]]) -> None:
 
 def _walk(layers: list[list[Cell]], downwards: bool) -> Iterable[tuple[list[Cell], list[Cell]]]:
     """Every layer but the first on the way, with the one before it."""
-    way = layers if downwards else layers[::-1]
-    return zip(way[1:], way, strict=False)
+    ordered_layers = layers if downwards else layers[::-1]
+    return zip(ordered_layers[1:], ordered_layers, strict=False)
 
 
 def _crossings(layers: list[list[Cell]]) -> int:
     total = 0
     for upper, lower in pairwise(layers):
-        places = {id(cell): place for place, cell in enumerate(lower)}
-        ends = [place for cell in upper for place in sorted(places[id(other)] for other in cell.below)]
+        positions = {id(cell): position for position, cell in enumerate(lower)}
+        ends = [position for cell in upper for position in sorted(positions[id(other)] for other in cell.below)]
         total += sum(one > other for number, one in enumerate(ends) for other in ends[number + 1 :])
     return total
 
 
-def _place(layers: list[list[Cell]]) -> None:
+def _assign_columns(layers: list[list[Cell]]) -> None:
     for layer in layers:
-        _settle(layer, [0.0] * len(layer))
+        _fit_centres(layer, [0.0] * len(layer))
     for sweep in range(SWEEPS + 1):  # the last one goes down: what follows one box stands below it
         downwards = sweep % 2 == 0
         for layer, _ in _walk(layers, downwards):
@@ -173,14 +173,14 @@ def _place(layers: list[list[Cell]]) -> None:
             for cell in layer:
                 seen = [other.centre for other in (cell.above if downwards else cell.below)]
                 wanted.append(sum(seen) / len(seen) if seen else float(cell.centre))
-            _settle(layer, wanted)
+            _fit_centres(layer, wanted)
     leftmost = min(cell.left for layer in layers for cell in layer)
     for layer in layers:
         for cell in layer:
             cell.centre -= leftmost
 
 
-def _settle(layer: list[Cell], wanted: list[float]) -> None:
+def _fit_centres(layer: list[Cell], wanted: list[float]) -> None:
     """Centres as near to the wanted ones as the order and the gaps allow."""
     offsets, at = [], 0
     for number, cell in enumerate(layer):
@@ -188,11 +188,11 @@ def _settle(layer: list[Cell], wanted: list[float]) -> None:
             before = layer[number - 1]
             at += before.width - before.width // 2 + GAP + cell.width // 2
         offsets.append(at)
-    for cell, centre in zip(layer, settle(wanted, offsets), strict=True):
+    for cell, centre in zip(layer, fit_positions(wanted, offsets), strict=True):
         cell.centre = centre
 
 
-def settle(wanted: Sequence[float], offsets: Sequence[int]) -> list[int]:
+def fit_positions(wanted: Sequence[float], offsets: Sequence[int]) -> list[int]:
     """Whole numbers, nearest to the wanted ones by least squares, that keep at least the distances of the offsets."""
     pools: list[tuple[float, int]] = []  # mean, size
     for want, offset in zip(wanted, offsets, strict=True):

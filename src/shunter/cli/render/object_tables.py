@@ -20,17 +20,17 @@ PROGRESS = ("Acquiring", "InQueue", "Submitted", "Scheduled", "Completed")
 RESULTS_SHOWN = 6  # of the runs of one Scheduling
 
 
-def print_objects(kind: str, found: Sequence[ObjectView], *, spaces: bool) -> None:
-    """One kind as a table; with `spaces` in which namespace each is."""
-    first = ["NAMESPACE", "NAME"] if spaces else ["NAME"]
+def print_objects(kind: str, found: Sequence[ObjectView], *, show_namespace: bool) -> None:
+    """One kind as a table; with `show_namespace` in which namespace each is."""
+    first = ["NAMESPACE", "NAME"] if show_namespace else ["NAME"]
     columns = [Column(title, right=title in NUMBERS and kind == "Testbed") for title in [*first, *TITLES[kind]]]
-    names = ([each.namespace, each.name] if spaces else [each.name] for each in found)
+    names = ([each.namespace, each.name] if show_namespace else [each.name] for each in found)
     rows = ([*name, *row_of(each)] for name, each in zip(names, found, strict=True))
     print_table(columns, rows, state_column=len(first))
 
 
 def row_of(each: ObjectView) -> list[str]:
-    born = age(each.metadata.get("creationTimestamp"))
+    age_text = age(each.metadata.get("creationTimestamp"))
     state = state_of(each)
     if each.kind == "Testbed":
         slots = each.status.get("slots", [])
@@ -38,16 +38,23 @@ def row_of(each: ObjectView) -> list[str]:
         counts = [f"{states[word]:,}" for word in ("FREE", "RESERVED", "OCCUPIED")]
         nodes = len({slot["nodeName"] for slot in slots})
         claims = ", ".join(name_of(claim, each) for claim in each.status.get("claims", [])) or "-"
-        return [state, f"{len(slots):,}", *counts, f"{nodes:,}", claims, born]
+        return [state, f"{len(slots):,}", *counts, f"{nodes:,}", claims, age_text]
     if each.kind == "BatchJob":
         claim = each.spec.get("activeScheduling")
-        slots = slot_numbers(each.status.get("slotIds", []))
-        return [state, engine_of(each), name_of(claim, each) if claim else "-", slots, str(each.status["runs"]), born]
+        slots = format_slot_numbers(each.status.get("slotIds", []))
+        return [
+            state,
+            engine_of(each),
+            name_of(claim, each) if claim else "-",
+            slots,
+            str(each.status["runs"]),
+            age_text,
+        ]
     testbed = name_of(each.spec["testbed"], each)
-    return [state, testbed, strategy_of(each), jobs_of(each), born, each.status.get("waitsFor", "")]
+    return [state, testbed, strategy_of(each), format_job_states(each), age_text, each.status.get("waitsFor", "")]
 
 
-def line_of(each: ObjectView) -> str:
+def summary_line(each: ObjectView) -> str:
     """What there is to say of it while it changes."""
     if each.kind == "Testbed":
         states = Counter(slot["state"].lower() for slot in each.status.get("slots", []))
@@ -56,11 +63,11 @@ def line_of(each: ObjectView) -> str:
         claim = each.spec.get("activeScheduling")
         numbers = each.status.get("slotIds", [])
         by = f"by {name_of(claim, each)}" if claim else ""
-        at = slots_named(numbers) if numbers else ""
+        at = format_slots(numbers) if numbers else ""
         return ", ".join(filter(None, [by, at, *each.status.get("problems", [])]))
     awaited = each.status.get("waitsFor", "")
     waits = f"waits for {awaited}" if awaited else ""
-    return ", ".join(filter(None, [jobs_of(each), waits, *each.status.get("problems", [])]))
+    return ", ".join(filter(None, [format_job_states(each), waits, *each.status.get("problems", [])]))
 
 
 def state_of(each: ObjectView) -> str:
@@ -75,19 +82,19 @@ def strategy_of(each: ObjectView) -> str:
     return "queue" if "queueBased" in each.spec else f"slots, {each.spec['slotBased']['mode']}"
 
 
-def jobs_of(each: ObjectView) -> str:
-    """`2 Completed, 1 Submitted`, the furthest first."""
+def format_job_states(each: ObjectView) -> str:
+    """`2 Completed, 1 SubmitResult`, the furthest first."""
     states = Counter(job["state"] for job in each.status.get("jobStates", []))
     return ", ".join(f"{states[word]} {word}" for word in reversed(PROGRESS) if states[word]) or "-"
 
 
-def name_of(reference: dict[str, Any], beside: ObjectView) -> str:
+def name_of(reference: dict[str, Any], relative_to: ObjectView) -> str:
     """The namespace is only said where it is another one."""
-    is_here = reference.get("namespace", beside.namespace) == beside.namespace
+    is_here = reference.get("namespace", relative_to.namespace) == relative_to.namespace
     return str(reference["name"]) if is_here else f"{reference['namespace']}/{reference['name']}"
 
 
-def slot_numbers(numbers: Iterable[int]) -> str:
+def format_slot_numbers(numbers: Iterable[int]) -> str:
     """`0-3, 7`."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
@@ -98,9 +105,9 @@ def slot_numbers(numbers: Iterable[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or "-"
 
 
-def slots_named(numbers: Sequence[int]) -> str:
+def format_slots(numbers: Sequence[int]) -> str:
     """`slot 3`, or `slots 0-3, 7`."""
-    return f"slot{'' if len(numbers) == 1 else 's'} {slot_numbers(numbers)}"
+    return f"slot{'' if len(numbers) == 1 else 's'} {format_slot_numbers(numbers)}"
 
 
 def print_past(found: Iterable[PastSchedulingView]) -> None:

@@ -7,14 +7,14 @@ import time
 from types import TracebackType
 from typing import Any
 
-from shunter.cli.exit_codes import tell
-from shunter.cli.render.tables import counted, on_terminal
+from shunter.cli.exit_codes import print_notice
+from shunter.cli.render.tables import format_counts, on_terminal
 from shunter.model.lifecycles import TASK
 from shunter.model.resources import format_duration
 from shunter.model.rest.views import FollowLine, JobView
 
 LINE_EVERY_S = 5.0
-ENDS = tuple(state.word for state in sorted(TASK.ends))
+ENDS = tuple(state.wire_name for state in sorted(TASK.terminal_states))
 
 
 class Progress:
@@ -23,9 +23,9 @@ class Progress:
     def __init__(self, count: int) -> None:
         self.count = count
         self._began_s = time.monotonic()
-        self._said_s = self._began_s
+        self._last_line_s = self._began_s
         self._bar: Any = None
-        self._draws = on_terminal(sys.stderr)
+        self._has_bar = on_terminal(sys.stderr)
 
     def __enter__(self) -> Progress:
         return self
@@ -36,33 +36,38 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def take(self, line: FollowLine) -> None:
+    def on_line(self, line: FollowLine) -> None:
         if line.progress is not None:
             self.show(line.progress.counts)
 
     def show(self, counts: dict[str, int]) -> None:
-        if self._draws:
+        if self._has_bar:
             self._draw(counts)
-        elif time.monotonic() - self._said_s >= LINE_EVERY_S:
-            self._said_s = time.monotonic()
-            tell(f"{done(counts):,} of {self.count:,} done ({counted(counts)}), {self._rate(counts):,.0f} tasks/s")
+        elif time.monotonic() - self._last_line_s >= LINE_EVERY_S:
+            self._last_line_s = time.monotonic()
+            print_notice(
+                f"{done_count(counts):,} of {self.count:,} done ({format_counts(counts)}), "
+                f"{self._rate(counts):,.0f} tasks/s"
+            )
 
     def summary(self, view: JobView) -> str:
         """One line about how it all went."""
-        took_s = time.monotonic() - self._began_s
+        elapsed_s = time.monotonic() - self._began_s
         rate = f"{self._rate(view.counts):,.0f} tasks/s"
-        return f"{view.name} {view.state}: {counted(view.counts)} in {format_duration(took_s)}, {rate}"
+        return f"{view.name} {view.state}: {format_counts(view.counts)} in {format_duration(elapsed_s)}, {rate}"
 
     def _rate(self, counts: dict[str, int]) -> float:
-        return done(counts) / max(time.monotonic() - self._began_s, 0.001)
+        return done_count(counts) / max(time.monotonic() - self._began_s, 0.001)
 
     def _draw(self, counts: dict[str, int]) -> None:
         if self._bar is None:
             self._bar = _bar(self.count)
-        self._bar.update(0, completed=done(counts), rate=f"{self._rate(counts):,.0f}/s", counts=counted(counts))
+        self._bar.update(
+            0, completed=done_count(counts), rate=f"{self._rate(counts):,.0f}/s", counts=format_counts(counts)
+        )
 
 
-def done(counts: dict[str, int]) -> int:
+def done_count(counts: dict[str, int]) -> int:
     return sum(counts.get(state, 0) for state in ENDS)
 
 

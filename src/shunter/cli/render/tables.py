@@ -33,7 +33,7 @@ COLOURS = {
     "FinishedState": "32", "FailedState": "31", "FailedSubmissionState": "31", "PendingDeletion": "33",
     "InQueueState": "2", "AcquireState": "2",
 }  # fmt: skip
-Tell = Callable[[str, Callable[[], Any]], None]  # the sentence, and what makes the document
+Report = Callable[[str, Callable[[], Any]], None]  # the sentence, and what makes the document
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -69,14 +69,14 @@ def yaml_text(plain: Any) -> str:
     a number in YAML 1.1."""
     import yaml
 
-    from shunter.model.files.yaml_reader import read_plain_word
+    from shunter.model.files.yaml_reader import parse_plain_scalar
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
             return True
 
     def write_text(dumper: Any, text: str) -> Any:
-        style = None if isinstance(read_plain_word(text), str) else "'"
+        style = None if isinstance(parse_plain_scalar(text), str) else "'"
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, write_text)
@@ -90,19 +90,19 @@ def print_items(items: Iterable[Any], output: Format) -> None:
 
 
 @contextmanager
-def telling(output: Format) -> Iterator[Tell]:
+def report_each(output: Format) -> Iterator[Report]:
     """For verbs that act on several things: a sentence about each as soon as it is done; as JSON or YAML, in the end
     the list of what was done, also where the next thing was refused."""
     done: list[Any] = []
 
-    def tell_of(sentence: str, document: Callable[[], Any]) -> None:
+    def report(sentence: str, document: Callable[[], Any]) -> None:
         if output is Format.TABLE:
             print(sentence, flush=True)
         else:
             done.append(document())
 
     try:
-        yield tell_of
+        yield report
     except BaseException:
         if done:
             print_items(done, output)
@@ -111,7 +111,7 @@ def telling(output: Format) -> Iterator[Tell]:
         print_items(done, output)
 
 
-def print_done(sentence: str, document: Any, output: Format) -> None:
+def print_result(sentence: str, document: Any, output: Format) -> None:
     """What one verb did to one thing."""
     if output is Format.TABLE:
         print(sentence, flush=True)
@@ -183,7 +183,7 @@ def age(at: str | None, now: datetime | None = None) -> str:
     return f"{seconds // 86400}d"
 
 
-def until(at: str | None, now: datetime | None = None) -> str:
+def time_until(at: str | None, now: datetime | None = None) -> str:
     """How long it is to a time, in one unit."""
     if at is None:
         return "-"
@@ -191,7 +191,7 @@ def until(at: str | None, now: datetime | None = None) -> str:
     return age((datetime.now(UTC) - ahead).isoformat())
 
 
-def took_s(started_at: str | None, ended_at: str | None) -> float | None:
+def elapsed_s(started_at: str | None, ended_at: str | None) -> float | None:
     """Seconds between two times; until now for what has not ended."""
     if started_at is None:
         return None
@@ -199,6 +199,6 @@ def took_s(started_at: str | None, ended_at: str | None) -> float | None:
     return max(0.0, (end - datetime.fromisoformat(started_at)).total_seconds())
 
 
-def counted(counts: dict[str, int]) -> str:
+def format_counts(counts: dict[str, int]) -> str:
     """`3 running, 97 queued`."""
     return ", ".join(f"{number:,} {state}" for state, number in counts.items()) or "none"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shunter.engine.jobs.dependencies import NO_PAST, Past
-from shunter.engine.jobs.submit import Submitted, known_by_key, on_submit
-from shunter.engine.objects.apply import UNCHANGED, Taken, check_drafts, take
+from shunter.engine.jobs.dependencies import NO_ENDED_RUNS, EndedRuns
+from shunter.engine.jobs.submit import SubmitResult, on_submit, results_by_key
+from shunter.engine.objects.apply import UNCHANGED, ApplyResult, apply_drafts, check_drafts
 from shunter.engine.round import Round
 from shunter.model.errors import Invalid
-from shunter.model.files.mixed_files import KEY_OF_ANOTHER, Part, in_whole_file
+from shunter.model.files.mixed_files import IDEMPOTENCY_KEY_REUSED, FilePart, file_problem_paths
 from shunter.model.job.spec import JobSpec
 from shunter.model.objects.objects import Draft
 
@@ -20,22 +20,22 @@ class MixedFile:
 
     specs: list[JobSpec]
     drafts: list[Draft]
-    jobs: Part
-    objects: Part
+    jobs: FilePart
+    objects: FilePart
 
 
-def on_file(
-    round: Round, file: MixedFile, user: str, key: str | None, past: Past = NO_PAST
-) -> tuple[list[Submitted], list[Taken]]:
+def on_apply_file(
+    round: Round, file: MixedFile, user: str, key: str | None, ended_runs: EndedRuns = NO_ENDED_RUNS
+) -> tuple[list[SubmitResult], list[ApplyResult]]:
     """Neither part's checks depend on the other, so that both are made before anything is recorded. A key that is known
     means that all of it was taken then."""
-    known = known_by_key(round, key)
-    if known is not None:
-        if len(known) != len(file.specs):
-            raise Invalid([KEY_OF_ANOTHER])
-        return known, [Taken(draft.kind, draft.name, UNCHANGED) for draft in file.drafts]
-    with in_whole_file(file.objects):
+    existing = results_by_key(round, key)
+    if existing is not None:
+        if len(existing) != len(file.specs):
+            raise Invalid([IDEMPOTENCY_KEY_REUSED])
+        return existing, [ApplyResult(draft.kind, draft.name, UNCHANGED) for draft in file.drafts]
+    with file_problem_paths(file.objects):
         check_drafts(round, file.drafts)
-    with in_whole_file(file.jobs):
-        submitted = on_submit(round, file.specs, user, key, past)
-    return submitted, take(round, file.drafts, user)
+    with file_problem_paths(file.jobs):
+        submitted = on_submit(round, file.specs, user, key, ended_runs)
+    return submitted, apply_drafts(round, file.drafts, user)

@@ -14,46 +14,52 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet, ranges_of
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, Problem
-from shunter.model.graph import find_cycle, show_cycle
+from shunter.model.graph import find_cycle, format_cycle
 from shunter.model.job.spec import After, GroupAfter, JobSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 from shunter.model.rest.views import iso
 
-Past = Mapping[tuple[str, str, int], tuple[int, int]]  # ended runs that the state does not know -> job id, JobState
-NO_PAST: Past = {}
+EndedRuns = Mapping[
+    tuple[str, str, int], tuple[int, int]
+]  # ended runs that the state does not know -> job id, JobState
+NO_ENDED_RUNS: EndedRuns = {}
 _WAITING = int(TaskState.WAITING)
 
 
 # ---- at submit ----
 
 
-def order_by_edges(round: Round, specs: Sequence[JobSpec], past: Past) -> Sequence[int]:
+def topological_order(round: Round, specs: Sequence[JobSpec], ended_runs: EndedRuns) -> Sequence[int]:
     """Places of the specs so that each comes after those it waits for. Raises Invalid for edges that lead nowhere or in
     a circle. Most submits have no edges, and keep their order."""
     if not any(spec.options.after for spec in specs):
         return range(len(specs))
-    places = {(spec.namespace, spec.name): place for place, spec in enumerate(specs) if spec.name}
-    waits: dict[int, list[int]] = {}
+    positions = {(spec.namespace, spec.name): position for position, spec in enumerate(specs) if spec.name}
+    prerequisites: dict[int, list[int]] = {}
     problems: list[Problem] = []
-    for place, spec in enumerate(specs):
+    for position, spec in enumerate(specs):
         for number, edge in enumerate(spec.options.after):
-            beside = places.get((spec.namespace, edge.job))
-            if beside is not None and not specs[beside].is_template:
-                waits.setdefault(place, []).append(beside)
-            elif find_target(round.state, spec.namespace, edge.job, past) is None:
-                path = f"items[{place}]." if len(specs) > 1 else ""
-                is_template = beside is not None or _is_template(round.state, spec.namespace, edge.job)
-                problems.append(_unknown(round.state, spec, edge, is_template, f"{path}spec.after[{number}].job"))
-    if cycle := find_cycle(waits):
-        shown = show_cycle(specs[place].name for place in cycle)
-        problems.append(Problem("spec.after", f"jobs wait for one another: {shown}", fix="remove one of these edges"))
+            sibling = positions.get((spec.namespace, edge.job))
+            if sibling is not None and not specs[sibling].is_template:
+                prerequisites.setdefault(position, []).append(sibling)
+            elif resolve_run(round.state, spec.namespace, edge.job, ended_runs) is None:
+                path = f"items[{position}]." if len(specs) > 1 else ""
+                is_template = sibling is not None or _is_template(round.state, spec.namespace, edge.job)
+                problems.append(
+                    _unknown_reference(round.state, spec, edge, is_template, f"{path}spec.after[{number}].job")
+                )
+    if cycle := find_cycle(prerequisites):
+        cycle_text = format_cycle(specs[position].name for position in cycle)
+        problems.append(
+            Problem("spec.after", f"jobs wait for one another: {cycle_text}", fix="remove one of these edges")
+        )
     if problems:
         raise Invalid(problems)
-    return _sorted_by(waits, len(specs))
+    return _topological_sort(prerequisites, len(specs))
 
 
-def find_target(
-    state: State, namespace: str, reference: str, past: Past = NO_PAST
+def resolve_run(
+    state: State, namespace: str, reference: str, ended_runs: EndedRuns = NO_ENDED_RUNS
 ) -> tuple[int, JobState | None] | None:
     """The run that NAME or NAME@RUN means now: its job id, and how it ended if it has. None: there is no such run."""
     name, _, number = reference.partition("@")
@@ -64,30 +70,30 @@ def find_target(
     last_run, last_id, last_state = state.last_run(namespace, name)
     if last_run and run in (None, last_run):
         return last_id, JobState(last_state)
-    found = past.get((namespace, name, run or 0))
+    found = ended_runs.get((namespace, name, run or 0))
     return (found[0], JobState(found[1])) if found is not None else None
 
 
-def runs_asked_for(state: State, specs: Sequence[JobSpec]) -> list[tuple[str, str, int]]:
+def unresolved_runs(state: State, specs: Sequence[JobSpec]) -> list[tuple[str, str, int]]:
     """The runs (namespace, name, run) that edges name and that only history can know."""
-    asked = []
+    unresolved = []
     for spec in specs:
         for edge in spec.options.after:
             name, at, number = edge.job.partition("@")
-            if at and find_target(state, spec.namespace, edge.job) is None:
-                asked.append((spec.namespace, name, int(number)))
-    return asked
+            if at and resolve_run(state, spec.namespace, edge.job) is None:
+                unresolved.append((spec.namespace, name, int(number)))
+    return unresolved
 
 
-def settle_past(round: Round, job: Job, targets: Sequence[tuple[int, JobState | None]]) -> None:
+def settle_ended_dependencies(round: Round, job: Job, targets: Sequence[tuple[int, JobState | None]]) -> None:
     """Settle those edges of a new job whose targets ended before it came; then it may have nothing to wait for."""
     for edge, (_, ended) in enumerate(targets):
         if ended is not None and job.state is not JobState.STOPPING:
-            _settle(round, job, edge, _ended_run(round.state, job, edge), ended)
-    release(round, job)
+            _settle_edge(round, job, edge, _run_reference(round.state, job, edge), ended)
+    unblock_if_ready(round, job)
 
 
-def _ended_run(state: State, job: Job, edge: int) -> str:
+def _run_reference(state: State, job: Job, edge: int) -> str:
     """NAME@RUN of what an edge of a new job names."""
     reference = edge_of(job, edge).job
     return reference if "@" in reference else f"{reference}@{state.last_run(job.namespace, reference)[0]}"
@@ -103,45 +109,47 @@ def settle_dependents(round: Round, ended: Job, outcome: JobState) -> None:
         job = round.state.jobs[job_id]
         if job.state is JobState.STOPPING:
             continue
-        if edge >= len(job.options.after) and (earlier := _run_before(round.state, job)) is not None:
+        if edge >= len(job.options.after) and (earlier := _previous_unfinished_run(round.state, job)) is not None:
             round.record(c.EdgeRetargeted(job.id, edge, earlier.id))
         else:
-            _settle(round, job, edge, f"{ended.name}@{ended.run}", outcome)
-            release(round, job)
+            _settle_edge(round, job, edge, f"{ended.name}@{ended.run}", outcome)
+            unblock_if_ready(round, job)
 
 
-def _run_before(state: State, job: Job) -> Job | None:
+def _previous_unfinished_run(state: State, job: Job) -> Job | None:
     """The newest unfinished run of the name that is older than this one."""
     runs = state.unfinished_runs(job.namespace, job.name)
     return next((run for run in reversed(runs) if run.run < job.run), None)
 
 
-def release(round: Round, job: Job) -> None:
+def unblock_if_ready(round: Round, job: Job) -> None:
     """Queue the tasks of a job that has nothing to wait for any more; groups that wait for other groups stay."""
     if is_blocked(round.state, job, round.now_ms):
         return
-    for group in job.task_sets:
-        if group.counts[_WAITING] and not group.spec.after:
-            move_waiting(round, group, TaskEvent.UNBLOCKED, "")
+    for task_set in job.task_sets:
+        if task_set.counts[_WAITING] and not task_set.spec.after:
+            transition_waiting(round, task_set, TaskEvent.UNBLOCKED, "")
     if len(job.spec_version.groups) > 1:
         round.maybe_finished[job.id] = None  # what its groups wait for may be over: single tasks can be stopped before
 
 
-def move_waiting(round: Round, group: TaskSet, event: TaskEvent, reason: str) -> None:
+def transition_waiting(round: Round, task_set: TaskSet, event: TaskEvent, reason: str) -> None:
     """Those tasks that wait still: single ones may have been stopped."""
-    states = round.state.table.state[group.base : group.base + group.count]
+    states = round.state.table.state[task_set.base : task_set.base + task_set.count]
     for first, last in list(ranges_of(np.flatnonzero(states == _WAITING))):
         round.record(
-            c.TasksTransitioned(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref)
+            c.TasksTransitioned(
+                task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref
+            )
         )
 
 
 def is_blocked(state: State, job: Job, now_ms: int) -> bool:
     """Whether the job as a whole waits: for other jobs, or for its time."""
-    return bool(state.edges.targets(job.id)) or start_ms(job) > now_ms
+    return bool(state.edges.targets(job.id)) or earliest_start_ms(job) > now_ms
 
 
-def start_ms(job: Job) -> int:
+def earliest_start_ms(job: Job) -> int:
     """Before which none of its tasks starts; 0 means at once."""
     options = job.options
     return options.start_at_ms or (job.submitted_ms + int(options.start_in_s * 1000) if options.start_in_s else 0)
@@ -155,40 +163,42 @@ def edge_of(job: Job, edge: int) -> After:
 
 def waits_for(state: State, job: Job, now_ms: int = 0) -> list[str]:
     """What a job waits for before any of its tasks may be placed, each in words."""
-    waits = ["its release (it is held)"] if job.is_held else []
-    if start_ms(job) > now_ms and job.counts()[_WAITING]:
-        waits.append(f"{iso(start_ms(job) / 1000)} (start_at)")
+    prerequisites = ["its release (it is held)"] if job.is_held else []
+    if earliest_start_ms(job) > now_ms and job.counts()[_WAITING]:
+        prerequisites.append(f"{iso(earliest_start_ms(job) / 1000)} (start_at)")
     for edge, target in state.edges.targets(job.id).items():
         if (other := state.jobs.get(target)) is not None:
-            wish = _wish(edge_of(job, edge).when)
-            waits.append(f"{other.name}@{other.run} to have {wish} (it is {other.state.word})")
+            expected = _expected_word(edge_of(job, edge).when)
+            prerequisites.append(f"{other.name}@{other.run} to have {expected} (it is {other.state.wire_name})")
     if not is_blocked(state, job, now_ms):
-        for group in job.task_sets:
-            if group.counts[_WAITING]:
-                waits += [f"group {edge.group} to have {_wish(edge.when)}" for edge in group.spec.after]
-    return waits
+        for task_set in job.task_sets:
+            if task_set.counts[_WAITING]:
+                prerequisites += [
+                    f"group {edge.group} to have {_expected_word(edge.when)}" for edge in task_set.spec.after
+                ]
+    return prerequisites
 
 
 def is_met(edge: After | GroupAfter, outcome: str) -> bool:
     return edge.when in ("finished", outcome)
 
 
-def unmet(edge: After | GroupAfter, target: str, outcome: str) -> str:
+def describe_unmet(edge: After | GroupAfter, target: str, outcome: str) -> str:
     """Why something is cancelled."""
-    was = "was cancelled" if outcome == "cancelled" else f"has {outcome}"
-    return f"{target} {was}, and was to have {_wish(edge.when)}"
+    ending = "was cancelled" if outcome == "cancelled" else f"has {outcome}"
+    return f"{target} {ending}, and was to have {_expected_word(edge.when)}"
 
 
-def _settle(round: Round, job: Job, edge: int, target: str, ended: JobState) -> None:
-    wish = edge_of(job, edge)
-    met = is_met(wish, ended.word)
-    stops = not met and wish.otherwise == "cancel"
+def _settle_edge(round: Round, job: Job, edge: int, target: str, ended: JobState) -> None:
+    expected = edge_of(job, edge)
+    met = is_met(expected, ended.wire_name)
+    stops = not met and expected.otherwise == "cancel"
     if stops:
-        on_stop(round, job.id, None, now=False, reason=unmet(wish, target, ended.word))
-    round.record(c.EdgeSettled(job.id, edge, met, round.now_ms, job.ref, target, ended.word, stops))
+        on_stop(round, job.id, None, now=False, reason=describe_unmet(expected, target, ended.wire_name))
+    round.record(c.EdgeSettled(job.id, edge, met, round.now_ms, job.ref, target, ended.wire_name, stops))
 
 
-def _wish(when: str) -> str:
+def _expected_word(when: str) -> str:
     return "ended" if when == "finished" else when
 
 
@@ -196,7 +206,7 @@ def _is_template(state: State, namespace: str, reference: str) -> bool:
     return state.templates.get(namespace, reference.partition("@")[0]) is not None
 
 
-def _unknown(state: State, spec: JobSpec, edge: After, is_template: bool, path: str) -> Problem:
+def _unknown_reference(state: State, spec: JobSpec, edge: After, is_template: bool, path: str) -> Problem:
     if is_template:
         return Problem(path, "is a template that has no run yet", edge.job, "submit this after its first run")
     is_known = bool(state.next_run(spec.namespace, edge.job.partition("@")[0]) > 1)
@@ -204,15 +214,15 @@ def _unknown(state: State, spec: JobSpec, edge: After, is_template: bool, path: 
     return Problem(path, message, edge.job, "submit it before, or in the same file")
 
 
-def _sorted_by(waits: Mapping[int, Sequence[int]], count: int) -> list[int]:
+def _topological_sort(prerequisites: Mapping[int, Sequence[int]], count: int) -> list[int]:
     """Depth first, without recursion: a chain may be long. There is no cycle."""
     done: dict[int, None] = {}
     for start in range(count):
-        ahead = [start]
-        while ahead:
-            missing = [each for each in waits.get(ahead[-1], ()) if each not in done]
+        stack = [start]
+        while stack:
+            missing = [each for each in prerequisites.get(stack[-1], ()) if each not in done]
             if missing:
-                ahead.extend(missing)
+                stack.extend(missing)
             else:
-                done[ahead.pop()] = None
+                done[stack.pop()] = None
     return list(done)

@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job.job_checks import variable_of
+from shunter.model.job.job_checks import parameter_variable
 from shunter.model.job.spec import JobSpec, Parameters
-from shunter.model.schema.problems import nearest
+from shunter.model.schema.problems import did_you_mean
 
 PAYLOAD_BYTES_MAX = 2**20
-VALUE_BYTES_MAX = 32 * 2**10  # of one parameter
+PARAMETER_BYTES_MAX = 32 * 2**10  # of one parameter
 
 Payload = bytes | None
-_NONE = Parameters(payload="forbidden")
+_NO_PARAMETERS = Parameters(payload="forbidden")
 
 
-def run_spec(template: JobSpec, given: Mapping[str, str], payload: Payload) -> JobSpec:
+def build_run_spec(template: JobSpec, supplied: Mapping[str, str], payload: Payload) -> JobSpec:
     """Raises Invalid with all that is wrong with the parameters and the payload."""
-    wanted = template.options.parameters or _NONE
-    problems = [*_check_parameters(wanted, given), *_check_payload(wanted, payload)]
+    declared = template.options.parameters or _NO_PARAMETERS
+    problems = [*_check_parameters(declared, supplied), *_check_payload(declared, payload)]
     if problems:
         raise Invalid(problems)
-    env = {variable_of(name): value for name, value in {**wanted.optional, **given}.items()}
+    env = {parameter_variable(name): value for name, value in {**declared.optional, **supplied}.items()}
     groups = tuple(
         replace(group, task=replace(group.task, env={**group.task.env, **env}, payload=payload))
         for group in template.groups
@@ -34,28 +34,28 @@ def run_spec(template: JobSpec, given: Mapping[str, str], payload: Payload) -> J
     return replace(template, groups=groups, options=options)
 
 
-def _check_parameters(wanted: Parameters, given: Mapping[str, str]) -> list[Problem]:
-    known = [*wanted.required, *wanted.optional]
+def _check_parameters(declared: Parameters, supplied: Mapping[str, str]) -> list[Problem]:
+    known = [*declared.required, *declared.optional]
     problems = [
         Problem(f"parameters.{name}", "is required", fix=f"add --param {name}=VALUE")
-        for name in wanted.required
-        if name not in given
+        for name in declared.required
+        if name not in supplied
     ]
-    for name, value in given.items():
+    for name, value in supplied.items():
         if name not in known:
-            fix = nearest(name, known) or (f"it takes {', '.join(known)}" if known else "it takes none")
+            fix = did_you_mean(name, known) or (f"it takes {', '.join(known)}" if known else "it takes none")
             problems.append(Problem(f"parameters.{name}", "is not a parameter of this job", value, fix))
-        elif len(value.encode()) > VALUE_BYTES_MAX or "\0" in value:
-            message = f"must be at most {VALUE_BYTES_MAX:,} bytes, without NUL characters"
+        elif len(value.encode()) > PARAMETER_BYTES_MAX or "\0" in value:
+            message = f"must be at most {PARAMETER_BYTES_MAX:,} bytes, without NUL characters"
             problems.append(Problem(f"parameters.{name}", message, value, "pass it as the payload"))
     return problems
 
 
-def _check_payload(wanted: Parameters, payload: Payload) -> list[Problem]:
+def _check_payload(declared: Parameters, payload: Payload) -> list[Problem]:
     if payload is None:
-        is_missing = wanted.payload == "required"
+        is_missing = declared.payload == "required"
         return [Problem("payload", "is required", fix="add --payload FILE")] if is_missing else []
-    if wanted.payload == "forbidden":
+    if declared.payload == "forbidden":
         return [Problem("payload", "is not taken by this job", fix="leave it out")]
     if len(payload) > PAYLOAD_BYTES_MAX:
         fix = "put it where the task can read it, and pass the place as a parameter"

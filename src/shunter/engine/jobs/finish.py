@@ -8,14 +8,14 @@ import msgspec
 
 from shunter.engine import changes as c
 from shunter.engine.jobs.dependencies import settle_dependents
-from shunter.engine.jobs.group_dependencies import is_left_out, settle_groups
-from shunter.engine.jobs.job_timers import look_at_failures
+from shunter.engine.jobs.group_dependencies import is_skipped, settle_groups
+from shunter.engine.jobs.job_timers import enforce_failures_max
 from shunter.engine.objects.run_times import span_ms
 from shunter.engine.read.views import job_view
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, PastAttempt, TaskSet
 from shunter.engine.state.registries.services import ReplacedTask
-from shunter.model.job.spec import PLAIN
+from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.rest.views import JobView, iso
 from shunter.ports.store import FinishedJob, FinishedTasks
@@ -25,7 +25,7 @@ CHUNK_TASKS = 65_536
 REASONS_MAX = 1_000  # that history keeps of one group
 
 
-class Piece(msgspec.Struct, array_like=True):
+class TaskSetRef(msgspec.Struct, array_like=True):
     """A group of a finished run, or a piece of one: where its tasks are in the store, and what they are called."""
 
     number: int
@@ -41,13 +41,13 @@ class Summary(msgspec.Struct):
     history: list[list[PastAttempt]]  # by group: earlier attempts
     reasons: list[dict[int, str]]  # by group: why tasks failed
     exit_code: int | None = None  # of the task, where there is just one
-    pieces: list[Piece] = []  # by group, like history and reasons
+    pieces: list[TaskSetRef] = []  # by group, like history and reasons
     groups: bytes = b""  # tuple[GroupSpec, ...], encoded: what a retry runs again
     options: bytes = b""  # JobOptions, encoded; empty means none
     past: list[ReplacedTask] = []  # tasks of a service or system job that were replaced
 
 
-def end_jobs(round: Round) -> None:
+def finish_jobs(round: Round) -> None:
     """Every job of which all tasks have ended is over: into the store with it, out of memory. That may let others go
     on, or end them too."""
     while round.maybe_finished:
@@ -57,11 +57,11 @@ def end_jobs(round: Round) -> None:
             if job is None:
                 continue
             if job.options.failures_max:
-                look_at_failures(round, job)
+                enforce_failures_max(round, job)
             if len(job.spec_version.groups) > 1:
                 settle_groups(round, job)
             if job.is_finished() and not _awaits_restart(round, job):
-                _end(round, job)
+                _finish_job(round, job)
 
 
 def _awaits_restart(round: Round, job: Job) -> bool:
@@ -70,13 +70,13 @@ def _awaits_restart(round: Round, job: Job) -> bool:
     return service_state is not None and bool(service_state.down) and job.state is not JobState.STOPPING
 
 
-def _end(round: Round, job: Job) -> None:
+def _finish_job(round: Round, job: Job) -> None:
     counts = job.counts()
     if round.state.flags.must_fail(job.id):
         event, reason = JobEvent.FAILED, job.reason
     elif counts[TaskState.FAILED]:
-        event, reason = JobEvent.FAILED, _failure(round, job, counts)
-    elif _was_driven_home(job):
+        event, reason = JobEvent.FAILED, _failure_reason(round, job, counts)
+    elif _has_driver_succeeded(job):
         event, reason = JobEvent.SUCCEEDED, ""
     elif job.state is JobState.STOPPING or (counts[TaskState.CANCELLED] and _was_stopped(job)):
         event, reason = JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
@@ -84,18 +84,21 @@ def _end(round: Round, job: Job) -> None:
         event, reason = JobEvent.SUCCEEDED, ""
     outcome = JOB.move(job.state, event)
     view = job_view(job, round.state)
-    view.state = outcome.word
+    view.state = outcome.wire_name
     view.ended_at = iso(round.now_ms / 1000)
     view.reason = reason or None
-    _stop_waiting(view)
+    _clear_dependencies(view)
     summary = Summary(
         view,
-        [group.history or [] for group in job.task_sets],
-        [dict(islice(group.reasons.items(), REASONS_MAX)) if group.reasons else {} for group in job.task_sets],
+        [task_set.history or [] for task_set in job.task_sets],
+        [dict(islice(task_set.reasons.items(), REASONS_MAX)) if task_set.reasons else {} for task_set in job.task_sets],
         _exit_code(round, job),
-        [Piece(group.number, group.spec.name, group.count, group.visible_index) for group in job.task_sets],
+        [
+            TaskSetRef(task_set.number, task_set.spec.name, task_set.count, task_set.visible_index)
+            for task_set in job.task_sets
+        ],
         job.spec_version.body,
-        b"" if job.options is PLAIN else msgspec.msgpack.encode(job.options),
+        b"" if job.options is DEFAULT_OPTIONS else msgspec.msgpack.encode(job.options),
         service_state.replaced_tasks if (service_state := round.state.services.jobs.get(job.id)) is not None else [],
     )
     round.summaries[job.id] = summary
@@ -112,14 +115,14 @@ def _end(round: Round, job: Job) -> None:
             round.now_ms / 1000,
             job.labels,
             msgspec.msgpack.encode(summary),
-            [chunk for group in job.task_sets for chunk in _chunks(round, group)],
+            [chunk for task_set in job.task_sets for chunk in _task_chunks(round, task_set)],
         )
     )
     round.record(c.JobEnded(job.id, event, round.now_ms, reason, job.ref))
     settle_dependents(round, job, outcome)
 
 
-def _stop_waiting(view: JobView) -> None:
+def _clear_dependencies(view: JobView) -> None:
     """A run that was stopped before all had come that it waited for waits no more."""
     if view.terms is not None:
         view.terms.waits_for = []
@@ -127,7 +130,7 @@ def _stop_waiting(view: JobView) -> None:
             edge.open = False
 
 
-def _was_driven_home(job: Job) -> bool:
+def _has_driver_succeeded(job: Job) -> bool:
     """Whether it is an application whose driver has succeeded: its executors are stopped then."""
     driver = job.task_sets[0] if job.options.application else None
     return driver is not None and driver.spec.name == DRIVER and bool(driver.counts[TaskState.SUCCEEDED])
@@ -135,29 +138,31 @@ def _was_driven_home(job: Job) -> bool:
 
 def _was_stopped(job: Job) -> bool:
     """Whether tasks were cancelled other than by the edges between groups."""
-    return any(group.counts[TaskState.CANCELLED] and not is_left_out(job, group) for group in job.task_sets)
+    return any(task_set.counts[TaskState.CANCELLED] and not is_skipped(job, task_set) for task_set in job.task_sets)
 
 
-def _chunks(round: Round, group: TaskSet) -> list[FinishedTasks]:
+def _task_chunks(round: Round, task_set: TaskSet) -> list[FinishedTasks]:
     return [
-        FinishedTasks(group.number, first, count, round.state.table.pack(group.base + first, count))
-        for first in range(0, group.count, CHUNK_TASKS)
-        for count in (min(CHUNK_TASKS, group.count - first),)
+        FinishedTasks(task_set.number, first, count, round.state.table.pack(task_set.base + first, count))
+        for first in range(0, task_set.count, CHUNK_TASKS)
+        for count in (min(CHUNK_TASKS, task_set.count - first),)
     ]
 
 
-def _failure(round: Round, job: Job, counts: list[int]) -> str:
+def _failure_reason(round: Round, job: Job, counts: list[int]) -> str:
     """The first failed task, in words."""
     total = sum(counts)
-    for group in job.task_sets:
-        if not group.counts[TaskState.FAILED]:
+    for task_set in job.task_sets:
+        if not task_set.counts[TaskState.FAILED]:
             continue
-        rows = round.state.table.state[group.base : group.base + group.count]
+        rows = round.state.table.state[task_set.base : task_set.base + task_set.count]
         index = int((rows == TaskState.FAILED).argmax())
-        reason = (group.reasons or {}).get(index) or f"exit code {round.state.table.exit_code[group.base + index]}"
+        reason = (task_set.reasons or {}).get(
+            index
+        ) or f"exit code {round.state.table.exit_code[task_set.base + index]}"
         if total == 1:
             return reason
-        name = group.task_name(index).partition("/")[2]
+        name = task_set.task_name(index).partition("/")[2]
         return f"{counts[TaskState.FAILED]} of {total} tasks failed; the first, task {name}: {reason}"
     return ""
 

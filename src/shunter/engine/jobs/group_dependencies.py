@@ -3,7 +3,7 @@ the counts of its tasks tell. Called by `engine.jobs.finish` whenever something 
 
 from __future__ import annotations
 
-from shunter.engine.jobs.dependencies import is_blocked, is_met, move_waiting, unmet
+from shunter.engine.jobs.dependencies import describe_unmet, is_blocked, is_met, transition_waiting
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet
 from shunter.model.job.spec import GroupSpec
@@ -16,44 +16,44 @@ def settle_groups(round: Round, job: Job) -> None:
     """Queue the groups that have what they waited for, and cancel those that cannot have it any more."""
     if is_blocked(round.state, job, round.now_ms) or job.state is JobState.STOPPING:
         return
-    has_moved = True
-    while has_moved:  # a cancelled group may settle the edges of others
-        has_moved = False
-        for group in job.task_sets:
-            if not group.counts[_WAITING] or not group.spec.after:
+    has_changed = True
+    while has_changed:  # a cancelled group may settle the edges of others
+        has_changed = False
+        for task_set in job.task_sets:
+            if not task_set.counts[_WAITING] or not task_set.spec.after:
                 continue
-            verdict = _verdict(job, group.spec)
-            if verdict is None:
+            unmet_reason = _unmet_reason(job, task_set.spec)
+            if unmet_reason is None:
                 continue
-            event = TaskEvent.CANCELLED if verdict else TaskEvent.UNBLOCKED
-            move_waiting(round, group, event, verdict)
-            has_moved = True
+            event = TaskEvent.CANCELLED if unmet_reason else TaskEvent.UNBLOCKED
+            transition_waiting(round, task_set, event, unmet_reason)
+            has_changed = True
 
 
-def is_left_out(job: Job, group: TaskSet) -> bool:
+def is_skipped(job: Job, task_set: TaskSet) -> bool:
     """Whether a group never ran because of what it waited for: that alone does not make its job a cancelled one."""
-    return group.counts[_CANCELLED] == group.count and is_shut_out(job, group.spec)
+    return task_set.counts[_CANCELLED] == task_set.count and has_unmet_dependency(job, task_set.spec)
 
 
-def is_shut_out(job: Job, spec: GroupSpec) -> bool:
+def has_unmet_dependency(job: Job, spec: GroupSpec) -> bool:
     """Whether what a group waited for has ended otherwise than it was to."""
-    return bool(spec.after) and bool(_verdict(job, spec))
+    return bool(spec.after) and bool(_unmet_reason(job, spec))
 
 
-def _verdict(job: Job, spec: GroupSpec) -> str | None:
+def _unmet_reason(job: Job, spec: GroupSpec) -> str | None:
     """Empty: it may go. Otherwise why it cannot any more. None: something that it waits for has not ended."""
-    verdict = ""
+    unmet_reason = ""
     for edge in spec.after:
-        pieces = [piece for piece in job.task_sets if piece.spec.name == edge.group]
-        if not all(piece.is_finished for piece in pieces):
+        task_sets = [task_set for task_set in job.task_sets if task_set.spec.name == edge.group]
+        if not all(task_set.is_finished for task_set in task_sets):
             return None
-        outcome = _outcome(pieces)
-        if not verdict and not is_met(edge, outcome) and edge.otherwise == "cancel":
-            verdict = unmet(edge, f"group {edge.group}", outcome)
-    return verdict
+        outcome = _outcome(task_sets)
+        if not unmet_reason and not is_met(edge, outcome) and edge.otherwise == "cancel":
+            unmet_reason = describe_unmet(edge, f"group {edge.group}", outcome)
+    return unmet_reason
 
 
-def _outcome(pieces: list[TaskSet]) -> str:
-    if any(piece.counts[TaskState.FAILED] for piece in pieces):
+def _outcome(task_sets: list[TaskSet]) -> str:
+    if any(task_set.counts[TaskState.FAILED] for task_set in task_sets):
         return "failed"
-    return "cancelled" if any(piece.counts[_CANCELLED] for piece in pieces) else "succeeded"
+    return "cancelled" if any(task_set.counts[_CANCELLED] for task_set in task_sets) else "succeeded"

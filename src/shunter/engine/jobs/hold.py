@@ -20,22 +20,22 @@ def on_hold(round: Round, job_id: int, is_held: bool) -> None:
         return
     round.record(c.JobHeld(job.id, is_held, round.now_ms, job.ref))
     if is_held:
-        _recall(round, job)
+        _recall_unstarted(round, job)
     else:
-        _wind_back_offs(round, job)
+        _rearm_back_off_timers(round, job)
         round.dirty_jobs[job.id, 0] = None  # the time of its update runs again
 
 
-def _recall(round: Round, job: Job) -> None:
+def _recall_unstarted(round: Round, job: Job) -> None:
     """Take back what workers have and did not start."""
-    for group in job.task_sets:
-        for lanes in group.task_class.lanes.values():
+    for task_set in job.task_sets:
+        for lanes in task_set.task_class.lanes.values():
             if lanes.outstanding > lanes.width:
-                round.recalls.setdefault(lanes.node, []).append(group.task_class.id)
+                round.recalls.setdefault(lanes.node, []).append(task_set.task_class.id)
 
 
-def _wind_back_offs(round: Round, job: Job) -> None:
+def _rearm_back_off_timers(round: Round, job: Job) -> None:
     """Their timers may have passed while the job was held."""
-    for group in job.task_sets:
-        for index, not_before_ms in (group.delayed or {}).items():
-            round.timers.add(max(not_before_ms, round.now_ms), TimerKind.BACK_OFF, group, index)
+    for task_set in job.task_sets:
+        for index, not_before_ms in (task_set.delayed or {}).items():
+            round.timers.add(max(not_before_ms, round.now_ms), TimerKind.BACK_OFF, task_set, index)

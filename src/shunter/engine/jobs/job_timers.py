@@ -4,13 +4,13 @@ tasks may fail. Called by the engine's timers, by `engine.jobs.submit` and `engi
 from __future__ import annotations
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.dependencies import release, start_ms
+from shunter.engine.jobs.dependencies import earliest_start_ms, unblock_if_ready
 from shunter.engine.jobs.stop import on_stop
 from shunter.engine.round import Round, TimerKind, Timers
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.flags import DEADLINE, FAILURES, TIMEOUT
 from shunter.engine.state.state import State
-from shunter.model.job.spec import PLAIN
+from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.resources import format_duration
 from shunter.model.rest.views import iso
@@ -19,10 +19,10 @@ from shunter.model.rest.views import iso
 def set_job_timers(timers: Timers, state: State, job: Job) -> None:
     """At submit, when it is updated, and again after a restart."""
     options = job.options
-    if options is PLAIN:
+    if options is DEFAULT_OPTIONS:
         return
-    if start_ms(job) and (job.counts()[TaskState.WAITING] or not job.task_sets):
-        timers.add_job(start_ms(job), TimerKind.JOB_START, job.id)
+    if earliest_start_ms(job) and (job.counts()[TaskState.WAITING] or not job.task_sets):
+        timers.add_job(earliest_start_ms(job), TimerKind.JOB_START, job.id)
     if options.timeout_s and not state.flags.must_fail(job.id):
         timers.add_job(_timeout_ms(job), TimerKind.JOB_TIMEOUT, job.id)
     if job.deadline_ms and not state.flags.has(job.id, DEADLINE):
@@ -35,11 +35,11 @@ def on_job_timer(round: Round, kind: TimerKind, job_id: int) -> None:
     if job is None:
         return
     if kind is TimerKind.JOB_START:
-        release(round, job)
+        unblock_if_ready(round, job)
     elif kind is TimerKind.JOB_TIMEOUT:
         if job.options.timeout_s and _timeout_ms(job) <= round.now_ms and job.state is not JobState.STOPPING:
             reason = f"took longer than {format_duration(job.options.timeout_s)} (timeout.job)"
-            _doom(round, job, TIMEOUT, reason)
+            _fail_job(round, job, TIMEOUT, reason)
     elif 0 < job.deadline_ms <= round.now_ms and not round.state.flags.has(job_id, DEADLINE):
         reason = f"was to be done by {iso(job.deadline_ms / 1000)}"
         round.record(c.JobFlagged(job.id, DEADLINE, round.now_ms, reason, job.ref))
@@ -49,16 +49,16 @@ def _timeout_ms(job: Job) -> int:
     return job.submitted_ms + int(job.options.timeout_s * 1000)
 
 
-def look_at_failures(round: Round, job: Job) -> None:
+def enforce_failures_max(round: Round, job: Job) -> None:
     """So many failed tasks end the job: what is left of it is stopped."""
-    most = job.options.failures_max
-    failed = job.counts()[TaskState.FAILED] if most else 0
-    if most and failed >= most and job.state is not JobState.STOPPING and not job.is_finished():
+    limit = job.options.failures_max
+    failed = job.counts()[TaskState.FAILED] if limit else 0
+    if limit and failed >= limit and job.state is not JobState.STOPPING and not job.is_finished():
         tasks = "1 task" if failed == 1 else f"{failed} tasks"
-        _doom(round, job, FAILURES, f"{tasks} failed, and {most} end the job (failures_max)")
+        _fail_job(round, job, FAILURES, f"{tasks} failed, and {limit} end the job (failures_max)")
 
 
-def _doom(round: Round, job: Job, flag: str, reason: str) -> None:
+def _fail_job(round: Round, job: Job, flag: str, reason: str) -> None:
     """Stop it, and let it end as failed for this reason."""
     round.record(c.JobFlagged(job.id, flag, round.now_ms, reason, job.ref))
     on_stop(round, job.id, None, now=False, reason=reason)

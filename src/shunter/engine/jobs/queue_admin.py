@@ -14,7 +14,7 @@ from shunter.engine.state.records import ranges_of
 from shunter.engine.state.registries.queues import UNLIMITED, Queue
 from shunter.engine.state.state import State
 from shunter.model.errors import Busy, Conflict, NotFound
-from shunter.model.job.spec import PLAIN, QUEUE_DEFAULT, JobSpec
+from shunter.model.job.spec import DEFAULT_OPTIONS, QUEUE_DEFAULT, JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 
 _QUEUED = int(TaskState.QUEUED)
@@ -39,10 +39,10 @@ class QueueLoad:
 
 
 def on_queue_patch(round: Round, name: str, patch: QueuePatch) -> None:
-    known = round.state.queues.get(name)
-    given = {field: value for field in QueuePatch.__slots__ if (value := getattr(patch, field)) is not None}
-    rules: Queue = replace(known, **given)
-    if rules == known:
+    current = round.state.queues.get(name)
+    changed = {field: value for field in QueuePatch.__slots__ if (value := getattr(patch, field)) is not None}
+    rules: Queue = replace(current, **changed)
+    if rules == current:
         return
     if name not in round.state.queues.queues and len(round.state.queues.queues) >= round.settings.queues_max:
         raise Conflict(f"at most {round.settings.queues_max} queues can have rules; delete one that is not needed")
@@ -65,15 +65,15 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
     for job in round.state.jobs.values():
         if job.options.queue != name or job.is_long_running:
             continue
-        for group in job.task_sets:
-            if not group.counts[_QUEUED]:
+        for task_set in job.task_sets:
+            if not task_set.counts[_QUEUED]:
                 continue
-            states = round.state.table.state[group.base : group.base + group.count]
+            states = round.state.table.state[task_set.base : task_set.base + task_set.count]
             for first, last in list(ranges_of(np.flatnonzero(states == _QUEUED))):
                 reason = f"queue {name} was purged by {user}"
                 round.record(
                     c.TasksTransitioned(
-                        job.id, group.number, first, last, TaskEvent.CANCELLED, round.now_ms, reason, group.ref
+                        job.id, task_set.number, first, last, TaskEvent.CANCELLED, round.now_ms, reason, task_set.ref
                     )
                 )
                 purged += last - first + 1
@@ -81,21 +81,21 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
     return purged
 
 
-def refuse_full_queues(round: Round, specs: Sequence[JobSpec]) -> None:
+def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:
     """A submit that would put more into a queue than its rules allow is refused whole."""
     if not any(queue.queued_max for queue in round.state.queues.queues.values()):
         return
     added: Counter[str] = Counter()
     for spec in specs:
         if not spec.is_template:
-            added[spec.options.queue if spec.options is not PLAIN else QUEUE_DEFAULT] += spec.count
+            added[spec.options.queue if spec.options is not DEFAULT_OPTIONS else QUEUE_DEFAULT] += spec.count
     for name, count in added.items():
-        most = round.state.queues.get(name).queued_max
-        if most and count > most:
+        limit = round.state.queues.get(name).queued_max
+        if limit and count > limit:
             fix = f"submit fewer, or `shunter queue set {name} --queued-max {count}`"
-            raise Conflict(f"queue {name} has a queued_max of {most}, and these are {count} tasks; {fix}")
-        if most and (queued := queue_load(round.state, name).queued) + count > most:
-            detail = f"queue {name} has {queued} tasks queued, and {count} more would pass its queued_max of {most}"
+            raise Conflict(f"queue {name} has a queued_max of {limit}, and these are {count} tasks; {fix}")
+        if limit and (queued := queue_load(round.state, name).queued) + count > limit:
+            detail = f"queue {name} has {queued} tasks queued, and {count} more would pass its queued_max of {limit}"
             raise Busy(f"{detail}; nothing was taken, try again later", 5.0)
 
 
@@ -110,5 +110,5 @@ def queue_names(state: State) -> list[str]:
     return sorted({QUEUE_DEFAULT, *state.queues.queues, *(record.key.queue for record in state.classes.values())})
 
 
-def rules_of(state: State, name: str) -> Queue:
+def queue_rules(state: State, name: str) -> Queue:
     return state.queues.queues.get(name, UNLIMITED)

@@ -7,67 +7,69 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from shunter.engine.jobs.submit import Submitted, known_by_key, refuse_too_many, start_run, use_key
+from shunter.engine.jobs.submit import SubmitResult, check_cluster_limits, record_key, results_by_key, start_run
 from shunter.engine.round import Round
 from shunter.model.errors import Conflict, Invalid, Problem
-from shunter.model.job.arrays import PARTS_MAX, fold
+from shunter.model.job.arrays import RANGES_MAX, compress_indexes
 from shunter.model.job.spec import GroupSpec, JobSpec, array_values
 from shunter.testbeds.applications import PREFIX
 
-Chosen = Mapping[str, Sequence[int]]  # by the name of the group: indexes of its tasks, in order
+TaskSelection = Mapping[str, Sequence[int]]  # by the name of the group: indexes of its tasks, in order
 
 
-def on_repeat(round: Round, spec: JobSpec, user: str, key: str | None) -> Submitted:
+def on_rerun(round: Round, spec: JobSpec, user: str, key: str | None) -> SubmitResult:
     """A new run of a finished job."""
-    if (known := known_by_key(round, key)) is not None:
-        return known[0]
-    refuse_application(spec)
-    refuse_unfinished(round, spec)
-    refuse_too_many(round, [spec])
-    return use_key(round, key, [start_run(round, spec, user)])[0]
+    if (existing := results_by_key(round, key)) is not None:
+        return existing[0]
+    check_not_application(spec)
+    check_no_unfinished_run(round, spec)
+    check_cluster_limits(round, [spec])
+    return record_key(round, key, [start_run(round, spec, user)])[0]
 
 
-def refuse_application(spec: JobSpec) -> None:
+def check_not_application(spec: JobSpec) -> None:
     if spec.options.application:
         job = spec.name.removeprefix(PREFIX)
         raise Conflict(f"{spec.name} runs the BatchJob {job}, and only in slots: name {job} in a scheduling")
 
 
-def refuse_unfinished(round: Round, spec: JobSpec) -> None:
+def check_no_unfinished_run(round: Round, spec: JobSpec) -> None:
     """One unfinished run of a name, unless a template makes them."""
     job = round.state.find_job(spec.namespace, spec.name)
     if job is not None and round.state.templates.get(spec.namespace, spec.name) is None:
-        raise Conflict(f"run {job.run} of {job.name} has not ended (it is {job.state.word}): wait for it, or stop it")
+        raise Conflict(
+            f"run {job.run} of {job.name} has not ended (it is {job.state.wire_name}): wait for it, or stop it"
+        )
 
 
-def repeat(spec: JobSpec, chosen: Chosen | None = None) -> JobSpec:
+def rerun_spec(spec: JobSpec, selection: TaskSelection | None = None) -> JobSpec:
     """The spec of a run that does it again, at once: what the first run waited for is behind it. Raises Invalid if the
     chosen tasks cannot be told in few enough ranges."""
     options = replace(spec.options, after=(), start_at_ms=0, start_in_s=0.0, deadline_ms=0, held=False)
-    if chosen is None:
+    if selection is None:
         return replace(spec, options=options)
-    names = {name for name, indexes in chosen.items() if indexes}
-    groups = tuple(_part(group, chosen[group.name], names) for group in spec.groups if group.name in names)
+    names = {name for name, indexes in selection.items() if indexes}
+    groups = tuple(_select_tasks(group, selection[group.name], names) for group in spec.groups if group.name in names)
     return replace(spec, groups=groups, options=options)
 
 
-def _part(group: GroupSpec, indexes: Sequence[int], names: set[str]) -> GroupSpec:
+def _select_tasks(group: GroupSpec, indexes: Sequence[int], names: set[str]) -> GroupSpec:
     after = tuple(edge for edge in group.after if edge.group in names)  # the others have ended
     if len(indexes) == group.count:
         return replace(group, after=after)
-    told = array_values(group.array, list(indexes)) if group.array else list(indexes)
+    values = array_values(group.array, list(indexes)) if group.array else list(indexes)
     try:
-        array = fold(told)
+        array = compress_indexes(values)
     except ValueError as error:
-        fix = f"retry all of it: single tasks must form at most {PARTS_MAX} ranges"
+        fix = f"retry all of it: single tasks must form at most {RANGES_MAX} ranges"
         raise Invalid([Problem(f"group {group.name}", str(error), fix=fix)]) from None
     entries = tuple(group.entries[index] for index in indexes) if group.entries else ()
     total = group.total or group.count
     return replace(group, after=after, count=len(indexes), array=array, entries=entries, total=total)
 
 
-def by_group(tasks: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """(group, index) pairs as what `repeat` takes."""
+def indexes_by_group(tasks: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    """(group, index) pairs as what `rerun_spec` takes."""
     found: dict[str, list[int]] = {}
     for group, index in sorted(set(tasks)):
         found.setdefault(group, []).append(index)

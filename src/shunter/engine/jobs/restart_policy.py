@@ -10,17 +10,17 @@ from shunter.model.job.spec import Restart
 RESET_AFTER_MS = 600_000  # an attempt that ran so long was well: the restarts before it count no more
 
 
-def restarts_so_far(restarts: int, started_ms: int, ended_ms: int) -> int:
+def counted_restarts(restarts: int, started_ms: int, ended_ms: int) -> int:
     """How many restarts count against `max` when an attempt has ended that ran from `started_ms` to `ended_ms`."""
     return 0 if started_ms and ended_ms - started_ms >= RESET_AFTER_MS else restarts
 
 
-def action_of(restart: Restart, exit_code: int) -> str:
+def exit_action(restart: Restart, exit_code: int) -> str:
     """What the rules say of an exit code: fail, restart or succeed; empty where the policy decides."""
     return next((rule.action for rule in restart.on_exit if exit_code in rule.codes), "")
 
 
-def back_off_s(restart: Restart, restarts: int, has_failed: bool, random: Random) -> float | None:
+def restart_delay_s(restart: Restart, restarts: int, has_failed: bool, random: Random) -> float | None:
     """Seconds until the next attempt, or None if there is none. `restarts` counts those that there were."""
     if restart.policy == "never" or (restart.policy == "on-failure" and not has_failed):
         return None

@@ -31,13 +31,13 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
             stop_range(round, group, 0, group.count - 1, now, reason, signal)
     else:
         if job.is_long_running:
-            _take_down(round, job, *task)
+            _mark_down(round, job, *task)
         group, index = find_task(round.state, job, *task)
         stop_range(round, group, index, index, now, reason, signal)
     round.maybe_finished[job.id] = None
 
 
-def watch_queueing(round: Round, group: TaskSet) -> None:
+def arm_queue_timeout(round: Round, group: TaskSet) -> None:
     """Of a group that is new."""
     if group.spec.queue_timeout_s:
         due_ms = round.now_ms + int(group.spec.queue_timeout_s * 1000)
@@ -49,16 +49,16 @@ def on_queue_timeout(round: Round, group: TaskSet) -> None:
     is held counts from its release on: until then nothing of it is due."""
     table, rows = round.state.table, slice(group.base, group.base + group.count)
     limit_ms = int(group.spec.queue_timeout_s * 1000)
-    since = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], group.job.submitted_ms)
+    since_ms = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], group.job.submitted_ms)
     queued = (table.state[rows] == _QUEUED) & (not group.job.is_held)
-    expired = np.flatnonzero(queued & (since + limit_ms <= round.now_ms))
+    expired = np.flatnonzero(queued & (since_ms + limit_ms <= round.now_ms))
     for first, last in ranges_of(expired):
         reason = f"queued for longer than {group.spec.queue_timeout_s:g} s (timeout.queue)"
-        _move(round, group, first, last, TaskEvent.GAVE_UP, reason)
+        _transition(round, group, first, last, TaskEvent.GAVE_UP, reason)
     round.maybe_finished[group.job.id] = None
-    unended = table.state[rows] < int(TaskState.SUCCEEDED)
-    if unended.any():
-        waiting = since[(table.state[rows] == _QUEUED) & (not group.job.is_held)]
+    unfinished = table.state[rows] < int(TaskState.SUCCEEDED)
+    if unfinished.any():
+        waiting = since_ms[(table.state[rows] == _QUEUED) & (not group.job.is_held)]
         due_ms = int(waiting.min()) + limit_ms if waiting.size else round.now_ms + limit_ms
         round.timers.add(max(due_ms, round.now_ms + 1), TimerKind.QUEUE_TIMEOUT, group)
 
@@ -69,7 +69,7 @@ def find_task(state: State, job: Job, name: str, visible_index: int) -> tuple[Ta
     for group in job.task_sets:
         if group.spec.name != name:
             continue
-        index = _index_in(group, visible_index)
+        index = _local_index(group, visible_index)
         if index is None:
             continue
         if found is None or state.table.state[group.base + index] < TaskState.SUCCEEDED:
@@ -79,13 +79,13 @@ def find_task(state: State, job: Job, name: str, visible_index: int) -> tuple[Ta
     return found
 
 
-def _index_in(group: TaskSet, visible_index: int) -> int | None:
+def _local_index(group: TaskSet, visible_index: int) -> int | None:
     if group.visible_index is None:
         return visible_index if 0 <= visible_index < group.count else None
     return group.visible_index.index(visible_index) if visible_index in group.visible_index else None
 
 
-def _take_down(round: Round, job: Job, group: str, index: int) -> None:
+def _mark_down(round: Round, job: Job, group: str, index: int) -> None:
     find_task(round.state, job, group, index)
     if not round.state.services.jobs[job.id].is_down(group, index):
         round.record(c.InstanceDownSet(job.id, group, index, True, round.now_ms, job.ref))
@@ -96,30 +96,30 @@ def stop_range(round: Round, group: TaskSet, first: int, last: int, now: bool, r
     table, base = round.state.table, group.base
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _QUEUED)):
-        _move(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
+        _transition(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _WAITING)):
-        _move(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
+        _transition(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
     live = (states == _ASSIGNED) | (states == _RUNNING)
     for index in group.requeue_when_stopped or ():
         if first <= index <= last:
             live[index - first] = True
     for start, end in ranges_of(np.flatnonzero(live)):
-        _move(round, group, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
+        _transition(round, group, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
     grace_s = 0.0 if now else group.spec.task.stop_grace_s
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _STOPPING)):
-        tell_workers(round, group, first + start, first + end, grace_s, signal)
+        send_stop_orders(round, group, first + start, first + end, grace_s, signal)
 
 
-def tell_workers(round: Round, group: TaskSet, first: int, last: int, grace_s: float, signal: int = 0) -> None:
+def send_stop_orders(round: Round, group: TaskSet, first: int, last: int, grace_s: float, signal: int = 0) -> None:
     """One order to stop per run of tasks on the same node."""
     nodes = round.state.table.node[group.base + first : group.base + last + 1]
-    cuts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
-    for start, end in itertools.pairwise(cuts):
+    boundaries = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
+    for start, end in itertools.pairwise(boundaries):
         round.stop(group, first + start, first + end - 1, int(nodes[start]), grace_s, signal)
 
 
-def _move(round: Round, group: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:
+def _transition(round: Round, group: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:
     job = group.job
     round.record(c.TasksTransitioned(job.id, group.number, first, last, event, round.now_ms, reason, group.ref))

@@ -9,16 +9,22 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.dependencies import NO_PAST, Past, find_target, order_by_edges, settle_past
+from shunter.engine.jobs.dependencies import (
+    NO_ENDED_RUNS,
+    EndedRuns,
+    resolve_run,
+    settle_ended_dependencies,
+    topological_order,
+)
 from shunter.engine.jobs.job_timers import set_job_timers
-from shunter.engine.jobs.queue_admin import refuse_full_queues
-from shunter.engine.jobs.stop import watch_queueing
+from shunter.engine.jobs.queue_admin import check_queue_limits
+from shunter.engine.jobs.stop import arm_queue_timeout
 from shunter.engine.round import Round, TimerKind, Timers
-from shunter.engine.services.update import is_on_one_node, on_update, refuse_update
+from shunter.engine.services.update import check_update_allowed, is_limited_to_node, on_update
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.templates import Template
 from shunter.model.errors import Busy, Conflict, Invalid, Problem
-from shunter.model.job.spec import BATCH, PLAIN, After, JobOptions, JobSpec
+from shunter.model.job.spec import BATCH, DEFAULT_OPTIONS, After, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
 from shunter.testbeds.applications import PREFIX
 
@@ -27,7 +33,7 @@ SUFFIX_LENGTH = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class SubmitResult:
     """What became of one job of a submit. Not created: an unfinished run with the same spec, or the key's job; or, if
     updated, a lasting job that has another spec now. A run of 0 means that it was kept as a template."""
 
@@ -39,108 +45,117 @@ class Submitted:
     updated: bool = False
 
 
-def on_submit(round: Round, specs: list[JobSpec], user: str, key: str | None, past: Past = NO_PAST) -> list[Submitted]:
-    """All jobs or none. Repeating a key returns the jobs of the first time. `past` knows ended runs that edges name."""
-    if (known := known_by_key(round, key)) is not None:
-        return known
-    refuse_too_many(round, specs)
-    _refuse_other_specs(round, specs)
-    places = order_by_edges(round, specs, past)
-    results = {place: _submit_one(round, specs[place], user, past) for place in places}
-    return use_key(round, key, [results[place] for place in range(len(specs))])
+def on_submit(
+    round: Round, specs: list[JobSpec], user: str, key: str | None, ended_runs: EndedRuns = NO_ENDED_RUNS
+) -> list[SubmitResult]:
+    """All jobs or none. Repeating a key returns the jobs of the first time. `ended_runs` knows ended runs that edges
+    name."""
+    if (existing := results_by_key(round, key)) is not None:
+        return existing
+    check_cluster_limits(round, specs)
+    _check_names(round, specs)
+    positions = topological_order(round, specs, ended_runs)
+    results = {position: _submit_one(round, specs[position], user, ended_runs) for position in positions}
+    return record_key(round, key, [results[position] for position in range(len(specs))])
 
 
-def known_by_key(round: Round, key: str | None) -> list[Submitted] | None:
+def results_by_key(round: Round, key: str | None) -> list[SubmitResult] | None:
     """The jobs that were made when a client's key was first used."""
-    known = round.state.idempotency_keys.get(key) if key else None
-    return [_known(round, job_id) for job_id in known] if known is not None else None
+    existing = round.state.idempotency_keys.get(key) if key else None
+    return [_result_of(round, job_id) for job_id in existing] if existing is not None else None
 
 
-def use_key(round: Round, key: str | None, results: list[Submitted]) -> list[Submitted]:
+def record_key(round: Round, key: str | None, results: list[SubmitResult]) -> list[SubmitResult]:
     if key:
         round.record(c.IdempotencyKeyUsed(key, [result.job_id for result in results], round.now_ms))
     return results
 
 
-def _submit_one(round: Round, spec: JobSpec, user: str, past: Past) -> Submitted:
+def _submit_one(round: Round, spec: JobSpec, user: str, ended_runs: EndedRuns) -> SubmitResult:
     state = round.state
     if spec.is_template:
-        return _keep(round, spec, user)
+        return _store_template(round, spec, user)
     unfinished = state.find_job(spec.namespace, spec.name) if spec.name else None
     if unfinished is not None:
-        is_same = _is_same(round, unfinished, spec) and not is_on_one_node(round, unfinished)
-        is_other = unfinished.is_long_running and not is_same
-        if is_other:
+        is_same_spec = _is_same_spec(round, unfinished, spec) and not is_limited_to_node(round, unfinished)
+        is_update = unfinished.is_long_running and not is_same_spec
+        if is_update:
             on_update(round, unfinished, spec, user)
-        return Submitted(unfinished.id, False, unfinished.namespace, unfinished.name, unfinished.run, is_other)
-    return start_run(round, spec, user, past)
+        return SubmitResult(unfinished.id, False, unfinished.namespace, unfinished.name, unfinished.run, is_update)
+    return start_run(round, spec, user, ended_runs)
 
 
-def start_run(round: Round, spec: JobSpec, user: str, past: Past = NO_PAST, behind: int = 0) -> Submitted:
-    """A new run of the spec's name, whatever runs of it there are. Queued `behind` the newest of them, it waits for all
-    of them to end. Raises Invalid, with nothing recorded, if an edge leads nowhere."""
+def start_run(
+    round: Round, spec: JobSpec, user: str, ended_runs: EndedRuns = NO_ENDED_RUNS, after_job: int = 0
+) -> SubmitResult:
+    """A new run of the spec's name, whatever runs of it there are. Queued `after_job` the newest of them, it waits for
+    all of them to end. Raises Invalid, with nothing recorded, if an edge leads nowhere."""
     state, options = round.state, spec.options
-    name = spec.name or _new_name(round, spec)
-    targets = [_target(round, spec, edge, past) for edge in options.after]
-    targets += [(behind, None)] if behind else []
+    name = spec.name or _generate_name(round, spec)
+    targets = [_require_target(round, spec, edge, ended_runs) for edge in options.after]
+    targets += [(after_job, None)] if after_job else []
     job_id, run = state.next_job, state.next_run(spec.namespace, name)
-    is_early = options.start_in_s > 0 or options.start_at_ms > round.now_ms
+    is_delayed = options.start_in_s > 0 or options.start_at_ms > round.now_ms
     change = c.JobSubmitted(
         job_id, spec.namespace, name, run, spec.type, spec.priority, spec.labels, user, round.now_ms,
-        msgspec.Raw(state.encode_groups(spec.groups)), options_body(options), bool(targets) or is_early,
+        msgspec.Raw(state.encode_groups(spec.groups)), encode_options(options), bool(targets) or is_delayed,
         [target for target, _ in targets],
     )  # fmt: skip
     round.record(change)
-    if options is not PLAIN:
+    if options is not DEFAULT_OPTIONS:
         set_job_timers(round.timers, state, state.jobs[job_id])
     if targets:
-        settle_past(round, state.jobs[job_id], targets)
+        settle_ended_dependencies(round, state.jobs[job_id], targets)
     if spec.type != BATCH:
         round.dirty_jobs[job_id, 0] = None
-    for group in state.jobs[job_id].task_sets:
-        watch_queueing(round, group)
-    return Submitted(job_id, True, spec.namespace, name, run)
+    for task_set in state.jobs[job_id].task_sets:
+        arm_queue_timeout(round, task_set)
+    return SubmitResult(job_id, True, spec.namespace, name, run)
 
 
-def _target(round: Round, spec: JobSpec, edge: After, past: Past) -> tuple[int, JobState | None]:
-    found = find_target(round.state, spec.namespace, edge.job, past)
+def _require_target(round: Round, spec: JobSpec, edge: After, ended_runs: EndedRuns) -> tuple[int, JobState | None]:
+    found = resolve_run(round.state, spec.namespace, edge.job, ended_runs)
     if found is None:
         raise Invalid([Problem("spec.after", "is a job that there is not", edge.job, "submit it before")])
     return found
 
 
-def _keep(round: Round, spec: JobSpec, user: str) -> Submitted:
+def _store_template(round: Round, spec: JobSpec, user: str) -> SubmitResult:
     """A template is kept as it is; the same one again changes nothing."""
     if not spec.name:
-        spec = replace(spec, name=_new_name(round, spec))
-    known = round.state.templates.get(spec.namespace, spec.name)
-    if known is not None and known.spec == spec:
-        return Submitted(known.id, False, spec.namespace, spec.name)
-    id = known.id if known is not None else round.state.next_job
+        spec = replace(spec, name=_generate_name(round, spec))
+    existing = round.state.templates.get(spec.namespace, spec.name)
+    if existing is not None and existing.spec == spec:
+        return SubmitResult(existing.id, False, spec.namespace, spec.name)
+    id = existing.id if existing is not None else round.state.next_job
     body = msgspec.Raw(msgspec.msgpack.encode(spec))
     round.record(c.TemplateSet(spec.namespace, spec.name, body, user, round.now_ms, id))
-    wind(round.timers, round.state.templates.by_id[id])
-    return Submitted(id, True, spec.namespace, spec.name)
+    arm_timer(round.timers, round.state.templates.by_id[id])
+    return SubmitResult(id, True, spec.namespace, spec.name)
 
 
-def wind(timers: Timers, template: Template) -> None:
+def arm_timer(timers: Timers, template: Template) -> None:
     """Look at a template again when it is to fire."""
     if template.next_ms is not None:
         timers.add_job(template.next_ms, TimerKind.TEMPLATE, template.id)
 
 
-def options_body(options: JobOptions) -> msgspec.Raw:
-    return c.NO_OPTIONS if options is PLAIN or options == PLAIN else msgspec.Raw(msgspec.msgpack.encode(options))
+def encode_options(options: JobOptions) -> msgspec.Raw:
+    return (
+        c.NO_OPTIONS
+        if options is DEFAULT_OPTIONS or options == DEFAULT_OPTIONS
+        else msgspec.Raw(msgspec.msgpack.encode(options))
+    )
 
 
-def _known(round: Round, job_id: int) -> Submitted:
+def _result_of(round: Round, job_id: int) -> SubmitResult:
     job, template = round.state.jobs.get(job_id), round.state.templates.by_id.get(job_id)
     if template is not None:
-        return Submitted(job_id, False, template.namespace, template.name)
-    return Submitted(job_id, False, job.namespace, job.name, job.run) if job else Submitted(job_id, False)
+        return SubmitResult(job_id, False, template.namespace, template.name)
+    return SubmitResult(job_id, False, job.namespace, job.name, job.run) if job else SubmitResult(job_id, False)
 
 
-def refuse_too_many(round: Round, specs: list[JobSpec]) -> None:
+def check_cluster_limits(round: Round, specs: list[JobSpec]) -> None:
     state, settings = round.state, round.settings
     if len(state.jobs) + len(specs) > settings.jobs_max:
         raise Busy(f"the cluster holds {len(state.jobs)} unfinished jobs; at most {settings.jobs_max} are allowed", 5.0)
@@ -151,17 +166,17 @@ def refuse_too_many(round: Round, specs: list[JobSpec]) -> None:
         added = sum(spec.is_template for spec in specs)
         if added and len(state.templates.by_id) + added > settings.templates_max:
             raise Busy(f"the cluster keeps at most {settings.templates_max} templates", 5.0)
-    refuse_full_queues(round, specs)
+    check_queue_limits(round, specs)
 
 
-def _refuse_other_specs(round: Round, specs: list[JobSpec]) -> None:
+def _check_names(round: Round, specs: list[JobSpec]) -> None:
     """An unfinished name may be submitted again only as what it is."""
     seen: dict[tuple[str, str], JobSpec] = {}
     for spec in specs:
         if not spec.name:
             continue
-        twin = seen.setdefault((spec.namespace, spec.name), spec)
-        if twin is not spec and twin != spec:
+        first_spec = seen.setdefault((spec.namespace, spec.name), spec)
+        if first_spec is not spec and first_spec != spec:
             raise _name_taken(
                 spec, "is given twice in this submit, with different specs", "give each job a name of its own"
             )
@@ -175,12 +190,12 @@ def _refuse_other_specs(round: Round, specs: list[JobSpec]) -> None:
                 f"choose another name, or delete it with `shunter cron delete {spec.name}`",
             )  # fmt: skip
         job = round.state.find_job(spec.namespace, spec.name)
-        if job is not None and not _is_same(round, job, spec):
+        if job is not None and not _is_same_spec(round, job, spec):
             if job.is_long_running:
-                refuse_update(job, spec)
+                check_update_allowed(job, spec)
                 continue
             raise _name_taken(
-                spec, f"is an unfinished job with another spec (run {job.run}, {job.state.word})",
+                spec, f"is an unfinished job with another spec (run {job.run}, {job.state.wire_name})",
                 f"wait for it, stop it with `shunter stop {job.name}`, or choose another name",
             )  # fmt: skip
 
@@ -190,7 +205,7 @@ def _name_taken(spec: JobSpec, message: str, fix: str) -> Conflict:
     return Conflict(str(problem), (problem,))
 
 
-def _is_same(round: Round, job: Job, spec: JobSpec) -> bool:
+def _is_same_spec(round: Round, job: Job, spec: JobSpec) -> bool:
     return (
         (job.spec_version.body == round.state.encode_groups(spec.groups) or job.spec_version.groups == spec.groups)
         and (job.type, job.priority, job.labels, job.options)
@@ -198,7 +213,7 @@ def _is_same(round: Round, job: Job, spec: JobSpec) -> bool:
     )  # fmt: skip
 
 
-def _new_name(round: Round, spec: JobSpec) -> str:
+def _generate_name(round: Round, spec: JobSpec) -> str:
     """`render-x7k2p`: from the command, so that people recognise it."""
     command = spec.groups[0].task.command
     stem = "".join(

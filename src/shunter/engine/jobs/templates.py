@@ -12,9 +12,16 @@ from itertools import islice
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.dispatch import Payload, run_spec
+from shunter.engine.jobs.dispatch import Payload, build_run_spec
 from shunter.engine.jobs.stop import on_stop
-from shunter.engine.jobs.submit import Submitted, known_by_key, refuse_too_many, start_run, use_key, wind
+from shunter.engine.jobs.submit import (
+    SubmitResult,
+    arm_timer,
+    check_cluster_limits,
+    record_key,
+    results_by_key,
+    start_run,
+)
 from shunter.engine.round import Round
 from shunter.engine.state.registries.templates import Template
 from shunter.model.errors import Busy, Conflict, NotFound, Rejected
@@ -22,8 +29,8 @@ from shunter.model.job.schedules import firings_ms
 
 LATE_MAX_MS = 60_000  # a firing that comes later was missed, and catch_up decides
 CATCH_UP_MAX = 100  # firings made up for at once, the newest ones
-LOOKED_AT_MAX = 10_000  # firings counted back; where there were more, only the last hour is looked at
-LAST_MS = 3_600_000
+FIRINGS_SCANNED_MAX = 10_000  # firings counted back; where there were more, only the last hour is looked at
+RECENT_MS = 3_600_000
 UNFINISHED_RUNS_MAX = 10_000  # of one template
 
 
@@ -39,39 +46,39 @@ class Dispatch:
     key: str | None = None
 
 
-def on_dispatch(round: Round, dispatch: Dispatch) -> Submitted:
+def on_dispatch(round: Round, dispatch: Dispatch) -> SubmitResult:
     """A run of a template, at once, beside those that there are. Repeating a key returns the run of the first time."""
-    if (known := known_by_key(round, dispatch.key)) is not None:
-        return known[0]
-    template = _known(round, dispatch.namespace, dispatch.name)
-    spec = run_spec(template.spec, dispatch.parameters, dispatch.payload)
-    refuse_too_many(round, [spec])
+    if (existing := results_by_key(round, dispatch.key)) is not None:
+        return existing[0]
+    template = _require_template(round, dispatch.namespace, dispatch.name)
+    spec = build_run_spec(template.spec, dispatch.parameters, dispatch.payload)
+    check_cluster_limits(round, [spec])
     if len(round.state.unfinished_runs(template.namespace, template.name)) >= UNFINISHED_RUNS_MAX:
         raise Busy(f"{template.name} has {UNFINISHED_RUNS_MAX} unfinished runs already", 5.0)
-    most = round.settings.payload_bytes_max
-    if round.state.payload_bytes + len(dispatch.payload or b"") > most:
+    limit = round.settings.payload_bytes_max
+    if round.state.payload_bytes + len(dispatch.payload or b"") > limit:
         raise Busy(
-            f"unfinished dispatches hold payloads of {round.state.payload_bytes:,} bytes; at most {most:,} fit", 5.0
+            f"unfinished dispatches hold payloads of {round.state.payload_bytes:,} bytes; at most {limit:,} fit", 5.0
         )
     run = start_run(round, spec, dispatch.user)
     reason = f"asked for by {dispatch.user}"
     round.record(c.TemplateFired(template.namespace, template.name, 0, run.job_id, reason, round.now_ms))
-    return use_key(round, dispatch.key, [run])[0]
+    return record_key(round, dispatch.key, [run])[0]
 
 
-def on_pause(round: Round, namespace: str, name: str, is_paused: bool) -> None:
+def on_pause_template(round: Round, namespace: str, name: str, is_paused: bool) -> None:
     """Paused: the clock starts no runs of it, and those that it would have started are not made up for."""
-    template = _known(round, namespace, name)
+    template = _require_template(round, namespace, name)
     if is_paused and not template.is_scheduled:
         raise Conflict(f"job {name} has no schedule to pause: it runs when it is dispatched; to end that, delete it")
     if template.is_paused is not is_paused:
         round.record(c.TemplatePaused(namespace, name, is_paused, round.now_ms))
-        wind(round.timers, template)
+        arm_timer(round.timers, template)
 
 
 def on_drop_template(round: Round, namespace: str, name: str) -> None:
     """Its runs go on."""
-    _known(round, namespace, name)
+    _require_template(round, namespace, name)
     round.record(c.TemplateDropped(namespace, name, round.now_ms))
 
 
@@ -80,60 +87,62 @@ def on_template_due(round: Round, template_id: int) -> None:
     template = round.state.templates.by_id.get(template_id)
     if template is None or template.next_ms is None or template.next_ms > round.now_ms:
         return  # it was paused, dropped or dealt with; a later firing has a timer of its own
-    due = list(_due(template, round.now_ms))
+    due = list(_due_firings(template, round.now_ms))
     schedule = template.spec.options.schedule
     assert schedule is not None
     on_time = due[-1:] if round.now_ms - due[-1] <= LATE_MAX_MS else []
     missed = due[: len(due) - len(on_time)]
-    made_up = {"none": [], "last": missed[-1:] if not on_time else [], "all": missed[-CATCH_UP_MAX:]}[schedule.catch_up]
-    left = len(missed) - len(made_up)
-    if left:
-        reason = f"{left} missed while the cluster was stopped (catch_up {schedule.catch_up})"
-        _fired(round, template, missed[-1] if not made_up else missed[left - 1], 0, reason)
-    for due_ms in made_up:
-        _fire(round, template, due_ms, "queue" if len(made_up) > 1 else schedule.overlap)
+    caught_up = {"none": [], "last": missed[-1:] if not on_time else [], "all": missed[-CATCH_UP_MAX:]}[
+        schedule.catch_up
+    ]
+    skipped = len(missed) - len(caught_up)
+    if skipped:
+        reason = f"{skipped} missed while the cluster was stopped (catch_up {schedule.catch_up})"
+        _record_firing(round, template, missed[-1] if not caught_up else missed[skipped - 1], 0, reason)
+    for due_ms in caught_up:
+        _fire(round, template, due_ms, "queue" if len(caught_up) > 1 else schedule.overlap)
     for due_ms in on_time:
-        _fire(round, template, due_ms, "queue" if made_up else schedule.overlap)
-    wind(round.timers, template)
+        _fire(round, template, due_ms, "queue" if caught_up else schedule.overlap)
+    arm_timer(round.timers, template)
 
 
-def _due(template: Template, now_ms: int) -> Iterator[int]:
+def _due_firings(template: Template, now_ms: int) -> Iterator[int]:
     schedule = template.spec.options.schedule
     assert schedule is not None
     times = firings_ms(schedule.cron, schedule.timezone, template.fired_ms, now_ms)
-    found = list(islice(times, LOOKED_AT_MAX))
+    found = list(islice(times, FIRINGS_SCANNED_MAX))
     if next(times, None) is None:
         return iter(found)
-    return firings_ms(schedule.cron, schedule.timezone, now_ms - LAST_MS, now_ms)
+    return firings_ms(schedule.cron, schedule.timezone, now_ms - RECENT_MS, now_ms)
 
 
 def _fire(round: Round, template: Template, due_ms: int, overlap: str) -> None:
     """One run, unless an earlier one is in its way."""
     unfinished = round.state.unfinished_runs(template.namespace, template.name)
     if unfinished and overlap == "skip":
-        _fired(round, template, due_ms, 0, f"run {unfinished[-1].run} has not ended (overlap skip)")
+        _record_firing(round, template, due_ms, 0, f"run {unfinished[-1].run} has not ended (overlap skip)")
         return
     if len(unfinished) >= UNFINISHED_RUNS_MAX:
-        _fired(round, template, due_ms, 0, f"{len(unfinished)} runs have not ended")
+        _record_firing(round, template, due_ms, 0, f"{len(unfinished)} runs have not ended")
         return
     spec = replace(template.spec, options=replace(template.spec.options, schedule=None))
     try:
-        refuse_too_many(round, [spec])
-        run = start_run(round, spec, template.user, behind=unfinished[-1].id if unfinished else 0)
+        check_cluster_limits(round, [spec])
+        run = start_run(round, spec, template.user, after_job=unfinished[-1].id if unfinished else 0)
     except (Rejected, Busy) as refusal:
-        _fired(round, template, due_ms, 0, refusal.detail)
+        _record_firing(round, template, due_ms, 0, refusal.detail)
         return
-    _fired(round, template, due_ms, run.job_id, "")
+    _record_firing(round, template, due_ms, run.job_id, "")
     if overlap == "replace":
         for job in unfinished:
             on_stop(round, job.id, None, now=False, reason=f"replaced by run {run.run} (overlap replace)")
 
 
-def _fired(round: Round, template: Template, due_ms: int, job_id: int, reason: str) -> None:
+def _record_firing(round: Round, template: Template, due_ms: int, job_id: int, reason: str) -> None:
     round.record(c.TemplateFired(template.namespace, template.name, due_ms, job_id, reason, round.now_ms))
 
 
-def _known(round: Round, namespace: str, name: str) -> Template:
+def _require_template(round: Round, namespace: str, name: str) -> Template:
     template = round.state.templates.get(namespace, name)
     if template is None:
         raise NotFound(f"there is no template {name} in namespace {namespace}; `shunter cron list` shows all")

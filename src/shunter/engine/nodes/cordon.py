@@ -17,24 +17,24 @@ FAILURES_MAX = 1_000  # that are remembered of a node
 def on_cordon(round: Round, name: str, reason: str) -> None:
     node = find_node(round, name)
     if node.cordoned_by == QUARANTINE:
-        raise _refused(node, "is in quarantine already", f"release it first: shunter node release {name}")
+        raise _conflict(node, "is in quarantine already", f"release it first: shunter node release {name}")
     if (node.cordoned_by, node.cordon_reason) != (CORDON, reason):
         round.record(c.NodeCordonSet(node.id, CORDON, reason, round.now_ms, node.name))
 
 
-def on_release(round: Round, name: str, by: str) -> None:
+def on_release_node(round: Round, name: str, by: str) -> None:
     """Let a node take work again, if it was switched off in this way."""
     node = find_node(round, name)
     if node.cordoned_by != by:
-        ways = {CORDON: "uncordon", QUARANTINE: "release", "": "undrain"}
+        commands = {CORDON: "uncordon", QUARANTINE: "release", "": "undrain"}
         if node.cordoned_by or node.is_drain_requested:
-            raise _refused(node, f"is not in {by}", f"use: shunter node {ways[node.cordoned_by]} {name}")
-        raise _refused(node, "takes work already", "nothing is to be done")
+            raise _conflict(node, f"is not in {by}", f"use: shunter node {commands[node.cordoned_by]} {name}")
+        raise _conflict(node, "takes work already", "nothing is to be done")
     node.failures = None
     round.record(c.NodeCordonSet(node.id, "", "", round.now_ms, node.name))
 
 
-def note_failure(round: Round, node_id: int, job: Job) -> None:
+def record_failure(round: Round, node_id: int, job: Job) -> None:
     """An attempt failed there. Where so many jobs fail within a minute and none succeeds, the node is to blame. Runs of
     one name are one job: one that is retried or fired by a clock fails by itself.
     Applications of BatchJobs are not counted: a Scheduling chose their nodes, and their slots are promised."""
@@ -45,7 +45,7 @@ def note_failure(round: Round, node_id: int, job: Job) -> None:
     recent = [failure for failure in node.failures or () if failure[0] > oldest_ms][-FAILURES_MAX:]
     node.failures = [*recent, (round.now_ms, job.namespace, job.name)]
     jobs = {failure[1:] for failure in node.failures}
-    if len(jobs) < settings.quarantine_jobs or not _may_lose(round, node):
+    if len(jobs) < settings.quarantine_jobs or not _may_quarantine(round, node):
         return
     reason = (
         f"tasks of {len(jobs)} jobs failed there within {settings.quarantine_window_s:g} s and none succeeded;"
@@ -54,21 +54,21 @@ def note_failure(round: Round, node_id: int, job: Job) -> None:
     round.record(c.NodeCordonSet(node.id, QUARANTINE, reason, round.now_ms, node.name))
 
 
-def note_success(round: Round, node_id: int) -> None:
+def record_success(round: Round, node_id: int) -> None:
     node = round.state.nodes.records.get(node_id)
     if node is not None and node.failures:
         node.failures = None
 
 
-def _may_lose(round: Round, node: NodeRecord) -> bool:
+def _may_quarantine(round: Round, node: NodeRecord) -> bool:
     """Never the last node that takes work, and never more than a share of those that are up."""
     nodes = round.state.nodes
     if int(nodes.view.eligible.sum()) - bool(nodes.view.eligible[node.id]) < 1:
         return False
-    up = [each for each in nodes.records.values() if each.state is NodeState.READY]
-    off = sum(each.cordoned_by == QUARANTINE for each in up)
-    return off + 1 <= len(up) * round.settings.quarantine_share_max
+    ready = [each for each in nodes.records.values() if each.state is NodeState.READY]
+    quarantined = sum(each.cordoned_by == QUARANTINE for each in ready)
+    return quarantined + 1 <= len(ready) * round.settings.quarantine_share_max
 
 
-def _refused(node: NodeRecord, fault: str, fix: str) -> Conflict:
+def _conflict(node: NodeRecord, fault: str, fix: str) -> Conflict:
     return Conflict(f"node {node.name} {fault}; {fix}", (Problem("node", fault, node.name, fix),))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.placement.apply_decision import send_back
+from shunter.engine.placement.apply_decision import evict_task
 from shunter.engine.round import Round, TimerKind
 from shunter.engine.services.per_node import system_tasks_on
 from shunter.engine.state.records import NodeRecord
@@ -33,10 +33,10 @@ def on_drain(round: Round, name: str, deadline_s: float | None, user: str) -> No
 def begin_drain(round: Round, node: NodeRecord, reason: str) -> None:
     round.record(c.NodeTransitioned(node.id, NodeEvent.DRAIN_ASKED, reason, round.now_ms, node.name))
     for row in _live_rows(round, node.id).tolist():
-        group = round.state.task_sets[round.state.table.group[row]]
-        assert group is not None
-        if group.job.type != BATCH:
-            round.dirty_jobs[group.job.id, 0] = None
+        task_set = round.state.task_sets[round.state.table.group[row]]
+        assert task_set is not None
+        if task_set.job.type != BATCH:
+            round.dirty_jobs[task_set.job.id, 0] = None
 
 
 def on_undrain(round: Round, name: str) -> None:
@@ -49,7 +49,7 @@ def on_undrain(round: Round, name: str) -> None:
         round.record(c.NodeTransitioned(node.id, NodeEvent.DRAIN_ENDED, "", round.now_ms, node.name))
 
 
-def hear(round: Round, node: NodeRecord, reason: str = "") -> None:
+def restore_node(round: Round, node: NodeRecord, reason: str = "") -> None:
     """A node is back. One that was to be drained still is."""
     round.record(c.NodeTransitioned(node.id, NodeEvent.HEARD, reason, round.now_ms, node.name))
     if node.is_drain_requested:
@@ -58,34 +58,36 @@ def hear(round: Round, node: NodeRecord, reason: str = "") -> None:
 
 def advance_drains(round: Round) -> None:
     for node_id in sorted(round.state.nodes.draining):
-        _advance(round, round.state.nodes.records[node_id])
+        _advance_drain(round, round.state.nodes.records[node_id])
 
 
-def _advance(round: Round, node: NodeRecord) -> None:
+def _advance_drain(round: Round, node: NodeRecord) -> None:
     state = round.state
     tasks = int(state.nodes.tasks[node.id])
     if not tasks:
         round.record(c.NodeTransitioned(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
         return
     if 0 < node.drain_deadline_ms <= round.now_ms:
-        _send_all_back(round, node)
-    if tasks == system_tasks_on(state, node.id) and _has_staying(round, node.id):
+        _requeue_remaining(round, node)
+    if tasks == system_tasks_on(state, node.id) and _has_unstopped_tasks(round, node.id):
         for job_id, job in state.services.per_node.items():
             if job.type == SYSTEM:
                 round.dirty_jobs[job_id, node.id] = None
 
 
-def _send_all_back(round: Round, node: NodeRecord) -> None:
+def _requeue_remaining(round: Round, node: NodeRecord) -> None:
     """The deadline has passed: what is left runs again elsewhere."""
     table = round.state.table
     for row in _live_rows(round, node.id).tolist():
-        group = round.state.task_sets[table.group[row]]
-        assert group is not None
-        if group.job.type != SYSTEM and table.state[row] != _STOPPING:
-            send_back(round, group, row - group.base, f"node {node.name} is drained, and its deadline has passed")
+        task_set = round.state.task_sets[table.group[row]]
+        assert task_set is not None
+        if task_set.job.type != SYSTEM and table.state[row] != _STOPPING:
+            evict_task(
+                round, task_set, row - task_set.base, f"node {node.name} is drained, and its deadline has passed"
+            )
 
 
-def _has_staying(round: Round, node: int) -> bool:
+def _has_unstopped_tasks(round: Round, node: int) -> bool:
     table = round.state.table
     return bool((table.state[_live_rows(round, node)] != _STOPPING).any())
 

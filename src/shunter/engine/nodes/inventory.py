@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shunter.engine.nodes.drain import hear
-from shunter.engine.nodes.reports import believed, lose, on_health, on_report, on_started
+from shunter.engine.nodes.drain import restore_node
+from shunter.engine.nodes.reports import is_current_attempt, mark_lost, on_health, on_report, on_started
 from shunter.engine.round import Round
 from shunter.engine.state.records import TaskSet, ranges_of
 from shunter.model.lifecycles import NodeState, TaskState
@@ -21,76 +21,82 @@ _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
     """Bring belief and truth together: results first, then what runs, then what is missing, then what is too much."""
     on_report(round, node, Report(inventory.seq, inventory.ended, lost=inventory.lost))
-    held = {(run.job, run.group, index): run for run in inventory.held for index in range(run.first, run.last + 1)}
-    known = {task for task, run in held.items() if _take_in_held(round, node, run, *task)}
+    held = {
+        (held_range.job, held_range.group, index): held_range
+        for held_range in inventory.held
+        for index in range(held_range.first, held_range.last + 1)
+    }
+    confirmed = {task for task, held_range in held.items() if _accept_held(round, node, held_range, *task)}
     for health in inventory.health:
         on_health(round, node, health)
-    _repair_missing(round, node, known)
+    _reconcile_missing(round, node, confirmed)
     record = round.state.nodes.records[node]
     record.is_synced = True
     if record.state in (NodeState.DOWN, NodeState.SUSPECT):
-        hear(round, record)
+        restore_node(round, record)
     round.state.nodes.refresh_eligible(record)
 
 
-def _take_in_held(round: Round, node: int, run: Held, job: int, number: int, index: int) -> bool:
+def _accept_held(round: Round, node: int, held_range: Held, job: int, number: int, index: int) -> bool:
     """Whether it is the attempt that the engine believes in. An older one ends, and the present one is missing."""
-    group = round.state.task_set(job, number)
-    if group is None or not believed(round, group, node, index, index, run.attempt):
-        stale = StopRange(job, number, index, index, 0.0, run.attempt)
+    task_set = round.state.task_set(job, number)
+    if task_set is None or not is_current_attempt(round, task_set, node, index, index, held_range.attempt):
+        stale = StopRange(job, number, index, index, 0.0, held_range.attempt)
         round.stops.setdefault(node, []).append(stale)
         return False
-    if round.state.table.state[group.base + index] == _STOPPING:
-        round.stop(group, index, index, node, group.spec.task.stop_grace_s)
-    elif run.running:
-        place = run.started_ms, run.segment, run.record, run.ports
-        on_started(round, node, Started(job, number, run.attempt, index, *place))
+    if round.state.table.state[task_set.base + index] == _STOPPING:
+        round.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
+    elif held_range.running:
+        start_details = held_range.started_ms, held_range.segment, held_range.record, held_range.ports
+        on_started(round, node, Started(job, number, held_range.attempt, index, *start_details))
     return True
 
 
-def _repair_missing(round: Round, node: int, held: set[tuple[int, int, int]]) -> None:
+def _reconcile_missing(round: Round, node: int, held: set[tuple[int, int, int]]) -> None:
     """What the engine believes on the node and the worker does not have: orders are sent again, the rest is lost."""
     table = round.state.table
     if not round.state.nodes.tasks[node]:
         return
     rows = np.flatnonzero((table.node[: table.used] == node) & (table.state[: table.used] == _ASSIGNED))
-    missing = [row for row in rows.tolist() if _task_of(round, row) not in held]
+    missing = [row for row in rows.tolist() if _task_key(round, row) not in held]
     for first_row, last_row in ranges_of(np.array(missing, np.int64)):
-        for group, first, last, attempt in _alike(round, first_row, last_row):
-            round.order(group, first, last, attempt, node)
-    spare = held | {_task_of(round, row) for row in missing}
-    lose_node(round, node, "the worker came back without it", spare)
+        for task_set, first, last, attempt in _uniform_ranges(round, first_row, last_row):
+            round.order(task_set, first, last, attempt, node)
+    exclude = held | {_task_key(round, row) for row in missing}
+    mark_node_tasks_lost(round, node, "the worker came back without it", exclude)
 
 
-def lose_node(round: Round, node: int, reason: str, spare: set[tuple[int, int, int]] | None = None) -> None:
-    """Everything that the engine believes on a node is lost, but for the tasks (job, group, index) in `spare`."""
+def mark_node_tasks_lost(
+    round: Round, node: int, reason: str, exclude: set[tuple[int, int, int]] | None = None
+) -> None:
+    """Everything that the engine believes on a node is lost, but for the tasks (job, group, index) in `exclude`."""
     state = round.state
     if not state.nodes.tasks[node]:
         return  # without a look at all tasks of the cluster: thousands of nodes may come at once
     rows = np.flatnonzero(state.table.node[: state.table.used] == node)
     live = rows[np.isin(state.table.state[rows], (_ASSIGNED, _RUNNING, _STOPPING))]
-    if spare:
-        live = live[[_task_of(round, row) not in spare for row in live.tolist()]]
+    if exclude:
+        live = live[[_task_key(round, row) not in exclude for row in live.tolist()]]
     for first_row, last_row in ranges_of(live):
-        for group, first, last, _ in _alike(round, first_row, last_row):
-            lose(round, group, first, last, reason)
+        for task_set, first, last, _ in _uniform_ranges(round, first_row, last_row):
+            mark_lost(round, task_set, first, last, reason)
 
 
-def _alike(round: Round, first_row: int, last_row: int) -> Iterator[tuple[TaskSet, int, int, int]]:
+def _uniform_ranges(round: Round, first_row: int, last_row: int) -> Iterator[tuple[TaskSet, int, int, int]]:
     """Rows next to each other may belong to several groups and attempts: cut the run where they differ."""
     table = round.state.table
     row = first_row
     while row <= last_row:
-        group = round.state.task_sets[table.group[row]]
-        assert group is not None
+        task_set = round.state.task_sets[table.group[row]]
+        assert task_set is not None
         attempt, end = int(table.attempt[row]), row
-        while end < last_row and table.group[end + 1] == group.slot and table.attempt[end + 1] == attempt:
+        while end < last_row and table.group[end + 1] == task_set.slot and table.attempt[end + 1] == attempt:
             end += 1
-        yield group, row - group.base, end - group.base, attempt
+        yield task_set, row - task_set.base, end - task_set.base, attempt
         row = end + 1
 
 
-def _task_of(round: Round, row: int) -> tuple[int, int, int]:
-    group = round.state.task_sets[round.state.table.group[row]]
-    assert group is not None
-    return group.job.id, group.number, row - group.base
+def _task_key(round: Round, row: int) -> tuple[int, int, int]:
+    task_set = round.state.task_sets[round.state.table.group[row]]
+    assert task_set is not None
+    return task_set.job.id, task_set.number, row - task_set.base

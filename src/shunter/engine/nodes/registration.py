@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shunter.engine import changes as c
-from shunter.engine.nodes.drain import find_node, hear
-from shunter.engine.nodes.inventory import lose_node
+from shunter.engine.nodes.drain import find_node, restore_node
+from shunter.engine.nodes.inventory import mark_node_tasks_lost
 from shunter.engine.round import Round
 from shunter.engine.state.records import NodeRecord
 from shunter.model.job.spec import PORT_PREFIX
@@ -16,12 +16,12 @@ NODES_MAX = 100_000
 
 def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
     """Who knocks: a new node gets a row, a known one brings its facts anew. It takes work after its inventory."""
-    refusal = _refusal(round, hello)
+    refusal = _check_hello(round, hello)
     if refusal is not None:
         return refusal
-    known = round.state.nodes.by_name.get(hello.name)
-    node = known.id if known else round.state.nodes.next_id
-    if known is None or _has_news(round, known, hello):
+    existing = round.state.nodes.by_name.get(hello.name)
+    node = existing.id if existing else round.state.nodes.next_id
+    if existing is None or _has_changed(round, existing, hello):
         round.record(
             c.NodeJoined(
                 node,
@@ -35,7 +35,7 @@ def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
                 round.now_ms,
             )
         )
-        _choose_anew(round, node)
+        _disable_refill(round, node)
     return Welcome(round.epoch, node, round.settings.heartbeat_s)
 
 
@@ -45,13 +45,13 @@ def on_node_event(round: Round, node: int, event: NodeEvent, reason: str) -> Non
     if record is None or not NODE.allows(record.state, event):
         return
     if event is NodeEvent.HEARD:
-        hear(round, record, reason)
+        restore_node(round, record, reason)
         return
     round.record(c.NodeTransitioned(node, event, reason, round.now_ms, record.name))
     if event in (NodeEvent.TIMED_OUT, NodeEvent.LEFT):
         record.is_synced = False
         round.state.nodes.refresh_eligible(record)
-        lose_node(round, node, f"node {record.name} is down: {reason}")
+        mark_node_tasks_lost(round, node, f"node {record.name} is down: {reason}")
         for class_id in list(record.lanes):
             round.record(c.LanesSet(class_id, node, 0))
 
@@ -60,23 +60,23 @@ def on_label(round: Round, name: str, labels: dict[str, str | None]) -> None:
     record = find_node(round, name)
     changed = {key: value or "" for key, value in labels.items()}
     round.record(c.NodeLabelled(record.id, changed, round.now_ms, record.name))
-    _choose_anew(round, record.id)
+    _disable_refill(round, record.id)
 
 
 def on_attribute(round: Round, name: str, attributes: dict[str, str | None]) -> None:
     record = find_node(round, name)
     changed = {key: value or "" for key, value in attributes.items()}
     round.record(c.NodeAttributed(record.id, changed, round.now_ms, record.name))
-    _choose_anew(round, record.id)
+    _disable_refill(round, record.id)
 
 
-def _choose_anew(round: Round, node: int) -> None:
+def _disable_refill(round: Round, node: int) -> None:
     """What constraints ask about has changed: lanes are refilled only after the policy has chosen the node again."""
     for lanes in round.state.nodes.records[node].lanes.values():
         lanes.may_refill = False
 
 
-def _refusal(round: Round, hello: Hello) -> Refused | None:
+def _check_hello(round: Round, hello: Hello) -> Refused | None:
     if hello.protocol != PROTOCOL_VERSION:
         return Refused(
             "protocol_version", f"this manager speaks protocol {PROTOCOL_VERSION}, the worker {hello.protocol}"
@@ -90,7 +90,7 @@ def _refusal(round: Round, hello: Hello) -> Refused | None:
     return None
 
 
-def _has_news(round: Round, record: NodeRecord, hello: Hello) -> bool:
+def _has_changed(round: Round, record: NodeRecord, hello: Hello) -> bool:
     view = round.state.nodes.view
     amounts = zip(view.resources, view.capacity[record.id].tolist(), strict=True)
     capacity = {resource: amount for resource, amount in amounts if not resource.startswith(PORT_PREFIX)}

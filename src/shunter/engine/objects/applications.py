@@ -28,7 +28,7 @@ from shunter.testbeds.view import Application, ApplicationState, SlotUse, StartA
 
 _QUEUED, _ASSIGNED, _RUNNING = int(TaskState.QUEUED), int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 _STOPPING, _SUCCEEDED = int(TaskState.STOPPING), int(TaskState.SUCCEEDED)
-_ENDED = {  # what a BatchJob remembers of an application that has left memory
+_FINAL_STATES = {  # what a BatchJob remembers of an application that has left memory
     BatchJobState.COMPLETED: ApplicationState.COMPLETED,
     BatchJobState.FAILED_SUBMISSION: ApplicationState.FAILED,
 }
@@ -49,14 +49,14 @@ def start_application(round: Round, job: BatchJob, start: StartApplication) -> i
     problems = start_problems(job, start)
     if problems:
         raise CannotStart(problems)
-    hosts = [_host(round.state, place.node) for place in start.places]
+    hosts = [_node_address(round.state, place.node) for place in start.places]
     secret = f"{round.random.getrandbits(SECRET_BITS):x}" if job.spec.spark is not None else ""
-    spec = _in_pieces(application_job(job, start, hosts, secret), job)
+    spec = _with_task_sets(application_job(job, start, hosts, secret), job)
     submitted = start_run(round, spec, job.meta.user)
-    core = round.state.jobs[submitted.job_id]
+    core_job = round.state.jobs[submitted.job_id]
     if not any(group.name == DRIVER for group in spec.groups):
-        _add_executors(round, core, start.places)
-    return core.id
+        _add_executors(round, core_job, start.places)
+    return core_job.id
 
 
 def stop_application(round: Round, job: BatchJob, reason: str) -> None:
@@ -67,81 +67,81 @@ def stop_application(round: Round, job: BatchJob, reason: str) -> None:
 def advance_application(round: Round, job: BatchJob) -> None:
     """Executors follow a driver that has started; when it has ended they are not needed any more. The first task that
     fails ends all, and so does the first that somebody stops of a command, which no driver can make up for."""
-    core = round.state.jobs.get(job.status.application)
-    if core is None or core.state is JobState.STOPPING:
+    core_job = round.state.jobs.get(job.status.application)
+    if core_job is None or core_job.state is JobState.STOPPING:
         return
-    if any(group.counts[TaskState.FAILED] for group in core.task_sets):
-        on_stop(round, core.id, None, now=False, reason="one of its tasks has failed")
+    if any(group.counts[TaskState.FAILED] for group in core_job.task_sets):
+        on_stop(round, core_job.id, None, now=False, reason="one of its tasks has failed")
         return
-    driver = next((group for group in core.task_sets if group.spec.name == DRIVER), None)
+    driver = next((group for group in core_job.task_sets if group.spec.name == DRIVER), None)
     if driver is None:
-        if any(group.counts[TaskState.CANCELLED] for group in core.task_sets):
-            on_stop(round, core.id, None, now=False, reason="one of its executors was stopped")
+        if any(group.counts[TaskState.CANCELLED] for group in core_job.task_sets):
+            on_stop(round, core_job.id, None, now=False, reason="one of its executors was stopped")
         return
-    state, has_executors = int(round.state.table.state[driver.base]), any(_pieces(core))
+    state, has_executors = int(round.state.table.state[driver.base]), any(_executor_task_sets(core_job))
     if state == _RUNNING and not has_executors:
         ports, node = (driver.ports or {}).get(0, {}), int(round.state.table.node[driver.base])
-        host = _host(round.state, round.state.nodes.view.names[node])
-        spec = JobSpec(core.namespace, core.name, core.spec_version.groups)
-        groups = (*core.spec_version.groups[:-1], executor_group(job, spec, host, ports))
-        round.record(c.JobGroupsRefined(core.id, msgspec.Raw(round.state.encode_groups(groups)), core.ref))
-        _add_executors(round, core, job.status.places)
+        host = _node_address(round.state, round.state.nodes.view.names[node])
+        spec = JobSpec(core_job.namespace, core_job.name, core_job.spec_version.groups)
+        groups = (*core_job.spec_version.groups[:-1], executor_group(job, spec, host, ports))
+        round.record(c.JobGroupsRefined(core_job.id, msgspec.Raw(round.state.encode_groups(groups)), core_job.ref))
+        _add_executors(round, core_job, job.status.places)
     elif state == _SUCCEEDED:
-        for piece in _pieces(core):
-            if sum(piece.counts[:_STOPPING]):  # the others have been told
-                stop_range(round, piece, 0, piece.count - 1, now=False, reason="the driver has ended")
-        round.maybe_finished[core.id] = None
+        for task_set in _executor_task_sets(core_job):
+            if sum(task_set.counts[:_STOPPING]):  # the others have been told
+                stop_range(round, task_set, 0, task_set.count - 1, now=False, reason="the driver has ended")
+        round.maybe_finished[core_job.id] = None
 
 
-def application_of(round: Round, job: BatchJob) -> Application | None:
+def observe_application(round: Round, job: BatchJob) -> Application | None:
     """What the reconciler is told. Of one that has left memory, what the BatchJob or this very round knows."""
     status = job.status
     if not status.application:
         return None
-    core = round.state.jobs.get(status.application)
-    if core is None:
-        return _ended_application(round, job)
-    states = executor_states(round.state, core).values()
+    core_job = round.state.jobs.get(status.application)
+    if core_job is None:
+        return _finished_application(round, job)
+    states = executor_states(round.state, core_job).values()
     if len(states) < status.replication or min(states) < _ASSIGNED:
         state = ApplicationState.SUBMITTED
-    elif min(states) < _RUNNING or core.state is JobState.STOPPING:  # some may never have started
+    elif min(states) < _RUNNING or core_job.state is JobState.STOPPING:  # some may never have started
         state = ApplicationState.SCHEDULED
     else:
         state = ApplicationState.RUNNING
     has_begun = state is ApplicationState.RUNNING and status.state < BatchJobState.RUNNING
-    return Application(core.id, state, has_processes=True, started_ms=start_ms(round, core) if has_begun else 0)
+    return Application(core_job.id, state, has_processes=True, started_ms=start_ms(round, core_job) if has_begun else 0)
 
 
-def uses_of(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
+def slot_uses(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
     """Which of its slots are held, from the commit that asks for them until their executors are gone."""
     uses: dict[SlotPlace, SlotUse] = {}
-    book, holders = state.objects, {slot.place: slot.holder for slot in testbed.status.slots}
-    for name in book.jobs_by_testbed.get(testbed.meta.object_name, ()):
-        job = book.batch_jobs[name]
-        core = state.jobs.get(job.status.application)
-        if core is None:
+    registry, holders = state.objects, {slot.place: slot.holder for slot in testbed.status.slots}
+    for name in registry.jobs_by_testbed.get(testbed.meta.object_name, ()):
+        job = registry.batch_jobs[name]
+        core_job = state.jobs.get(job.status.application)
+        if core_job is None:
             continue
-        states = executor_states(state, core)
-        unborn = _SUCCEEDED if core.state is JobState.STOPPING else _QUEUED
+        states = executor_states(state, core_job)
+        unstarted_state = _SUCCEEDED if core_job.state is JobState.STOPPING else _QUEUED
         for number, place in enumerate(job.status.places):
-            task, before = states.get(number, unborn), holders.get(place)
+            task, before = states.get(number, unstarted_state), holders.get(place)
             scheduling = job.status.active_scheduling or (before.scheduling if before is not None else None)
             if task < _SUCCEEDED and scheduling is not None:
                 uses[place] = SlotUse(SlotHolder(name, number, scheduling), task in (_RUNNING, _STOPPING))
     return uses
 
 
-def executor_states(state: State, core: Job) -> dict[int, int]:
+def executor_states(state: State, core_job: Job) -> dict[int, int]:
     """Of those that there are, by their number in the application."""
     column = state.table.state
     return {
-        piece.visible_index_of(index): column.item(piece.base + index)
-        for piece in _pieces(core)
-        for index in range(piece.count)
+        task_set.visible_index_of(index): column.item(task_set.base + index)
+        for task_set in _executor_task_sets(core_job)
+        for index in range(task_set.count)
     }
 
 
-def _in_pieces(spec: JobSpec, job: BatchJob) -> JobSpec:
+def _with_task_sets(spec: JobSpec, job: BatchJob) -> JobSpec:
     """Executors come as pieces, each with a lane of its own."""
     *drivers, executors = spec.groups
     count = executors.count
@@ -150,39 +150,39 @@ def _in_pieces(spec: JobSpec, job: BatchJob) -> JobSpec:
     return replace(spec, groups=(*drivers, executors), options=options)
 
 
-def _pieces(core: Job) -> Iterator[TaskSet]:
-    return (group for group in core.task_sets if group.spec.name == EXECUTOR)
+def _executor_task_sets(core_job: Job) -> Iterator[TaskSet]:
+    return (group for group in core_job.task_sets if group.spec.name == EXECUTOR)
 
 
-def _add_executors(round: Round, core: Job, places: tuple[SlotPlace, ...]) -> None:
+def _add_executors(round: Round, core_job: Job, places: tuple[SlotPlace, ...]) -> None:
     group_index = next(
-        group_index for group_index, spec in enumerate(core.spec_version.groups) if spec.name == EXECUTOR
+        group_index for group_index, spec in enumerate(core_job.spec_version.groups) if spec.name == EXECUTOR
     )
     for number, place in enumerate(places):
         node = round.state.nodes.by_name[place.node].id
-        piece = core.next_task_set
-        round.record(c.TaskSetAdded(core.id, piece, group_index, [number], node, core.ref, round.now_ms))
-        group = round.state.require_task_set(core.id, piece)
-        unblock = c.TasksTransitioned(core.id, piece, 0, 0, TaskEvent.UNBLOCKED, round.now_ms, "", group.ref)
+        task_set = core_job.next_task_set
+        round.record(c.TaskSetAdded(core_job.id, task_set, group_index, [number], node, core_job.ref, round.now_ms))
+        group = round.state.require_task_set(core_job.id, task_set)
+        unblock = c.TasksTransitioned(core_job.id, task_set, 0, 0, TaskEvent.UNBLOCKED, round.now_ms, "", group.ref)
         round.record(unblock)
 
 
-def _ended_application(round: Round, job: BatchJob) -> Application | None:
+def _finished_application(round: Round, job: BatchJob) -> Application | None:
     summary = round.summaries.get(job.status.application)
     if summary is not None:
-        has_succeeded = summary.view.state == JobState.SUCCEEDED.word
+        has_succeeded = summary.view.state == JobState.SUCCEEDED.wire_name
         state = ApplicationState.COMPLETED if has_succeeded else ApplicationState.FAILED
         reason = "" if has_succeeded else summary.view.reason or f"the application was {summary.view.state}"
         return Application(
             job.status.application, state, False, *round.application_times[job.status.application], reason
         )
-    remembered = _ENDED.get(job.status.state)
-    if remembered is None:
+    final_state = _FINAL_STATES.get(job.status.state)
+    if final_state is None:
         return None
-    return Application(job.status.application, remembered, False, reason="; ".join(job.status.problems))
+    return Application(job.status.application, final_state, False, reason="; ".join(job.status.problems))
 
 
-def _host(state: State, node: str) -> str:
+def _node_address(state: State, node: str) -> str:
     """Where others reach what runs on a node."""
     record = state.nodes.by_name[node]
     return record.address or LOOPBACK

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from shunter.engine import changes as c
 from shunter.engine.round import Round
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, Problem
-from shunter.model.objects.apply_rules import check_own, is_settled, settle
+from shunter.model.objects.apply_rules import check_read_only_fields, is_unchanged, resolve_spec
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobState
 from shunter.model.objects.document_writer import object_document
 from shunter.model.objects.object_meta import Document, Meta, ObjectName
@@ -23,16 +23,16 @@ from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft,
 from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingState
 from shunter.model.objects.testbeds import TestbedState
 from shunter.testbeds.batch_job_reconcile import reset
-from shunter.testbeds.strategies import impossible
+from shunter.testbeds.strategies import infeasible_reasons
 
 OBJECTS_MAX = 100_000  # of one kind
-RECORDS_AT_ONCE = 64  # of a Scheduling's jobs, compared as one
+RECORDS_CHUNK_SIZE = 64  # of a Scheduling's jobs, compared as one
 EXTERNAL_BYTES_MAX = 2**20  # of what schedulers keep with one BatchJob
 CREATED, CONFIGURED, UNCHANGED = "created", "configured", "unchanged"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ApplyResult:
     """What became of one draft."""
 
     kind: str
@@ -40,27 +40,27 @@ class Taken:
     action: str
 
 
-def on_apply(round: Round, drafts: list[Draft], user: str) -> list[Taken]:
+def on_apply(round: Round, drafts: list[Draft], user: str) -> list[ApplyResult]:
     """All of them or none."""
     check_drafts(round, drafts)
-    return take(round, drafts, user)
+    return apply_drafts(round, drafts, user)
 
 
-def take(round: Round, drafts: list[Draft], user: str) -> list[Taken]:
+def apply_drafts(round: Round, drafts: list[Draft], user: str) -> list[ApplyResult]:
     """What `check_drafts` has let through."""
-    return [_take(round, draft, user) for draft in drafts]
+    return [_apply_draft(round, draft, user) for draft in drafts]
 
 
 def on_delete(round: Round, kind: str, name: ObjectName, revision: int | None = None) -> None:
     """Ask it to go. It goes in this round unless something still needs it; asking again changes nothing."""
-    object = find(round, kind, name)
+    object = find_object(round, kind, name)
     if revision is not None:
         _check_revision(kind, object, revision)
     if isinstance(object, BatchJob) and (object.claim is not None or object.status.application):
-        claimant = object.claim.scheduling if object.claim is not None else object.status.active_scheduling
+        scheduling = object.claim.scheduling if object.claim is not None else object.status.active_scheduling
         raise Conflict(
-            f"BatchJob {name} is used by scheduling {claimant}; delete that first",
-            (Problem("metadata.name", f"is used by scheduling {claimant}", str(name), "delete that first"),),
+            f"BatchJob {name} is used by scheduling {scheduling}; delete that first",
+            (Problem("metadata.name", f"is used by scheduling {scheduling}", str(name), "delete that first"),),
         )
     if object.meta.is_deleting:
         return
@@ -72,7 +72,7 @@ def on_delete(round: Round, kind: str, name: ObjectName, revision: int | None = 
 
 def on_write_external(round: Round, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> None:
     """Replace these keys of what schedulers keep with a BatchJob; a key without entries goes."""
-    job = find(round, BATCH_JOB, name)
+    job = find_object(round, BATCH_JOB, name)
     assert isinstance(job, BatchJob)
     external = {key: value for key, value in {**job.spec.external, **data}.items() if value}
     if len(msgspec.msgpack.encode(external)) > EXTERNAL_BYTES_MAX:
@@ -84,45 +84,47 @@ def on_write_external(round: Round, name: ObjectName, data: Mapping[str, list[di
 
 def on_reset(round: Round, name: ObjectName) -> None:
     """A failed BatchJob may be scheduled again. One that is ready, or will be without anybody's help, is left alone."""
-    job = find(round, BATCH_JOB, name)
+    job = find_object(round, BATCH_JOB, name)
     assert isinstance(job, BatchJob)
     if job.claim is not None:
         by = job.claim.scheduling
-        raise Conflict(f"BatchJob {name} is claimed by scheduling {by}, in {job.status.state.word}: delete that first")
+        raise Conflict(
+            f"BatchJob {name} is claimed by scheduling {by}, in {job.status.state.wire_name}: delete that first"
+        )
     if job.status.state is BatchJobState.FAILED:
-        move(round, BATCH_JOB, job, reset(job, round.now_ms))
+        set_status(round, BATCH_JOB, job, reset(job, round.now_ms))
     else:
         round.state.objects.mark_dirty(BATCH_JOB, name)
 
 
-def move(round: Round, kind: str, object: Any, status: Any) -> None:
+def set_status(round: Round, kind: str, object: Any, status: Any) -> None:
     """Give it another status. Of a Scheduling's jobs, which may be many, those that differ are written; a BatchJob's
     runs, of which it remembers a hundred, when there is another one or one has ended."""
     records, before = c.NO_RECORDS, round.state.objects.get(kind, object.meta.object_name)
     if isinstance(before, Scheduling) and len(before.status.jobs) == len(status.jobs):
-        records = msgspec.Raw(msgspec.msgpack.encode(differing(before.status.jobs, status.jobs)))
+        records = msgspec.Raw(msgspec.msgpack.encode(changed_records(before.status.jobs, status.jobs)))
         status = replace(status, jobs=())
     elif isinstance(before, BatchJob) and before.status.events == status.events:
         records, status = c.SAME_EVENTS, replace(status, events=())
     body, ref = msgspec.Raw(msgspec.msgpack.encode(status)), str(object.meta.object_name)
-    round.record(c.ObjectStatusSet(kind, object.meta.uid, body, round.now_ms, status.state.word, ref, records))
+    round.record(c.ObjectStatusSet(kind, object.meta.uid, body, round.now_ms, status.state.wire_name, ref, records))
 
 
-def differing(before: tuple[JobRecord, ...], after: tuple[JobRecord, ...]) -> list[tuple[int, JobRecord]]:
+def changed_records(before: tuple[JobRecord, ...], after: tuple[JobRecord, ...]) -> list[tuple[int, JobRecord]]:
     """The records that are not as they were, by index. Nearly all are the very same objects, and a run of those is
     compared in a fraction of the time that its records take one by one."""
     if before is after:
         return []
     return [
         (index, after[index])
-        for first in range(0, len(after), RECORDS_AT_ONCE)
-        if before[first : first + RECORDS_AT_ONCE] != after[first : first + RECORDS_AT_ONCE]
-        for index in range(first, min(first + RECORDS_AT_ONCE, len(after)))
+        for first in range(0, len(after), RECORDS_CHUNK_SIZE)
+        if before[first : first + RECORDS_CHUNK_SIZE] != after[first : first + RECORDS_CHUNK_SIZE]
+        for index in range(first, min(first + RECORDS_CHUNK_SIZE, len(after)))
         if before[index] != after[index]
     ]
 
 
-def find(round: Round, kind: str, name: ObjectName) -> Any:
+def find_object(round: Round, kind: str, name: ObjectName) -> Any:
     object = round.state.objects.get(kind, name)
     if object is None:
         raise NotFound(f"there is no {kind} {name}")
@@ -132,7 +134,7 @@ def find(round: Round, kind: str, name: ObjectName) -> Any:
 # ---- one draft ----
 
 
-def _take(round: Round, draft: Draft, user: str) -> Taken:
+def _apply_draft(round: Round, draft: Draft, user: str) -> ApplyResult:
     before: Any = round.state.objects.get(draft.kind, draft.name)
     if before is None:
         name = draft.name
@@ -141,14 +143,14 @@ def _take(round: Round, draft: Draft, user: str) -> Taken:
             labels=draft.labels, annotations=draft.annotations,
         )  # fmt: skip
         _set(round, draft.kind, meta, draft.spec)
-        return Taken(draft.kind, draft.name, CREATED)
-    spec, meta = settle(draft, before), before.meta
-    if is_settled(draft, spec, before):
-        return Taken(draft.kind, draft.name, UNCHANGED)
+        return ApplyResult(draft.kind, draft.name, CREATED)
+    spec, meta = resolve_spec(draft, before), before.meta
+    if is_unchanged(draft, spec, before):
+        return ApplyResult(draft.kind, draft.name, UNCHANGED)
     generation = meta.generation + (spec != before.spec)
     meta = replace(meta, generation=generation, labels=draft.labels, annotations=draft.annotations)
     _set(round, draft.kind, meta, spec)
-    return Taken(draft.kind, draft.name, CONFIGURED)
+    return ApplyResult(draft.kind, draft.name, CONFIGURED)
 
 
 def _set(round: Round, kind: str, meta: Meta, spec: Any) -> None:
@@ -160,29 +162,31 @@ def _set(round: Round, kind: str, meta: Meta, spec: Any) -> None:
 
 def check_drafts(round: Round, drafts: list[Draft]) -> None:
     """Raises before anything is recorded. That somebody is late is told before anything else."""
-    book, problems = round.state.objects, []
+    registry, problems = round.state.objects, []
     seen: set[tuple[str, ObjectName]] = set()
     for number, draft in enumerate(drafts):
         path = f"items[{number}]." if len(drafts) > 1 else ""
         if (draft.kind, draft.name) in seen:
             problems.append(Problem(f"{path}metadata.name", "is given twice in this file", str(draft.name)))
         seen.add((draft.kind, draft.name))
-        before: Any = book.get(draft.kind, draft.name)
-        settle(draft, before)  # raises Conflict where it is based on another version
+        before: Any = registry.get(draft.kind, draft.name)
+        resolve_spec(draft, before)  # raises Conflict where it is based on another version
         if before is not None:
             _refuse_change(draft, before)
         if isinstance(draft.spec, SchedulingSpec):
-            problems += _impossible(round, draft.spec, drafts, path)
-    check_own(drafts, [_shown(book.get(draft.kind, draft.name)) if draft.own else None for draft in drafts])
+            problems += _infeasible_problems(round, draft.spec, drafts, path)
+    check_read_only_fields(
+        drafts, [_document_of(registry.get(draft.kind, draft.name)) if draft.own else None for draft in drafts]
+    )
     if problems:
         raise Invalid(problems)
     for kind in {draft.kind for draft in drafts}:
-        added = sum(draft.kind == kind and book.get(kind, draft.name) is None for draft in drafts)
-        if sum(1 for _ in book.all(kind)) + added > OBJECTS_MAX:
+        added = sum(draft.kind == kind and registry.get(kind, draft.name) is None for draft in drafts)
+        if sum(1 for _ in registry.all(kind)) + added > OBJECTS_MAX:
             raise Busy(f"the cluster keeps at most {OBJECTS_MAX} objects of kind {kind}", 5.0)
 
 
-def _shown(object: Object | None) -> Document | None:
+def _document_of(object: Object | None) -> Document | None:
     return None if object is None else object_document(object)
 
 
@@ -206,7 +210,7 @@ def _refuse_change(draft: Draft, before: Any) -> None:
                 (Problem("spec.testbed", "cannot be changed", None, "delete the scheduling and make another"),),
             )
         if draft.spec != before.spec and before.status.state in (SchedulingState.FAILED, SchedulingState.FINISHED):
-            raise Conflict(f"scheduling {draft.name} is in {before.status.state.word}; delete it and make another")
+            raise Conflict(f"scheduling {draft.name} is in {before.status.state.wire_name}; delete it and make another")
     if isinstance(before, BatchJob) and isinstance(draft.spec, BatchJobSpec):
         same = replace(draft.spec, external=before.spec.external) == before.spec
         if not same and before.status.application:
@@ -216,10 +220,10 @@ def _refuse_change(draft: Draft, before: Any) -> None:
             )
 
 
-def _impossible(round: Round, spec: SchedulingSpec, drafts: list[Draft], path: str) -> list[Problem]:
+def _infeasible_problems(round: Round, spec: SchedulingSpec, drafts: list[Draft], path: str) -> list[Problem]:
     """What can never run is refused where the testbed is known; a testbed that comes later is looked at then."""
     testbed = round.state.objects.testbeds.get(spec.testbed)
     known = any(draft.kind == TESTBED and draft.name == spec.testbed for draft in drafts)
     if testbed is None or known or testbed.status.state in (TestbedState.INITIAL, TestbedState.ERROR):
         return []
-    return [Problem(f"{path}spec", fault) for fault in impossible(spec, testbed)]
+    return [Problem(f"{path}spec", fault) for fault in infeasible_reasons(spec, testbed)]

@@ -12,64 +12,64 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.finish import end_jobs
+from shunter.engine.jobs.finish import finish_jobs
 from shunter.engine.objects.applications import (
     CannotStart,
     advance_application,
-    application_of,
+    observe_application,
+    slot_uses,
     start_application,
     stop_application,
-    uses_of,
 )
-from shunter.engine.objects.apply import move
+from shunter.engine.objects.apply import set_status
 from shunter.engine.objects.scheduling_history import past_scheduling
 from shunter.engine.round import Round, TimerKind
-from shunter.engine.services.reconcile import keep_up
+from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.state.registries.objects import Key, named_jobs
 from shunter.engine.state.state import State
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
-from shunter.model.objects.object_lifecycles import BATCH_JOB as LIFE
+from shunter.model.objects.object_lifecycles import BATCH_JOB as LIFECYCLE
 from shunter.model.objects.object_lifecycles import BatchJobEvent
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import Testbed
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
-from shunter.testbeds.queue_order import Memory
+from shunter.testbeds.queue_order import ReconcileCache
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import BatchJobOutcome, BatchJobView, LabelledNode, SchedulingOutcome, SchedulingView
 
-LOOKS_MAX = 20_000  # at objects in one round; the rest is looked at in the next
+RECONCILES_MAX = 20_000  # at objects in one round; the rest is looked at in the next
 _ORDER = {TESTBED: 0, BATCH_JOB: 1, SCHEDULING: 2}
 
 
-def reconcile(round: Round, *, is_placing_next: bool = False) -> None:
+def reconcile_objects(round: Round, *, is_placing_next: bool = False) -> None:
     """Until nothing moves: the ends of applications free slots, and free slots start applications. A Scheduling that
     has asked for slots waits for its executors to have nodes: if placing is next, it is looked at again after that."""
-    _stir_by_nodes(round)
-    looks = 0
-    have_asked: set[Key] = set()
-    while keys := _next(round.state, have_asked):
+    _mark_dirty_by_nodes(round)
+    reconciled = 0
+    awaiting_placement: set[Key] = set()
+    while keys := _next_dirty(round.state, awaiting_placement):
         for key in keys:
-            looks += 1
-            if _look_at(round, *key) and is_placing_next:
-                have_asked.add(key)
+            reconciled += 1
+            if _reconcile_one(round, *key) and is_placing_next:
+                awaiting_placement.add(key)
         if round.maybe_finished:
-            keep_up(round)
-            end_jobs(round)
-        if looks > LOOKS_MAX:
+            reconcile_services(round)
+            finish_jobs(round)
+        if reconciled > RECONCILES_MAX:
             round.is_partial = True
             return
 
 
-def reconcile_placed(round: Round) -> None:
+def reconcile_placed_objects(round: Round) -> None:
     """Once more after placing: executors may have their nodes now, and lanes that were given up make room for slots."""
-    book = round.state.objects
-    for name in book.submitted:
-        book.mark_dirty(BATCH_JOB, name)
-    if book.dirty_objects or book.unplaced_testbeds:
-        reconcile(round)
+    registry = round.state.objects
+    for name in registry.submitted:
+        registry.mark_dirty(BATCH_JOB, name)
+    if registry.dirty_objects or registry.unplaced_testbeds:
+        reconcile_objects(round)
 
 
 def on_scheduling_due(round: Round, uid: int) -> None:
@@ -78,11 +78,13 @@ def on_scheduling_due(round: Round, uid: int) -> None:
         round.state.objects.mark_dirty(SCHEDULING, name)
 
 
-def _next(state: State, later: Set[Key]) -> list[Key]:
+def _next_dirty(state: State, deferred: Set[Key]) -> list[Key]:
     """Take those whose turn it is. Schedulings come when their testbeds and jobs are at rest: each then finds all that
     has happened to them in one look."""
     dirty_objects = state.objects.dirty_objects
-    found = [key for key in dirty_objects if key[0] != SCHEDULING] or [key for key in dirty_objects if key not in later]
+    found = [key for key in dirty_objects if key[0] != SCHEDULING] or [
+        key for key in dirty_objects if key not in deferred
+    ]
     if len(found) > 1:
         found.sort(key=lambda key: (_ORDER[key[0]], _age(state, key)))
     for key in found:
@@ -96,39 +98,39 @@ def _age(state: State, key: tuple[str, ObjectName]) -> int:
     return object.meta.uid if object is not None else 0
 
 
-def _stir_by_nodes(round: Round) -> None:
+def _mark_dirty_by_nodes(round: Round) -> None:
     """Testbeds see the nodes. One that does not fit tries again when a node that it lacks has changed."""
-    book, nodes = round.state.objects, round.state.nodes.view
-    if not book.testbeds:
+    registry, nodes = round.state.objects, round.state.nodes.view
+    if not registry.testbeds:
         return
     if round.had_dirty_nodes:
-        book.mark_testbeds_dirty()
-    for name, seen in book.unplaced_testbeds.items():
+        registry.mark_testbeds_dirty()
+    for name, seen in registry.unplaced_testbeds.items():
         if any(int(nodes.changed[row]) != tick for row, tick in seen):
-            book.mark_dirty(TESTBED, name)
+            registry.mark_dirty(TESTBED, name)
 
 
-def _look_at(round: Round, kind: str, name: ObjectName) -> bool:
+def _reconcile_one(round: Round, kind: str, name: ObjectName) -> bool:
     """Whether it is a Scheduling that has asked for slots."""
     object = round.state.objects.get(kind, name)
     if isinstance(object, Testbed):
-        _look_at_testbed(round, object)
+        _reconcile_testbed(round, object)
     elif isinstance(object, BatchJob):
-        _look_at_batch_job(round, object)
+        _reconcile_batch_job(round, object)
     elif isinstance(object, Scheduling):
-        return _look_at_scheduling(round, object)
+        return _reconcile_scheduling(round, object)
     return False
 
 
 # ---- testbeds ----
 
 
-def _look_at_testbed(round: Round, testbed: Testbed) -> None:
+def _reconcile_testbed(round: Round, testbed: Testbed) -> None:
     state, name = round.state, testbed.meta.object_name
     nodes = labelled_nodes(state, testbed)
-    status = reconcile_testbed(testbed, [node for _, node in nodes], uses_of(state, testbed), round.now_ms)
+    status = reconcile_testbed(testbed, [node for _, node in nodes], slot_uses(state, testbed), round.now_ms)
     if status != testbed.status:
-        move(round, TESTBED, testbed, status)
+        set_status(round, TESTBED, testbed, status)
     if testbed.meta.is_deleting and not status.slots:
         state.objects.unplaced_testbeds.pop(name, None)
         round.record(c.ObjectDropped(TESTBED, testbed.meta.uid, round.now_ms, str(name)))
@@ -148,50 +150,52 @@ def labelled_nodes(state: State, testbed: Testbed) -> list[tuple[int, LabelledNo
         for resource, amount in slot.size.items():
             amounts[resource] = amounts.get(resource, 0) + amount
     found = []
-    for kind, facts in enumerate(view.kinds):
-        value = facts.labels.get(label)
+    for kind, node_kind in enumerate(view.kinds):
+        value = node_kind.labels.get(label)
         if value is None:
             continue
         for row in (view.kind[: view.count] == kind).nonzero()[0].tolist():
             if row not in state.nodes.records:
                 continue
-            node, mine = view.names[row], own.get(view.names[row], {})
+            node, own_amounts = view.names[row], own.get(view.names[row], {})
             columns = zip(view.resources, view.capacity[row].tolist(), view.reserved[row].tolist(), strict=True)
-            free = {resource: capacity - taken + mine.get(resource, 0) for resource, capacity, taken in columns}
-            because = view.ineligible_because.get(row, "")
-            found.append((row, LabelledNode(node, value, free, bool(view.eligible[row]), because)))
+            free = {
+                resource: capacity - reserved + own_amounts.get(resource, 0) for resource, capacity, reserved in columns
+            }
+            ineligible_reason = view.ineligible_because.get(row, "")
+            found.append((row, LabelledNode(node, value, free, bool(view.eligible[row]), ineligible_reason)))
     return found
 
 
 # ---- batch jobs ----
 
 
-def _look_at_batch_job(round: Round, job: BatchJob) -> None:
+def _reconcile_batch_job(round: Round, job: BatchJob) -> None:
     advance_application(round, job)
-    book, claim = round.state.objects, job.claim
+    registry, claim = round.state.objects, job.claim
     request = claim.request if claim is not None else None
     view = BatchJobView(
         job,
-        book.schedulings.get(claim.scheduling) if claim is not None else None,
-        book.testbeds.get(request.testbed) if request is not None else None,
-        application_of(round, job),
+        registry.schedulings.get(claim.scheduling) if claim is not None else None,
+        registry.testbeds.get(request.testbed) if request is not None else None,
+        observe_application(round, job),
         round.now_ms,
     )
     outcome = reconcile_batch_job(view)
-    for status in _with_application(round, job, outcome):
-        move(round, BATCH_JOB, job, status)
+    for status in _statuses_with_application(round, job, outcome):
+        set_status(round, BATCH_JOB, job, status)
     if outcome.stop:
         stop_application(round, job, "its scheduling let it go")
 
 
-def _with_application(round: Round, job: BatchJob, outcome: BatchJobOutcome) -> Iterable[BatchJobStatus]:
+def _statuses_with_application(round: Round, job: BatchJob, outcome: BatchJobOutcome) -> Iterable[BatchJobStatus]:
     if outcome.start is None:
         return outcome.statuses
     try:
         application = start_application(round, job, outcome.start)
     except CannotStart as refusal:
         submitted = next(status for status in outcome.statuses if status.state is BatchJobState.SUBMITTED)
-        failed = LIFE.move(BatchJobState.SUBMITTED, BatchJobEvent.FAILED)
+        failed = LIFECYCLE.move(BatchJobState.SUBMITTED, BatchJobEvent.FAILED)
         return [submitted, replace(submitted, state=failed, problems=refusal.problems)]
     return [
         replace(status, application=application) if status.slot_ids and not status.application else status
@@ -202,29 +206,29 @@ def _with_application(round: Round, job: BatchJob, outcome: BatchJobOutcome) -> 
 # ---- schedulings ----
 
 
-def _look_at_scheduling(round: Round, scheduling: Scheduling) -> bool:
-    book, name = round.state.objects, scheduling.meta.object_name
-    testbed = book.testbeds.get(scheduling.spec.testbed)
+def _reconcile_scheduling(round: Round, scheduling: Scheduling) -> bool:
+    registry, name = round.state.objects, scheduling.meta.object_name
+    testbed = registry.testbeds.get(scheduling.spec.testbed)
     view = SchedulingView(
         scheduling,
-        book.batch_jobs.get,
+        registry.batch_jobs.get,
         testbed,
         round.now_ms,
-        claimed=lambda: [book.batch_jobs[job] for job in book.claimed_jobs.get(name, ())],
-        other=book.schedulings.get,
-        memory=book.scheduling_memories.setdefault(name, Memory()),
+        claimed_jobs=lambda: [registry.batch_jobs[job] for job in registry.claimed_jobs.get(name, ())],
+        find_scheduling=registry.schedulings.get,
+        cache=registry.scheduling_memories.setdefault(name, ReconcileCache()),
     )
     outcome = reconcile_scheduling(view)
     _claim(round, name, outcome)
     _claim_testbed(round, name, testbed, outcome)
     for status in outcome.statuses:
-        move(round, SCHEDULING, scheduling, status)
-    if outcome.look_again_ms is not None:
-        round.timers.add_job(outcome.look_again_ms, TimerKind.SCHEDULING, scheduling.meta.uid)
-    if scheduling.meta.is_deleting and _has_let_go(round.state, scheduling):
+        set_status(round, SCHEDULING, scheduling, status)
+    if outcome.requeue_at_ms is not None:
+        round.timers.add_job(outcome.requeue_at_ms, TimerKind.SCHEDULING, scheduling.meta.uid)
+    if scheduling.meta.is_deleting and _has_released_all(round.state, scheduling):
         round.archived_objects.append(past_scheduling(round, scheduling))
         round.record(c.ObjectDropped(SCHEDULING, scheduling.meta.uid, round.now_ms, str(name)))
-        _stir_waiting(round.state, scheduling)
+        _mark_waiting_dirty(round.state, scheduling)
     return bool(outcome.requests)
 
 
@@ -249,20 +253,20 @@ def _claim_testbed(round: Round, name: ObjectName, testbed: Testbed | None, outc
     claims = tuple(each for each in testbed.status.claims if each != name)
     if outcome.claims_testbed:
         claims = (*claims, name)
-    move(round, TESTBED, testbed, replace(testbed.status, claims=claims))
+    set_status(round, TESTBED, testbed, replace(testbed.status, claims=claims))
 
 
-def _has_let_go(state: State, scheduling: Scheduling) -> bool:
-    book, name = state.objects, scheduling.meta.object_name
-    testbed = book.testbeds.get(scheduling.spec.testbed)
-    return name not in book.claimed_jobs and (testbed is None or name not in testbed.status.claims)
+def _has_released_all(state: State, scheduling: Scheduling) -> bool:
+    registry, name = state.objects, scheduling.meta.object_name
+    testbed = registry.testbeds.get(scheduling.spec.testbed)
+    return name not in registry.claimed_jobs and (testbed is None or name not in testbed.status.claims)
 
 
-def _stir_waiting(state: State, gone: Scheduling) -> None:
+def _mark_waiting_dirty(state: State, deleted: Scheduling) -> None:
     """Whoever waits for what it had."""
-    book = state.objects
-    for name in book.schedulings_by_testbed.get(gone.spec.testbed, ()):
-        book.mark_dirty(SCHEDULING, name)
-    for job in named_jobs(gone.spec):
-        for name in book.schedulings_by_job.get(job, ()):
-            book.mark_dirty(SCHEDULING, name)
+    registry = state.objects
+    for name in registry.schedulings_by_testbed.get(deleted.spec.testbed, ()):
+        registry.mark_dirty(SCHEDULING, name)
+    for job in named_jobs(deleted.spec):
+        for name in registry.schedulings_by_job.get(job, ()):
+            registry.mark_dirty(SCHEDULING, name)

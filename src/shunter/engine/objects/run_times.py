@@ -10,40 +10,42 @@ from shunter.engine.state.records import Job, TaskSet
 from shunter.planning.view import IntArray
 from shunter.testbeds.application_parts import EXECUTOR
 
-CLOCK_OFF_MIN_MS = 1_000  # a worker's clock that is off by less is believed: messages take their time, too
+CLOCK_SKEW_MIN_MS = 1_000  # a worker's clock that is off by less is believed: messages take their time, too
 
 
 def start_ms(round: Round, job: Job) -> int:
     """When the last of its executors began; of an application that never got so far, when its first task did."""
-    told = round.state.table.started_ms
-    starts = _times(round, told, (group for group in job.task_sets if group.spec.name == EXECUTOR))
-    starts = starts or _times(round, told, job.task_sets)[:1]
-    return _within(job.submitted_ms, max(starts, default=round.now_ms), round.now_ms)
+    started_ms_column = round.state.table.started_ms
+    starts = _reported_times(
+        round, started_ms_column, (group for group in job.task_sets if group.spec.name == EXECUTOR)
+    )
+    starts = starts or _reported_times(round, started_ms_column, job.task_sets)[:1]
+    return _clamp(job.submitted_ms, max(starts, default=round.now_ms), round.now_ms)
 
 
 def span_ms(round: Round, job: Job) -> tuple[int, int]:
     """From its start to the end of the last of its tasks."""
     start = start_ms(round, job)
-    ends = _times(round, round.state.table.ended_ms, job.task_sets)
-    return start, _within(start, max(ends, default=round.now_ms), round.now_ms)
+    ends = _reported_times(round, round.state.table.ended_ms, job.task_sets)
+    return start, _clamp(start, max(ends, default=round.now_ms), round.now_ms)
 
 
-def _times(round: Round, column: IntArray, groups: Iterable[TaskSet]) -> list[int]:
+def _reported_times(round: Round, column: IntArray, groups: Iterable[TaskSet]) -> list[int]:
     """What workers told of the tasks that have run, in the manager's time."""
     table = round.state.table
     rows = [group.base + index for group in groups for index in range(group.count)]
-    return [int(column[row]) - _ahead_ms(round, int(table.node[row])) for row in rows if table.started_ms[row]]
+    return [int(column[row]) - _clock_skew_ms(round, int(table.node[row])) for row in rows if table.started_ms[row]]
 
 
-def _ahead_ms(round: Round, node: int) -> int:
+def _clock_skew_ms(round: Round, node: int) -> int:
     """How far a node's clock is ahead, by its last heartbeat; 0 before the first."""
     record = round.state.nodes.records.get(node)
     if record is None or record.stats is None:
         return 0
-    ahead_ms = record.stats.at_ms - record.last_heartbeat_ms
-    return ahead_ms if abs(ahead_ms) >= CLOCK_OFF_MIN_MS else 0
+    skew_ms = record.stats.at_ms - record.last_heartbeat_ms
+    return skew_ms if abs(skew_ms) >= CLOCK_SKEW_MIN_MS else 0
 
 
-def _within(first_ms: int, time_ms: int, last_ms: int) -> int:
+def _clamp(first_ms: int, time_ms: int, last_ms: int) -> int:
     """So that runs stay in order, and none lies in the future, whatever clocks say."""
     return min(max(first_ms, time_ms), last_ms)

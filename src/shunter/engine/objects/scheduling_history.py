@@ -17,21 +17,21 @@ CUT_OFF = "the scheduling was deleted before it had ended"
 def past_scheduling(round: Round, scheduling: Scheduling) -> PastRecord:
     meta, spec = scheduling.meta, scheduling.spec
     runs = [  # also those of jobs that its spec no longer names; but none of an earlier one of its name
-        _run(round, job, event)
+        _past_run(round, job, event)
         for job in round.state.objects.batch_jobs.values()
         for event in job.status.events
         if event.scheduling == meta.object_name and event.start_ms >= meta.created_ms
     ]
     past = PastScheduling(
         meta.uid, meta.namespace, meta.name, spec.testbed, spec.mode or "queue", meta.user,
-        scheduling.status.state.word, tuple(scheduling.status.problems), meta.created_ms, round.now_ms,
+        scheduling.status.state.wire_name, tuple(scheduling.status.problems), meta.created_ms, round.now_ms,
         tuple(sorted(runs, key=lambda run: (run.start_ms, run.slot_ids))),
     )  # fmt: skip
     body = msgspec.msgpack.encode(past)
     return PastRecord(meta.uid, meta.namespace, meta.name, round.now_ms / 1000, body)
 
 
-def _run(round: Round, job: BatchJob, event: ScheduledEvent) -> PastRun:
+def _past_run(round: Round, job: BatchJob, event: ScheduledEvent) -> PastRun:
     is_cut_off, is_last = not event.stop_ms, event.job == job.status.application
     reason = CUT_OFF if is_cut_off else "; ".join(job.status.problems) if is_last and not event.successful else ""
     nodes = tuple(place.node for place in job.status.places) if is_last else ()

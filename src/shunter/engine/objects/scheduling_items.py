@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shunter.engine.objects.apply import check_drafts, find, on_apply, on_delete
+from shunter.engine.objects.apply import check_drafts, find_object, on_apply, on_delete
 from shunter.engine.round import Round
 from shunter.model.errors import Busy, Rejected
 from shunter.model.objects.document_writer import scheduling_spec
@@ -20,12 +20,12 @@ def check_schedulings(round: Round, decision: Decision, refuse: Refuse) -> None:
     """Refuse what does not hold; nothing is changed."""
     for number, name in enumerate(decision.withdrawals):
         try:
-            find(round, SCHEDULING, name)
+            find_object(round, SCHEDULING, name)
         except Rejected as error:
             refuse(f"withdrawals[{number}]", error.detail)
     for number, draft in enumerate(decision.schedulings):
         try:
-            check_drafts(round, [_draft(draft)])
+            check_drafts(round, [_parse_draft(draft)])
         except (Rejected, Busy) as error:
             refuse(f"schedulings[{number}]", error.detail)
 
@@ -39,12 +39,12 @@ def apply_schedulings(round: Round, decision: Decision, user: str, refuse: Refus
             refuse(f"withdrawals[{number}]", error.detail)
     for number, draft in enumerate(decision.schedulings):
         try:
-            on_apply(round, [_draft(draft)], user)
+            on_apply(round, [_parse_draft(draft)], user)
         except (Rejected, Busy) as error:
             refuse(f"schedulings[{number}]", error.detail)
 
 
-def _draft(draft: SchedulingDraft) -> Draft:
+def _parse_draft(draft: SchedulingDraft) -> Draft:
     """Read as a manifest would be: whoever decides is bound by the same rules."""
     document = {
         "apiVersion": API_VERSIONS[0],

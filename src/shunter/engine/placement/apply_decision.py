@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.placement.alternative_nodes import has_another
-from shunter.engine.placement.gangs import call_back, gang_of, is_whole
+from shunter.engine.placement.alternative_nodes import has_alternative_node
+from shunter.engine.placement.gangs import evict_gang, gang_of, places_whole_gang
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, TaskSet
 from shunter.model.lifecycles import TaskEvent, TaskState
@@ -21,15 +21,15 @@ from shunter.planning.view import Decision, IntArray, Placement, Preemption
 _ASSIGNED, _RUNNING = int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 
 
-def carry_out(round: Round, decision: Decision) -> None:
-    for placements in _together(round, decision.placements):
+def apply_decision(round: Round, decision: Decision) -> None:
+    for placements in _grouped_by_gang(round, decision.placements):
         for placement in placements:
             apply_placement(round, placement)
     if decision.preemptions:
         preempt(round, decision.preemptions)
 
 
-def _together(round: Round, placements: list[Placement]) -> Iterable[list[Placement]]:
+def _grouped_by_gang(round: Round, placements: list[Placement]) -> Iterable[list[Placement]]:
     """One by one; but a gang's as one, and only if all that is queued of it is placed and fits."""
     gangs: dict[int, list[Placement]] = {}
     for placement in placements:
@@ -40,40 +40,45 @@ def _together(round: Round, placements: list[Placement]) -> Iterable[list[Placem
         else:
             yield [placement]
     for members in gangs.values():
-        if _starts_whole(round, members):
+        if _gang_fits(round, members):
             yield members
 
 
-def _starts_whole(round: Round, placements: list[Placement]) -> bool:
+def _gang_fits(round: Round, placements: list[Placement]) -> bool:
     state, nodes = round.state, round.state.nodes.view
-    given = {placement.class_id: int(placement.counts.sum()) for placement in placements}
-    if not is_whole(state, state.classes[placements[0].class_id], given) or not _is_admitted(round, given):
+    placed_counts = {placement.class_id: int(placement.counts.sum()) for placement in placements}
+    if not places_whole_gang(state, state.classes[placements[0].class_id], placed_counts) or not _is_within_limits(
+        round, placed_counts
+    ):
         return False
-    wanted: dict[int, IntArray] = {}
+    needs_by_node: dict[int, IntArray] = {}
     for placement in placements:
         record = state.classes[placement.class_id]
-        if (_room(round, record, placement.nodes) < placement.counts).any():
+        if (_lanes_available(round, record, placement.nodes) < placement.counts).any():
             return False
         vector = record.vector
         for node, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
-            needs = np.zeros(len(nodes.resources), np.int64)
-            needs[: vector.size] = vector * count
-            wanted[node] = wanted[node] + needs if node in wanted else needs
-    return all((nodes.reserved[node] + needs <= nodes.capacity[node]).all() for node, needs in wanted.items())
+            total_needs = np.zeros(len(nodes.resources), np.int64)
+            total_needs[: vector.size] = vector * count
+            needs_by_node[node] = needs_by_node[node] + total_needs if node in needs_by_node else total_needs
+    return all(
+        (nodes.reserved[node] + total_needs <= nodes.capacity[node]).all()
+        for node, total_needs in needs_by_node.items()
+    )
 
 
-def _is_admitted(round: Round, given: dict[int, int]) -> bool:
+def _is_within_limits(round: Round, placed_counts: dict[int, int]) -> bool:
     """Whether so many tasks of classes of one job may start at once, by their limits, their queue and licences."""
     state, licences = round.state, Counter[str]()
-    for class_id, count in given.items():
+    for class_id, count in placed_counts.items():
         record = state.classes[class_id]
         if lanes_max(round, record) < count:
             return False
         for resource, need in record.licences:
             licences[resource] += need * count
     queue = record.key.queue
-    most = state.queues.get(queue).running_max
-    if most and state.queue_lanes[queue] + sum(given.values()) > most:
+    max_count = state.queues.get(queue).running_max
+    if max_count and state.queue_lanes[queue] + sum(placed_counts.values()) > max_count:
         return False
     known = state.cluster.licences()
     return all(state.licences_used[name] + count <= known.get(name, 0) for name, count in licences.items())
@@ -83,33 +88,33 @@ def preempt(round: Round, preemptions: list[Preemption]) -> None:
     """Tell the youngest tasks of each class on its node to end; they come back to the queue. Of a gang all end. What
     belongs on one node would come back there before anybody else, so it is left alone."""
     state, live = round.state, _live_rows(round, preemptions)
-    called: set[int] = set()
+    evicted_gangs: set[int] = set()
     for preemption in preemptions:
         record = state.classes.get(preemption.victim)
         rows = live.get((preemption.victim, preemption.node), [])
         if record is None or not rows or record.key.node:
             continue
         winner = state.classes.get(preemption.winner)
-        whose = winner.first_ready() if winner is not None else None
+        winner_group = winner.first_ready() if winner is not None else None
         if not gang_of(record):
-            ended = _preempt_youngest(round, record, preemption, np.array(rows), whose)
+            ended = _preempt_youngest(round, record, preemption, np.array(rows), winner_group)
             live[preemption.victim, preemption.node] = [row for row in rows if row not in ended]
-        elif gang_of(record) not in called:
-            called.add(gang_of(record))
-            call_back(round, record, _why_preempted(whose))
+        elif gang_of(record) not in evicted_gangs:
+            evicted_gangs.add(gang_of(record))
+            evict_gang(round, record, _preemption_reason(winner_group))
 
 
-def _why_preempted(whose: TaskSet | None) -> str:
-    return f"preempted by {whose.job.ref}" if whose is not None else "preempted"
+def _preemption_reason(winner_group: TaskSet | None) -> str:
+    return f"preempted by {winner_group.job.ref}" if winner_group is not None else "preempted"
 
 
 def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, int], list[int]]:
     """By class and node, for the nodes on which somebody is to end: what was told to start there and not to end."""
     state, table, used = round.state, round.state.table, round.state.table.used
-    is_meant = np.zeros(state.nodes.view.count, np.bool_)
-    is_meant[[preemption.node for preemption in preemptions]] = True
+    is_target = np.zeros(state.nodes.view.count, np.bool_)
+    is_target[[preemption.node for preemption in preemptions]] = True
     states = table.state[:used]
-    rows = np.flatnonzero(is_meant[table.node[:used]] & ((states == _ASSIGNED) | (states == _RUNNING)))
+    rows = np.flatnonzero(is_target[table.node[:used]] & ((states == _ASSIGNED) | (states == _RUNNING)))
     live: dict[tuple[int, int], list[int]] = {}
     for row, slot, node in zip(rows.tolist(), table.group[rows].tolist(), table.node[rows].tolist(), strict=True):
         group = state.task_sets[slot]
@@ -119,7 +124,7 @@ def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, i
 
 
 def _preempt_youngest(
-    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, whose: TaskSet | None
+    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, winner_group: TaskSet | None
 ) -> set[int]:
     """Of other jobs than the winner's, if there are: a service whose priority was raised has older tasks of the lower
     one. So do tasks that have no lane there yet: otherwise they would take the lanes that are to be given up."""
@@ -127,16 +132,18 @@ def _preempt_youngest(
     lanes = record.lanes.get(preemption.node)
     count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
     started, groups = table.started_ms[rows], [state.task_sets[slot] for slot in table.group[rows].tolist()]
-    is_own = np.array([group is not None and whose is not None and group.job is whose.job for group in groups])
-    youngest = rows[np.lexsort((-started, started > 0, is_own))][:count].tolist()
+    is_winners_own = np.array(
+        [group is not None and winner_group is not None and group.job is winner_group.job for group in groups]
+    )
+    youngest = rows[np.lexsort((-started, started > 0, is_winners_own))][:count].tolist()
     for row in youngest:
         group = state.task_sets[table.group[row]]
         assert group is not None
-        send_back(round, group, row - group.base, _why_preempted(whose))
+        evict_task(round, group, row - group.base, _preemption_reason(winner_group))
     return set(youngest)
 
 
-def send_back(round: Round, group: TaskSet, index: int, reason: str) -> None:
+def evict_task(round: Round, group: TaskSet, index: int, reason: str) -> None:
     """End a live attempt so that its task is queued again."""
     job, node = group.job, int(round.state.table.node[group.base + index])
     move = c.TasksTransitioned(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, group.ref)
@@ -149,23 +156,23 @@ def apply_placement(round: Round, placement: Placement) -> None:
     record = round.state.classes.get(placement.class_id)
     if record is None:
         return
-    fitting = np.minimum(placement.counts, _room(round, record, placement.nodes))
-    most = min(record.queued, lanes_max(round, record))
-    for node, count in _avoided_first(record, placement.nodes.tolist(), fitting.tolist()):
-        count = min(count, most)
-        most -= count
+    fitting = np.minimum(placement.counts, _lanes_available(round, record, placement.nodes))
+    max_count = min(record.queued, lanes_max(round, record))
+    for node, count in _avoided_nodes_first(record, placement.nodes.tolist(), fitting.tolist()):
+        count = min(count, max_count)
+        max_count -= count
         if count <= 0:
             continue
         lanes = record.lanes.get(node)
         round.record(c.LanesSet(record.id, node, count + (lanes.width if lanes else 0)))
         lanes = record.lanes[node]
         lanes.last_progress_ms, lanes.may_refill = round.now_ms, True
-        give(round, record, node, count)
+        assign_tasks(round, record, node, count)
         if lanes.outstanding < lanes.width:  # some of them shall not go there
             round.record(c.LanesSet(record.id, node, lanes.outstanding))
 
 
-def _avoided_first(record: ClassRecord, nodes: list[int], counts: list[int]) -> list[tuple[int, int]]:
+def _avoided_nodes_first(record: ClassRecord, nodes: list[int], counts: list[int]) -> list[tuple[int, int]]:
     """Of a gang, those nodes first that some of its tasks are not to use again: the others go there."""
     placed = list(zip(nodes, counts, strict=True))
     if not gang_of(record):
@@ -174,31 +181,31 @@ def _avoided_first(record: ClassRecord, nodes: list[int], counts: list[int]) -> 
     return sorted(placed, key=lambda each: each[0] not in avoided)
 
 
-def lanes_max(round: Round, record: ClassRecord, single: TaskSet | None = None) -> int:
+def lanes_max(round: Round, record: ClassRecord, for_group: TaskSet | None = None) -> int:
     """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences. Asked
-    for a `single` task of a group, which need not be ready: one or none."""
-    state, most = round.state, record.queued if single is None else 1
-    if record.key.dedicated_to is not None and (group := single or record.first_ready()) is not None:
-        most = min(most, group.spec.parallel_max - record.width)
+    for a `for_group` task of a group, which need not be ready: one or none."""
+    state, max_count = round.state, record.queued if for_group is None else 1
+    if record.key.dedicated_to is not None and (group := for_group or record.first_ready()) is not None:
+        max_count = min(max_count, group.spec.parallel_max - record.width)
     queue = state.queues.get(record.key.queue)
     if queue.is_paused:
         return 0
     if queue.running_max:
-        most = min(most, queue.running_max - state.queue_lanes[record.key.queue])
+        max_count = min(max_count, queue.running_max - state.queue_lanes[record.key.queue])
     for resource, need in record.licences:
-        most = min(most, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
-    return max(most, 0)
+        max_count = min(max_count, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
+    return max(max_count, 0)
 
 
-def room_on(round: Round, group: TaskSet, node: int) -> bool:
+def fits_on_node(round: Round, group: TaskSet, node: int) -> bool:
     """Whether one more task of the group, which need not be ready, may start on the node now."""
     record = group.task_class
-    room = _fitting(round, record, np.array([node], np.int64), 1)
+    headroom = _lanes_that_fit(round, record, np.array([node], np.int64), 1)
     is_allowed = not group.job.is_held and lanes_max(round, record, group) > 0
-    return bool(room[0] > 0) and is_allowed and _is_apart(round, record, node)
+    return bool(headroom[0] > 0) and is_allowed and _is_distinct(round, record, node)
 
 
-def _is_apart(round: Round, record: ClassRecord, node: int) -> bool:
+def _is_distinct(round: Round, record: ClassRecord, node: int) -> bool:
     """Whether none of its tasks shares what is to be distinct with this node."""
     rules, nodes = record.key.rules, round.state.nodes.records
     if rules is None or not rules.distinct:
@@ -209,24 +216,24 @@ def _is_apart(round: Round, record: ClassRecord, node: int) -> bool:
     return value is not None and all(nodes[other].labels.get(rules.distinct) != value for other in record.lanes)
 
 
-def _room(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:
+def _lanes_available(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:
     """How many more lanes of the class fit on each of these nodes, which are all different."""
-    return _fitting(round, record, rows, record.queued)
+    return _lanes_that_fit(round, record, rows, record.queued)
 
 
-def _fitting(round: Round, record: ClassRecord, rows: IntArray, most: int) -> IntArray:
+def _lanes_that_fit(round: Round, record: ClassRecord, rows: IntArray, max_count: int) -> IntArray:
     nodes = round.state.nodes.view
     rules = record.key.rules
-    mine = (nodes.owner[rows] == 0) | (nodes.owner[rows] == (rules.job if rules is not None else 0))
+    is_available = (nodes.owner[rows] == 0) | (nodes.owner[rows] == (rules.job if rules is not None else 0))
     if rules is not None and rules.exclusive:
-        mine &= (nodes.tasks[rows] == 0) | (nodes.owner[rows] == rules.job)
-    room = np.where(nodes.eligible[rows] & mine, most, 0)
+        is_available &= (nodes.tasks[rows] == 0) | (nodes.owner[rows] == rules.job)
+    headroom = np.where(nodes.eligible[rows] & is_available, max_count, 0)
     for column, need in record.amounts:
-        room = np.minimum(room, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
-    return room
+        headroom = np.minimum(headroom, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
+    return headroom
 
 
-def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
+def assign_tasks(round: Round, record: ClassRecord, node: int, count: int) -> None:
     """Assign the next `count` ready tasks of a class to a node, in which it has lanes."""
     while count > 0 and (ready := _next_ready(round, record, node)) is not None:
         group, first, last, attempts = ready
@@ -243,7 +250,7 @@ def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[TaskSet, 
     group = record.first_ready()
     if group is None or not group.avoided_nodes:
         return None if group is None else (group, *group.ready[-1])
-    is_avoided = has_another(round.state, record, node)
+    is_avoided = has_alternative_node(round.state, record, node)
     for group in record.task_sets:
         avoided_nodes = group.avoided_nodes or {}
         for first, last, attempts in reversed(group.ready):

@@ -1,4 +1,5 @@
-"""What a policy is shown of the state (`planning.view.ClusterView`). Built once a round by `engine.placement.place`.
+"""What a policy is shown of the state (`planning.view.ClusterView`). Built once a round by
+`engine.placement.rank_on_node`.
 
 What most rounds do not need is worked out only when the policy asks.
 """
@@ -10,8 +11,8 @@ from itertools import takewhile
 
 import numpy as np
 
-from shunter.engine.jobs.dependencies import start_ms
-from shunter.engine.placement.alternative_nodes import has_another
+from shunter.engine.jobs.dependencies import earliest_start_ms
+from shunter.engine.placement.alternative_nodes import has_alternative_node
 from shunter.engine.placement.gangs import is_gathering
 from shunter.engine.placement.job_presence import called, leaving, matches, presence, repels, tally
 from shunter.engine.state.group_columns import RUNS_UNTIL_STOPPED, UNKNOWN
@@ -23,12 +24,12 @@ from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.lifecycles import TaskState
 from shunter.planning.view import NEVER, BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
 
-LOOKED_UP_MAX = 10_000  # groups whose estimates are looked up for one view
+ESTIMATE_LOOKUPS_MAX = 10_000  # groups whose estimates are looked up for one view
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
 
 def build_view(state: State) -> ClusterView:
-    note_changes(state)
+    refresh_pending(state)
     return ClusterView(
         version=state.version,
         nodes=state.nodes.view,
@@ -37,7 +38,7 @@ def build_view(state: State) -> ClusterView:
         preempt_gap=state.cluster.preempt_gap(),
         reserve_after_s=state.cluster.wait_s(RESERVE_SETTING),
         hold_after_s=state.cluster.wait_s(HOLD_SETTING),
-        queues=_queues(state),
+        queues=_queue_rules(state),
         licences={name: (total, state.licences_used[name]) for name, total in state.cluster.licences().items()},
         running=lambda: running(state),
         classes=lambda class_id: state.classes[class_id].task_class,
@@ -55,7 +56,7 @@ def build_view(state: State) -> ClusterView:
     )
 
 
-def note_changes(state: State) -> None:
+def refresh_pending(state: State) -> None:
     """Put down anew what waits of the classes that were touched since the last view."""
     state.dirty_classes.update(state.avoiding_classes)  # whether there is another node for them changes with the nodes
     state.avoiding_classes.clear()
@@ -70,11 +71,11 @@ def note_changes(state: State) -> None:
             state.gathering_classes[class_id] = None
             state.pending_queue.drop(class_id)
         else:
-            state.pending_queue.put(_queued(state, record, group))
+            state.pending_queue.put(_pending_entry(state, record, group))
     state.dirty_classes.clear()
 
 
-def _queued(state: State, record: ClassRecord, group: TaskSet) -> Queued:
+def _pending_entry(state: State, record: ClassRecord, group: TaskSet) -> Queued:
     """A task that comes back is as old as its job: it has had its wait, and must not wait again behind all who came
     while it ran. Before its `start_at` a job does not grow old."""
     spec, count = group.spec, record.queued
@@ -87,8 +88,8 @@ def _queued(state: State, record: ClassRecord, group: TaskSet) -> Queued:
         record.task_class,
         count,
         group.job.id,
-        max(group.job.submitted_ms, start_ms(group.job)),
-        _known_s(state.durations, group),
+        max(group.job.submitted_ms, earliest_start_ms(group.job)),
+        _known_estimate_s(state.durations, group),
         _avoided(state, record) if group.avoided_nodes else frozenset(),
     )
 
@@ -105,10 +106,10 @@ def _avoided(state: State, record: ClassRecord) -> frozenset[int]:
                 if index not in avoided_nodes:
                     return frozenset()
                 avoided = {avoided_nodes[index]} if avoided is None else avoided & {avoided_nodes[index]}
-    return frozenset(node for node in avoided or () if has_another(state, record, node))
+    return frozenset(node for node in avoided or () if has_alternative_node(state, record, node))
 
 
-def _queues(state: State) -> Mapping[str, QueueRules]:
+def _queue_rules(state: State) -> Mapping[str, QueueRules]:
     return {
         name: QueueRules(queue.is_paused, queue.is_strict, queue.running_max, state.queue_lanes[name])
         for name, queue in state.queues.queues.items()
@@ -136,7 +137,7 @@ def running(state: State) -> Running:
     order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # those without a lane come last on their node
     order = order[_has_lane(state, ids[order], node[order])]
     ids, node, started, ends, stopping = ids[order], node[order], started[order], ends[order], stopping[order]
-    first = _firsts(ids, node, ends, stopping)
+    first = _run_starts(ids, node, ends, stopping)
     return Running(
         class_ids=ids[first],
         node=node[first],
@@ -152,7 +153,7 @@ def _look_up_estimates(state: State, slots: IntArray) -> None:
     """How long tasks run is looked up once a group, and only of so many groups at a time: what is not known yet counts
     as unknown. It changes only when another run of the same name ends."""
     present = np.flatnonzero(np.bincount(slots)) if len(slots) else slots
-    for slot in present[state.task_set_columns.estimate_ms[present] == UNKNOWN][:LOOKED_UP_MAX].tolist():
+    for slot in present[state.task_set_columns.estimate_ms[present] == UNKNOWN][:ESTIMATE_LOOKUPS_MAX].tolist():
         group = state.task_sets[slot]
         assert group is not None, "its tasks are live"
         if group.job.type in LONG_RUNNING:
@@ -165,21 +166,24 @@ def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
     """Of tasks sorted by class and node, those that the width of their reservation covers: all, but for classes of
     which more are outstanding than there are lanes."""
     covered: BoolArray = np.ones(len(ids), np.bool_)
-    first = _firsts(ids)
+    first = _run_starts(ids)
     for start, size in zip(first.tolist(), np.diff(first, append=len(ids)).tolist(), strict=True):
         record = state.classes[int(ids[start])]
         if size <= record.width and record.depth == 1:
             continue
-        here = node[start : start + size]
-        cuts = _firsts(here)
-        sizes = np.diff(cuts, append=size)
-        widths = [lanes.width if (lanes := record.lanes.get(row)) is not None else 0 for row in here[cuts].tolist()]
-        place = np.arange(size) - np.repeat(cuts, sizes)
-        covered[start : start + size] = place < np.repeat(np.array(widths, np.int64), sizes)
+        class_nodes = node[start : start + size]
+        node_starts = _run_starts(class_nodes)
+        sizes = np.diff(node_starts, append=size)
+        widths = [
+            lanes.width if (lanes := record.lanes.get(row)) is not None else 0
+            for row in class_nodes[node_starts].tolist()
+        ]
+        rank_on_node = np.arange(size) - np.repeat(node_starts, sizes)
+        covered[start : start + size] = rank_on_node < np.repeat(np.array(widths, np.int64), sizes)
     return covered
 
 
-def _firsts(*columns: IntArray | BoolArray) -> IntArray:
+def _run_starts(*columns: IntArray | BoolArray) -> IntArray:
     """Where in sorted columns something else begins."""
     if not len(columns[0]):
         return np.empty(0, np.int64)
@@ -195,7 +199,7 @@ def lowest_priority(state: State) -> int:
 
 def estimate_s(durations: DurationRegistry, group: TaskSet) -> float:
     """How long a task of the group runs: as given, as learnt, or at most by its time-out; 0 if nothing is known."""
-    return _known_s(durations, group) or group.spec.task.run_timeout_s
+    return _known_estimate_s(durations, group) or group.spec.task.run_timeout_s
 
 
 def longest_s(state: State, class_id: int, count: int) -> float:
@@ -204,7 +208,7 @@ def longest_s(state: State, class_id: int, count: int) -> float:
     longest = 0.0
     for group in state.classes[class_id].task_sets:
         ready = sum(last - first + 1 for first, last, _ in group.ready)
-        known = _known_s(state.durations, group) if ready else longest
+        known = _known_estimate_s(state.durations, group) if ready else longest
         if ready and not known:
             return 0.0
         longest, count = max(longest, known), count - ready
@@ -213,6 +217,6 @@ def longest_s(state: State, class_id: int, count: int) -> float:
     return longest
 
 
-def _known_s(durations: DurationRegistry, group: TaskSet) -> float:
+def _known_estimate_s(durations: DurationRegistry, group: TaskSet) -> float:
     spec, job = group.spec, group.job
     return spec.estimate_s or durations.estimate_s(job.namespace, job.name, spec.name)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shunter.engine.placement.job_presence import facts
+from shunter.engine.placement.job_presence import job_facts
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
@@ -24,45 +24,45 @@ from shunter.planning.view import BoolArray, IntArray
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
 
-def stir_by_neighbours(round: Round) -> None:
+def mark_dirty_by_colocation(round: Round) -> None:
     """Whoever came or left may let a job start on a node, or keep it from starting there."""
-    state, book = round.state, round.state.services
-    if not book.per_node or book.colocation_tick == state.nodes.view.tick:
+    state, registry = round.state, round.state.services
+    if not registry.per_node or registry.colocation_tick == state.nodes.view.tick:
         return
-    book.colocation_tick = state.nodes.view.tick
-    before, book.colocation_masks = book.colocation_masks, {}
-    for job in book.per_node.values():
+    registry.colocation_tick = state.nodes.view.tick
+    previous, registry.colocation_masks = registry.colocation_masks, {}
+    for job in registry.per_node.values():
         for spec in job.spec_version.groups:
-            if not _minds(state, spec):
+            if not _has_colocation_rules(state, spec):
                 continue
-            now = book.colocation_masks[job.id, spec.name] = _where_allowed(state, job, spec, _live(state))
-            known = before.get((job.id, spec.name), now[:0])
-            differs = now.copy()
-            differs[: known.size] ^= known
+            allowed = registry.colocation_masks[job.id, spec.name] = _allowed_nodes(state, job, spec, _live_rows(state))
+            cached = previous.get((job.id, spec.name), allowed[:0])
+            differs = allowed.copy()
+            differs[: cached.size] ^= cached
             for node in np.flatnonzero(differs).tolist():
                 round.dirty_jobs[job.id, node] = None
 
 
-def where_allowed(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
+def allowed_nodes(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
     """The rows of nodes on which a task may start as far as others are concerned; None: on all."""
-    if not _minds(state, spec):
+    if not _has_colocation_rules(state, spec):
         return None
-    known = state.services.colocation_masks.get((job.id, spec.name))
-    if known is not None and known.size == state.nodes.view.count:
-        return known
-    return _where_allowed(state, job, spec, _live(state))
+    cached = state.services.colocation_masks.get((job.id, spec.name))
+    if cached is not None and cached.size == state.nodes.view.count:
+        return cached
+    return _allowed_nodes(state, job, spec, _live_rows(state))
 
 
-def may_start(state: State, group: TaskSet, node: int) -> bool:
+def colocation_allows(state: State, group: TaskSet, node: int) -> bool:
     """Whether a task of the group may start on the node, beside those that are there at this moment."""
-    if not _is_apart(state, group, node):
+    if not _is_distinct(state, group, node):
         return False
-    if not _minds(state, group.spec):
+    if not _has_colocation_rules(state, group.spec):
         return True
-    return bool(_where_allowed(state, group.job, group.spec, _live(state, node))[node])
+    return bool(_allowed_nodes(state, group.job, group.spec, _live_rows(state, node))[node])
 
 
-def _is_apart(state: State, group: TaskSet, node: int) -> bool:
+def _is_distinct(state: State, group: TaskSet, node: int) -> bool:
     """Whether no other task of its group shares with the node what is to be distinct. What it replaces itself does not
     count: that ends once it is up."""
     label, table, records = group.spec.distinct, state.table, state.nodes.records
@@ -72,50 +72,53 @@ def _is_apart(state: State, group: TaskSet, node: int) -> bool:
     if label != HOST and value is None:
         return False
     visible_indexes = {group.visible_index_of(index) for index in range(group.count)}
-    for piece in group.job.task_sets:
-        if piece.spec.name != group.spec.name:
+    for task_set in group.job.task_sets:
+        if task_set.spec.name != group.spec.name:
             continue
-        states = table.state[piece.base : piece.base + piece.count]
+        states = table.state[task_set.base : task_set.base + task_set.count]
         for index in np.flatnonzero((states >= _ASSIGNED) & (states <= _STOPPING)).tolist():
-            other = int(table.node[piece.base + index])
+            other = int(table.node[task_set.base + index])
             is_same = (
                 other == node if label == HOST else records[other].labels.get(label) == records[node].labels[label]
             )
-            if is_same and piece.visible_index_of(index) not in visible_indexes:
+            if is_same and task_set.visible_index_of(index) not in visible_indexes:
                 return False
     return True
 
 
-def _minds(state: State, spec: GroupSpec) -> bool:
+def _has_colocation_rules(state: State, spec: GroupSpec) -> bool:
     return bool(state.anti_affinity_task_sets) or any(rule.to == "job" and rule.require for rule in spec.affinity)
 
 
-def _where_allowed(state: State, job: Job, spec: GroupSpec, live: IntArray) -> BoolArray:
+def _allowed_nodes(state: State, job: Job, spec: GroupSpec, live: IntArray) -> BoolArray:
     accepted = np.ones(state.nodes.view.count, np.bool_)
     for rule in spec.affinity:
         if rule.to == "job" and rule.require:
-            there = _where(state, live, _meant(rule, job))
-            accepted &= ~there if rule.anti else there
+            present = _nodes_running(state, live, _matcher(rule, job))
+            accepted &= ~present if rule.anti else present
     if state.anti_affinity_task_sets:
-        accepted &= ~_where(state, live, lambda group: group.job is not job and _repels(group, job))
+        accepted &= ~_nodes_running(state, live, lambda group: group.job is not job and _repels(group, job))
     return accepted
 
 
-def _meant(rule: Affinity, job: Job) -> Callable[[TaskSet], bool]:
+def _matcher(rule: Affinity, job: Job) -> Callable[[TaskSet], bool]:
     """A job keeps nobody of its own away, and may be the company that it asks for."""
     holds = parse_job_match(rule.match).holds
-    return lambda group: (group.job is not job or not rule.anti) and holds(facts(group.job))
+    return lambda group: (group.job is not job or not rule.anti) and holds(job_facts(group.job))
 
 
 def _repels(group: TaskSet, job: Job) -> bool:
-    return any(_keeps_away(rule) and parse_job_match(rule.match).holds(facts(job)) for rule in group.spec.affinity)
+    return any(
+        _is_required_anti_affinity(rule) and parse_job_match(rule.match).holds(job_facts(job))
+        for rule in group.spec.affinity
+    )
 
 
-def _keeps_away(rule: Affinity) -> bool:
+def _is_required_anti_affinity(rule: Affinity) -> bool:
     return rule.to == "job" and rule.anti and rule.require
 
 
-def _live(state: State, node: int | None = None) -> IntArray:
+def _live_rows(state: State, node: int | None = None) -> IntArray:
     """Rows of the task table that are on nodes, or on one of them."""
     table = state.table
     is_live = (table.state[: table.used] >= _ASSIGNED) & (table.state[: table.used] <= _STOPPING)
@@ -124,12 +127,12 @@ def _live(state: State, node: int | None = None) -> IntArray:
     return np.flatnonzero(is_live)
 
 
-def _where(state: State, live: IntArray, is_meant: Callable[[TaskSet], bool]) -> BoolArray:
+def _nodes_running(state: State, live: IntArray, is_match: Callable[[TaskSet], bool]) -> BoolArray:
     """The nodes with a live task of any group that is meant."""
     found = np.zeros(state.nodes.view.count, np.bool_)
     slots, inverse = np.unique(state.table.group[live], return_inverse=True)
     groups = [state.task_sets[slot] for slot in slots.tolist()]
-    meant = np.array([group is not None and is_meant(group) for group in groups], np.bool_)
-    if meant.any():
-        found[state.table.node[live[meant[inverse]]]] = True
+    is_matching = np.array([group is not None and is_match(group) for group in groups], np.bool_)
+    if is_matching.any():
+        found[state.table.node[live[is_matching[inverse]]]] = True
     return found

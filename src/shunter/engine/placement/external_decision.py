@@ -12,56 +12,56 @@ from dataclasses import dataclass
 from shunter.engine.objects.scheduling_items import apply_schedulings, check_schedulings
 from shunter.engine.placement.apply_decision import apply_placement, preempt
 from shunter.engine.placement.cluster_view import build_view
-from shunter.engine.placement.gangs import gang_of, is_whole
-from shunter.engine.placement.validate_decision import Admitted, ItemChecks
+from shunter.engine.placement.gangs import gang_of, places_whole_gang
+from shunter.engine.placement.validate_decision import AdmittedPlacement, DecisionValidator
 from shunter.engine.round import Round
 from shunter.model.protocol.scheduler_messages import DecisionAnswer
 from shunter.planning.filter.filters import Filter
-from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import Decision, Placement, Preemption
 
 
 @dataclass(frozen=True, slots=True)
-class Decider:
-    """Whoever decided. `unless` says why it may not place or end tasks now; Schedulings it makes in any case."""
+class DecisionSource:
+    """Whoever decided. `refusal` says why it may not place or end tasks now; Schedulings it makes in any case."""
 
     name: str
-    unless: str = ""
+    refusal: str = ""
 
 
 def on_decision(
-    round: Round, decision: Decision, decider: Decider, filters: tuple[Filter, ...], ledger: Ledger
+    round: Round, decision: Decision, source: DecisionSource, filters: tuple[Filter, ...], ledger: NodeLedger
 ) -> DecisionAnswer:
     """`ledger` is one that only this is used for."""
     recorded, view = len(round.changes), build_view(round.state)
     ledger.sync(view.nodes)
-    checks = ItemChecks(round, view, filters, ledger.scratch())
-    if decider.unless:
-        _refuse_tasks(decision, checks, decider.unless)
-        admitted: list[Admitted] = []
+    validator = DecisionValidator(round, view, filters, ledger.scratch())
+    if source.refusal:
+        _refuse_all_tasks(decision, validator, source.refusal)
+        admitted: list[AdmittedPlacement] = []
         preemptions: list[Preemption] = []
     else:
-        admitted = _admit(round, decision, checks)
+        admitted = _admit(round, decision, validator)
         numbered = enumerate(decision.preemptions)
-        preemptions = [each for number, each in numbered if checks.may_preempt(each, f"preemptions[{number}]")]
+        preemptions = [each for number, each in numbered if validator.may_preempt(each, f"preemptions[{number}]")]
     if decision.atomic:
-        check_schedulings(round, decision, checks.refuse)
-        if checks.refusals:
-            return DecisionAnswer(round.state.version, refusals=checks.refusals)
-    apply_schedulings(round, decision, decider.name, checks.refuse)
+        check_schedulings(round, decision, validator.refuse)
+        if validator.refusals:
+            return DecisionAnswer(round.state.version, refusals=validator.refusals)
+    apply_schedulings(round, decision, source.name, validator.refuse)
     placed = sum(_place(round, each) for each in admitted)
     if preemptions:
         preempt(round, preemptions)
     has_changed = len(round.changes) > recorded
-    return DecisionAnswer(round.state.version + has_changed, placed, checks.refusals)
+    return DecisionAnswer(round.state.version + has_changed, placed, validator.refusals)
 
 
-def _admit(round: Round, decision: Decision, checks: ItemChecks) -> list[Admitted]:
+def _admit(round: Round, decision: Decision, validator: DecisionValidator) -> list[AdmittedPlacement]:
     """What of a gang cannot be placed whole is left out, all of it."""
-    admitted, gangs = [], dict[int, list[tuple[str, Admitted]]]()
+    admitted, gangs = [], dict[int, list[tuple[str, AdmittedPlacement]]]()
     for number, placement in enumerate(decision.placements):
         item = f"placements[{number}]"
-        each = checks.admit(placement, item)
+        each = validator.admit(placement, item)
         record = round.state.classes.get(placement.class_id)
         gang = gang_of(record) if record is not None else 0
         if gang:
@@ -69,15 +69,15 @@ def _admit(round: Round, decision: Decision, checks: ItemChecks) -> list[Admitte
         elif each.tasks:
             admitted.append(each)
     for members in gangs.values():
-        given = {each.class_id: each.tasks for _, each in members}
-        if is_whole(round.state, round.state.classes[members[0][1].class_id], given):
+        placed_counts = {each.class_id: each.tasks for _, each in members}
+        if places_whole_gang(round.state, round.state.classes[members[0][1].class_id], placed_counts):
             admitted += [each for _, each in members]
         else:
-            checks.refuse_gang([each for _, each in members], ", ".join(item for item, _ in members))
+            validator.refuse_gang([each for _, each in members], ", ".join(item for item, _ in members))
     return admitted
 
 
-def _place(round: Round, admitted: Admitted) -> int:
+def _place(round: Round, admitted: AdmittedPlacement) -> int:
     """Returns how many tasks found their nodes: some may have failed there before, and are to go elsewhere."""
     record = round.state.classes[admitted.class_id]
     waiting = record.queued
@@ -85,8 +85,8 @@ def _place(round: Round, admitted: Admitted) -> int:
     return waiting - record.queued
 
 
-def _refuse_tasks(decision: Decision, checks: ItemChecks, reason: str) -> None:
+def _refuse_all_tasks(decision: Decision, validator: DecisionValidator, reason: str) -> None:
     for number, placement in enumerate(decision.placements):
-        checks.refuse(f"placements[{number}]", reason, count=int(placement.counts.sum()))
+        validator.refuse(f"placements[{number}]", reason, count=int(placement.counts.sum()))
     for number, preemption in enumerate(decision.preemptions):
-        checks.refuse(f"preemptions[{number}]", reason, count=preemption.count)
+        validator.refuse(f"preemptions[{number}]", reason, count=preemption.count)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.stop import tell_workers
+from shunter.engine.jobs.stop import send_stop_orders
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, Job, TaskSet, ranges_of
 from shunter.engine.state.state import State
@@ -21,32 +21,34 @@ from shunter.model.lifecycles import TaskEvent, TaskState
 _QUEUED, _ASSIGNED, _RUNNING = int(TaskState.QUEUED), int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 
 
-def keep_gangs_whole(round: Round) -> None:
+def restart_broken_gangs(round: Round) -> None:
     """Call back what still runs of gangs of which a task has come back, or is about to."""
     dirty_gangs, round.dirty_gangs = round.dirty_gangs, {}
     for job_id in dirty_gangs:
         job = round.state.jobs.get(job_id)
         for members in _gangs_of(job) if job is not None else ():
-            name = _broken(round.state, members)
+            name = _first_broken_task(round.state, members)
             if name:
-                _call_all_back(round, members, f"task {name} of its gang has to start again")
+                _evict_members(round, members, f"task {name} of its gang has to start again")
     round.dirty_gangs.clear()  # what was called back is no news
 
 
 def is_gathering(record: ClassRecord, group: TaskSet) -> bool:
     """Whether a class of a gang has to wait for tasks of the gang that are still ending or wait out their back-off."""
-    return bool(gang_of(record)) and any(each.requeue_when_stopped or each.delayed for each in _members(group))
+    return bool(gang_of(record)) and any(each.requeue_when_stopped or each.delayed for each in _gang_groups(group))
 
 
-def is_whole(state: State, record: ClassRecord, given: Mapping[int, int]) -> bool:
-    """Whether all that waits of the gang of a class is in `given` (class id -> tasks), and nothing of it is missing."""
+def places_whole_gang(state: State, record: ClassRecord, placed_counts: Mapping[int, int]) -> bool:
+    """Whether all that waits of the gang of a class is in `placed_counts` (class id -> tasks), and nothing of it is
+    missing."""
     rules = record.key.rules
     job = state.jobs.get(rules.job) if rules is not None else None
     groups = (
         [group for group in job.task_sets if gang_of(group.task_class) == gang_of(record)] if job is not None else []
     )
     return all(
-        given.get(group.task_class.id, 0) >= group.task_class.queued and not is_gathering(group.task_class, group)
+        placed_counts.get(group.task_class.id, 0) >= group.task_class.queued
+        and not is_gathering(group.task_class, group)
         for group in groups
     )
 
@@ -56,13 +58,13 @@ def gang_of(record: ClassRecord) -> int:
     return record.key.rules.gang if record.key.rules is not None else 0
 
 
-def call_back(round: Round, record: ClassRecord, reason: str) -> None:
+def evict_gang(round: Round, record: ClassRecord, reason: str) -> None:
     """End the gang that the class belongs to, so that it is queued again."""
     assert record.key.rules is not None, "a class of a gang has rules"
     job = round.state.jobs[record.key.rules.job]
     for members in _gangs_of(job):
         if any(group.task_class is record for group in members):
-            _call_all_back(round, members, reason)
+            _evict_members(round, members, reason)
 
 
 def _gangs_of(job: Job) -> Iterator[list[TaskSet]]:
@@ -72,23 +74,23 @@ def _gangs_of(job: Job) -> Iterator[list[TaskSet]]:
         yield from ([group] for group in job.task_sets if group.spec.gang)
 
 
-def _members(group: TaskSet) -> list[TaskSet]:
+def _gang_groups(group: TaskSet) -> list[TaskSet]:
     return group.job.task_sets if group.job.options.gang else [group]
 
 
-def _broken(state: State, members: list[TaskSet]) -> str:
+def _first_broken_task(state: State, members: list[TaskSet]) -> str:
     """The first task that ran and has to run again, by name; empty if there is none."""
     for group in members:
         if group.requeue_when_stopped:
             return group.task_name(min(group.requeue_when_stopped))
         rows = slice(group.base, group.base + group.count)
-        back = np.flatnonzero((state.table.state[rows] == _QUEUED) & (state.table.attempt[rows] > 0))
-        if back.size:
-            return group.task_name(int(back[0]))
+        requeued = np.flatnonzero((state.table.state[rows] == _QUEUED) & (state.table.attempt[rows] > 0))
+        if requeued.size:
+            return group.task_name(int(requeued[0]))
     return ""
 
 
-def _call_all_back(round: Round, members: list[TaskSet], reason: str) -> None:
+def _evict_members(round: Round, members: list[TaskSet], reason: str) -> None:
     for group in members:
         states = round.state.table.state[group.base : group.base + group.count]
         live = np.flatnonzero((states == _ASSIGNED) | (states == _RUNNING))
@@ -97,4 +99,4 @@ def _call_all_back(round: Round, members: list[TaskSet], reason: str) -> None:
             round.record(
                 c.TasksTransitioned(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref)
             )
-            tell_workers(round, group, first, last, group.spec.task.stop_grace_s)
+            send_stop_orders(round, group, first, last, group.spec.task.stop_grace_s)

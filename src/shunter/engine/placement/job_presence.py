@@ -12,7 +12,7 @@ import numpy as np
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskState
-from shunter.planning.filter.cel import JobFacts, parse_job_match
+from shunter.planning.filter.cel import JobAttributes, parse_job_match
 from shunter.planning.view import IntArray
 
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
@@ -21,7 +21,7 @@ _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 def tally(state: State, class_id: int) -> Mapping[int, int]:
     """Tasks on each node of the class's job and group, whatever version of the spec they follow."""
     counts: Counter[int] = Counter()
-    for group in _pieces_of(state, class_id):
+    for group in _task_sets_of(state, class_id):
         counts.update(_live_nodes(state, group).tolist())
     return counts
 
@@ -29,24 +29,24 @@ def tally(state: State, class_id: int) -> Mapping[int, int]:
 def leaving(state: State, class_id: int) -> Mapping[int, int]:
     """Those of them that were told to end, or will be when the younger task that shows the same index is up."""
     counts: Counter[int] = Counter()
-    visible_indexes = [(piece, _visible_indexes(piece)) for piece in _pieces_of(state, class_id)]
+    visible_indexes = [(task_set, _visible_indexes(task_set)) for task_set in _task_sets_of(state, class_id)]
     indexes = max((int(each.max()) + 1 for _, each in visible_indexes if len(each)), default=0)
-    has_younger = {piece.spec.name: np.zeros(indexes, np.bool_) for piece, _ in visible_indexes}
-    for piece, each in reversed(visible_indexes):
-        rows, younger = slice(piece.base, piece.base + piece.count), has_younger[piece.spec.name]
+    has_replacement = {task_set.spec.name: np.zeros(indexes, np.bool_) for task_set, _ in visible_indexes}
+    for task_set, each in reversed(visible_indexes):
+        rows, is_replaced = slice(task_set.base, task_set.base + task_set.count), has_replacement[task_set.spec.name]
         states = state.table.state[rows]
         is_live = (states >= _ASSIGNED) & (states <= _STOPPING)
-        counts.update(state.table.node[rows][is_live & ((states == _STOPPING) | younger[each])].tolist())
-        younger[each[states < _STOPPING]] = True
+        counts.update(state.table.node[rows][is_live & ((states == _STOPPING) | is_replaced[each])].tolist())
+        is_replaced[each[states < _STOPPING]] = True
     return counts
 
 
-def _visible_indexes(piece: TaskSet) -> IntArray:
+def _visible_indexes(task_set: TaskSet) -> IntArray:
     """The indexes that people see, by the piece's own."""
-    return np.arange(piece.count) if piece.visible_index is None else np.array(piece.visible_index, np.int64)
+    return np.arange(task_set.count) if task_set.visible_index is None else np.array(task_set.visible_index, np.int64)
 
 
-def _pieces_of(state: State, class_id: int) -> list[TaskSet]:
+def _task_sets_of(state: State, class_id: int) -> list[TaskSet]:
     """All pieces of the class's job and group, oldest first."""
     record = state.classes[class_id]
     rules = record.key.rules
@@ -62,7 +62,7 @@ def presence(state: State, match: str) -> IntArray:
     holds = parse_job_match(match).holds
     counts = np.zeros(state.nodes.view.count, np.int64)
     for job in state.jobs.values():
-        if _has_live(job) and holds(facts(job)):
+        if _has_live_tasks(job) and holds(job_facts(job)):
             for group in job.task_sets:
                 np.add.at(counts, _live_nodes(state, group), 1)
     return counts
@@ -71,7 +71,7 @@ def presence(state: State, match: str) -> IntArray:
 def matches(state: State, match: str, class_id: int) -> bool:
     """Whether a match holds for any job with tasks of the class."""
     holds = parse_job_match(match).holds
-    return any(holds(facts(job)) for job in _jobs_of(state, class_id))
+    return any(holds(job_facts(job)) for job in _jobs_of(state, class_id))
 
 
 def repels(state: State, class_id: int) -> IntArray | None:
@@ -81,7 +81,7 @@ def repels(state: State, class_id: int) -> IntArray | None:
     for group in state.anti_affinity_task_sets.values():
         rules = [rule for rule in group.spec.affinity if rule.to == "job" and rule.anti and rule.require]
         others = [job for job in jobs if job is not group.job]
-        if any(parse_job_match(rule.match).holds(facts(job)) for rule in rules for job in others):
+        if any(parse_job_match(rule.match).holds(job_facts(job)) for rule in rules for job in others):
             counts = np.zeros(state.nodes.view.count, np.int64) if counts is None else counts
             np.add.at(counts, _live_nodes(state, group), 1)
     return counts
@@ -104,12 +104,12 @@ def _jobs_of(state: State, class_id: int) -> list[Job]:
     return list({group.job.id: group.job for group in groups}.values())
 
 
-def _has_live(job: Job) -> bool:
+def _has_live_tasks(job: Job) -> bool:
     return any(sum(group.counts[_ASSIGNED : _STOPPING + 1]) for group in job.task_sets)
 
 
-def facts(job: Job) -> JobFacts:
-    return JobFacts(job.name, job.namespace, job.labels, job.user, job.type)
+def job_facts(job: Job) -> JobAttributes:
+    return JobAttributes(job.name, job.namespace, job.labels, job.user, job.type)
 
 
 def _live_nodes(state: State, group: TaskSet) -> IntArray:

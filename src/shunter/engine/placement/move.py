@@ -8,16 +8,16 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.jobs.stop import find_task
 from shunter.engine.nodes.drain import find_node
-from shunter.engine.placement.apply_decision import room_on, send_back
-from shunter.engine.placement.colocation import may_start
+from shunter.engine.placement.apply_decision import evict_task, fits_on_node
+from shunter.engine.placement.colocation import colocation_allows
 from shunter.engine.round import Round
-from shunter.engine.services.task_sets import add_piece, is_left
+from shunter.engine.services.task_sets import add_task_set, keeps_version
 from shunter.engine.state.records import NodeRecord, TaskSet
 from shunter.model.errors import Conflict, Problem
 from shunter.model.job.spec import PER_NODE, SERVICE
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.planning.filter.filters import LASTING_FILTERS, spell_amount
-from shunter.planning.filter.rules import is_of_nodes, why_refused
+from shunter.planning.filter.filters import STATIC_FILTERS, format_amount_short
+from shunter.planning.filter.rules import is_required_node_affinity, why_affinity_refuses
 
 _QUEUED, _STOPPING = int(TaskState.QUEUED), int(TaskState.STOPPING)
 
@@ -29,20 +29,20 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
         raise Conflict("the job has ended")
     node = find_node(round, node_name)
     group, index = find_task(round.state, job, *task)
-    _refuse_move(round, group, index, node)
+    _check_movable(round, group, index, node)
     reason = f"moved to node {node.name} by {user}"
     if job.type == SERVICE:
         group_index = next(
             group_index for group_index, spec in enumerate(job.spec_version.groups) if spec.name == task[0]
         )
-        service_state, where = round.state.services.jobs[job.id], int(round.state.table.node[group.base + index])
-        copy_of = group if is_left(service_state, group, index, where) else None
-        add_piece(round, job, group_index, [task[1]], node.id, reason, copy_of)
+        service_state, current_node = round.state.services.jobs[job.id], int(round.state.table.node[group.base + index])
+        copy_of = group if keeps_version(service_state, group, index, current_node) else None
+        add_task_set(round, job, group_index, [task[1]], node.id, reason, copy_of)
         round.dirty_jobs[job.id, 0] = None
         return
     round.record(c.TaskPinned(job.id, group.number, index, node.id, round.now_ms, reason, group.ref))
     if round.state.table.state[group.base + index] != _QUEUED:
-        send_back(round, group, index, reason)
+        evict_task(round, group, index, reason)
 
 
 def place_bound(round: Round) -> None:
@@ -50,25 +50,25 @@ def place_bound(round: Round) -> None:
     for (job_id, number, index), node_id in list(round.state.moves.pinned.items()):
         group = round.state.require_task_set(job_id, number)
         node, task_state = round.state.nodes.records[node_id], round.state.table.state[group.base + index]
-        if task_state > _STOPPING or not _takes_work(node):
-            _let_go(round, group, index, f"node {node.name} takes no work")
+        if task_state > _STOPPING or not _is_schedulable(node):
+            _unbind(round, group, index, f"node {node.name} takes no work")
         elif task_state != _QUEUED:
             continue
-        elif reasons := _why_not(round, group, node):
-            _let_go(round, group, index, f"cannot run on node {node.name}: {reasons[0]}")
-        elif room_on(round, group, node_id) and may_start(round.state, group, node_id):
-            _place(round, group, index, node_id)
+        elif reasons := _infeasible_reasons(round, group, node):
+            _unbind(round, group, index, f"cannot run on node {node.name}: {reasons[0]}")
+        elif fits_on_node(round, group, node_id) and colocation_allows(round.state, group, node_id):
+            _place_task(round, group, index, node_id)
 
 
-def _let_go(round: Round, group: TaskSet, index: int, reason: str) -> None:
+def _unbind(round: Round, group: TaskSet, index: int, reason: str) -> None:
     round.record(c.TaskPinned(group.job.id, group.number, index, 0, round.now_ms, reason, group.ref))
 
 
-def _takes_work(node: NodeRecord) -> bool:
+def _is_schedulable(node: NodeRecord) -> bool:
     return node.state in (NodeState.READY, NodeState.SUSPECT) and not node.cordoned_by
 
 
-def _place(round: Round, group: TaskSet, index: int, node: int) -> None:
+def _place_task(round: Round, group: TaskSet, index: int, node: int) -> None:
     record = group.task_class
     lanes = record.lanes.get(node)
     round.record(c.LanesSet(record.id, node, 1 + (lanes.width if lanes else 0)))
@@ -78,47 +78,47 @@ def _place(round: Round, group: TaskSet, index: int, node: int) -> None:
     round.order(group, index, index, attempt, node)
 
 
-def _refuse_move(round: Round, group: TaskSet, index: int, node: NodeRecord) -> None:
+def _check_movable(round: Round, group: TaskSet, index: int, node: NodeRecord) -> None:
     job, row = group.job, group.base + index
     name, task_state = group.task_name(index), TaskState(round.state.table.state[row])
     if job.options.application:
-        raise _refused(name, "runs a BatchJob, whose scheduling says where its executors are")
+        raise _move_conflict(name, "runs a BatchJob, whose scheduling says where its executors are")
     if job.type in PER_NODE:
-        raise _refused(name, f"belongs to a {job.type} job, which has one on each matching node anyway")
+        raise _move_conflict(name, f"belongs to a {job.type} job, which has one on each matching node anyway")
     if task_state > TaskState.RUNNING or task_state is TaskState.WAITING:
-        raise _refused(name, f"is {task_state.word}, and only what is queued or runs can be moved")
+        raise _move_conflict(name, f"is {task_state.wire_name}, and only what is queued or runs can be moved")
     if int(round.state.table.node[row]) == node.id and task_state is not TaskState.QUEUED:
-        raise _refused(name, f"is on node {node.name} already")
+        raise _move_conflict(name, f"is on node {node.name} already")
     if job.options.gang or group.spec.gang:
-        raise _refused(name, "is one of a gang, which starts together or not at all")
-    if not _takes_work(node):
-        because = round.state.nodes.view.ineligible_because.get(node.id, node.state.word)
-        raise _refused(name, f"cannot go to node {node.name}, which takes no work ({because})")
-    for reason in _why_not(round, group, node):
-        raise _refused(name, f"cannot run on node {node.name}: {reason}")
+        raise _move_conflict(name, "is one of a gang, which starts together or not at all")
+    if not _is_schedulable(node):
+        ineligible_reason = round.state.nodes.view.ineligible_because.get(node.id, node.state.wire_name)
+        raise _move_conflict(name, f"cannot go to node {node.name}, which takes no work ({ineligible_reason})")
+    for reason in _infeasible_reasons(round, group, node):
+        raise _move_conflict(name, f"cannot run on node {node.name}: {reason}")
 
 
-def _why_not(round: Round, group: TaskSet, node: NodeRecord) -> list[str]:
+def _infeasible_reasons(round: Round, group: TaskSet, node: NodeRecord) -> list[str]:
     """What keeps a task from that node whatever else is there."""
     nodes = round.state.nodes.view
     ledger, rows = round.state.moves.ledger(nodes), np.array([node.id], np.int64)
     task_class = group.task_class.task_class
     reasons: list[str] = []
-    for each in LASTING_FILTERS:
+    for each in STATIC_FILTERS:
         passing = each.accepts(task_class, ledger, rows)
         if passing is not None and not passing[0]:
             reasons += [text for text, found in each.reasons(task_class, ledger, rows) if len(found)]
     for rule in group.spec.affinity:
-        if is_of_nodes(rule) and ledger.kinds.hold_on(rule.match, rows)[0] == rule.anti:
-            reasons.append(why_refused(rule))
+        if is_required_node_affinity(rule) and ledger.kinds.hold_on(rule.match, rows)[0] == rule.anti:
+            reasons.append(why_affinity_refuses(rule))
     for resource, need in group.spec.needs.items():
         if resource in nodes.resources:
             has = int(nodes.capacity[node.id, nodes.resources.index(resource)])
             if has < need:
-                wants = spell_amount(resource, need)
-                reasons.append(f"{resource}: needs {wants}, it has {spell_amount(resource, has)}")
+                needed_text = format_amount_short(resource, need)
+                reasons.append(f"{resource}: needs {needed_text}, it has {format_amount_short(resource, has)}")
     return reasons
 
 
-def _refused(name: str, fault: str) -> Conflict:
+def _move_conflict(name: str, fault: str) -> Conflict:
     return Conflict(f"task {name} {fault}", (Problem("task", fault, name),))

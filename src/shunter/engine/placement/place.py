@@ -10,55 +10,55 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.objects.scheduling_items import apply_schedulings
-from shunter.engine.placement.apply_decision import apply_placement, carry_out, lanes_max
+from shunter.engine.placement.apply_decision import apply_decision, apply_placement, lanes_max
 from shunter.engine.placement.cluster_view import build_view
-from shunter.engine.placement.colocation import may_start
-from shunter.engine.placement.gangs import keep_gangs_whole
+from shunter.engine.placement.colocation import colocation_allows
+from shunter.engine.placement.gangs import restart_broken_gangs
 from shunter.engine.placement.move import place_bound
 from shunter.engine.placement.refill import refill
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.round import Round
 from shunter.engine.state.records import TaskSet
-from shunter.planning.view import NOTHING_KEPT, ClusterView, Decision, Placement, Policy
+from shunter.planning.view import NO_HELD_ROWS, ClusterView, Decision, Placement, Policy
 
 UNTRIED = -1  # as what a node's `changed` was
 PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 
 
-def place(round: Round, policy: Policy, is_led: bool = False) -> None:
-    """`is_led`: somebody outside of rounds decides, and nothing is left to the policy."""
-    keep_gangs_whole(round)
-    if is_led:
-        round.state.held_rows = round.now_ms, NOTHING_KEPT  # whoever leads keeps no room
+def place(round: Round, policy: Policy, has_leader: bool = False) -> None:
+    """`has_leader`: somebody outside of rounds decides, and nothing is left to the policy."""
+    restart_broken_gangs(round)
+    if has_leader:
+        round.state.held_rows = round.now_ms, NO_HELD_ROWS  # whoever leads keeps no room
     refill(round)
-    shrink(round)
+    release_idle_lanes(round)
     _place_pinned(round)
     if round.state.moves.pinned:
         place_bound(round)
-    if is_led:
+    if has_leader:
         return
     view = build_view(round.state)
     revision, active_policy = round.state.objects.revision, policy if isinstance(policy, ActivePolicy) else None
-    if not view.queued and (active_policy is None or not active_policy.looks_at(revision)):
+    if not view.queued and (active_policy is None or not active_policy.wants_objects(revision)):
         return
     if active_policy is not None:
-        active_policy.objects_seen = revision
-    decision, before = _decide(round, policy, view), len(round.changes)
-    carry_out(round, decision)
+        active_policy.seen_objects_revision = revision
+    decision, changes_before = _decide(round, policy, view), len(round.changes)
+    apply_decision(round, decision)
     if decision.schedulings or decision.withdrawals:
-        apply_schedulings(round, decision, policy.name, lambda item, reason: _refused(policy, item, reason))
+        apply_schedulings(round, decision, policy.name, lambda item, reason: _report_refused_item(policy, item, reason))
     if decision.kept is not None:
         round.state.held_rows = round.now_ms, decision.kept
-    keep_gangs_whole(round)
+    restart_broken_gangs(round)
     if decision.is_partial or decision.again_in_ms == 0:
-        round.is_partial, round.is_unproductive = True, len(round.changes) == before
+        round.is_partial, round.is_unproductive = True, len(round.changes) == changes_before
     if decision.again_in_ms:
         round.next_placement_ms = round.now_ms + decision.again_in_ms
 
 
-def _refused(policy: Policy, item: str, reason: str) -> None:
+def _report_refused_item(policy: Policy, item: str, reason: str) -> None:
     if isinstance(policy, ActivePolicy):
-        policy.note(f"{item} was refused: {reason}")
+        policy.report_problem(f"{item} was refused: {reason}")
 
 
 def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
@@ -67,7 +67,7 @@ def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
     if observer is None:
         return policy.decide(view, now, budget)
     decision = policy.decide(observer.before_decision(view, now, budget), now, budget)
-    observer.note(policy.said if isinstance(policy, ActivePolicy) else decision)
+    observer.after_decision(policy.last_decision if isinstance(policy, ActivePolicy) else decision)
     return decision
 
 
@@ -85,7 +85,7 @@ def _place_pinned(round: Round) -> None:
                 return
             tries += 1
             group = record.first_ready()
-            if group is not None and not _may_start(round, group):
+            if group is not None and not _colocation_allows(round, group):
                 # what is to be distinct may be a matter of other nodes: that is looked at in every round
                 pinned[record.id] = record, UNTRIED if group.spec.distinct else int(nodes.changed[record.key.node])
                 continue
@@ -94,12 +94,12 @@ def _place_pinned(round: Round) -> None:
                 pinned[record.id] = record, int(nodes.changed[record.key.node])
 
 
-def _may_start(round: Round, group: TaskSet) -> bool:
+def _colocation_allows(round: Round, group: TaskSet) -> bool:
     """Executors go where their slots are, whoever is there."""
-    return bool(group.job.options.application) or may_start(round.state, group, group.node)
+    return bool(group.job.options.application) or colocation_allows(round.state, group, group.node)
 
 
-def recall_stuck(round: Round) -> None:
+def recall_stuck_tasks(round: Round) -> None:
     """Take back what waits behind tasks that turned out long, so that it can run elsewhere."""
     for record in round.state.classes.values():
         for lanes in record.lanes.values():
@@ -113,7 +113,7 @@ def recall_stuck(round: Round) -> None:
                 round.recalls.setdefault(lanes.node, []).append(record.id)
 
 
-def shrink(round: Round) -> None:
+def release_idle_lanes(round: Round) -> None:
     """Lanes with nothing to run are given up."""
     for class_id, node in round.underfilled:
         record = round.state.classes.get(class_id)

@@ -8,21 +8,21 @@ longer wait.
 
 from __future__ import annotations
 
-from shunter.engine.placement.apply_decision import give
-from shunter.engine.placement.cluster_view import longest_s, note_changes
+from shunter.engine.placement.apply_decision import assign_tasks
+from shunter.engine.placement.cluster_view import longest_s, refresh_pending
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, Lanes
 from shunter.engine.state.registries.cluster import RESERVE_SETTING
 from shunter.engine.state.state import State
-from shunter.planning.filter.rules import is_beside_jobs
-from shunter.planning.order.fair_share import Shares
+from shunter.planning.filter.rules import is_required_job_affinity
+from shunter.planning.order.fair_share import FairShare
 from shunter.planning.order.rank import by_urgency
 from shunter.planning.reserve.backfill import RESERVE_AFTER_S
-from shunter.planning.view import NOTHING_KEPT, Rules
+from shunter.planning.view import NO_HELD_ROWS, Rules
 
-RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up
-CONTENDERS_MAX = 64  # classes that wait; with more of them every lane goes back to the policy
-KEPT_MS = 1_000  # what the policy said that it keeps is believed for so long
+CLASSES_AHEAD_MAX = 16  # classes ahead that are looked at before lanes are simply given up
+PENDING_CLASSES_MAX = 64  # classes that wait; with more of them every lane goes back to the policy
+RESERVATIONS_TTL_MS = 1_000  # what the policy said that it keeps is believed for so long
 
 
 def refill(round: Round) -> None:
@@ -36,9 +36,13 @@ def refill(round: Round) -> None:
     if not underfilled:
         return
     ahead: list[ClassRecord] = []
-    for record in _in_order(round, underfilled):
+    for record in _by_rank(round, underfilled):
         for lanes in underfilled.get(record.id, ()):
-            if record.queued and not _is_wanted(round, lanes, ahead) and not _is_kept(round, lanes, ahead):
+            if (
+                record.queued
+                and not _is_needed_ahead(round, lanes, ahead)
+                and not _is_reserved_ahead(round, lanes, ahead)
+            ):
                 _top_up(round, lanes)
         if record.queued and not round.state.queues.get(record.key.queue).is_paused:
             ahead.append(record)
@@ -47,18 +51,18 @@ def refill(round: Round) -> None:
 def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
     """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled."""
     state, rules = round.state, record.key.rules
-    is_served = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
-    is_bound = bool(record.key.node or (rules is not None and _asks_again(rules)))
-    return bool(lanes.may_refill and is_served and not is_bound and not _is_past_limits(state, record))
+    is_schedulable = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
+    is_bound = bool(record.key.node or (rules is not None and _needs_policy(rules)))
+    return bool(lanes.may_refill and is_schedulable and not is_bound and not _exceeds_limits(state, record))
 
 
-def _asks_again(rules: Rules) -> bool:
+def _needs_policy(rules: Rules) -> bool:
     """Whether a task may not go where the last one was: of a gang, whatever comes back starts with the others; those of
     which a class is to keep apart may have moved to the same place, and those beside which it must be may be gone."""
-    return bool(rules.gang or rules.distinct or any(is_beside_jobs(rule) for rule in rules.affinity))
+    return bool(rules.gang or rules.distinct or any(is_required_job_affinity(rule) for rule in rules.affinity))
 
 
-def _is_past_limits(state: State, record: ClassRecord) -> bool:
+def _exceeds_limits(state: State, record: ClassRecord) -> bool:
     """Whether its queue, or a licence, has more in use than it allows by now: lanes that end are given up then."""
     running_max = state.queues.get(record.key.queue).running_max
     if running_max and state.queue_lanes[record.key.queue] > running_max:
@@ -66,21 +70,21 @@ def _is_past_limits(state: State, record: ClassRecord) -> bool:
     return any(state.licences_used[name] > state.cluster.licences().get(name, 0) for name, _ in record.licences)
 
 
-def _in_order(round: Round, underfilled: dict[int, list[Lanes]]) -> list[ClassRecord]:
+def _by_rank(round: Round, underfilled: dict[int, list[Lanes]]) -> list[ClassRecord]:
     state = round.state
     if len(underfilled) == 1 and len(state.classes) == 1:
         return list(state.classes.values())
-    note_changes(state)
-    if len(state.pending_queue) > CONTENDERS_MAX:
+    refresh_pending(state)
+    if len(state.pending_queue) > PENDING_CLASSES_MAX:
         return []
     nodes = state.nodes.view
     totals = nodes.capacity[: nodes.count][nodes.eligible[: nodes.count]].sum(axis=0).tolist()
-    shares = Shares(state.usage, totals)
+    fair_share = FairShare(state.usage, totals)
     keyed = [
         (
             by_urgency(queued),
-            shares.level((queued.task_class.namespace, None)),
-            shares.level((queued.task_class.namespace, queued.task_class.user)),
+            fair_share.level((queued.task_class.namespace, None)),
+            fair_share.level((queued.task_class.namespace, queued.task_class.user)),
             queued.since,
             queued.task_class.id,
         )
@@ -89,16 +93,16 @@ def _in_order(round: Round, underfilled: dict[int, list[Lanes]]) -> list[ClassRe
     return [state.classes[entry[4]] for entry in sorted(keyed)]
 
 
-def _is_wanted(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
+def _is_needed_ahead(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
     """Whether a class ahead would fit if one of these lanes were given up."""
-    if len(ahead) > RIVALS_MAX:
+    if len(ahead) > CLASSES_AHEAD_MAX:
         return True
     nodes, node = round.state.nodes.view, lanes.node
-    mine = lanes.task_class.vector
-    for rival in ahead:
-        for column, need in enumerate(rival.vector.tolist()):
+    own_needs = lanes.task_class.vector
+    for ahead_class in ahead:
+        for column, need in enumerate(ahead_class.vector.tolist()):
             free = nodes.capacity[node, column] - nodes.reserved[node, column]
-            freed = int(mine[column]) if column < mine.size else 0
+            freed = int(own_needs[column]) if column < own_needs.size else 0
             if need and need > free + freed:
                 break
         else:
@@ -106,17 +110,19 @@ def _is_wanted(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
     return False
 
 
-def _is_kept(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
+def _is_reserved_ahead(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
     """Whether more work here might delay a class ahead for which the policy keeps room. Where that is not known, or not
     any more, the lanes are given up: whether they may go on is for the policy to say."""
     state, now_ms = round.state, round.now_ms
-    waited_s = RESERVE_AFTER_S if (asked := state.cluster.wait_s(RESERVE_SETTING)) is None else asked
-    claimants = [record.id for record in ahead if _may_claim(state, record, now_ms, waited_s)]
-    if not claimants:
+    reserve_after_s = (
+        RESERVE_AFTER_S if (configured_s := state.cluster.wait_s(RESERVE_SETTING)) is None else configured_s
+    )
+    reserving_ids = [record.id for record in ahead if _may_reserve(state, record, now_ms, reserve_after_s)]
+    if not reserving_ids:
         return False
-    said_ms, kept = state.held_rows or (0, NOTHING_KEPT)
-    is_known = kept.class_ids is None or kept.class_ids.issuperset(claimants)
-    if now_ms - said_ms >= KEPT_MS or not is_known:
+    decided_ms, kept = state.held_rows or (0, NO_HELD_ROWS)
+    is_known = kept.class_ids is None or kept.class_ids.issuperset(reserving_ids)
+    if now_ms - decided_ms >= RESERVATIONS_TTL_MS or not is_known:
         return True
     if lanes.node not in kept.until_ms:
         return False
@@ -125,17 +131,19 @@ def _is_kept(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
     return not 0 < work_ms <= kept.until_ms[lanes.node] - now_ms
 
 
-def _may_claim(state: State, record: ClassRecord, now_ms: int, waited_s: float) -> bool:
+def _may_reserve(state: State, record: ClassRecord, now_ms: int, reserve_after_s: float) -> bool:
     """Whether the policy may keep room for the class."""
     rules, queued = record.key.rules, state.pending_queue.get(record.id)
     is_gang = rules is not None and rules.gang > 0
-    return is_gang or (queued is not None and now_ms - queued.since_ms >= waited_s * 1000)
+    return is_gang or (queued is not None and now_ms - queued.since_ms >= reserve_after_s * 1000)
 
 
 def _top_up(round: Round, lanes: Lanes) -> None:
     record = lanes.task_class
-    fair = max(record.queued // (2 * max(record.width, 1)), 1)  # near the end, leave something for the other lanes
-    target = lanes.width * min(record.depth, fair)
+    fair_depth = max(
+        record.queued // (2 * max(record.width, 1)), 1
+    )  # near the end, leave something for the other lanes
+    target = lanes.width * min(record.depth, fair_depth)
     if lanes.outstanding * 2 <= target or lanes.outstanding < lanes.width:
-        give(round, record, lanes.node, target - lanes.outstanding)
+        assign_tasks(round, record, lanes.node, target - lanes.outstanding)
         round.has_backlog |= lanes.outstanding > lanes.width

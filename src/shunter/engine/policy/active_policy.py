@@ -15,17 +15,17 @@ import numpy as np
 from shunter.log import Log
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS
 from shunter.planning.filter.filters import FILTERS, Filter
-from shunter.planning.filter.hard_rules import Law
-from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.hard_rules import HardRules
+from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
 from shunter.planning.policies import fork_policy
 from shunter.planning.remote.view_scope import limit_view, read_only, wants_of
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
 
 log = Log(__name__)
-DEFAULT = partial(build_policy, POLICY_DEFAULT)
-LEFT_OUT = "it placed tasks on nodes that refuse them; those were left out"
-LOCAL = "local:"  # begins the names of sessions of policies in this process that decide outside of rounds
+DEFAULT_FALLBACK = partial(build_policy, POLICY_DEFAULT)
+REFUSED_PLACEMENTS = "it placed tasks on nodes that refuse them; those were left out"
+LOCAL_PREFIX = "local:"  # begins the names of sessions of policies in this process that decide outside of rounds
 
 
 class Nonsense(Exception):
@@ -33,20 +33,23 @@ class Nonsense(Exception):
 
 
 class ActivePolicy:
-    """`policy` decides; `trouble` says what was wrong with it last, or nothing; `failures` counts how often the default
-    had to decide in its place."""
+    """`policy` decides; `last_error` says what was wrong with it last, or nothing; `failures` counts how often the
+    default had to decide in its place."""
 
     fast = True
 
     def __init__(
-        self, policy: Policy, make_fallback: Callable[[], Policy] = DEFAULT, filters: tuple[Filter, ...] = FILTERS
+        self,
+        policy: Policy,
+        make_fallback: Callable[[], Policy] = DEFAULT_FALLBACK,
+        filters: tuple[Filter, ...] = FILTERS,
     ) -> None:
         self._make_fallback = make_fallback
         self._filters = filters
-        self._ledger: Ledger | None = None
+        self._ledger: NodeLedger | None = None
         self._fallback: Policy | None = None
-        self.said = Decision(0)  # what was decided last, before anything of it was left out
-        self.objects_seen = 0  # their revision when the policy decided last
+        self.last_decision = Decision(0)  # what was decided last, before anything of it was left out
+        self.seen_objects_revision = 0  # their revision when the policy decided last
         self.use(policy)
 
     @property
@@ -55,107 +58,111 @@ class ActivePolicy:
         return self.policy.filters if isinstance(self.policy, Planner) else self._filters
 
     @property
-    def outside(self) -> str:
+    def leader_session(self) -> str:
         """The session that decides outside of rounds (`engine.policy.sessions`); empty where the policy decides in
         them."""
-        return "" if getattr(self.policy, "fast", True) else getattr(self.policy, "scheduler", f"{LOCAL}{self.name}")
+        return (
+            ""
+            if getattr(self.policy, "fast", True)
+            else getattr(self.policy, "scheduler", f"{LOCAL_PREFIX}{self.name}")
+        )
 
     @property
-    def in_rounds(self) -> Policy:
+    def round_policy(self) -> Policy:
         """Who decides in rounds: the policy, or while nobody decides outside of them, the fall-back."""
-        return self._standby() if self.outside else self.policy
+        return self._fallback_policy() if self.leader_session else self.policy
 
     def renew(self, policy: Policy) -> None:
         """The same one that decides in rounds, but it begins anew."""
-        if self.outside:
+        if self.leader_session:
             self._fallback = policy
         else:
             self.policy, self._fallback = policy, None
 
-    def rest(self) -> None:
+    def reset_fallback(self) -> None:
         """Somebody outside of rounds leads: when that ends, the fall-back begins anew."""
         self._fallback = None
 
-    def looks_at(self, revision: int) -> bool:
+    def wants_objects(self, revision: int) -> bool:
         """Whether it wants to see objects, and these are not those that it saw last."""
-        return revision != self.objects_seen and OBJECTS in wants_of(self.policy) and not self.outside
+        return revision != self.seen_objects_revision and OBJECTS in wants_of(self.policy) and not self.leader_session
 
-    def fall_back_to(self, make: Callable[[], Policy]) -> None:
+    def set_fallback(self, make: Callable[[], Policy]) -> None:
         """Who decides from now on where the policy fails, or is silent."""
         self._make_fallback, self._fallback = make, None
 
     def use(self, policy: Policy) -> None:
         """From the next round on."""
         self.policy, self.name, self._fallback = policy, policy.name, None
-        self.trouble = ""
-        self.failures = self.objects_seen = 0
+        self.last_error = ""
+        self.failures = self.seen_objects_revision = 0
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         if isinstance(self.policy, Planner) and self.policy.is_built_in:
-            self.said = self.policy.decide(view, now, budget)
-            return self.said
-        if not self.outside:
+            self.last_decision = self.policy.decide(view, now, budget)
+            return self.last_decision
+        if not self.leader_session:
             try:
-                return self._ask(view, now, budget)
+                return self._decide_checked(view, now, budget)
             except (Exception, SystemExit) as error:  # a stranger's code
-                self.complain(error)
-        self.said = self._standby().decide(view, now, budget)
-        return self.said
+                self.record_failure(error)
+        self.last_decision = self._fallback_policy().decide(view, now, budget)
+        return self.last_decision
 
-    def _standby(self) -> Policy:
+    def _fallback_policy(self) -> Policy:
         if self._fallback is None:
             self._fallback = self._make_fallback()
         return self._fallback
 
-    def _ask(self, view: ClusterView, now: float, budget: int) -> Decision:
+    def _decide_checked(self, view: ClusterView, now: float, budget: int) -> Decision:
         """Of a stranger: it sees what it wants, and what it says is looked at."""
         if isinstance(self.policy, Planner):
-            self.said = self.policy.decide(view, now, budget)
-            check_decision(self.said, view)
-            return self.said
-        law, wants = self._law_of(view), wants_of(self.policy)
-        shown = limit_view(view, wants)
+            self.last_decision = self.policy.decide(view, now, budget)
+            check_decision(self.last_decision, view)
+            return self.last_decision
+        hard_rules, wants = self._hard_rules_for(view), wants_of(self.policy)
+        scoped_view = limit_view(view, wants)
         if TASKS in wants:
-            shown = replace(shown, accepts=self._law_of(shown).accepts)
-        with read_only(shown.nodes):
-            self.said = self.policy.decide(shown, now, budget)
-        check_decision(self.said, shown)
-        return self._lawful(self.said, view, law)
+            scoped_view = replace(scoped_view, accepts=self._hard_rules_for(scoped_view).accepts)
+        with read_only(scoped_view.nodes):
+            self.last_decision = self.policy.decide(scoped_view, now, budget)
+        check_decision(self.last_decision, scoped_view)
+        return self._enforce(self.last_decision, view, hard_rules)
 
     def fork(self) -> ActivePolicy:
-        policy = self.policy if self.outside else fork_policy(self.policy)
-        twin = ActivePolicy(policy, self._make_fallback, self._filters)
-        twin.failures = -1  # whatever a copy does is not told
-        return twin
+        policy = self.policy if self.leader_session else fork_policy(self.policy)
+        forked = ActivePolicy(policy, self._make_fallback, self._filters)
+        forked.failures = -1  # whatever a copy does is not told
+        return forked
 
-    def _law_of(self, view: ClusterView) -> Law:
-        self._ledger = self._ledger or Ledger()
+    def _hard_rules_for(self, view: ClusterView) -> HardRules:
+        self._ledger = self._ledger or NodeLedger()
         self._ledger.sync(view.nodes)
-        return Law(view, self._ledger, self._filters)
+        return HardRules(view, self._ledger, self._filters)
 
-    def _lawful(self, decision: Decision, view: ClusterView, law: Law) -> Decision:
+    def _enforce(self, decision: Decision, view: ClusterView, hard_rules: HardRules) -> Decision:
         """Without what goes to nodes that refuse it, whatever room they have."""
         classes = {queued.task_class.id: queued.task_class for queued in view.queued}
-        kept = []
+        placements = []
         for placement in decision.placements:
-            admitted = law.admit(classes[placement.class_id], placement)
+            admitted = hard_rules.admit(classes[placement.class_id], placement)
             if admitted.counts.sum() < placement.counts.sum():
-                self.note(LEFT_OUT)
+                self.report_problem(REFUSED_PLACEMENTS)
             if len(admitted.nodes):
-                kept.append(admitted)
-        return replace(decision, placements=kept)
+                placements.append(admitted)
+        return replace(decision, placements=placements)
 
-    def complain(self, error: BaseException) -> None:
+    def record_failure(self, error: BaseException) -> None:
         """The policy failed, and the default decides."""
-        self.note(f"{type(error).__name__}: {error}")
+        self.report_problem(f"{type(error).__name__}: {error}")
         if self.failures >= 0:
             self.failures += 1
 
-    def note(self, trouble: str) -> None:
+    def report_problem(self, last_error: str) -> None:
         """Something of what it decided could not be carried out."""
-        if self.failures >= 0 and trouble != self.trouble:  # once, not every round
-            log.error("policy.failed", policy=self.name, error=trouble)
-        self.trouble = trouble
+        if self.failures >= 0 and last_error != self.last_error:  # once, not every round
+            log.error("policy.failed", policy=self.name, error=last_error)
+        self.last_error = last_error
 
 
 def check_decision(decision: Decision, view: ClusterView) -> None:

@@ -1,8 +1,7 @@
 """Trying something out on a copy of the cluster: what `plan` answers, and how suggestions of `why` are verified.
 
-`Material` is taken between rounds, on the engine's loop. Every `DryRun` made of it is a cluster of its own that nobody
-sees; making one takes time in proportion to the unfinished jobs, so it may be done in another thread.
-"""
+`DryRunSource` is taken between rounds, on the engine's loop. Every `DryRun` made of it is a cluster of its own that
+nobody sees; making one takes time in proportion to the unfinished jobs, so it may be done in another thread."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ from typing import TypeVar
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.dependencies import NO_PAST, Past
-from shunter.engine.jobs.submit import Submitted, on_submit
-from shunter.engine.nodes.reports import lose
-from shunter.engine.placement.place import place, shrink
+from shunter.engine.jobs.dependencies import NO_ENDED_RUNS, EndedRuns
+from shunter.engine.jobs.submit import SubmitResult, on_submit
+from shunter.engine.nodes.reports import mark_lost
+from shunter.engine.placement.place import place, release_idle_lanes
 from shunter.engine.round import Round, Timers
-from shunter.engine.services.reconcile import keep_up
+from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.records import Job, ranges_of
 from shunter.engine.state.snapshots import load, make_partial_snapshot
@@ -40,7 +39,7 @@ ROUNDS_MAX = 1_000  # of placing in one dry run: 20 million tasks, as rounds are
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class DryRunSource:
     """What copies of the cluster are made of: the committed state, and what of the rest the planner can see."""
 
     snapshot: Snapshot
@@ -54,14 +53,14 @@ class Material:
     now_ms: int
 
 
-def take_material(
-    state: State, policy: Policy, settings: EngineSettings, now_ms: int, named: Iterable[Job] = ()
-) -> Material:
-    """Call it when no commit is in flight. What the dry runs are about must be `named`: of very many jobs only those
-    are copied that have a say."""
+def take_dry_run_source(
+    state: State, policy: Policy, settings: EngineSettings, now_ms: int, subject_jobs: Iterable[Job] = ()
+) -> DryRunSource:
+    """Call it when no commit is in flight. What the dry runs are about must be `subject_jobs`: of very many jobs only
+    those are copied that have a say."""
     nodes = state.nodes
-    return Material(
-        snapshot=make_partial_snapshot(state, jobs_with_a_say(state, named)),
+    return DryRunSource(
+        snapshot=make_partial_snapshot(state, relevant_jobs(state, subject_jobs)),
         last_runs=state.last_runs,
         synced=tuple(node.id for node in nodes.records.values() if node.is_synced),
         busy=nodes.view.busy.copy(),
@@ -77,12 +76,12 @@ def take_material(
     )
 
 
-def jobs_with_a_say(state: State, named: Iterable[Job]) -> list[Job]:
+def relevant_jobs(state: State, subject_jobs: Iterable[Job]) -> list[Job]:
     """All jobs of a cluster that has few. Of many: the named ones, those on nodes, and of every class those that come
     next. The others wait behind them, and what does not fit once does not fit twice."""
     if len(state.jobs) <= ALL_JOBS_MAX:
         return list(state.jobs.values())
-    chosen = {job.id: job for job in named}
+    chosen = {job.id: job for job in subject_jobs}
     states = state.table.state[: state.table.used]
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
     for slot in np.unique(state.table.group[live])[:LIVE_GROUPS_MAX].tolist():
@@ -99,10 +98,10 @@ def jobs_with_a_say(state: State, named: Iterable[Job]) -> list[Job]:
 class DryRun:
     """One copy. `do` what commands do, then `place`; what came of it is read off."""
 
-    def __init__(self, material: Material) -> None:
-        self._material = material
-        self.state = _copy_state(material)
-        self._policy = _Heard(fork_policy(material.policy))
+    def __init__(self, dry_run_source: DryRunSource) -> None:
+        self._dry_run_source = dry_run_source
+        self.state = _copy_state(dry_run_source)
+        self._policy = _RecordingPolicy(fork_policy(dry_run_source.policy))
         self.placed: Counter[tuple[int, int, int]] = Counter()  # (job id, group, node) -> tasks
         self.preempted: Counter[tuple[int, int]] = Counter()  # (job id, node) -> tasks
 
@@ -110,14 +109,14 @@ class DryRun:
         """Carry out any command of the engine; what it refuses is raised."""
         round = self._new_round()
         answer = command(round)
-        keep_up(round)
-        self._read_off(round)
+        reconcile_services(round)
+        self._collect_changes(round)
         return answer
 
-    def submit(self, specs: list[JobSpec], user: str, past: Past = NO_PAST) -> list[Submitted]:
-        return self.do(lambda round: on_submit(round, specs, user, None, past))
+    def submit(self, specs: list[JobSpec], user: str, ended_runs: EndedRuns = NO_ENDED_RUNS) -> list[SubmitResult]:
+        return self.do(lambda round: on_submit(round, specs, user, None, ended_runs))
 
-    def withdraw(self, job_id: int) -> None:
+    def cancel_pending(self, job_id: int) -> None:
         """Take back what of a job has not started, and free its name: another may be submitted in its place."""
         job, round = self.state.jobs[job_id], self._new_round()
         for group in job.task_sets:
@@ -127,31 +126,31 @@ class DryRun:
                 round.record(c.TasksTransitioned(job.id, group.number, first, last, event, now_ms, "", job.ref))
         self.state.jobs_by_name.get(job.namespace, {}).pop(job.name, None)
 
-    def end_stopping(self, job_id: int) -> None:
+    def finish_stopping(self, job_id: int) -> None:
         """Let those tasks of a job end that were told to, and see to what comes of it."""
         round = self._new_round()
         for group in list(self.state.jobs[job_id].task_sets):
             states = self.state.table.state[group.base : group.base + group.count]
             for index in np.flatnonzero(states == TaskState.STOPPING).tolist():
-                lose(round, group, index, index, "")
-        shrink(round)
+                mark_lost(round, group, index, index, "")
+        release_idle_lanes(round)
         round.dirty_jobs[job_id, 0] = None
-        keep_up(round)
-        self._read_off(round)
+        reconcile_services(round)
+        self._collect_changes(round)
 
-    def place(self, sparing: int = 0) -> None:
+    def place(self, stop_if_preempted: int = 0) -> None:
         """The rounds of placing that a change would bring about; whoever is preempted ends at once, all together. Where
-        a task of the job `sparing` would have to end, it is over: whoever asks wants nothing of that."""
+        a task of the job `stop_if_preempted` would have to end, it is over: whoever asks wants nothing of that."""
         for _ in range(ROUNDS_MAX):
             round = self._new_round()
             place(round, self._policy)
-            self._read_off(round)
-            if any(job_id == sparing for job_id, _ in self.preempted):
+            self._collect_changes(round)
+            if any(job_id == stop_if_preempted for job_id, _ in self.preempted):
                 break
             if not round.is_partial and not self._end_preempted():
                 break
 
-    def held_up(self, job_id: int) -> list[str]:
+    def pending_reasons(self, job_id: int) -> list[str]:
         """What the policy said of tasks of a job that it left behind: whose room they wait for."""
         classes = {group.task_class.id for group in self.state.jobs[job_id].task_sets}
         return [text for class_id, text in self._policy.reasons.items() if class_id in classes]
@@ -166,16 +165,18 @@ class DryRun:
         for job_id in {job for job, _ in self.preempted}:
             for group in self.state.jobs[job_id].task_sets:
                 for index in sorted(group.requeue_when_stopped or ()):
-                    lose(round, group, index, index, "")
+                    mark_lost(round, group, index, index, "")
                     found = True
-        shrink(round)
+        release_idle_lanes(round)
         return found
 
     def _new_round(self) -> Round:
-        material = self._material
-        return Round(self.state, 0, material.now_ms, material.settings, Random(material.now_ms), Timers())
+        dry_run_source = self._dry_run_source
+        return Round(
+            self.state, 0, dry_run_source.now_ms, dry_run_source.settings, Random(dry_run_source.now_ms), Timers()
+        )
 
-    def _read_off(self, round: Round) -> None:
+    def _collect_changes(self, round: Round) -> None:
         for change in round.changes:
             if isinstance(change, c.TasksPlaced):
                 self.placed[change.job, change.group, change.node] += change.last - change.first + 1
@@ -185,7 +186,7 @@ class DryRun:
                 self.preempted.update((change.job, node) for node in nodes.tolist())
 
 
-class _Heard:
+class _RecordingPolicy:
     """A policy, and the reasons that its last decision gave."""
 
     fast = True
@@ -201,17 +202,17 @@ class _Heard:
         return decision
 
 
-def _copy_state(material: Material) -> State:
-    state = load(material.snapshot)
-    for space, names in material.last_runs.items():
-        state.last_runs[space] = ChainMap({}, names)  # type: ignore[assignment]  # a view: there may be a million names
-    for node_id in material.synced:
+def _copy_state(dry_run_source: DryRunSource) -> State:
+    state = load(dry_run_source.snapshot)
+    for namespace, names in dry_run_source.last_runs.items():
+        state.last_runs[namespace] = ChainMap({}, names)  # type: ignore[assignment]  # a view: there may be a million names
+    for node_id in dry_run_source.synced:
         node = state.nodes.records[node_id]
         node.is_synced = True
         state.nodes.refresh_eligible(node)
     view = state.nodes.view
-    rows = min(view.busy.size, material.busy.size)
-    view.busy[:rows], view.tasks[:rows] = material.busy[:rows], material.tasks[:rows]
-    for (class_id, node_id), outstanding in material.outstanding.items():
+    rows = min(view.busy.size, dry_run_source.busy.size)
+    view.busy[:rows], view.tasks[:rows] = dry_run_source.busy[:rows], dry_run_source.tasks[:rows]
+    for (class_id, node_id), outstanding in dry_run_source.outstanding.items():
         state.classes[class_id].lanes[node_id].outstanding = outstanding
     return state

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Shown, Step, encode_record
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation, ViewDelta
-from shunter.planning.policies import Renewing
+from shunter.planning.policies import Renewable
 from shunter.planning.remote.decision_rows import decision_row
 from shunter.planning.remote.delta_writer import ViewWriter
-from shunter.planning.remote.view_queries import Listening
+from shunter.planning.remote.view_queries import QueryRecorder
 from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import ClusterView, Decision, Policy
 from shunter.ports.flight import FlightLog
@@ -32,107 +32,114 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class FlightRecorder:
-    """In a round: `before_decision` before the decision, `note` after it, `land` when the round is committed, `drop` if
-    it is not. `anew` is called when a segment begins: whoever shows situations to others begins anew, too."""
+    """In a round: `before_decision` before the decision, `after_decision` after it, `on_commit` when the round is
+    committed, `on_abort` if it is not. `on_new_segment` is called when a segment begins: whoever shows situations to
+    others begins anew, too."""
 
     def __init__(
-        self, log: FlightLog, active_policy: ActivePolicy, anew: Callable[[], None], known: Policy | None = None
+        self,
+        log: FlightLog,
+        active_policy: ActivePolicy,
+        on_new_segment: Callable[[], None],
+        last_policy: Policy | None = None,
     ) -> None:
-        """`known` is the policy that has decided before, of which nothing is recorded."""
-        self._log, self._brain, self._anew = log, active_policy, anew
+        """`last_policy` is the policy that has decided before, of which nothing is recorded."""
+        self._log, self._active_policy, self._on_new_segment = log, active_policy, on_new_segment
         self._writer = ViewWriter((TASKS,))
-        self._known = known  # who decided last: it remembers something
+        self._last_policy = last_policy  # who decided last: it remembers something
         self._has_begun = False  # in this segment
-        self._seen: tuple[float, int, ViewDelta, Listening] | None = None
+        self._pending_situation: tuple[float, int, ViewDelta, QueryRecorder] | None = None
         self._pending: list[bytes] = []
         self._inputs: dict[str, bytes] = {}  # source -> the hash of what it was shown so far
-        self._told: set[str] = set()  # sessions of which something is recorded
+        self._recorded_sessions: set[str] = set()  # sessions of which something is recorded
         self._needs_segment = True
 
     # ---- in rounds ----
 
     def before_decision(self, view: ClusterView, now: float, budget: int) -> ClusterView:
         """The view to decide on."""
-        if self._needs_segment or self._is_full():
+        if self._needs_segment or self._is_segment_full():
             self._begin_segment()
-        if not self._has_begun or self._brain.in_rounds is not self._known:
+        if not self._has_begun or self._active_policy.round_policy is not self._last_policy:
             self._begin(now)
-        listening = Listening(view)
-        self._seen = now, budget, self._writer.write(view), listening
-        return listening.view
+        recorder = QueryRecorder(view)
+        self._pending_situation = now, budget, self._writer.write(view), recorder
+        return recorder.view
 
-    def note(self, decision: Decision) -> None:
-        assert self._seen is not None, "look comes first"
-        now, budget, delta, listening = self._seen
-        situation, inputs = self._hashed(ROUNDS, Situation(now, budget, replace(delta, answers=listening.answers())))
+    def after_decision(self, decision: Decision) -> None:
+        assert self._pending_situation is not None, "look comes first"
+        now, budget, delta, recorder = self._pending_situation
+        situation, inputs = self._encode_and_hash(
+            ROUNDS, Situation(now, budget, replace(delta, answers=recorder.answers()))
+        )
         self._pending.append(encode_record(Step(situation, decision_row(decision, delta.number), inputs)))
 
-    def land(self) -> None:
+    def on_commit(self) -> None:
         for record in self._pending:
             self._log.append(record)
         self._pending.clear()
 
-    def drop(self) -> None:
+    def on_abort(self) -> None:
         """What was decided never happened, and the state will be another one."""
         self._pending.clear()
         self._needs_segment = True
 
     # ---- outside of rounds ----
 
-    def shown(self, source: str, situation: Situation, wants: Collection[str]) -> None:
+    def record_situation(self, source: str, situation: Situation, wants: Collection[str]) -> None:
         """A session was shown something; nobody knows what its policy remembers from before."""
-        self._make_room()
+        self._rotate_segment()
         if situation.delta.is_whole:
             self._inputs[source] = b""
-            is_first = source not in self._told
-            self._told.add(source)
+            is_first = source not in self._recorded_sessions
+            self._recorded_sessions.add(source)
             self._log.append(encode_record(Began(source, source, situation.now, tuple(sorted(wants)), is_first)))
-        raw, inputs = self._hashed(source, situation)
+        raw, inputs = self._encode_and_hash(source, situation)
         self._log.append(encode_record(Shown(source, raw, inputs)))
 
-    def closed(self, source: str) -> None:
+    def forget_session(self, source: str) -> None:
         """Its session is over: the next one of this name begins with a policy that is fresh."""
-        self._told.discard(source)
+        self._recorded_sessions.discard(source)
 
-    def decided(self, source: str, row: DecisionRow, answer: DecisionAnswer) -> None:
+    def record_decision(self, source: str, row: DecisionRow, answer: DecisionAnswer) -> None:
         self.append(Decided(source, row.number, row, answer.placed, len(answer.refusals)))
 
     def append(self, record: FlightRecord) -> None:
-        self._make_room()
+        self._rotate_segment()
         self._log.append(encode_record(record))
 
     # ---- segments ----
 
-    def _is_full(self) -> bool:
+    def _is_segment_full(self) -> bool:
         size = self._log.segment_bytes
         if size < SEGMENT_BYTES:
             return False
-        policy = self._brain.in_rounds
-        return size >= SEGMENT_BYTES_MAX or not isinstance(policy, Renewing) or policy.is_settled
+        policy = self._active_policy.round_policy
+        return size >= SEGMENT_BYTES_MAX or not isinstance(policy, Renewable) or policy.is_settled
 
     def _begin_segment(self) -> None:
         self._needs_segment = self._has_begun = False
         self._log.begin_segment()
-        self._anew()
+        self._on_new_segment()
 
-    def _make_room(self) -> None:
+    def _rotate_segment(self) -> None:
         if self._needs_segment or self._log.segment_bytes >= SEGMENT_BYTES_MAX:
             self._begin_segment()
 
     def _begin(self, now: float) -> None:
         """Who decides in rounds begins to be recorded: it is a new one, or begins anew, or nobody knows all of it."""
-        policy = self._brain.in_rounds
-        is_fresh = policy is not self._known
-        if not is_fresh and isinstance(policy, Renewing):
+        policy = self._active_policy.round_policy
+        is_fresh = policy is not self._last_policy
+        if not is_fresh and isinstance(policy, Renewable):
             policy, is_fresh = policy.renew(), True
-            self._brain.renew(policy)
+            self._active_policy.renew(policy)
         wants = wants_of(policy)
-        self._known, self._has_begun, self._inputs[ROUNDS] = policy, True, b""
+        self._last_policy, self._has_begun, self._inputs[ROUNDS] = policy, True, b""
         self._writer = ViewWriter((TASKS, OBJECTS) if OBJECTS in wants else (TASKS,))
-        memory = policy.memory if is_fresh and isinstance(policy, Renewing) else {}
+        memory = policy.memory if is_fresh and isinstance(policy, Renewable) else {}
         self._pending.append(encode_record(Began(ROUNDS, policy.name, now, wants, is_fresh, memory)))
 
-    def _hashed(self, source: str, situation: Situation) -> tuple[Any, str]:
+    def _encode_and_hash(self, source: str, situation: Situation) -> tuple[Any, str]:
         """The situation, encoded once for its record, and the hash of all that the source was shown with it."""
         body = _encoder.encode(situation)
         hash = blake2b(self._inputs.get(source, b"") + body, digest_size=HASH_BYTES).digest()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from msgspec.structs import replace
 
 from shunter.engine.policy.flight_recorder import FlightRecorder
-from shunter.engine.policy.sessions import Glimpse, Schedulers, Session
+from shunter.engine.policy.sessions import Session, SessionRegistry, ShadowSituation
 from shunter.model.errors import Conflict
 from shunter.model.protocol.flight_records import Shadowed, is_same
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation
@@ -24,16 +24,16 @@ BACKLOG_MAX = 1_000  # situations that wait for a slow shadow; past it the shado
 ACTIVE_MAX = 2 * BACKLOG_MAX  # decisions of the active policy that a shadow may still be compared with
 
 
-class Onlookers:
-    def __init__(self, schedulers: Schedulers, wants: Callable[[], Collection[str]]) -> None:
+class Observers:
+    def __init__(self, sessions: SessionRegistry, wants: Callable[[], Collection[str]]) -> None:
         """`wants` says what the policy looks at that decides in rounds."""
         self.flight: FlightRecorder | None = None
-        self._schedulers, self._wants = schedulers, wants
+        self._sessions, self._wants = sessions, wants
         self._pending: list[tuple[Session, Situation]] = []
 
     @property
-    def is_on(self) -> bool:
-        return self.flight is not None or self._schedulers.has_shadows
+    def is_enabled(self) -> bool:
+        return self.flight is not None or self._sessions.has_shadows
 
     def before_decision(self, view: ClusterView, now: float, budget: int) -> ClusterView:
         for session in self._shadows_of(self._wants()):
@@ -41,57 +41,57 @@ class Onlookers:
             self._pending.append((session, Situation(now, budget, delta)))
         return view if self.flight is None else self.flight.before_decision(view, now, budget)
 
-    def note(self, decision: Decision) -> None:
+    def after_decision(self, decision: Decision) -> None:
         if self._pending:
             row = decision_row(decision)
             self._pending = [(session, replace(situation, active=row)) for session, situation in self._pending]
         if self.flight is not None:
-            self.flight.note(decision)
+            self.flight.after_decision(decision)
 
-    def land(self) -> None:
+    def on_commit(self) -> None:
         for session, situation in self._pending:
             assert situation.active is not None, "it was noted"
-            _put(session, Glimpse(situation))
+            _enqueue(session, ShadowSituation(situation))
             _remember(session, situation, situation.active)
         self._pending.clear()
         if self.flight is not None:
-            self.flight.land()
+            self.flight.on_commit()
 
-    def drop(self) -> None:
+    def on_abort(self) -> None:
         for session, _ in self._pending:
-            session.writer.forget()
+            session.writer.reset()
         self._pending.clear()
         if self.flight is not None:
-            self.flight.drop()
+            self.flight.on_abort()
 
-    def look_on(self, leader: Session, situation: Situation, view: ClusterView) -> None:
+    def observe_situation(self, leader: Session, situation: Situation, view: ClusterView) -> None:
         """The leader is shown this outside of rounds; `view` is all of it."""
         for session in self._shadows_of(leader.writer.wants):
             delta = session.writer.write(limit_view(view, session.writer.wants))
-            _put(session, Glimpse(replace(situation, delta=delta), leader, situation.delta.number))
+            _enqueue(session, ShadowSituation(replace(situation, delta=delta), leader, situation.delta.number))
 
-    def decided(self, leader: Session, row: DecisionRow) -> None:
+    def record_decision(self, leader: Session, row: DecisionRow) -> None:
         """It has, and passed over what it was shown before."""
-        for session in self._schedulers.shadows():
+        for session in self._sessions.shadows():
             for each in session.backlog:
                 if each.leader is leader and each.number <= row.number:
                     each.leader = None
                     if each.number == row.number:
                         each.situation = replace(each.situation, active=row)
                         _remember(session, each.situation, row)
-            session.news.set()
+            session.wakeup.set()
 
     def _shadows_of(self, wants: Collection[str]) -> list[Session]:
         """Those that may decide about what the active policy decides about."""
         common = [each for each in (TASKS, OBJECTS) if each in wants]
-        return [each for each in self._schedulers.shadows() if not set(common).isdisjoint(each.writer.wants)]
+        return [each for each in self._sessions.shadows() if not set(common).isdisjoint(each.writer.wants)]
 
     def compare(self, session: Session, row: DecisionRow, version: int) -> DecisionAnswer:
         """What a shadow decided beside what was decided. Raises Conflict where that is not remembered any more."""
-        active = session.actives.pop(row.number, None)
+        active = session.active_decisions.pop(row.number, None)
         if active is None:
             raise Conflict(f"situation {row.number} was not shown to shadow {session.name}, or too long ago")
-        agrees = is_same(row, _within(active, session.writer.wants))
+        agrees = is_same(row, _scoped_decision(active, session.writer.wants))
         session.decisions += 1
         session.refused += not agrees
         if self.flight is not None:
@@ -99,22 +99,22 @@ class Onlookers:
         return DecisionAnswer(version, agrees=agrees)
 
 
-def _put(session: Session, glimpse: Glimpse) -> None:
+def _enqueue(session: Session, shadow_situation: ShadowSituation) -> None:
     if len(session.backlog) >= BACKLOG_MAX:
         session.backlog.clear()
-        session.writer.forget()
+        session.writer.reset()
         return
-    session.backlog.append(glimpse)
-    session.news.set()
+    session.backlog.append(shadow_situation)
+    session.wakeup.set()
 
 
 def _remember(session: Session, situation: Situation, active: DecisionRow) -> None:
-    session.actives[situation.delta.number] = active
-    while len(session.actives) > ACTIVE_MAX:
-        del session.actives[next(iter(session.actives))]
+    session.active_decisions[situation.delta.number] = active
+    while len(session.active_decisions) > ACTIVE_MAX:
+        del session.active_decisions[next(iter(session.active_decisions))]
 
 
-def _within(row: DecisionRow, wants: Collection[str]) -> DecisionRow:
+def _scoped_decision(row: DecisionRow, wants: Collection[str]) -> DecisionRow:
     """What somebody could have decided who sees no more than this."""
     if TASKS not in wants:
         row = replace(row, placements=[], preemptions=[])

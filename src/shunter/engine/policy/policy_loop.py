@@ -14,37 +14,37 @@ from shunter.engine.engine import Engine
 from shunter.engine.policy.sessions import Session
 from shunter.log import Log
 from shunter.model.errors import Rejected, Unavailable
-from shunter.planning.remote.policy_host import Thinker
+from shunter.planning.remote.policy_host import PolicyHost
 from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 
-Aside = Callable[[Callable[[], Any]], Awaitable[Any]]
-REFUSED_S = 0.1  # after a decision was refused whole
+RunInThread = Callable[[Callable[[], Any]], Awaitable[Any]]
+REFUSED_RETRY_S = 0.1  # after a decision was refused whole
 log = Log(__name__)
 
 
-async def drive(engine: Engine, policy: Policy, clock: Clock, aside: Aside) -> None:
+async def run_policy_loop(engine: Engine, policy: Policy, clock: Clock, run_in_thread: RunInThread) -> None:
     """Until it is cancelled, or the engine stops. A policy that fails is silent until its lease has ended."""
-    while not engine.schedulers.is_over:
-        session = engine.schedulers.open(engine.active_policy.outside, wants_of(policy), is_local=True)
+    while not engine.schedulers.is_closed:
+        session = engine.schedulers.open(engine.active_policy.leader_session, wants_of(policy), is_local=True)
         try:
-            await _serve(engine, session, Thinker(policy), aside)
+            await _serve(engine, session, PolicyHost(policy), run_in_thread)
         except Rejected as error:  # its lease ended while it thought
             log.warning("policy.refused", policy=policy.name, error=error)
-            await clock.sleep(REFUSED_S)
+            await clock.sleep(REFUSED_RETRY_S)
         except Unavailable as error:
             log.warning("policy.refused", policy=policy.name, error=error)
             await clock.sleep(error.retry_after_s)
         except (Exception, SystemExit) as error:  # a stranger's code
-            engine.active_policy.complain(error)
+            engine.active_policy.record_failure(error)
             engine.schedulers.close(session, f"its policy failed: {error}")
             await clock.sleep(session.lease_ms / 1000)
         finally:
             engine.schedulers.close(session, "its policy does not decide any more")
 
 
-async def _serve(engine: Engine, session: Session, thinker: Thinker, aside: Aside) -> None:
+async def _serve(engine: Engine, session: Session, policy_host: PolicyHost, run_in_thread: RunInThread) -> None:
     while (situation := await engine.schedulers.next(session)) is not None:
-        row = await aside(partial(thinker.decide, situation))
+        row = await run_in_thread(partial(policy_host.decide, situation))
         await engine.schedulers.decide(session.token, row)

@@ -15,7 +15,7 @@ from shunter.model.errors import Invalid
 from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
 from shunter.model.protocol.scheduler_messages import DecisionRow, Situation
 from shunter.planning.filter.filters import FILTERS, Filter
-from shunter.planning.policies import Renewing
+from shunter.planning.policies import Renewable
 from shunter.planning.remote.decision_rows import decision_row
 from shunter.planning.remote.delta_reader import ViewReader
 from shunter.planning.view import ClusterView, Policy
@@ -29,77 +29,79 @@ class Replay:
 
     def __init__(self, build: Build, policy: str | None = None, filters: tuple[Filter, ...] = FILTERS) -> None:
         self._build, self._policy, self._filters = build, policy, filters
-        self._minds: dict[str, _Mind] = {}
-        self._strangers: dict[str, str] = {}  # by source: who decides there, and is not known here
-        self.left_out: Counter[str] = Counter()  # decisions by strangers
+        self._replays: dict[str, _SourceReplay] = {}
+        self._unknown_policies: dict[str, str] = {}  # by source: who decides there, and is not known here
+        self.skipped_by_policy: Counter[str] = Counter()  # decisions by strangers
         self.skipped = 0  # records that make no sense without what came before the recording
 
     def run(self, records: Iterable[FlightRecord]) -> Iterator[Replayed]:
         for record in records:
             if isinstance(record, Began):
                 self._begin(record)
-            elif isinstance(record, Step | Decided) and (stranger := self._strangers.get(_source_of(record))):
-                self.left_out[stranger] += 1
+            elif isinstance(record, Step | Decided) and (
+                unknown_policy := self._unknown_policies.get(_source_of(record))
+            ):
+                self.skipped_by_policy[unknown_policy] += 1
             elif isinstance(record, Step):
-                mind = self._minds.get(ROUNDS)
-                if mind is not None:
-                    mind.show(record.situation, record.inputs)
-                    yield mind.decide(record.decision)
-                self.skipped += mind is None
+                replay = self._replays.get(ROUNDS)
+                if replay is not None:
+                    replay.load_situation(record.situation, record.inputs)
+                    yield replay.decide(record.decision)
+                self.skipped += replay is None
             elif isinstance(record, Shown):
-                if (mind := self._mind_of(record)) is not None:
-                    mind.put_off(record)
-                self.skipped += mind is None
+                if (replay := self._replay_of(record)) is not None:
+                    replay.defer(record)
+                self.skipped += replay is None
             elif isinstance(record, Decided):
-                mind = self._minds.get(record.source)
-                is_known = mind is not None and mind.catch_up(record.number)
-                if mind is not None and is_known:
-                    yield mind.decide(record.decision)
+                replay = self._replays.get(record.source)
+                is_known = replay is not None and replay.catch_up(record.number)
+                if replay is not None and is_known:
+                    yield replay.decide(record.decision)
                 self.skipped += not is_known
 
-    def _mind_of(self, record: Shown) -> _Mind | None:
-        return self._minds.get(record.source)
+    def _replay_of(self, record: Shown) -> _SourceReplay | None:
+        return self._replays.get(record.source)
 
     def _begin(self, began: Began) -> None:
-        self._minds.pop(began.source, None)
-        self._strangers.pop(began.source, None)
+        self._replays.pop(began.source, None)
+        self._unknown_policies.pop(began.source, None)
         try:
-            policy = self._build(self._policy or _bare(began.policy))
+            policy = self._build(self._policy or _policy_name(began.policy))
         except Invalid:
             if self._policy is not None:
                 raise
-            self._strangers[began.source] = _bare(began.policy)
+            self._unknown_policies[began.source] = _policy_name(began.policy)
             return
-        if began.memory and self._policy in (None, began.policy) and isinstance(policy, Renewing):
+        if began.memory and self._policy in (None, began.policy) and isinstance(policy, Renewable):
             policy.memory = began.memory
         active_policy = ActivePolicy(policy, filters=self._filters) if began.source == ROUNDS else None
-        self._minds[began.source] = _Mind(began, policy, active_policy, ViewReader(began.wants))
+        self._replays[began.source] = _SourceReplay(began, policy, active_policy, ViewReader(began.wants))
 
 
 @dataclass(slots=True)
-class _Mind:
+class _SourceReplay:
     """What decides in place of one source."""
 
     began: Began
     policy: Policy
     active_policy: ActivePolicy | None
     reader: ViewReader
-    waiting: list[Shown] = field(default_factory=list)  # shown, but nothing was decided on it yet
+    deferred: list[Shown] = field(default_factory=list)  # shown, but nothing was decided on it yet
     situation: Situation | None = None
     view: ClusterView | None = None
     inputs: str = ""
 
-    def show(self, situation: Situation, inputs: str) -> None:
+    def load_situation(self, situation: Situation, inputs: str) -> None:
         self.situation, self.inputs, self.view = situation, inputs, self.reader.read(situation.delta)
 
-    def put_off(self, shown: Shown) -> None:
-        self.waiting.append(shown)
+    def defer(self, situation_record: Shown) -> None:
+        self.deferred.append(situation_record)
 
     def catch_up(self, number: int) -> bool:
         """Look at what was shown up to this number; says whether that was the last that was looked at."""
-        while self.waiting and self.waiting[0].situation.delta.number <= number:
-            shown = self.waiting.pop(0)
-            self.show(shown.situation, shown.inputs)
+        while self.deferred and self.deferred[0].situation.delta.number <= number:
+            situation_record = self.deferred.pop(0)
+            self.load_situation(situation_record.situation, situation_record.inputs)
         return self.situation is not None and self.situation.delta.number == number
 
     def decide(self, recorded: DecisionRow) -> Replayed:
@@ -110,7 +112,7 @@ class _Mind:
             decision = self.policy.decide(self.view, situation.now, situation.budget)
         else:
             self.active_policy.decide(self.view, situation.now, situation.budget)
-            decision = self.active_policy.said
+            decision = self.active_policy.last_decision
         made = decision_row(decision, situation.delta.number)
         return Replayed(
             source=self.began.source,
@@ -131,6 +133,6 @@ def _source_of(record: Step | Decided) -> str:
     return record.source if isinstance(record, Decided) else ROUNDS
 
 
-def _bare(policy: str) -> str:
+def _policy_name(policy: str) -> str:
     """A local session is named after its policy."""
     return policy.removeprefix("local:")

@@ -36,31 +36,31 @@ class Session:
     lease_ms: int
     expires_ms: int
     is_local: bool = False
-    is_over: bool = False
-    over_because: str = ""
+    is_closed: bool = False
+    close_reason: str = ""
     is_waiting: bool = False  # for news
-    again_ms: int | None = None  # when it wants to decide again, even if nothing changes
-    shown: tuple[int, int, int] = (-1, -1, -1)  # version of the state, ticks of the nodes and of what waits
-    shown_ms: int = 0
+    next_decision_ms: int | None = None  # when it wants to decide again, even if nothing changes
+    sent_versions: tuple[int, int, int] = (-1, -1, -1)  # version of the state, ticks of the nodes and of what waits
+    sent_ms: int = 0
     reasons: dict[int, str] = field(default_factory=dict)  # why classes wait, as it said last
     decisions: int = 0
     refused: int = 0
     credit: float = DECISIONS_BURST
     credit_ms: int = 0
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    wakeup: asyncio.Event = field(default_factory=asyncio.Event)
     # Of shadows: situations on which others decide, and their decisions by number. `refused` counts differences.
-    backlog: deque[Glimpse] = field(default_factory=deque)
-    actives: dict[int, DecisionRow] = field(default_factory=dict)
+    backlog: deque[ShadowSituation] = field(default_factory=deque)
+    active_decisions: dict[int, DecisionRow] = field(default_factory=dict)
 
     def is_alive(self, now_ms: int) -> bool:
-        return not self.is_over and (self.expires_ms > now_ms or (self.is_local and self.is_waiting))
+        return not self.is_closed and (self.expires_ms > now_ms or (self.is_local and self.is_waiting))
 
     def end(self, reason: str) -> None:
-        if not self.is_over:
-            self.is_over, self.over_because = True, reason
-            self.news.set()
+        if not self.is_closed:
+            self.is_closed, self.close_reason = True, reason
+            self.wakeup.set()
 
-    def spend(self, now_ms: int) -> None:
+    def consume_credit(self, now_ms: int) -> None:
         """Raises Busy where decisions come faster than the budget allows."""
         earned = (now_ms - self.credit_ms) / 1000 * DECISIONS_PER_S
         self.credit, self.credit_ms = min(self.credit + earned, DECISIONS_BURST), now_ms
@@ -71,7 +71,7 @@ class Session:
 
 
 @dataclass(slots=True)
-class Glimpse:
+class ShadowSituation:
     """What a shadow is to be shown. `leader` was shown it as its situation `number` and may still decide on it."""
 
     situation: Situation
@@ -82,7 +82,7 @@ class Glimpse:
         return self.leader is None or not self.leader.is_alive(now_ms)
 
 
-class Schedulers:
+class SessionRegistry:
     """All sessions by name."""
 
     def __init__(self, make_token: Callable[[], str]) -> None:
@@ -90,12 +90,12 @@ class Schedulers:
         self._sessions: dict[str, Session] = {}
         self.leader = ""  # the name of the session whose decisions count, if there is one
         self.lease_s = LEASE_DEFAULT_S
-        self._was_led = False
-        self.is_over = False  # the manager stops
+        self._had_leader = False
+        self.is_closed = False  # the manager stops
 
     def open(self, name: str, wants: Collection[str], mode: str, now_ms: int, is_local: bool = False) -> Session:
         """A new session. One that the name had is void from now on: whoever had it is gone, or will hear of it."""
-        if self.is_over:
+        if self.is_closed:
             raise Unavailable("the manager is stopping; try again")
         before = self._sessions.get(name)
         if before is not None:
@@ -104,7 +104,7 @@ class Schedulers:
         session = Session(
             name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, credit_ms=now_ms
         )
-        session.news.set()
+        session.wakeup.set()
         self._sessions[name] = session
         log.info("scheduler.opened", scheduler=name, mode=mode)
         return session
@@ -115,8 +115,8 @@ class Schedulers:
         if session is None:
             raise Conflict("this token is void: another session took over, or the manager began anew; watch again")
         if not session.is_alive(now_ms):
-            self.close(session, session.over_because or "its lease ended")
-            raise Conflict(f"the session of {session.name} is over: {session.over_because}; watch again")
+            self.close(session, session.close_reason or "its lease ended")
+            raise Conflict(f"the session of {session.name} is over: {session.close_reason}; watch again")
         return session
 
     def renew(self, session: Session, now_ms: int) -> None:
@@ -128,24 +128,24 @@ class Schedulers:
             del self._sessions[session.name]
             log.info("scheduler.closed", scheduler=session.name, reason=reason)
 
-    def is_led(self, now_ms: int) -> bool:
+    def has_leader(self, now_ms: int) -> bool:
         """Whether somebody outside decides about tasks now: one that does not want to see them leaves them to the
         fall-back. Tells in the log when that changes."""
-        is_led = self.leading(now_ms) is not None
-        if is_led != self._was_led:
-            self._was_led = is_led
+        has_leader = self.live_leader(now_ms) is not None
+        if has_leader != self._had_leader:
+            self._had_leader = has_leader
             if self.leader:
-                log.info("scheduler.leads" if is_led else "scheduler.silent", scheduler=self.leader)
-        return is_led
+                log.info("scheduler.leads" if has_leader else "scheduler.silent", scheduler=self.leader)
+        return has_leader
 
-    def leading(self, now_ms: int) -> Session | None:
+    def live_leader(self, now_ms: int) -> Session | None:
         found = self._sessions.get(self.leader) if self.leader else None
         leads = found is not None and found.mode == LEAD and TASKS in found.writer.wants and found.is_alive(now_ms)
         return found if leads else None
 
-    def ends_ms(self) -> int | None:
+    def lease_end_ms(self) -> int | None:
         """When the leader's lease ends unless it is renewed: whoever takes over has to be woken then."""
-        session = self._sessions.get(self.leader) if self._was_led else None
+        session = self._sessions.get(self.leader) if self._had_leader else None
         if session is None or (session.is_local and session.is_waiting):
             return None
         return session.expires_ms
@@ -160,19 +160,19 @@ class Schedulers:
     def shadows(self) -> list[Session]:
         return [session for session in self._sessions.values() if session.mode == SHADOW]
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """A round is over: there is something to look at. Shadows look at decisions, of which they hear otherwise."""
         for session in self._sessions.values():
             if session.mode == LEAD:
-                session.news.set()
+                session.wakeup.set()
 
-    def begin_anew(self) -> None:
+    def resend_all(self) -> None:
         """The state is another one: everybody is shown all of it."""
         for session in self._sessions.values():
-            session.writer.forget()
-            session.news.set()
+            session.writer.reset()
+            session.wakeup.set()
 
     def end(self, reason: str) -> None:
-        self.is_over = True
+        self.is_closed = True
         for session in self.sessions():
             self.close(session, reason)

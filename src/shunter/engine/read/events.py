@@ -167,7 +167,7 @@ def _stop_asked(change: c.JobStopRequested, _: Callable[[int], str]) -> dict[str
 
 
 def _job_ended(change: c.JobEnded, _: Callable[[int], str]) -> dict[str, Any]:
-    word = JobEvent(change.event).word
+    word = JobEvent(change.event).wire_name
     return {**_job(f"job.{word}", change.ref, word), "reason": change.reason or None}
 
 
@@ -231,7 +231,7 @@ def _template(type_: str, change: Any) -> dict[str, Any]:
 def _queue_set(change: c.QueueSet, _: Callable[[int], str]) -> dict[str, Any]:
     limits = [("running_max", change.running_max), ("queued_max", change.queued_max)]
     rules = [word for word, holds in (("paused", change.is_paused), ("strict", change.is_strict)) if holds]
-    rules += [f"{name} {most}" for name, most in limits if most]
+    rules += [f"{name} {limit}" for name, limit in limits if limit]
     return {"type": "queue.set", "name": change.name, "reason": ", ".join(rules) or "no rules"}
 
 
@@ -283,8 +283,8 @@ def _node_switched(change: c.NodeCordonSet, _: Callable[[int], str]) -> dict[str
 
 
 def _node_attributed(change: c.NodeAttributed, _: Callable[[int], str]) -> dict[str, Any]:
-    said = " ".join(f"{key}={value}" if value else f"{key}-" for key, value in change.attributes.items())
-    return {"type": "node.attributed", "name": change.ref, "node": change.ref, "reason": said}
+    changed = " ".join(f"{key}={value}" if value else f"{key}-" for key, value in change.attributes.items())
+    return {"type": "node.attributed", "name": change.ref, "node": change.ref, "reason": changed}
 
 
 def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str, Any]:
@@ -292,8 +292,8 @@ def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str,
     offset = int(ref.rpartition("+")[2]) if "+" in ref else 0
     first, last = first + offset, last + offset
     tasks = str(first) if first == last else f"{first}-{last}"
-    inner = f"{fields['group']}/" if "group" in fields else ""
-    return {**fields, "name": f"{fields['name']}/{inner}{tasks}", "tasks": tasks}
+    group_prefix = f"{fields['group']}/" if "group" in fields else ""
+    return {**fields, "name": f"{fields['name']}/{group_prefix}{tasks}", "tasks": tasks}
 
 
 def _job(type_: str, ref: str, state: str | None) -> dict[str, Any]:

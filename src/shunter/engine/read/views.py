@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from shunter.engine.jobs.dependencies import edge_of, start_ms, waits_for
-from shunter.engine.services.instances import look
+from shunter.engine.jobs.dependencies import earliest_start_ms, edge_of, waits_for
+from shunter.engine.services.instances import collect_instances
 from shunter.engine.state.records import STATE_COUNT, Job, NodeRecord, PastAttempt, TaskSet
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.engine.state.state import State
-from shunter.model.job.arrays import Part, index_at
-from shunter.model.job.spec import PER_NODE, PLAIN, PORT_PREFIX, GroupSpec
+from shunter.model.job.arrays import IndexRange, index_at
+from shunter.model.job.spec import DEFAULT_OPTIONS, PER_NODE, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
 from shunter.model.rest.views import (
@@ -30,13 +30,17 @@ from shunter.model.rest.views import (
     iso,
 )
 
-_WORDS = [state.word for state in TaskState]
-_SELF_EVIDENT = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.SUCCEEDED)  # states that have no reason to tell
+_STATE_NAMES = [state.wire_name for state in TaskState]
+_STATES_WITHOUT_REASON = (
+    TaskState.ASSIGNED,
+    TaskState.RUNNING,
+    TaskState.SUCCEEDED,
+)  # states that have no reason to tell
 
 
 def counts_view(counts: list[int]) -> dict[str, int]:
     """The non-zero ones, by word."""
-    return {_WORDS[state]: count for state, count in enumerate(counts) if count}
+    return {_STATE_NAMES[state]: count for state, count in enumerate(counts) if count}
 
 
 def job_view(job: Job, state: State | None = None) -> JobView:
@@ -44,14 +48,14 @@ def job_view(job: Job, state: State | None = None) -> JobView:
     specs = job.spec_version.groups
     update, counts, by_group = None, job.counts(), None
     if state is not None and job.id in state.services.jobs:
-        update, by_group = lasting_view(state, job)
+        update, by_group = rollout_view(state, job)
         counts = [sum(each[code] for each in by_group.values()) for code in range(STATE_COUNT)]
     return JobView(
         name=job.name,
         namespace=job.namespace,
         id=job.id,
         run=job.run,
-        state=job.state.word,
+        state=job.state.wire_name,
         type=job.type,
         count=sum(counts),
         counts=counts_view(counts),
@@ -61,7 +65,7 @@ def job_view(job: Job, state: State | None = None) -> JobView:
         reason=job.reason or None,
         labels=job.labels,
         user=job.user,
-        command=words_of(specs[0]),
+        command=command_of(specs[0]),
         image=image_of(specs[0]),
         resources=resources_of(specs[0]),
         groups=[_group_view(job, spec, by_group) for spec in specs] if len(specs) > 1 else [],
@@ -71,19 +75,19 @@ def job_view(job: Job, state: State | None = None) -> JobView:
     )
 
 
-def lasting_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int]]]:
+def rollout_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int]]]:
     """How far it is, and its instances by group and state: what was replaced is not counted."""
     service_state = state.services.jobs[job.id]
     names = {spec.name: spec.count for spec in job.spec_version.groups}
     counts = {name: [0] * STATE_COUNT for name in names}
     updated = healthy = 0
-    for (name, index), instance in look(state, job).items():
+    for (name, index), instance in collect_instances(state, job).items():
         if name not in names or (job.type not in PER_NODE and index >= names[name]):
             continue  # on its way out
-        face = instance.face
-        counts[name][face.state] += 1
-        updated += face.is_fresh and face.is_alive
-        healthy += any(member.well_ms for member in instance.members)
+        current = instance.current
+        counts[name][current.state] += 1
+        updated += current.is_current_version and current.is_alive
+        healthy += any(member.healthy_at_ms for member in instance.members)
     view = UpdateView(
         status=service_state.status,
         wanted=sum(map(sum, counts.values())) if job.type in PER_NODE else sum(names.values()),
@@ -99,14 +103,14 @@ def lasting_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int
 def job_terms(job: Job, state: State) -> JobTerms | None:
     """What of a job is not plain; None where all of it is."""
     options = job.options
-    is_plain = options is PLAIN and not job.is_held
+    is_plain = options is DEFAULT_OPTIONS and not job.is_held
     has_edges = state.edges.targets(job.id) or state.edges.settled(job.id)
     if is_plain and not has_edges and not any(group.spec.after for group in job.task_sets):
         return None
     return JobTerms(
         queue=options.queue,
         held=job.is_held,
-        start_at=iso(start_ms(job) / 1000),
+        start_at=iso(earliest_start_ms(job) / 1000),
         deadline=iso(job.deadline_ms / 1000),
         deadline_missed=state.flags.has(job.id, DEADLINE),
         timeout_s=options.timeout_s or None,
@@ -120,12 +124,12 @@ def _edges(job: Job, state: State) -> list[EdgeView]:
     """The edges of its manifest, and that to an earlier run of its name."""
     targets, settled = state.edges.targets(job.id), state.edges.settled(job.id)
     found = []
-    for place in sorted({*range(len(job.options.after)), *targets, *settled}):
-        edge, target = edge_of(job, place), state.jobs.get(targets.get(place, -1))
-        name, outcome = settled.get(place, (edge.job if target is None else f"{target.name}@{target.run}", None))
+    for edge_index in sorted({*range(len(job.options.after)), *targets, *settled}):
+        edge, target = edge_of(job, edge_index), state.jobs.get(targets.get(edge_index, -1))
+        name, outcome = settled.get(edge_index, (edge.job if target is None else f"{target.name}@{target.run}", None))
         found.append(
             EdgeView(
-                name=name or edge.job, when=edge.when, otherwise=edge.otherwise, open=place in targets,
+                name=name or edge.job, when=edge.when, otherwise=edge.otherwise, open=edge_index in targets,
                 outcome=outcome or None,
             )
         )  # fmt: skip
@@ -133,15 +137,15 @@ def _edges(job: Job, state: State) -> list[EdgeView]:
 
 
 def _group_view(job: Job, spec: GroupSpec, by_group: dict[str, list[int]] | None) -> GroupView:
-    pieces = [group for group in job.task_sets if group.spec.name == spec.name]
-    counts = [sum(group.counts[state] for group in pieces) for state in range(STATE_COUNT)]
+    task_sets = [group for group in job.task_sets if group.spec.name == spec.name]
+    counts = [sum(group.counts[state] for group in task_sets) for state in range(STATE_COUNT)]
     if by_group is not None:
         counts = by_group[spec.name]
     return GroupView(
         name=spec.name,
         count=sum(counts),
         counts=counts_view(counts),
-        command=words_of(spec),
+        command=command_of(spec),
         image=image_of(spec),
         resources=resources_of(spec),
         after=[
@@ -151,7 +155,7 @@ def _group_view(job: Job, spec: GroupSpec, by_group: dict[str, list[int]] | None
     )
 
 
-def words_of(spec: GroupSpec) -> list[str]:
+def command_of(spec: GroupSpec) -> list[str]:
     """What is run: the command, and what it, or the image's entry point, is handed."""
     container = spec.task.container
     return [*spec.task.command, *(container.args if container is not None else ())]
@@ -171,12 +175,12 @@ def resources_of(spec: GroupSpec) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TaskBlock:
     """Columns of neighbouring tasks of one piece, live or finished. Row 0 is index `first` of the piece."""
 
     job_name: str
     group_name: str
-    is_only: bool  # the job has no other group
+    is_only_group: bool  # the job has no other group
     first: int
     columns: Mapping[str, NDArray[np.generic]]
     node_names: list[str]
@@ -186,7 +190,7 @@ class Block:
     health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
     current: Mapping[int, bool] | None = None  # of a lasting job: whether it follows the present version
     hidden: frozenset[int] = frozenset()  # what was replaced and has ended
-    array: tuple[Part, ...] = ()
+    array: tuple[IndexRange, ...] = ()
     entries: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -196,26 +200,28 @@ class Block:
         return index if self.visible_index is None else self.visible_index[index]
 
 
-def task_view(block: Block, index: int) -> TaskView:
+def task_view(block: TaskBlock, index: int) -> TaskView:
     """The task at an index of the block's piece."""
     columns, row = block.columns, index - block.first
     state, node = int(columns["state"][row]), int(columns["node"][row])
     exit_code = int(columns["exit_code"][row])
-    inner = "" if block.is_only else f"{block.group_name}/"
+    group_prefix = "" if block.is_only_group else f"{block.group_name}/"
     health = block.health.get(index)
     return TaskView(
-        name=f"{block.job_name}/{inner}{block.visible_index_of(index)}",
+        name=f"{block.job_name}/{group_prefix}{block.visible_index_of(index)}",
         index=block.visible_index_of(index),
         group=block.group_name,
         array_index=index_at(block.array, block.visible_index_of(index)) if block.array else None,
         entry=block.entries[block.visible_index_of(index)] if block.entries else None,
-        state=_WORDS[state],
+        state=_STATE_NAMES[state],
         attempt=int(columns["attempt"][row]),
         node=block.node_names[node] or None,
         exit_code=None if exit_code < 0 or state < TaskState.SUCCEEDED else exit_code,  # not an earlier attempt's
         started_at=None if state <= TaskState.ASSIGNED else iso(int(columns["started_ms"][row]) / 1000),
         ended_at=iso(int(columns["ended_ms"][row]) / 1000) if state >= TaskState.SUCCEEDED else None,
-        reason=None if state in _SELF_EVIDENT else block.reasons.get(index),  # that of an earlier attempt is history's
+        reason=None
+        if state in _STATES_WITHOUT_REASON
+        else block.reasons.get(index),  # that of an earlier attempt is history's
         restarts=int(columns["restarts"][row]),
         lost=int(columns["lost"][row]),
         current=None if block.current is None else block.current.get(index),
@@ -248,12 +254,12 @@ def past_attempt_view(task: TaskView, past: PastAttempt, node_names: list[str]) 
 
 def last_attempt_view(task: TaskView) -> AttemptView:
     """The attempt that the task itself tells of."""
-    words = {"assigned": "ordered", "stopping": "running", "cancelled": "stopped"}
+    attempt_states = {"assigned": "ordered", "stopping": "running", "cancelled": "stopped"}
     return AttemptView(
         name=f"{task.name}#{task.attempt}",
         index=task.index,
         attempt=task.attempt,
-        state=words.get(task.state, task.state),
+        state=attempt_states.get(task.state, task.state),
         node=task.node,
         exit_code=task.exit_code,
         started_at=task.started_at,
@@ -268,7 +274,7 @@ def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) 
     return NodeView(
         name=node.name,
         id=node.id,
-        state=node.state.word,
+        state=node.state.wire_name,
         eligible=bool(columns.eligible[node.id]),
         reason=columns.ineligible_because.get(node.id) or node.reason or None,
         datacenter=node.datacenter,

@@ -18,20 +18,20 @@ from shunter.model.lifecycles import TaskState
 
 _QUEUED, _RUNNING, _STOPPING = int(TaskState.QUEUED), int(TaskState.RUNNING), int(TaskState.STOPPING)
 _SUCCEEDED = int(TaskState.SUCCEEDED)
-Key = tuple[str, int]  # the group's name, the index that people see
+InstanceKey = tuple[str, int]  # the group's name, the index that people see
 
 
 @dataclass(slots=True)
-class Member:
-    """One task that stands for an instance. `well_ms` is when it counts as healthy if nothing happens to it; 0 means
-    that something must happen first."""
+class InstanceTask:
+    """One task that stands for an instance. `healthy_at_ms` is when it counts as healthy if nothing happens to it; 0
+    means that something must happen first."""
 
     group: TaskSet
     index: int
     state: int
     node: int
-    is_fresh: bool
-    well_ms: int
+    is_current_version: bool
+    healthy_at_ms: int
 
     @property
     def visible_index(self) -> int:
@@ -42,12 +42,12 @@ class Member:
         return self.state < _SUCCEEDED
 
     @property
-    def is_staying(self) -> bool:
+    def is_active(self) -> bool:
         """Alive, and not told to end."""
         return self.state < _STOPPING
 
-    def is_well(self, now_ms: int) -> bool:
-        return 0 < self.well_ms <= now_ms
+    def is_healthy_at(self, now_ms: int) -> bool:
+        return 0 < self.healthy_at_ms <= now_ms
 
 
 @dataclass(slots=True)
@@ -56,70 +56,78 @@ class Instance:
 
     group: str
     index: int
-    members: list[Member] = field(default_factory=list)
+    members: list[InstanceTask] = field(default_factory=list)
 
     @property
-    def face(self) -> Member:
+    def current(self) -> InstanceTask:
         """The member that people see: the newest one alive, else the newest."""
         return next((member for member in reversed(self.members) if member.is_alive), self.members[-1])
 
-    def is_well(self, now_ms: int) -> bool:
-        return any(member.is_well(now_ms) for member in self.members)
+    def is_healthy_at(self, now_ms: int) -> bool:
+        return any(member.is_healthy_at(now_ms) for member in self.members)
 
 
-def look(state: State, job: Job, pieces: Iterable[TaskSet] | None = None) -> dict[Key, Instance]:
+def collect_instances(
+    state: State, job: Job, task_sets: Iterable[TaskSet] | None = None
+) -> dict[InstanceKey, Instance]:
     """All instances of a job, or those of some of its pieces."""
     service_state = state.services.jobs[job.id]
-    wanted = {spec.name: spec for spec in job.spec_version.groups}
-    fresh: dict[tuple[int, int], bool] = {}  # by version of the spec and part: whether its work is the present one's
-    instances: dict[Key, Instance] = {}
-    for piece in job.task_sets if pieces is None else pieces:
-        spec, version = piece.spec, (piece.spec_version.serial, piece.group_index)
-        if version not in fresh:
-            fresh[version] = spec.name in wanted and is_same_work(spec, wanted[spec.name])
-        _look_at_piece(state, piece, service_state, fresh[version], instances)
+    specs = {spec.name: spec for spec in job.spec_version.groups}
+    is_current_by_version: dict[
+        tuple[int, int], bool
+    ] = {}  # by version of the spec and part: whether its work is the present one's
+    instances: dict[InstanceKey, Instance] = {}
+    for task_set in job.task_sets if task_sets is None else task_sets:
+        spec, version = task_set.spec, (task_set.spec_version.serial, task_set.group_index)
+        if version not in is_current_by_version:
+            is_current_by_version[version] = spec.name in specs and is_same_workload(spec, specs[spec.name])
+        _collect_task_set(state, task_set, service_state, is_current_by_version[version], instances)
     return instances
 
 
-def is_same_work(one: GroupSpec, other: GroupSpec) -> bool:
+def is_same_workload(one: GroupSpec, other: GroupSpec) -> bool:
     """Whether tasks of the one do as well for the other: how many there are, and how they are updated, says nothing."""
-    return one is other or _work(one) == _work(other)
+    return one is other or _workload(one) == _workload(other)
 
 
-def _work(spec: GroupSpec) -> GroupSpec:
+def _workload(spec: GroupSpec) -> GroupSpec:
     return replace(spec, count=0, update=Update(), estimate_s=0.0, estimate_bits=0)
 
 
-def _look_at_piece(
-    state: State, piece: TaskSet, service_state: ServiceState, is_fresh: bool, instances: dict[Key, Instance]
+def _collect_task_set(
+    state: State,
+    task_set: TaskSet,
+    service_state: ServiceState,
+    is_current_version: bool,
+    instances: dict[InstanceKey, Instance],
 ) -> None:
-    table, base, name = state.table, piece.base, piece.spec.name
-    states = table.state[base : base + piece.count].tolist()
-    nodes = table.node[base : base + piece.count].tolist()
+    table, base, name = state.table, task_set.base, task_set.spec.name
+    states = table.state[base : base + task_set.count].tolist()
+    nodes = table.node[base : base + task_set.count].tolist()
     for index, task_state in enumerate(states):
-        visible_index = piece.visible_index[index] if piece.visible_index is not None else index
-        is_current = is_fresh and not service_state.must_restart(name, visible_index, piece.number)
-        well_ms = _well_ms(state, piece, index) if task_state == _RUNNING else 0
-        member = Member(piece, index, task_state, nodes[index], is_current, well_ms)
+        visible_index = task_set.visible_index[index] if task_set.visible_index is not None else index
+        is_current = is_current_version and not service_state.must_restart(name, visible_index, task_set.number)
+        healthy_at_ms = _healthy_at_ms(state, task_set, index) if task_state == _RUNNING else 0
+        member = InstanceTask(task_set, index, task_state, nodes[index], is_current, healthy_at_ms)
         instance = instances.get((name, visible_index))
         if instance is None:
             instance = instances[name, visible_index] = Instance(name, visible_index)
         instance.members.append(member)
 
 
-def _well_ms(state: State, piece: TaskSet, index: int) -> int:
+def _healthy_at_ms(state: State, task_set: TaskSet, index: int) -> int:
     """A running task is healthy when its checks have passed, or without checks when it has run, for long enough."""
-    spec = piece.spec
+    spec = task_set.spec
     if spec.task.health:
-        is_healthy, since_ms = (piece.health or {}).get(index, (False, 0))
+        is_healthy, since_ms = (task_set.health or {}).get(index, (False, 0))
         if not is_healthy:
             return 0
     else:
-        since_ms = int(state.table.started_ms[piece.base + index])
+        since_ms = int(state.table.started_ms[task_set.base + index])
     return max(since_ms + int(spec.update.healthy_for_s * 1000), 1)
 
 
-def ailment(member: Member) -> str:
+def health_detail(member: InstanceTask) -> str:
     """What is known of a task that does not get well."""
     group, index = member.group, member.index
     ended = [past[7] for past in group.history or () if past[0] == index and past[7]]

@@ -6,60 +6,62 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.engine.placement.colocation import where_allowed
+from shunter.engine.placement.colocation import allowed_nodes
 from shunter.engine.round import Round
-from shunter.engine.services.rollout import Wanted
+from shunter.engine.services.rollout import DesiredIndexes
 from shunter.engine.state.records import Job, NodeRecord, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import SYSTEM, GroupSpec
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.planning.filter.filters import LASTING_FILTERS, feasible
-from shunter.planning.filter.node_ledger import Ledger
-from shunter.planning.filter.rules import is_of_nodes
+from shunter.planning.filter.filters import STATIC_FILTERS, feasible
+from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.filter.rules import is_required_node_affinity
 from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
 
 
-def stir_nodes(round: Round) -> None:
+def mark_per_node_jobs_dirty(round: Round) -> None:
     """Whatever changed about a node may concern every job that runs everywhere."""
     nodes, round.dirty_nodes = round.dirty_nodes, {}
-    book = round.state.services
-    if not nodes or not book.per_node:
+    registry = round.state.services
+    if not nodes or not registry.per_node:
         return
     _ledger(round.state).sync(round.state.nodes.view)
     for node in nodes:
-        for job_id in book.per_node:
+        for job_id in registry.per_node:
             round.dirty_jobs[job_id, node] = None
 
 
-def pieces_on(state: State, job: Job, node: int) -> list[TaskSet]:
+def task_sets_on(state: State, job: Job, node: int) -> list[TaskSet]:
     task_sets_by_node = state.services.task_sets_by_node.get(job.id, {})
-    return [piece for spec in job.spec_version.groups for piece in task_sets_by_node.get((spec.name, node), ())]
+    return [task_set for spec in job.spec_version.groups for task_set in task_sets_by_node.get((spec.name, node), ())]
 
 
-def wanted_on(round: Round, job: Job, spec: GroupSpec, node: int) -> Wanted:
+def desired_indexes(round: Round, job: Job, spec: GroupSpec, node: int) -> DesiredIndexes:
     """All matching nodes, or just this one if it is. A node that is silent, cordoned or has not reported yet keeps what
     it has; one that is down has lost it, and gets another when it is back."""
     records = round.state.nodes.records
     if not records:
-        return Wanted(())
+        return DesiredIndexes(())
     rows = np.array([node] if node else list(records), np.int64)
-    matches = _matches(round.state, job, spec, rows)
-    kept = [row for row in rows[matches].tolist() if _may_stay(round.state, job, records[row])]
-    startable = {row - 1 for row in kept if records[row].state is NodeState.READY and not records[row].cordoned_by}
-    allowed = where_allowed(round.state, job, spec)
+    matches = _matching_rows(round.state, job, spec, rows)
+    desired_rows = [row for row in rows[matches].tolist() if _may_stay(round.state, job, records[row])]
+    startable = {
+        row - 1 for row in desired_rows if records[row].state is NodeState.READY and not records[row].cordoned_by
+    }
+    allowed = allowed_nodes(round.state, job, spec)
     if allowed is not None:
-        kept = [row for row in kept if allowed[row] or _has_begun(round.state, job, spec, row)]
+        desired_rows = [row for row in desired_rows if allowed[row] or _has_started(round.state, job, spec, row)]
         startable = {index for index in startable if allowed[index + 1]}
-    return Wanted([row - 1 for row in kept], startable)
+    return DesiredIndexes([row - 1 for row in desired_rows], startable)
 
 
 def system_tasks_on(state: State, node: int) -> int:
     """Tasks of system jobs that are on a node now: a drain stops them last."""
     return sum(
-        sum(piece.counts[TaskState.ASSIGNED : TaskState.SUCCEEDED])
+        sum(task_set.counts[TaskState.ASSIGNED : TaskState.SUCCEEDED])
         for job in state.services.per_node.values()
         if job.type == SYSTEM
-        for piece in pieces_on(state, job, node)
+        for task_set in task_sets_on(state, job, node)
     )
 
 
@@ -69,17 +71,17 @@ def _may_stay(state: State, job: Job, node: NodeRecord) -> bool:
     return node.state in (NodeState.READY, NodeState.SUSPECT)
 
 
-def _has_begun(state: State, job: Job, spec: GroupSpec, node: int) -> bool:
+def _has_started(state: State, job: Job, spec: GroupSpec, node: int) -> bool:
     """Whether it runs there or has ended there, and does not wait to start."""
-    pieces = state.services.task_sets_by_node.get(job.id, {}).get((spec.name, node), ())
-    return any(sum(piece.counts[TaskState.ASSIGNED :]) for piece in pieces)
+    task_sets = state.services.task_sets_by_node.get(job.id, {}).get((spec.name, node), ())
+    return any(sum(task_set.counts[TaskState.ASSIGNED :]) for task_set in task_sets)
 
 
-def _matches(state: State, job: Job, spec: GroupSpec, rows: IntArray) -> BoolArray:
+def _matching_rows(state: State, job: Job, spec: GroupSpec, rows: IntArray) -> BoolArray:
     ledger = _ledger(state)
-    matches = feasible(class_of(job, spec), ledger, rows, LASTING_FILTERS)
+    matches = feasible(class_of(job, spec), ledger, rows, STATIC_FILTERS)
     for rule in spec.affinity:
-        if is_of_nodes(rule):
+        if is_required_node_affinity(rule):
             matches = matches & (ledger.kinds.hold_on(rule.match, rows) != rule.anti)
     return matches
 
@@ -93,9 +95,9 @@ def class_of(job: Job, spec: GroupSpec) -> TaskClass:
     )  # fmt: skip
 
 
-def _ledger(state: State) -> Ledger:
-    book = state.services
-    if book.ledger is None:
-        book.ledger = Ledger()
-        book.ledger.sync(state.nodes.view)
-    return book.ledger
+def _ledger(state: State) -> NodeLedger:
+    registry = state.services
+    if registry.ledger is None:
+        registry.ledger = NodeLedger()
+        registry.ledger.sync(state.nodes.view)
+    return registry.ledger

@@ -7,73 +7,73 @@ jobs, so a manager that takes over goes on where the last one was."""
 from __future__ import annotations
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.dependencies import is_blocked, start_ms
+from shunter.engine.jobs.dependencies import earliest_start_ms, is_blocked
 from shunter.engine.nodes.drain import advance_drains
-from shunter.engine.placement.colocation import stir_by_neighbours
+from shunter.engine.placement.colocation import mark_dirty_by_colocation
 from shunter.engine.round import Round, TimerKind
-from shunter.engine.services.instances import Instance, Key, is_same_work, look
-from shunter.engine.services.per_node import pieces_on, stir_nodes, wanted_on
-from shunter.engine.services.rollout import Keeping, Wanted, end_member
-from shunter.engine.services.update import Progress, conclude
+from shunter.engine.services.instances import Instance, InstanceKey, collect_instances, is_same_workload
+from shunter.engine.services.per_node import desired_indexes, mark_per_node_jobs_dirty, task_sets_on
+from shunter.engine.services.rollout import DesiredIndexes, Rollout, stop_member
+from shunter.engine.services.update import RolloutProgress, conclude_update
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import IN_PROGRESS, STALLED, STARTING, STEADY, ServiceState
 from shunter.model.job.spec import BATCH, PER_NODE, SERVICE
 from shunter.model.lifecycles import JobState, TaskState
 
-REST_MS = 100
+RETRY_MS = 100
 PASSES_MAX = 16  # what a look changes is looked at again; it comes to rest after two or three
 
 
-def keep_up(round: Round) -> None:
-    stir_by_neighbours(round)
+def reconcile_services(round: Round) -> None:
+    mark_dirty_by_colocation(round)
     for _ in range(PASSES_MAX):
-        stir_nodes(round)
+        mark_per_node_jobs_dirty(round)
         advance_drains(round)
         if not round.dirty_jobs and not round.dirty_nodes:
             return
         dirty_jobs, round.dirty_jobs = round.dirty_jobs, {}
         for job_id, node in dirty_jobs:
             if not node or (job_id, 0) not in dirty_jobs:
-                _keep_job(round, job_id, node)
+                _reconcile_job(round, job_id, node)
     for job_id, _ in round.dirty_jobs:  # it should have come to rest: go on in a later round, with others in between
-        round.timers.add_job(round.now_ms + REST_MS, TimerKind.LONG_RUNNING, job_id)
+        round.timers.add_job(round.now_ms + RETRY_MS, TimerKind.LONG_RUNNING, job_id)
 
 
-def on_alarm(round: Round, job_id: int) -> None:
+def on_service_timer(round: Round, job_id: int) -> None:
     """A time has come at which a job may be healthier, or late."""
     if job_id in round.state.services.jobs:
         round.state.services.next_check_ms.pop(job_id, None)
         round.dirty_jobs[job_id, 0] = None
 
 
-def _keep_job(round: Round, job_id: int, node: int) -> None:
+def _reconcile_job(round: Round, job_id: int, node: int) -> None:
     """With a node, only what a job that runs everywhere has there."""
     state, job = round.state, round.state.jobs.get(job_id)
     if job is None or job.type == BATCH or job.state is JobState.STOPPING:
         return
     if job.type in PER_NODE and is_blocked(state, job, round.now_ms):
-        _set_alarm(round, job, start_ms(job) or None)
+        _arm_service_timer(round, job, earliest_start_ms(job) or None)
         return
     service_state = state.services.jobs[job_id]
     if service_state.status in IN_PROGRESS:
         node = 0
-    if job.type == SERVICE and _is_quiet(round, job, service_state):
+    if job.type == SERVICE and _is_converged(round, job, service_state):
         return
-    instances = look(state, job, pieces_on(state, job, node) if node else None)
-    progress = Progress()
-    kept: set[Key] = set()
+    instances = collect_instances(state, job, task_sets_on(state, job, node) if node else None)
+    progress = RolloutProgress()
+    kept: set[InstanceKey] = set()
     for group_index, spec in enumerate(job.spec_version.groups):
-        wanted = wanted_on(round, job, spec, node) if job.type in PER_NODE else Wanted(range(spec.count))
-        kept.update((spec.name, index) for index in wanted.kept)
-        Keeping(round, job, service_state, group_index, wanted, progress).keep(instances)
-    _end_the_rest(round, service_state, instances, kept)
-    _drop_pieces(round, job, instances, kept)
-    conclude(round, job, progress)
-    _set_alarm(round, job, progress.next_ms)
+        desired = desired_indexes(round, job, spec, node) if job.type in PER_NODE else DesiredIndexes(range(spec.count))
+        kept.update((spec.name, index) for index in desired.indexes)
+        Rollout(round, job, service_state, group_index, desired, progress).reconcile(instances)
+    _stop_undesired(round, service_state, instances, kept)
+    _drop_finished_task_sets(round, job, instances, kept)
+    conclude_update(round, job, progress)
+    _arm_service_timer(round, job, progress.next_ms)
     round.maybe_finished[job.id] = None
 
 
-def _is_quiet(round: Round, job: Job, service_state: ServiceState) -> bool:
+def _is_converged(round: Round, job: Job, service_state: ServiceState) -> bool:
     """Whether all of a service is as it shall be, seen from its counts: most looks end here."""
     if service_state.status not in (STEADY, STARTING, STALLED) or service_state.down or service_state.restart_floors:
         return False
@@ -82,40 +82,46 @@ def _is_quiet(round: Round, job: Job, service_state: ServiceState) -> bool:
     missing = {spec.name: spec.count for spec in job.spec_version.groups}
     specs = {spec.name: spec for spec in job.spec_version.groups}
     running = 0
-    for group in job.task_sets:
-        name, counts = group.spec.name, group.counts
-        if group.node or name not in specs or counts[TaskState.SUCCEEDED] or counts[TaskState.CANCELLED]:
+    for task_set in job.task_sets:
+        name, counts = task_set.spec.name, task_set.counts
+        if task_set.node or name not in specs or counts[TaskState.SUCCEEDED] or counts[TaskState.CANCELLED]:
             return False
-        if group.spec_version is not job.spec_version and not is_same_work(group.spec, specs[name]):
+        if task_set.spec_version is not job.spec_version and not is_same_workload(task_set.spec, specs[name]):
             return False
-        missing[name] -= group.count
+        missing[name] -= task_set.count
         running += counts[TaskState.RUNNING]
     if any(missing.values()):
         return False
     return service_state.status != STARTING or running < sum(spec.count for spec in specs.values())
 
 
-def _end_the_rest(round: Round, service_state: ServiceState, instances: dict[Key, Instance], kept: set[Key]) -> None:
+def _stop_undesired(
+    round: Round, service_state: ServiceState, instances: dict[InstanceKey, Instance], kept: set[InstanceKey]
+) -> None:
     """What nobody asks for any more, and instances that were taken down."""
     for key, instance in instances.items():
         is_down = service_state.is_down(*key)
         if key in kept and not is_down:
             continue
         for member in instance.members:
-            if member.is_staying:
-                end_member(round, member, "taken down" if is_down else "not wanted any more")
+            if member.is_active:
+                stop_member(round, member, "taken down" if is_down else "not wanted any more")
 
 
-def _drop_pieces(round: Round, job: Job, instances: dict[Key, Instance], kept: set[Key]) -> None:
+def _drop_finished_task_sets(
+    round: Round, job: Job, instances: dict[InstanceKey, Instance], kept: set[InstanceKey]
+) -> None:
     """A piece leaves when all of it has ended and none of its tasks is what people see of an instance."""
-    faces = {(instances[key].face.group.number, instances[key].face.index) for key in instances.keys() & kept}
-    pieces = {member.group.number: member.group for instance in instances.values() for member in instance.members}
-    for number, piece in sorted(pieces.items()):
-        if piece.is_finished and not any((number, index) in faces for index in range(piece.count)):
-            round.record(c.TaskSetDropped(job.id, number, piece.job.ref))
+    current_tasks = {
+        (instances[key].current.group.number, instances[key].current.index) for key in instances.keys() & kept
+    }
+    task_sets = {member.group.number: member.group for instance in instances.values() for member in instance.members}
+    for number, task_set in sorted(task_sets.items()):
+        if task_set.is_finished and not any((number, index) in current_tasks for index in range(task_set.count)):
+            round.record(c.TaskSetDropped(job.id, number, task_set.job.ref))
 
 
-def _set_alarm(round: Round, job: Job, at_ms: int | None) -> None:
+def _arm_service_timer(round: Round, job: Job, at_ms: int | None) -> None:
     next_check_ms = round.state.services.next_check_ms
     if at_ms is not None and (job.id not in next_check_ms or at_ms < next_check_ms[job.id]):
         next_check_ms[job.id] = at_ms

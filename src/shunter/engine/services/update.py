@@ -10,19 +10,19 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.dependencies import release
+from shunter.engine.jobs.dependencies import unblock_if_ready
 from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.round import Round
 from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_counts, version_of
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import IN_PROGRESS, STALLED, STARTING, STEADY, UPDATING, JobVersion
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
-from shunter.model.job.spec import COUNT_MAX, PLAIN, SERVICE, JobOptions, JobSpec
+from shunter.model.job.spec import COUNT_MAX, DEFAULT_OPTIONS, SERVICE, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
 
 
 @dataclass(slots=True)
-class Progress:
+class RolloutProgress:
     """What a look at a job has found out about its update."""
 
     is_pending: bool = False  # something is not as it shall be yet
@@ -34,25 +34,25 @@ class Progress:
         if not self.failure:
             self.failure, self.may_roll_back = reason, may_roll_back
 
-    def look_at(self, at_ms: int) -> None:
+    def wake_at(self, at_ms: int) -> None:
         self.next_ms = at_ms if self.next_ms is None else min(self.next_ms, at_ms)
 
 
-def on_update_asked(round: Round, job_id: int, spec: JobSpec, user: str, node: str | None) -> None:
+def on_update_request(round: Round, job_id: int, spec: JobSpec, user: str, node: str | None) -> None:
     """Like a submit, of a job that must be there."""
-    on_update(round, _lasting_job(round, job_id), spec, user, node)
+    on_update(round, _require_long_running_job(round, job_id), spec, user, node)
 
 
 def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None = None) -> None:
     """Another spec of an unfinished lasting job, on one node or on all. A new count alone is no new version."""
-    refuse_update(job, spec)
+    check_update_allowed(job, spec)
     node_id = 0
     if node is not None:
         record = round.state.nodes.by_name.get(node)
         if record is None:
             raise NotFound(f"there is no node {node}")
         node_id = record.id
-    is_same, is_limited = _is_same_but_for_counts(job, spec), is_on_one_node(round, job)
+    is_same, is_limited = _is_same_but_for_counts(job, spec), is_limited_to_node(round, job)
     is_scaling = is_same and not node_id and not is_limited
     version = job.version + (not is_same or bool(node_id))
     counts = ", ".join(f"{group.name} {group.count}" for group in spec.groups)
@@ -61,58 +61,60 @@ def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None
         reason += f", on node {node} only"
     change = c.JobUpdated(
         job.id, version, spec.priority, spec.labels, msgspec.Raw(round.state.encode_groups(spec.groups)),
-        _options_body(spec.options), round.now_ms, reason, job.ref, "scale" if is_scaling else "update", node_id,
+        _encode_options(spec.options), round.now_ms, reason, job.ref, "scale" if is_scaling else "update", node_id,
     )  # fmt: skip
-    _record(round, change)
+    _record_update(round, change)
 
 
-def is_on_one_node(round: Round, job: Job) -> bool:
+def is_limited_to_node(round: Round, job: Job) -> bool:
     """Whether the present spec was asked for on one node only: the same one, for all, is news then."""
     return job.is_long_running and round.state.services.jobs[job.id].node != 0
 
 
-def refuse_update(job: Job, spec: JobSpec) -> None:
+def check_update_allowed(job: Job, spec: JobSpec) -> None:
     if job.type != spec.type:
-        raise _refused(job, f"is a {job.type} job, and cannot become a {spec.type} job", "stop it first")
+        raise _conflict(job, f"is a {job.type} job, and cannot become a {spec.type} job", "stop it first")
     if job.state is JobState.STOPPING:
-        raise _refused(job, "is being stopped", "wait until it has ended, and submit it then")
+        raise _conflict(job, "is being stopped", "wait until it has ended, and submit it then")
 
 
 def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> None:
     """New counts, by the name of the group; "" is the only one."""
-    job = _lasting_job(round, job_id)
+    job = _require_long_running_job(round, job_id)
     if job.type != SERVICE:
-        raise _refused(job, "has one task on each matching node", "change its constraints or the nodes' labels instead")
+        raise _conflict(
+            job, "has one task on each matching node", "change its constraints or the nodes' labels instead"
+        )
     groups = {spec.name: spec for spec in job.spec_version.groups}
     for name, count in counts.items():
         name = _group_name(job, name)
         if not 0 <= count <= COUNT_MAX:
             raise Invalid([Problem("count", f"must be 0 to {COUNT_MAX:,}", count)])
         if groups[name].entries or groups[name].array:
-            raise _refused(job, "has a task for each entry or number of its manifest", "change the manifest instead")
+            raise _conflict(job, "has a task for each entry or number of its manifest", "change the manifest instead")
         groups[name] = replace(groups[name], count=count)
     if all(spec is groups[spec.name] or spec == groups[spec.name] for spec in job.spec_version.groups):
         return
-    said = ", ".join(f"{name} {spec.count}" for name, spec in groups.items())
+    counts_text = ", ".join(f"{name} {spec.count}" for name, spec in groups.items())
     body = round.state.encode_groups(tuple(groups.values()))
-    _change_spec(round, job, body, "scale", f"scaled by {user}: {said}")
+    _change_spec(round, job, body, "scale", f"scaled by {user}: {counts_text}")
 
 
 def on_rollback(round: Round, job_id: int, user: str) -> None:
     """Back to the last good version, or from a good one to the one before. Counts stay as they are."""
-    job = _lasting_job(round, job_id)
+    job = _require_long_running_job(round, job_id)
     service_state = round.state.services.jobs[job.id]
     target = (
         service_state.stable_version if service_state.status in (UPDATING, STALLED) else service_state.previous_version
     )
     if target is None or is_same_but_for_counts(target.groups, job.spec_version.body):
-        raise _refused(job, "has no earlier version that was good", "submit the manifest that it shall have")
-    _go_back(round, job, target, f"rolled back to version {target.number} by {user}")
+        raise _conflict(job, "has no earlier version that was good", "submit the manifest that it shall have")
+    _roll_back(round, job, target, f"rolled back to version {target.number} by {user}")
 
 
 def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: str) -> None:
     """Replace all instances, or one, by fresh ones of the same spec; one that was down or has failed comes back."""
-    job = _lasting_job(round, job_id)
+    job = _require_long_running_job(round, job_id)
     if task is None:
         _change_spec(round, job, job.spec_version.body, "restart", f"restarted by {user}")
         return
@@ -122,23 +124,25 @@ def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: st
     round.dirty_jobs[job.id, 0] = None
 
 
-def conclude(round: Round, job: Job, progress: Progress) -> None:
+def conclude_update(round: Round, job: Job, progress: RolloutProgress) -> None:
     """Where an update has come to: good, or bad and rolled back, or bad and left where it is."""
     service_state = round.state.services.jobs[job.id]
     if progress.failure and service_state.status != STEADY:
         stable_version = service_state.stable_version
-        can_go_back = stable_version is not None and not is_same_but_for_counts(
+        can_roll_back = stable_version is not None and not is_same_but_for_counts(
             stable_version.groups, job.spec_version.body
         )
-        if service_state.status == UPDATING and progress.may_roll_back and stable_version is not None and can_go_back:
-            _go_back(round, job, stable_version, f"rolled back to version {stable_version.number}: {progress.failure}")
+        if service_state.status == UPDATING and progress.may_roll_back and stable_version is not None and can_roll_back:
+            _roll_back(
+                round, job, stable_version, f"rolled back to version {stable_version.number}: {progress.failure}"
+            )
         else:
-            _settle(round, job, False, progress.failure)
+            _settle_update(round, job, False, progress.failure)
     elif not progress.is_pending and (service_state.status in IN_PROGRESS or service_state.status == STARTING):
-        _settle(round, job, True, "")
+        _settle_update(round, job, True, "")
 
 
-def _go_back(round: Round, job: Job, target: JobVersion, reason: str) -> None:
+def _roll_back(round: Round, job: Job, target: JobVersion, reason: str) -> None:
     """To what the tasks were; how many there are stays as it was asked for last."""
     counts = {spec.name: spec.count for spec in job.spec_version.groups}
     groups = tuple(
@@ -148,7 +152,7 @@ def _go_back(round: Round, job: Job, target: JobVersion, reason: str) -> None:
         job.id, job.version + 1, target.priority, target.labels, msgspec.Raw(round.state.encode_groups(groups)),
         msgspec.Raw(target.options), round.now_ms, reason, job.ref, "rollback",
     )  # fmt: skip
-    _record(round, change)
+    _record_update(round, change)
 
 
 def _change_spec(round: Round, job: Job, body: bytes, how: str, reason: str) -> None:
@@ -157,19 +161,19 @@ def _change_spec(round: Round, job: Job, body: bytes, how: str, reason: str) -> 
         job.id, job.version, job.priority, job.labels, msgspec.Raw(body), msgspec.Raw(version_of(job).options),
         round.now_ms, reason, job.ref, how,
     )  # fmt: skip
-    _record(round, change)
+    _record_update(round, change)
 
 
-def _settle(round: Round, job: Job, is_stable: bool, reason: str) -> None:
+def _settle_update(round: Round, job: Job, is_stable: bool, reason: str) -> None:
     round.record(c.RolloutSettled(job.id, job.version, is_stable, round.now_ms, reason, job.ref))
 
 
-def _record(round: Round, change: c.JobUpdated) -> None:
+def _record_update(round: Round, change: c.JobUpdated) -> None:
     round.record(change)
     job = round.state.jobs[change.job]
     if change.cause in ("update", "rollback"):  # it may have other times now
         set_job_timers(round.timers, round.state, job)
-        release(round, job)
+        unblock_if_ready(round, job)
     round.dirty_jobs[job.id, 0] = None
 
 
@@ -181,11 +185,11 @@ def _is_same_but_for_counts(job: Job, spec: JobSpec) -> bool:
     ]
 
 
-def _options_body(options: JobOptions) -> msgspec.Raw:
-    return c.NO_OPTIONS if options == PLAIN else msgspec.Raw(msgspec.msgpack.encode(options))
+def _encode_options(options: JobOptions) -> msgspec.Raw:
+    return c.NO_OPTIONS if options == DEFAULT_OPTIONS else msgspec.Raw(msgspec.msgpack.encode(options))
 
 
-def _lasting_job(round: Round, job_id: int) -> Job:
+def _require_long_running_job(round: Round, job_id: int) -> Job:
     job = round.state.jobs.get(job_id)
     if job is None:
         raise Conflict("the job has ended")
@@ -193,9 +197,9 @@ def _lasting_job(round: Round, job_id: int) -> Job:
         fix = f"run it again when it has ended: shunter retry {job.name}"
         if job.options.application:
             fix = "its Scheduling runs it: delete that, and make another"
-        raise _refused(job, f"is a {job.type} job, and runs once as it was submitted", fix)
+        raise _conflict(job, f"is a {job.type} job, and runs once as it was submitted", fix)
     if job.state is JobState.STOPPING:
-        raise _refused(job, "is being stopped", "wait until it has ended, and submit it then")
+        raise _conflict(job, "is being stopped", "wait until it has ended, and submit it then")
     return job
 
 
@@ -220,5 +224,5 @@ def _require_instance(round: Round, job: Job, name: str, index: int) -> None:
         raise NotFound(f"job {job.name} has no task {index} now")
 
 
-def _refused(job: Job, fault: str, fix: str) -> Conflict:
+def _conflict(job: Job, fault: str, fix: str) -> Conflict:
     return Conflict(f"job {job.name} {fault}; {fix}", (Problem("job", fault, job.name, fix),))

@@ -24,7 +24,7 @@ from shunter.engine.state.registries.services import (
     ReplacedTask,
     ServiceState,
 )
-from shunter.model.job.spec import PER_NODE, PLAIN, GroupSpec
+from shunter.model.job.spec import DEFAULT_OPTIONS, PER_NODE, GroupSpec
 
 if TYPE_CHECKING:
     from shunter.engine.state.state import State
@@ -142,7 +142,7 @@ def _without_counts(groups: bytes) -> list[GroupSpec]:
 
 
 def version_of(job: Job) -> JobVersion:
-    options = b"\x80" if job.options == PLAIN else msgspec.msgpack.encode(job.options)
+    options = b"\x80" if job.options == DEFAULT_OPTIONS else msgspec.msgpack.encode(job.options)
     return JobVersion(job.version, job.spec_version.body, options, job.priority, job.labels)
 
 

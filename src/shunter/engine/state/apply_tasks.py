@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.restart_policy import restarts_so_far
+from shunter.engine.jobs.restart_policy import counted_restarts
 from shunter.engine.state.ready_runs import remove_ready
 from shunter.engine.state.records import NEVER_MS, STATE_COUNT, Job, PastAttempt, TaskSet
 from shunter.model.errors import InvalidMove
@@ -106,7 +106,7 @@ def task_ended(state: State, change: c.TaskEnded) -> None:
         _append_history(task_set, attempt)
         table.node[row] = 0
         if event is TaskEvent.RETRIED:
-            restarts = restarts_so_far(int(table.restarts[row]), change.started_ms, change.ended_ms)
+            restarts = counted_restarts(int(table.restarts[row]), change.started_ms, change.ended_ms)
             table.restarts[row] = min(restarts + 1, 65535)
             if task_set.spec.restart.elsewhere:
                 task_set.avoided_nodes = task_set.avoided_nodes or {}
@@ -229,7 +229,7 @@ def _next_state(state: State, task_set: TaskSet, old: int, count: int, event: Ta
     """Where so many tasks of a state go; they are counted there."""
     new = NEXT_STATE[event][old]
     if new == _NO_TRANSITION:
-        raise InvalidMove(f"tasks of {task_set.job.ref}: no move from {TaskState(old).word} on {event.word}")
+        raise InvalidMove(f"tasks of {task_set.job.ref}: no move from {TaskState(old).wire_name} on {event.wire_name}")
     task_set.counts[old] -= count
     task_set.counts[new] += count
     state.task_counts[old] -= count

@@ -116,7 +116,7 @@ class NodeTable:
             self.view.ineligible_because[node.id] = "not connected yet"
         else:
             self.view.ineligible_because[node.id] = (
-                f"{node.state.word}: {node.reason}" if node.reason else node.state.word
+                f"{node.state.wire_name}: {node.reason}" if node.reason else node.state.wire_name
             )
         self.touch(node.id)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from shunter.model.job.spec import LONG_RUNNING, PLAIN, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
+from shunter.model.job.spec import DEFAULT_OPTIONS, LONG_RUNNING, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.view import IntArray, Rules, TaskClass
@@ -125,7 +125,7 @@ class Job:
     user: str
     submitted_ms: int
     spec_version: SpecVersion
-    options: JobOptions = PLAIN
+    options: JobOptions = DEFAULT_OPTIONS
     task_sets: list[TaskSet] = field(default_factory=list)
     state: JobState = JobState.PENDING
     started_ms: int = 0

@@ -14,7 +14,7 @@ from shunter.engine import changes as c
 from shunter.engine.state import apply_groups, task_classes
 from shunter.engine.state.records import STATE_COUNT, ClassKey, Job, Lanes, PastAttempt, TaskSet
 from shunter.engine.state.state import State
-from shunter.model.job.spec import PLAIN, JobOptions
+from shunter.model.job.spec import DEFAULT_OPTIONS, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.ports.store import Snapshot
 
@@ -208,8 +208,9 @@ def _load_job(state: State, dump: _JobDump, spec_versions: list[bytes]) -> None:
     job = Job(
         dump.id, dump.namespace, dump.name, dump.run, dump.type, dump.priority, dump.labels, dump.user,
         dump.submitted_ms, state.acquire_spec_version(spec_versions[dump.spec_version]),
-        PLAIN if dump.options == PLAIN else dump.options, state=JobState(dump.state), started_ms=dump.started_ms,
-        reason=dump.reason, version=dump.version, next_task_set=dump.next_task_set, is_held=dump.is_held,
+        DEFAULT_OPTIONS if dump.options == DEFAULT_OPTIONS else dump.options, state=JobState(dump.state),
+        started_ms=dump.started_ms, reason=dump.reason, version=dump.version, next_task_set=dump.next_task_set,
+        is_held=dump.is_held,
     )  # fmt: skip
     for each in dump.task_sets:
         states = state.table.state[each.base : each.base + each.count]

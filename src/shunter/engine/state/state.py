@@ -31,10 +31,10 @@ from shunter.engine.state.registries.registry import Registry
 from shunter.engine.state.registries.services import ServiceRegistry
 from shunter.engine.state.registries.templates import TemplateRegistry
 from shunter.engine.state.task_table import TaskTable
-from shunter.model.job.spec import BATCH, PER_NODE, PLAIN, GroupSpec, JobOptions
+from shunter.model.job.spec import BATCH, DEFAULT_OPTIONS, PER_NODE, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
-from shunter.planning.order.pending_queue import Waiting
-from shunter.planning.view import IntArray, Kept
+from shunter.planning.order.pending_queue import PendingQueue
+from shunter.planning.view import HeldRows, IntArray
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
@@ -67,9 +67,9 @@ class State:
         ] = {}  # by slot: groups whose own spec wants some other jobs not beside them
         self.gang_jobs: dict[int, Job] = {}  # jobs with gangs
         # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
-        self.pending_queue = Waiting()
+        self.pending_queue = PendingQueue()
         self.dirty_classes: dict[int, None] = {}
-        self.held_rows: tuple[int, Kept] | None = None  # what the policy last said that it keeps, and when
+        self.held_rows: tuple[int, HeldRows] | None = None  # what the policy last said that it keeps, and when
         self.gathering_classes: dict[
             int, None
         ] = {}  # classes of gangs that are not shown until all of the gang is there
@@ -331,4 +331,4 @@ def _payload_bytes(spec_version: SpecVersion) -> int:
 
 
 def _decode_options(body: msgspec.Raw) -> JobOptions:
-    return PLAIN if body == c.NO_OPTIONS else _options_decoder.decode(body)
+    return DEFAULT_OPTIONS if body == c.NO_OPTIONS else _options_decoder.decode(body)

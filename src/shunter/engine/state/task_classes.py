@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shunter.engine.state.records import ClassKey, ClassRecord, Job, SpecVersion, UserUsage
-from shunter.model.job.spec import LICENCE_PREFIX, PLAIN, GroupSpec
+from shunter.model.job.spec import DEFAULT_OPTIONS, LICENCE_PREFIX, GroupSpec
 from shunter.planning.view import Rules, TaskClass
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def class_of(
     spec, options = (spec_version or job.spec_version).groups[group_index], job.options
     key = ClassKey(
         job.namespace, job.user, job.priority, tuple(sorted(spec.needs.items())), spec.datacenters,
-        spec.constraints, options.queue, spec.task.runtime, job.deadline_ms if options is not PLAIN else 0,
+        spec.constraints, options.queue, spec.task.runtime, job.deadline_ms if options is not DEFAULT_OPTIONS else 0,
         (job.id, group_index) if spec.parallel_max else None, node, _rules_of(job, group_index, spec),
         spec.estimate_bits,
     )  # fmt: skip

@@ -11,20 +11,20 @@ from functools import partial
 
 import numpy as np
 
-from shunter.engine.jobs.dependencies import start_ms, waits_for
+from shunter.engine.jobs.dependencies import earliest_start_ms, waits_for
 from shunter.engine.state.records import ClassRecord, Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 from shunter.model.rest.views import StartView, iso
-from shunter.planning.explain.start_estimate import Ending, Forecast
+from shunter.planning.explain.start_estimate import ExpectedEnd, Forecast
 from shunter.planning.filter.filters import FILTERS, Filter
 
 NEVER = "no node could take it as it is, even if nothing else ran"
-ENDINGS_MAX = 20_000  # of those expected first, that are looked at
+EXPECTED_ENDS_MAX = 20_000  # of those expected first, that are looked at
 
-Freed = Callable[[TaskSet], int]  # by the end of one of its tasks
+ReleasedAmount = Callable[[TaskSet], int]  # by the end of one of its tasks
 
 
 def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> StartView | None:
@@ -34,18 +34,18 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
         return None
     ready = [group for group in waiting if group.ready]
     if not ready:
-        return _by_time(state, job, waiting, now_ms)
+        return _start_by_time(state, job, waiting, now_ms)
     queue = job.options.queue
     if job.is_held:
         return StartView(at=None, basis="it is held")
     if state.queues.get(queue).is_paused:
         return StartView(at=None, basis=f"queue {queue} is paused")
-    found = [_of_group(state, group, now_ms, filters) for group in ready]
+    found = [_estimate_group(state, group, now_ms, filters) for group in ready]
     choose = max if job.options.gang else min  # of a gang the last group decides
     return choose(found, key=lambda start: (start.at is None, start.basis == NEVER, start.at or ""))
 
 
-def _by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) -> StartView:
+def _start_by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) -> StartView:
     """Nothing of it could be placed: a matter of time, or of something else."""
     if job.is_held:
         return StartView(at=None, basis="it is held")
@@ -55,7 +55,7 @@ def _by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) -> Sta
     for _, node in state.moves.of_job(job.id):
         return StartView(at=None, basis=f"it was moved to {state.nodes.view.names[node]}, and waits for room there")
     ends = [_expected_end(state, other, now_ms) for other in state.edges.targets(job.id).values()]
-    at_ms, basis = max([(start_ms(job), "its start_at"), *ends])
+    at_ms, basis = max([(earliest_start_ms(job), "its start_at"), *ends])
     if at_ms <= now_ms or any(not end for end, _ in ends):
         return StartView(at=None, basis=f"it waits for {', and for '.join(waits_for(state, job, now_ms)) or 'others'}")
     return StartView(at=iso(at_ms / 1000), basis=basis)
@@ -69,7 +69,7 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
     for group in job.task_sets:
         rows = slice(group.base, group.base + group.count)
         states = state.table.state[rows]
-        seconds, known = how_long(state, group)
+        seconds, known = expected_duration(state, group)
         if (states <= TaskState.QUEUED).any() or not seconds:
             return 0, ""
         live = (states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING)
@@ -80,109 +80,114 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
     return latest
 
 
-def _of_group(state: State, group: TaskSet, now_ms: int, filters: Sequence[Filter]) -> StartView:
+def _estimate_group(state: State, group: TaskSet, now_ms: int, filters: Sequence[Filter]) -> StartView:
     rules = group.task_class.task_class.rules
     count = group.task_class.queued if rules is not None and rules.gang else 1
     forecast = Forecast(group.task_class.task_class, state.nodes.view, filters)
-    if not forecast.could_ever(count):
+    if not forecast.could_ever_fit(count):
         return StartView(at=None, basis=NEVER)
     for name, need in group.task_class.licences:
         if need * count > (total := state.cluster.licences().get(name, 0)):
             return StartView(at=None, basis=f"it needs {need * count} of {name}, and the cluster has {total}")
-    endings = expected_endings(state, group, now_ms)
-    lacking = [(lack, freed) for lack, freed in _limits(state, group, count) if lack > 0]
-    found = [_first_freed(state, endings, *each) for each in lacking]
-    if not lacking or forecast.room(count) < count:
-        found.append(forecast.first_room(endings, count))
-    ending = max((each for each in found if each is not None), key=lambda each: each.at_ms, default=None)
-    if ending is None or None in found:
-        told = "what is expected to end does not make enough room"
-        if not endings:
-            told = "what is expected to end has more that waits, which comes first"
-            told = told if _is_any_expected(state) else "nothing that runs says how long"
-        return StartView(at=None, basis=told)
-    ended = state.task_sets[ending.source]
+    ends = expected_ends(state, group, now_ms)
+    shortages = [(shortage, released) for shortage, released in _limits(state, group, count) if shortage > 0]
+    found = [_first_sufficient_end(state, ends, *each) for each in shortages]
+    if not shortages or forecast.room(count) < count:
+        found.append(forecast.first_fit(ends, count))
+    expected_end = max((each for each in found if each is not None), key=lambda each: each.at_ms, default=None)
+    if expected_end is None or None in found:
+        basis = "what is expected to end does not make enough room"
+        if not ends:
+            basis = "what is expected to end has more that waits, which comes first"
+            basis = basis if _is_any_duration_known(state) else "nothing that runs says how long"
+        return StartView(at=None, basis=basis)
+    ended = state.task_sets[expected_end.source]
     assert ended is not None
-    return StartView(at=iso(ending.at_ms / 1000), basis=_basis(state, ended, ending, now_ms))
+    return StartView(at=iso(expected_end.at_ms / 1000), basis=_basis(state, ended, expected_end, now_ms))
 
 
-def _limits(state: State, group: TaskSet, count: int) -> Iterator[tuple[int, Freed]]:
+def _limits(state: State, group: TaskSet, count: int) -> Iterator[tuple[int, ReleasedAmount]]:
     """What limits the group besides room: how much too little there is for so many tasks, and what the end of a task of
     another group gives back."""
     record, queue = group.task_class, group.job.options.queue
     for name, need in record.licences:
         free = state.cluster.licences().get(name, 0) - state.licences_used[name]
-        yield need * count - free, partial(_licences_of, name)
+        yield need * count - free, partial(_licences_held_by, name)
     if running_max := state.queues.get(queue).running_max:
         yield state.queue_lanes[queue] + count - running_max, lambda ended: ended.job.options.queue == queue
     if record.key.dedicated_to is not None:
         yield record.width + count - group.spec.parallel_max, lambda ended: ended.task_class is record
 
 
-def _licences_of(name: str, group: TaskSet) -> int:
+def _licences_held_by(name: str, group: TaskSet) -> int:
     return dict(group.task_class.licences).get(name, 0)
 
 
-def _first_freed(state: State, endings: Sequence[Ending], lack: int, freed: Freed) -> Ending | None:
+def _first_sufficient_end(
+    state: State, expected_ends: Sequence[ExpectedEnd], shortage: int, released: ReleasedAmount
+) -> ExpectedEnd | None:
     """The ending after which no more is lacking."""
-    for ending in endings:
-        ended = state.task_sets[ending.source]
+    for expected_end in expected_ends:
+        ended = state.task_sets[expected_end.source]
         assert ended is not None
-        lack -= freed(ended)
-        if lack <= 0:
-            return ending
+        shortage -= released(ended)
+        if shortage <= 0:
+            return expected_end
     return None
 
 
-def expected_endings(state: State, asking: TaskSet, now_ms: int) -> list[Ending]:
+def expected_ends(state: State, waiting_group: TaskSet, now_ms: int) -> list[ExpectedEnd]:
     """The ends of tasks of which anyone says how long they run, the first ones. A class that comes first and has more
     queued takes the room of its own again, so those do not count."""
     table = state.table
     states = table.state[: table.used]
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
-    found: list[Ending] = []
+    found: list[ExpectedEnd] = []
     for slot in np.unique(table.group[live]).tolist():
         group = state.task_sets[slot]
-        if group is None or _comes_first(group.task_class, asking):
+        if group is None or _has_precedence(group.task_class, waiting_group):
             continue
         rows = live[table.group[live] == slot]
         stopping = states[rows] == TaskState.STOPPING
-        seconds = how_long(state, group)[0]
+        seconds = expected_duration(state, group)[0]
         ends = np.maximum(np.where(table.started_ms[rows] > 0, table.started_ms[rows], now_ms) + seconds * 1000, now_ms)
         ends = np.where(stopping, now_ms + group.spec.task.stop_grace_s * 1000, ends)
         known = stopping | (seconds > 0)
         needs = group.task_class.task_class.needs
         for end_ms, node in sorted(zip(ends[known].tolist(), table.node[rows][known].tolist(), strict=True)):
-            found.append(Ending(int(end_ms), node, needs, slot))
-            if len(found) > 2 * ENDINGS_MAX:
-                found = sorted(found, key=lambda ending: ending.at_ms)[:ENDINGS_MAX]
-    return sorted(found, key=lambda ending: ending.at_ms)[:ENDINGS_MAX]
+            found.append(ExpectedEnd(int(end_ms), node, needs, slot))
+            if len(found) > 2 * EXPECTED_ENDS_MAX:
+                found = sorted(found, key=lambda expected_end: expected_end.at_ms)[:EXPECTED_ENDS_MAX]
+    return sorted(found, key=lambda expected_end: expected_end.at_ms)[:EXPECTED_ENDS_MAX]
 
 
-def _is_any_expected(state: State) -> bool:
+def _is_any_duration_known(state: State) -> bool:
     """Whether it is known how long something runs of which more waits."""
     on_nodes = (record for record in state.classes.values() if record.lanes)
-    return any(how_long(state, group)[0] for record in on_nodes for group in record.task_sets)
+    return any(expected_duration(state, group)[0] for record in on_nodes for group in record.task_sets)
 
 
-def _comes_first(record: ClassRecord, asking: TaskSet) -> bool:
+def _has_precedence(record: ClassRecord, waiting_group: TaskSet) -> bool:
     first = next((group for group in record.task_sets if group.ready), None)
-    if first is None or record is asking.task_class:
+    if first is None or record is waiting_group.task_class:
         return False
-    return (-record.key.priority, first.job.id) < (-asking.job.priority, asking.job.id)
+    return (-record.key.priority, first.job.id) < (-waiting_group.job.priority, waiting_group.job.id)
 
 
-def how_long(state: State, group: TaskSet) -> tuple[float, str]:
+def expected_duration(state: State, group: TaskSet) -> tuple[float, str]:
     """How long a task of a group runs, in seconds, and how that is known; 0 if nobody knows."""
     job, spec = group.job, group.spec
     if job.type in LONG_RUNNING:
         return 0.0, ""
     if spec.estimate_s:
         return spec.estimate_s, f"by its estimate of {format_duration(spec.estimate_s)}"
-    learnt = state.durations.estimate_s(job.namespace, job.name, spec.name)
-    if learnt:
+    observed_s = state.durations.estimate_s(job.namespace, job.name, spec.name)
+    if observed_s:
         runs = state.durations.runs(job.namespace, job.name, spec.name)
-        return learnt, f"as its tasks took {format_duration(learnt)} in {runs} earlier run{'s' if runs != 1 else ''}"
+        return (
+            observed_s,
+            f"as its tasks took {format_duration(observed_s)} in {runs} earlier run{'s' if runs != 1 else ''}",
+        )
     table, rows = state.table, slice(group.base, group.base + group.count)
     done = table.state[rows] == TaskState.SUCCEEDED
     if done.any():
@@ -193,10 +198,10 @@ def how_long(state: State, group: TaskSet) -> tuple[float, str]:
     return 0.0, ""
 
 
-def _basis(state: State, group: TaskSet, ending: Ending, now_ms: int) -> str:
-    job, node = group.job, state.nodes.view.names[ending.node]
+def _basis(state: State, group: TaskSet, expected_end: ExpectedEnd, now_ms: int) -> str:
+    job, node = group.job, state.nodes.view.names[expected_end.node]
     ends = f"when {job.name}@{job.run} ends on {node}"
     if group.counts[TaskState.STOPPING]:
         return f"when {job.name}@{job.run}, which is stopping, has ended on {node}"
-    known = how_long(state, group)[1]
-    return f"{ends}, {known}" + ("; it has run for longer already" if ending.at_ms <= now_ms else "")
+    known = expected_duration(state, group)[1]
+    return f"{ends}, {known}" + ("; it has run for longer already" if expected_end.at_ms <= now_ms else "")

@@ -20,8 +20,8 @@ from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, G
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import STANDARD, format_amount
 from shunter.planning.explain.start_estimate import Forecast
-from shunter.planning.explain.suggest import Cut, Fitting
-from shunter.planning.filter.filters import Filter, spell_amount
+from shunter.planning.explain.suggest import FitChecker, ResourceCut
+from shunter.planning.filter.filters import Filter, format_amount_short
 from shunter.planning.reserve.preemption import PREEMPT_GAP
 
 PRIORITIES_MAX = 3  # that are tried, the smallest rise first
@@ -29,136 +29,150 @@ PRIORITY_MAX = 100
 GROUP_DEFAULT = "main"
 
 # How much of a change it is, to put the smallest first. A cut counts as the share that it takes away.
-RELEASING, RESUMING, UNCORDONING, RAISING, WIDENING, LOOSENING, DROPPING = 0.01, 0.02, 0.05, 0.1, 0.3, 0.4, 0.6
+RELEASE_COST, RESUME_COST, UNCORDON_COST, RAISE_COST, WIDEN_COST, LOOSEN_COST, DROP_COST = (
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.3,
+    0.4,
+    0.6,
+)
 
-Amend = Callable[[JobSpec], JobSpec]
-Arrange = Callable[[Round], None]
-Change = Callable[[GroupSpec], GroupSpec]
+SpecChange = Callable[[JobSpec], JobSpec]
+ClusterChange = Callable[[Round], None]
+GroupChange = Callable[[GroupSpec], GroupSpec]
 
 
-def _as_it_is(spec: JobSpec) -> JobSpec:
+def _keep_spec(spec: JobSpec) -> JobSpec:
     return spec
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A change of the job (`amend`), or of something else in the cluster (`arrange`)."""
+class Remedy:
+    """A change of the job (`change_spec`), or of something else in the cluster (`change_cluster`)."""
 
-    size: float
+    cost: float
     path: str
     before: Any
     after: Any  # None: without it
     text: str
-    amend: Amend = _as_it_is
-    arrange: Arrange | None = None
+    change_spec: SpecChange = _keep_spec
+    change_cluster: ClusterChange | None = None
     nodes: int = 0
     is_update: bool = False  # it takes effect on what runs of the job, too: tried as an update of it
 
 
-AS_IT_IS = Candidate(0.0, "", None, None, "")
+NO_CHANGE = Remedy(0.0, "", None, None, "")
 
 
-def find_candidates(state: State, job: Job, filters: Sequence[Filter]) -> Iterator[Candidate]:
+def find_remedies(state: State, job: Job, filters: Sequence[Filter]) -> Iterator[Remedy]:
     """In no particular order."""
-    yield from _of_options(job)
+    yield from _option_remedies(job)
     ready = [group for group in job.task_sets if group.ready]
     if not ready:
         return
-    yield from _of_queue(state, job)
-    yield from _of_priority(state, job)
-    fitting = Fitting(state.nodes.view, filters)
+    yield from _queue_remedies(state, job)
+    yield from _priority_remedies(state, job)
+    fit_checker = FitChecker(state.nodes.view, filters)
     for group in ready:
-        spot = _Spot(state, group, "spec" if _is_only(job) else f"spec.groups[{group.group_index}]")
-        yield from _of_resources(spot, fitting)
-        yield from _of_licences(spot)
-        yield from _of_places(spot, fitting)
-        yield from _of_rules(spot, filters)
+        waiting_group = _WaitingGroup(
+            state, group, "spec" if _has_only_default_group(job) else f"spec.groups[{group.group_index}]"
+        )
+        yield from _resource_remedies(waiting_group, fit_checker)
+        yield from _licence_remedies(waiting_group)
+        yield from _node_remedies(waiting_group, fit_checker)
+        yield from _rule_remedies(waiting_group, filters)
 
 
-def limit_of_its_own(job: Job) -> Candidate | None:
+def own_limit_remedy(job: Job) -> Remedy | None:
     """The one change that helps a job which is kept back by nothing but its own tasks that run."""
     for group in job.task_sets:
-        spec, path = group.spec, "spec" if _is_only(job) else f"spec.groups[{group.group_index}]"
-        most = spec.parallel_max
-        if most and group.ready and group.task_class.width >= most:
-            text = f"parallel_max {most} → {most + 1}: as many run as it allows itself"
-            amend = _in_group(spec.name, _set(parallel_max=most + 1))
-            return Candidate(RAISING, f"{path}.parallel_max", most, most + 1, text, amend)
+        spec, path = group.spec, "spec" if _has_only_default_group(job) else f"spec.groups[{group.group_index}]"
+        limit = spec.parallel_max
+        if limit and group.ready and group.task_class.width >= limit:
+            text = f"parallel_max {limit} → {limit + 1}: as many run as it allows itself"
+            change_spec = _in_group(spec.name, _with_fields(parallel_max=limit + 1))
+            return Remedy(RAISE_COST, f"{path}.parallel_max", limit, limit + 1, text, change_spec)
         if spec.distinct and group.ready:
-            text, amend = f"without distinct: {spec.distinct}", _in_group(spec.name, _set(distinct=""))
-            return Candidate(DROPPING, f"{path}.distinct", spec.distinct, None, text, amend)
+            text, change_spec = f"without distinct: {spec.distinct}", _in_group(spec.name, _with_fields(distinct=""))
+            return Remedy(DROP_COST, f"{path}.distinct", spec.distinct, None, text, change_spec)
     return None
 
 
-def helps_update(state: State, job: Job) -> Iterator[Candidate]:
+def update_remedies(state: State, job: Job) -> Iterator[Remedy]:
     """What helps an update that stands still because its successors find no room beside what they replace."""
     service_state = state.services.jobs.get(job.id)
     if service_state is None or service_state.status not in IN_PROGRESS:
         return
     waiting = {group.group_index for group in job.task_sets if group.ready}
     for group_index, spec in enumerate(job.spec_version.groups):
-        most = spec.update.unavailable_max
-        if group_index in waiting and most < spec.count:
-            path = "spec" if _is_only(job) else f"spec.groups[{group_index}]"
-            text = f"update.unavailable_max {most} → {most + 1}: the old one ends before its successor starts"
-            update = msgspec.structs.replace(spec.update, unavailable_max=most + 1)
-            amend = _in_group(spec.name, _set(update=update))
-            yield Candidate(RAISING, f"{path}.update.unavailable_max", most, most + 1, text, amend, is_update=True)
+        limit = spec.update.unavailable_max
+        if group_index in waiting and limit < spec.count:
+            path = "spec" if _has_only_default_group(job) else f"spec.groups[{group_index}]"
+            text = f"update.unavailable_max {limit} → {limit + 1}: the old one ends before its successor starts"
+            update = msgspec.structs.replace(spec.update, unavailable_max=limit + 1)
+            change_spec = _in_group(spec.name, _with_fields(update=update))
+            yield Remedy(
+                RAISE_COST, f"{path}.update.unavailable_max", limit, limit + 1, text, change_spec, is_update=True
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class _Spot:
+class _WaitingGroup:
     """One group that waits, and where its fields stand in the manifest."""
 
     state: State
     group: TaskSet
     path: str
 
-    def change(self, change: Change) -> Amend:
+    def change(self, change: GroupChange) -> SpecChange:
         return _in_group(self.group.spec.name, change)
 
 
-def _is_only(job: Job) -> bool:
+def _has_only_default_group(job: Job) -> bool:
     return len(job.spec_version.groups) == 1 and job.spec_version.groups[0].name == GROUP_DEFAULT
 
 
-def _of_options(job: Job) -> Iterator[Candidate]:
+def _option_remedies(job: Job) -> Iterator[Remedy]:
     """What a job that is not queued yet waits for."""
     if job.is_held:
         text = f"release it: shunter release {job.name}"
-        arrange = partial(on_hold, job_id=job.id, is_held=False)
-        yield Candidate(RELEASING, "spec.hold", True, False, text, arrange=arrange)
+        change_cluster = partial(on_hold, job_id=job.id, is_held=False)
+        yield Remedy(RELEASE_COST, "spec.hold", True, False, text, change_cluster=change_cluster)
     if not job.counts()[TaskState.WAITING]:
         return
     options = job.options
     if options.start_at_ms or options.start_in_s:
         text = "without start_at it starts now"
-        yield Candidate(WIDENING, "spec.start_at", "", None, text, _optional(start_at_ms=0, start_in_s=0.0))
-    for place, edge in enumerate(options.after):
-        rest = options.after[:place] + options.after[place + 1 :]
+        yield Remedy(WIDEN_COST, "spec.start_at", "", None, text, _with_options(start_at_ms=0, start_in_s=0.0))
+    for position, edge in enumerate(options.after):
+        rest = options.after[:position] + options.after[position + 1 :]
         text = f"without waiting for {edge.job}"
-        yield Candidate(DROPPING, f"spec.after[{place}]", edge.job, None, text, _optional(after=rest))
+        yield Remedy(DROP_COST, f"spec.after[{position}]", edge.job, None, text, _with_options(after=rest))
 
 
-def _of_queue(state: State, job: Job) -> Iterator[Candidate]:
+def _queue_remedies(state: State, job: Job) -> Iterator[Remedy]:
     name = job.options.queue
     queue = state.queues.get(name)
-    settle = partial(_set_queue, name, queue.is_strict, queue.queued_max)
+    set_rules = partial(_set_queue, name, queue.is_strict, queue.queued_max)
     if queue.is_paused:
         text = f"resume queue {name}: shunter queue resume {name}"
-        arrange = partial(settle, running_max=queue.running_max)
-        yield Candidate(RESUMING, f"queue.{name}.paused", True, False, text, arrange=arrange)
-    elif queue.running_max and state.queue_lanes[name] + _at_once(job) > queue.running_max:
-        more = state.queue_lanes[name] + _at_once(job)
+        change_cluster = partial(set_rules, running_max=queue.running_max)
+        yield Remedy(RESUME_COST, f"queue.{name}.paused", True, False, text, change_cluster=change_cluster)
+    elif queue.running_max and state.queue_lanes[name] + _start_count_min(job) > queue.running_max:
+        more = state.queue_lanes[name] + _start_count_min(job)
         text = f"running_max {queue.running_max} → {more}: shunter queue set {name} --running-max {more}"
-        arrange = partial(settle, running_max=more)
-        yield Candidate(RAISING, f"queue.{name}.running_max", queue.running_max, more, text, arrange=arrange)
+        change_cluster = partial(set_rules, running_max=more)
+        yield Remedy(
+            RAISE_COST, f"queue.{name}.running_max", queue.running_max, more, text, change_cluster=change_cluster
+        )
     if name != QUEUE_DEFAULT and (queue.is_paused or queue.is_strict or queue.running_max):
         text = f"queue {name} → {QUEUE_DEFAULT}"
-        yield Candidate(WIDENING, "spec.queue", name, QUEUE_DEFAULT, text, _optional(queue=QUEUE_DEFAULT))
+        yield Remedy(WIDEN_COST, "spec.queue", name, QUEUE_DEFAULT, text, _with_options(queue=QUEUE_DEFAULT))
 
 
-def _at_once(job: Job) -> int:
+def _start_count_min(job: Job) -> int:
     """The fewest of its tasks that can start: of a gang, all."""
     if job.options.gang:
         return int(job.counts()[TaskState.QUEUED])
@@ -166,155 +180,187 @@ def _at_once(job: Job) -> int:
     return max(min(gangs, default=1), 1)
 
 
-def _of_priority(state: State, job: Job) -> Iterator[Candidate]:
+def _priority_remedies(state: State, job: Job) -> Iterator[Remedy]:
     """To come before what waits ahead of it, or to preempt what runs: just above each priority that matters."""
     waiting = {record.task_class.priority + 1 for record in state.classes.values() if record.queued}
     gap = state.cluster.preempt_gap() or PREEMPT_GAP
     running = {record.task_class.priority + gap for record in state.classes.values() if record.lanes}
-    above = sorted(each for each in waiting | running if job.priority < each <= PRIORITY_MAX)
-    for priority in above[:PRIORITIES_MAX]:
-        amend = partial(_replaced, priority=priority)
-        size = RAISING + (priority - job.priority) / PRIORITY_MAX
-        yield Candidate(size, "spec.priority", job.priority, priority, f"priority {job.priority} → {priority}", amend)
+    priorities = sorted(each for each in waiting | running if job.priority < each <= PRIORITY_MAX)
+    for priority in priorities[:PRIORITIES_MAX]:
+        change_spec = partial(_with_spec_fields, priority=priority)
+        cost = RAISE_COST + (priority - job.priority) / PRIORITY_MAX
+        yield Remedy(
+            cost, "spec.priority", job.priority, priority, f"priority {job.priority} → {priority}", change_spec
+        )
 
 
-def _of_resources(spot: _Spot, fitting: Fitting) -> Iterator[Candidate]:
-    task_class = spot.group.task_class.task_class
-    for cut in fitting.cuts(task_class):
+def _resource_remedies(waiting_group: _WaitingGroup, fit_checker: FitChecker) -> Iterator[Remedy]:
+    task_class = waiting_group.group.task_class.task_class
+    for cut in fit_checker.resource_cuts(task_class):
         if cut.resource.startswith(PORT_PREFIX):
-            yield from _of_ports(spot, cut)
+            yield from _port_remedies(waiting_group, cut)
             continue
         before, after, resource = task_class.needs[cut.resource], cut.amount, cut.resource
-        shown = f"{resource} {spell_amount(resource, before)} → {spell_amount(resource, after)} fits"
-        text = f"{shown if after else f'without {resource} it fits'} {_nodes(cut.nodes)}"
-        yield Candidate(
-            1 - after / before, f"{spot.path}.resources.{resource}", _written(resource, before),
-            _written(resource, after) if after else None, text, spot.change(_needing(resource, after)), nodes=cut.nodes,
+        cut_text = f"{resource} {format_amount_short(resource, before)} → {format_amount_short(resource, after)} fits"
+        text = f"{cut_text if after else f'without {resource} it fits'} {_format_node_count(cut.nodes)}"
+        yield Remedy(
+            1 - after / before, f"{waiting_group.path}.resources.{resource}", _manifest_amount(resource, before),
+            _manifest_amount(resource, after) if after else None, text, waiting_group.change(_with_need(resource,
+            after)), nodes=cut.nodes,
         )  # fmt: skip
 
 
-def _of_ports(spot: _Spot, cut: Cut) -> Iterator[Candidate]:
+def _port_remedies(waiting_group: _WaitingGroup, cut: ResourceCut) -> Iterator[Remedy]:
     """A port of the node that is taken: any other would do."""
     number = int(cut.resource.removeprefix(PORT_PREFIX))
-    for place, port in enumerate(spot.group.spec.task.ports):
+    for position, port in enumerate(waiting_group.group.spec.task.ports):
         if port.host_port == number:
-            text = f"any free port instead of {number}: fits {_nodes(cut.nodes)}"
-            path, amend = f"{spot.path}.ports[{place}].host_port", spot.change(_on_any_port(place))
-            yield Candidate(LOOSENING, path, number, None, text, amend, nodes=cut.nodes)
+            text = f"any free port instead of {number}: fits {_format_node_count(cut.nodes)}"
+            path, change_spec = (
+                f"{waiting_group.path}.ports[{position}].host_port",
+                waiting_group.change(_with_dynamic_port(position)),
+            )
+            yield Remedy(LOOSEN_COST, path, number, None, text, change_spec, nodes=cut.nodes)
 
 
-def _of_licences(spot: _Spot) -> Iterator[Candidate]:
+def _licence_remedies(waiting_group: _WaitingGroup) -> Iterator[Remedy]:
     """What the cluster has too few of, whatever the nodes have."""
-    state = spot.state
-    for resource, need in spot.group.task_class.task_class.needs.items():
+    state = waiting_group.state
+    for resource, need in waiting_group.group.task_class.task_class.needs.items():
         if not resource.startswith(LICENCE_PREFIX):
             continue
         total, used = state.cluster.licences().get(resource, 0), state.licences_used[resource]
         if total - used >= need:
             continue
-        arrange = partial(_set_cluster, resource, str(used + need))
+        change_cluster = partial(_set_cluster, resource, str(used + need))
         text = f"{resource} {total} → {used + need}: shunter cluster set {resource}={used + need}"
-        yield Candidate(RAISING, f"cluster.{resource}", total, used + need, text, arrange=arrange)
+        yield Remedy(RAISE_COST, f"cluster.{resource}", total, used + need, text, change_cluster=change_cluster)
         if total > used:
             text = f"{resource} {need} → {total - used}, which are free"
-            amend = spot.change(_needing(resource, total - used))
-            size = 1 - (total - used) / need
-            yield Candidate(size, f"{spot.path}.resources.{resource}", need, total - used, text, amend)
+            change_spec = waiting_group.change(_with_need(resource, total - used))
+            cost = 1 - (total - used) / need
+            yield Remedy(cost, f"{waiting_group.path}.resources.{resource}", need, total - used, text, change_spec)
 
 
-def _of_places(spot: _Spot, fitting: Fitting) -> Iterator[Candidate]:
-    task_class = spot.group.task_class.task_class
-    for dropped in fitting.drops(task_class):
-        constraint = task_class.constraints[dropped.place]
-        text = f"without the constraint {constraint} it fits {_nodes(dropped.nodes)}"
-        amend = spot.change(_without("constraints", dropped.place))
-        path = f"{spot.path}.constraints[{dropped.place}]"
-        yield Candidate(DROPPING, path, constraint, None, text, amend, nodes=dropped.nodes)
-    for widened in fitting.widenings(task_class):
+def _node_remedies(waiting_group: _WaitingGroup, fit_checker: FitChecker) -> Iterator[Remedy]:
+    task_class = waiting_group.group.task_class.task_class
+    for dropped in fit_checker.droppable_constraints(task_class):
+        constraint = task_class.constraints[dropped.index]
+        text = f"without the constraint {constraint} it fits {_format_node_count(dropped.nodes)}"
+        change_spec = waiting_group.change(_without_item("constraints", dropped.index))
+        path = f"{waiting_group.path}.constraints[{dropped.index}]"
+        yield Remedy(DROP_COST, path, constraint, None, text, change_spec, nodes=dropped.nodes)
+    for widened in fit_checker.added_datacenters(task_class):
         after = [*task_class.datacenters, widened.datacenter]
-        text = f"datacenter {widened.datacenter} too: fits {_nodes(widened.nodes)}"
-        amend = spot.change(_set(datacenters=tuple(after)))
-        path, before = f"{spot.path}.datacenters", list(task_class.datacenters)
-        yield Candidate(WIDENING, path, before, after, text, amend, nodes=widened.nodes)
-    switched = [spot.state.nodes.records[row] for row in fitting.ineligible(task_class)]
-    for node in [node for node in switched if node.cordoned_by][:1]:
+        text = f"datacenter {widened.datacenter} too: fits {_format_node_count(widened.nodes)}"
+        change_spec = waiting_group.change(_with_fields(datacenters=tuple(after)))
+        path, before = f"{waiting_group.path}.datacenters", list(task_class.datacenters)
+        yield Remedy(WIDEN_COST, path, before, after, text, change_spec, nodes=widened.nodes)
+    ineligible_nodes = [waiting_group.state.nodes.records[row] for row in fit_checker.ineligible(task_class)]
+    for node in [node for node in ineligible_nodes if node.cordoned_by][:1]:
         word = "uncordon" if node.cordoned_by == "cordon" else "release"
         text = f"{word} node {node.name}: shunter node {word} {node.name}"
-        arrange = partial(_switch_on, node.id, node.name)
-        yield Candidate(
-            UNCORDONING, f"node.{node.name}.{node.cordoned_by}", True, False, text, arrange=arrange, nodes=1
+        change_cluster = partial(_make_eligible, node.id, node.name)
+        yield Remedy(
+            UNCORDON_COST,
+            f"node.{node.name}.{node.cordoned_by}",
+            True,
+            False,
+            text,
+            change_cluster=change_cluster,
+            nodes=1,
         )
 
 
-def _of_rules(spot: _Spot, filters: Sequence[Filter]) -> Iterator[Candidate]:
-    spec = spot.group.spec
+def _rule_remedies(waiting_group: _WaitingGroup, filters: Sequence[Filter]) -> Iterator[Remedy]:
+    spec = waiting_group.group.spec
     if spec.exclusive:
         text = "not exclusive: beside others"
-        yield Candidate(DROPPING, f"{spot.path}.exclusive", True, False, text, spot.change(_set(exclusive=False)))
+        yield Remedy(
+            DROP_COST,
+            f"{waiting_group.path}.exclusive",
+            True,
+            False,
+            text,
+            waiting_group.change(_with_fields(exclusive=False)),
+        )
     if spec.distinct:
         text = f"without distinct: {spec.distinct}"
-        yield Candidate(DROPPING, f"{spot.path}.distinct", spec.distinct, None, text, spot.change(_set(distinct="")))
-    for place, rule in enumerate(spec.affinity):
+        yield Remedy(
+            DROP_COST,
+            f"{waiting_group.path}.distinct",
+            spec.distinct,
+            None,
+            text,
+            waiting_group.change(_with_fields(distinct="")),
+        )
+    for position, rule in enumerate(spec.affinity):
         if rule.require:
             text = f"rather than only {'away from' if rule.anti else 'where'} {rule.match}"
-            amend = spot.change(_loosened(place))
-            yield Candidate(LOOSENING, f"{spot.path}.affinity[{place}].require", True, False, text, amend)
+            change_spec = waiting_group.change(_with_soft_affinity(position))
+            yield Remedy(
+                LOOSEN_COST, f"{waiting_group.path}.affinity[{position}].require", True, False, text, change_spec
+            )
     if spec.gang:
-        waiting = spot.group.task_class.queued
-        fits = Forecast(spot.group.task_class.task_class, spot.state.nodes.view, filters).room(waiting)
+        waiting = waiting_group.group.task_class.queued
+        fits = Forecast(waiting_group.group.task_class.task_class, waiting_group.state.nodes.view, filters).room(
+            waiting
+        )
         if 0 < fits < spec.count:
             text = f"count {spec.count} → {fits}: so many of the gang fit"
-            amend = spot.change(_set(count=fits, array=(), entries=()))
-            yield Candidate(1 - fits / spec.count, f"{spot.path}.count", spec.count, fits, text, amend)
+            change_spec = waiting_group.change(_with_fields(count=fits, array=(), entries=()))
+            yield Remedy(1 - fits / spec.count, f"{waiting_group.path}.count", spec.count, fits, text, change_spec)
         text = "without gang: those that fit start at once"
-        yield Candidate(LOOSENING, f"{spot.path}.gang", True, False, text, spot.change(_set(gang=False)))
+        yield Remedy(
+            LOOSEN_COST, f"{waiting_group.path}.gang", True, False, text, waiting_group.change(_with_fields(gang=False))
+        )
 
 
 # ---- changes of a spec, and of the cluster ----
 
 
-def _replaced(spec: JobSpec, **fields: Any) -> JobSpec:
+def _with_spec_fields(spec: JobSpec, **fields: Any) -> JobSpec:
     return msgspec.structs.replace(spec, **fields)
 
 
-def _optional(**fields: Any) -> Amend:
-    def amend(spec: JobSpec) -> JobSpec:
+def _with_options(**fields: Any) -> SpecChange:
+    def change_spec(spec: JobSpec) -> JobSpec:
         options: JobOptions = msgspec.structs.replace(spec.options, **fields)
         return msgspec.structs.replace(spec, options=options)
 
-    return amend
+    return change_spec
 
 
-def _in_group(name: str, change: Change) -> Amend:
-    def amend(spec: JobSpec) -> JobSpec:
+def _in_group(name: str, change: GroupChange) -> SpecChange:
+    def change_spec(spec: JobSpec) -> JobSpec:
         groups = tuple(change(group) if group.name == name else group for group in spec.groups)
         return msgspec.structs.replace(spec, groups=groups)
 
-    return amend
+    return change_spec
 
 
-def _set(**fields: Any) -> Change:
+def _with_fields(**fields: Any) -> GroupChange:
     return lambda group: msgspec.structs.replace(group, **fields)
 
 
-def _without(name: str, place: int) -> Change:
+def _without_item(name: str, position: int) -> GroupChange:
     def change(group: GroupSpec) -> GroupSpec:
         items = getattr(group, name)
-        return msgspec.structs.replace(group, **{name: items[:place] + items[place + 1 :]})
+        return msgspec.structs.replace(group, **{name: items[:position] + items[position + 1 :]})
 
     return change
 
 
-def _loosened(place: int) -> Change:
+def _with_soft_affinity(position: int) -> GroupChange:
     def change(group: GroupSpec) -> GroupSpec:
         rules = list(group.affinity)
-        rules[place] = msgspec.structs.replace(rules[place], require=False)
+        rules[position] = msgspec.structs.replace(rules[position], require=False)
         return msgspec.structs.replace(group, affinity=tuple(rules))
 
     return change
 
 
-def _needing(resource: str, amount: int) -> Change:
+def _with_need(resource: str, amount: int) -> GroupChange:
     def change(group: GroupSpec) -> GroupSpec:
         needs = {**group.needs, resource: amount}
         return msgspec.structs.replace(group, needs={name: need for name, need in needs.items() if need})
@@ -322,12 +368,16 @@ def _needing(resource: str, amount: int) -> Change:
     return change
 
 
-def _on_any_port(place: int) -> Change:
+def _with_dynamic_port(position: int) -> GroupChange:
     def change(group: GroupSpec) -> GroupSpec:
-        port = group.task.ports[place]
-        free = (*group.task.ports[:place], msgspec.structs.replace(port, host_port=0), *group.task.ports[place + 1 :])
+        port = group.task.ports[position]
+        free = (
+            *group.task.ports[:position],
+            msgspec.structs.replace(port, host_port=0),
+            *group.task.ports[position + 1 :],
+        )
         group = msgspec.structs.replace(group, task=msgspec.structs.replace(group.task, ports=free))
-        return _needing(f"{PORT_PREFIX}{port.host_port}", 0)(group)
+        return _with_need(f"{PORT_PREFIX}{port.host_port}", 0)(group)
 
     return change
 
@@ -340,14 +390,14 @@ def _set_cluster(name: str, value: str, round: Round) -> None:
     round.record(c.ClusterSet(name, value, round.now_ms))
 
 
-def _switch_on(node: int, name: str, round: Round) -> None:
+def _make_eligible(node: int, name: str, round: Round) -> None:
     round.record(c.NodeCordonSet(node, "", "", round.now_ms, name))
 
 
-def _written(resource: str, amount: int) -> str | int:
+def _manifest_amount(resource: str, amount: int) -> str | int:
     """As a manifest has it: countables are numbers."""
     return format_amount(resource, amount) if resource in STANDARD else amount
 
 
-def _nodes(count: int) -> str:
+def _format_node_count(count: int) -> str:
     return f"{count:,} node{'s' if count != 1 else ''}"

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from shunter.engine.read.views import lasting_view
-from shunter.engine.services.instances import Member, ailment, look
+from shunter.engine.read.views import rollout_view
+from shunter.engine.services.instances import InstanceTask, collect_instances, health_detail
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import (
     IN_PROGRESS,
@@ -19,57 +19,63 @@ from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 
 
-def say_update(state: State, job: Job, now_ms: int) -> str:
+def describe_update(state: State, job: Job, now_ms: int) -> str:
     """Empty for a job of which nothing is under way."""
     service_state = state.services.jobs.get(job.id)
     if service_state is None or service_state.status not in (*IN_PROGRESS, STALLED):
         return ""
     if service_state.status == STALLED:
-        back = f"`shunter rollback {job.name}` goes back, another spec goes on"
-        return f"Its update to version {job.version} stands still: {service_state.reason}; {back}."
-    view, _ = lasting_view(state, job)
-    what = {
+        hint = f"`shunter rollback {job.name}` goes back, another spec goes on"
+        return f"Its update to version {job.version} stands still: {service_state.reason}; {hint}."
+    view, _ = rollout_view(state, job)
+    activity = {
         UPDATING: f"is updating to version {job.version}",
         ROLLING_BACK: "goes back to an earlier version",
         RESTARTING: "is restarting",
     }[service_state.status]
-    told = f"It {what}, {view.updated} of {view.wanted} have a successor"
-    awaited = [member for member in _newest(state, job) if member.is_fresh and not member.is_well(now_ms)]
+    progress = f"It {activity}, {view.updated} of {view.wanted} have a successor"
+    awaited = [
+        member
+        for member in _current_members(state, job)
+        if member.is_current_version and not member.is_healthy_at(now_ms)
+    ]
     if not awaited:
-        return f"{told}."
-    return f"{told}{_say_awaited(service_state, awaited, now_ms)}."
+        return f"{progress}."
+    return f"{progress}{_describe_awaited(service_state, awaited, now_ms)}."
 
 
-def _newest(state: State, job: Job) -> list[Member]:
+def _current_members(state: State, job: Job) -> list[InstanceTask]:
     """Of each instance what stands for it, if that is alive and on its way up."""
-    return [instance.face for instance in look(state, job).values() if instance.face.is_staying]
+    return [instance.current for instance in collect_instances(state, job).values() if instance.current.is_active]
 
 
-def _say_awaited(service_state: ServiceState, awaited: list[Member], now_ms: int) -> str:
+def _describe_awaited(service_state: ServiceState, awaited: list[InstanceTask], now_ms: int) -> str:
     """Who must get well for the next step, and what comes if he does not."""
     first = min(
-        awaited, key=lambda each: (_is_older(service_state, each), service_state.requested_ms(each.group.number))
+        awaited, key=lambda each: (_predates_update(service_state, each), service_state.requested_ms(each.group.number))
     )
     name = first.group.task_name(first.index)
-    is_up = first.state == TaskState.RUNNING
-    said = f"; {name} runs and is not healthy yet{ailment(first)}" if is_up else f"; {name} has not started yet"
+    is_running = first.state == TaskState.RUNNING
+    status_text = (
+        f"; {name} runs and is not healthy yet{health_detail(first)}" if is_running else f"; {name} has not started yet"
+    )
     since_ms = service_state.requested_ms(first.group.number)
     left_s = (since_ms - now_ms) / 1000 + first.group.spec.update.deadline_s
-    if _is_older(service_state, first) or first.group.job.is_held or left_s <= 0:
-        return said
-    goes_back = (
+    if _predates_update(service_state, first) or first.group.job.is_held or left_s <= 0:
+        return status_text
+    will_roll_back = (
         service_state.status == UPDATING
         and first.group.spec.update.rollback
         and service_state.stable_version is not None
     )
-    then = (
+    outcome = (
         f"version {service_state.stable_version.number} comes back"
-        if goes_back and service_state.stable_version is not None
+        if will_roll_back and service_state.stable_version is not None
         else "it stands still"
     )
-    return f"{said}, and if it is not healthy in {format_duration(round(left_s))}, {then}"
+    return f"{status_text}, and if it is not healthy in {format_duration(round(left_s))}, {outcome}"
 
 
-def _is_older(service_state: ServiceState, member: Member) -> bool:
+def _predates_update(service_state: ServiceState, member: InstanceTask) -> bool:
     """Whether the update leaves it as it is."""
     return member.group.number < service_state.first_task_set

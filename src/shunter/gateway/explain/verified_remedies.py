@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from shunter.engine.policy.dry_run import DryRun, Material
+from shunter.engine.policy.dry_run import DryRun, DryRunSource
 from shunter.engine.state.records import Job
 from shunter.gateway.explain.remedies import (
-    AS_IT_IS,
-    Arrange,
-    Candidate,
-    find_candidates,
-    helps_update,
-    limit_of_its_own,
+    NO_CHANGE,
+    ClusterChange,
+    Remedy,
+    find_remedies,
+    own_limit_remedy,
+    update_remedies,
 )
 from shunter.model.errors import Rejected
 from shunter.model.job.spec import JobSpec
@@ -32,103 +32,105 @@ TRIALS_MAX = 24  # changes that are tried for one question
 COPIES_MAX = 12  # of the cluster, that are made for them
 
 
-def consult(material: Material, job_id: int, filters: Sequence[Filter]) -> tuple[list[str], list[SuggestionView]]:
+def diagnose(
+    dry_run_source: DryRunSource, job_id: int, filters: Sequence[Filter]
+) -> tuple[list[str], list[SuggestionView]]:
     """What the planner itself says of a job that waits, and what would start it."""
-    trial = DryRun(material)
-    if job_id not in trial.state.jobs:
+    dry_run = DryRun(dry_run_source)
+    if job_id not in dry_run.state.jobs:
         return [], []
-    trial.place()
-    return trial.held_up(job_id), suggest(material, job_id, filters)
+    dry_run.place()
+    return dry_run.pending_reasons(job_id), suggest_remedies(dry_run_source, job_id, filters)
 
 
-def suggest(material: Material, job_id: int, filters: Sequence[Filter]) -> list[SuggestionView]:
+def suggest_remedies(dry_run_source: DryRunSource, job_id: int, filters: Sequence[Filter]) -> list[SuggestionView]:
     """Verified ones, the smallest first. Nothing for a job that would start anyway."""
-    bench = _Bench(material, job_id)
-    job = bench.job
-    of_update = list(helps_update(bench.trial.state, job))
-    found_ones = [*of_update, *find_candidates(bench.trial.state, job, filters)]
-    candidates = sorted(found_ones, key=lambda each: each.size)
-    own = limit_of_its_own(job)
-    if bench.try_out(AS_IT_IS):
-        candidates = of_update + ([own] if own is not None else [])
+    trial = _RemedyTrial(dry_run_source, job_id)
+    job = trial.job
+    for_update = list(update_remedies(trial.dry_run.state, job))
+    all_remedies = [*for_update, *find_remedies(trial.dry_run.state, job, filters)]
+    remedies = sorted(all_remedies, key=lambda each: each.cost)
+    own_limit = own_limit_remedy(job)
+    if trial.try_remedy(NO_CHANGE):
+        remedies = for_update + ([own_limit] if own_limit is not None else [])
     found: list[SuggestionView] = []
-    most: dict[str, int] = {}  # a larger change of the same field must start more
-    for candidate in candidates[:TRIALS_MAX]:
-        starts = bench.try_out(candidate)
-        if starts > most.get(candidate.path, 0) and not bench.preempts_itself:
-            most[candidate.path] = starts
-            found.append(_view(candidate, starts, sum(bench.trial.preempted.values())))
-        if len(found) == SUGGESTIONS_MAX or bench.copies == COPIES_MAX:
+    best_starts: dict[str, int] = {}  # a larger change of the same field must start more
+    for remedy in remedies[:TRIALS_MAX]:
+        starts = trial.try_remedy(remedy)
+        if starts > best_starts.get(remedy.path, 0) and not trial.preempts_own_tasks:
+            best_starts[remedy.path] = starts
+            found.append(_view(remedy, starts, sum(trial.dry_run.preempted.values())))
+        if len(found) == SUGGESTIONS_MAX or trial.copies == COPIES_MAX:
             break
     return found
 
 
-class _Bench:
+class _RemedyTrial:
     """Where candidates are tried, one after another. A copy on which nothing happened serves the next one too."""
 
-    def __init__(self, material: Material, job_id: int) -> None:
-        self._material, self._job_id = material, job_id
+    def __init__(self, dry_run_source: DryRunSource, job_id: int) -> None:
+        self._dry_run_source, self._job_id = dry_run_source, job_id
         self.copies = 0
-        self._is_used = False
-        self._in_its_place = job_id  # the job that the next one replaces
-        self._renew()
+        self._is_dirty = False
+        self._replaced_id = job_id  # the job that the next one replaces
+        self._reset()
         self._spec, self._user = waiting_spec(self.job), self.job.user
 
     @property
     def job(self) -> Job:
-        return self.trial.state.jobs[self._job_id]
+        return self.dry_run.state.jobs[self._job_id]
 
     @property
-    def preempts_itself(self) -> bool:
+    def preempts_own_tasks(self) -> bool:
         """Whether what ran of the job had to end for the rest of it; really all of it would have been changed."""
-        return any(job_id == self._job_id for job_id, _ in self.trial.preempted)
+        return any(job_id == self._job_id for job_id, _ in self.dry_run.preempted)
 
-    def try_out(self, candidate: Candidate) -> int:
+    def try_remedy(self, remedy: Remedy) -> int:
         """How many tasks start when the changed job takes the old one's place."""
-        if candidate.is_update:
-            return self._update(candidate)
-        if candidate.arrange is not None:
-            return self._arrange(candidate.arrange)
-        if self._is_used:
-            self._renew()
-        if self._in_its_place in self.trial.state.jobs:
-            self.trial.withdraw(self._in_its_place)
+        if remedy.is_update:
+            return self._try_update(remedy)
+        if remedy.change_cluster is not None:
+            return self._try_cluster_change(remedy.change_cluster)
+        if self._is_dirty:
+            self._reset()
+        if self._replaced_id in self.dry_run.state.jobs:
+            self.dry_run.cancel_pending(self._replaced_id)
         try:
-            [submitted] = self.trial.submit([candidate.amend(self._spec)], self._user)
+            [submitted] = self.dry_run.submit([remedy.change_spec(self._spec)], self._user)
         except Rejected:
             return 0
-        self._in_its_place = submitted.job_id
-        self.trial.place(sparing=self._job_id)
-        self._is_used = bool(self.trial.placed or self.trial.preempted)
-        return self.trial.started(submitted.job_id)
+        self._replaced_id = submitted.job_id
+        self.dry_run.place(stop_if_preempted=self._job_id)
+        self._is_dirty = bool(self.dry_run.placed or self.dry_run.preempted)
+        return self.dry_run.started(submitted.job_id)
 
-    def _arrange(self, arrange: Arrange) -> int:
+    def _try_cluster_change(self, change_cluster: ClusterChange) -> int:
         """How many tasks start when something else changes: those of the job itself, beside what runs of it."""
-        if self._is_used or self._in_its_place != self._job_id:
-            self._renew()
-        self._is_used = True
-        self.trial.do(arrange)
-        self.trial.place(sparing=self._job_id)
-        return self.trial.started(self._job_id)
+        if self._is_dirty or self._replaced_id != self._job_id:
+            self._reset()
+        self._is_dirty = True
+        self.dry_run.do(change_cluster)
+        self.dry_run.place(stop_if_preempted=self._job_id)
+        return self.dry_run.started(self._job_id)
 
-    def _update(self, candidate: Candidate) -> int:
+    def _try_update(self, remedy: Remedy) -> int:
         """How many tasks start when the job is updated, and what has to end for that has ended."""
-        self._renew()
-        self._is_used, job = True, self.job
+        self._reset()
+        self._is_dirty, job = True, self.job
         spec = JobSpec(
             job.namespace, job.name, job.spec_version.groups, job.type, job.priority, job.labels, job.options
         )
         try:
-            self.trial.submit([candidate.amend(spec)], self._user)
+            self.dry_run.submit([remedy.change_spec(spec)], self._user)
         except Rejected:
             return 0
-        self.trial.end_stopping(self._job_id)
-        self.trial.place()
-        return self.trial.started(self._job_id)
+        self.dry_run.finish_stopping(self._job_id)
+        self.dry_run.place()
+        return self.dry_run.started(self._job_id)
 
-    def _renew(self) -> None:
-        self.trial, self._is_used = DryRun(self._material), False
-        self._in_its_place = self._job_id
+    def _reset(self) -> None:
+        self.dry_run, self._is_dirty = DryRun(self._dry_run_source), False
+        self._replaced_id = self._job_id
         self.copies += 1
 
 
@@ -150,14 +152,14 @@ def waiting_spec(job: Job) -> JobSpec:
     return JobSpec(job.namespace, job.name, groups, job.type, job.priority, job.labels, options)
 
 
-def _view(candidate: Candidate, starts: int, preempts: int) -> SuggestionView:
+def _view(remedy: Remedy, starts: int, preempts: int) -> SuggestionView:
     would_preempt = f", preempting {preempts:,} task{'s' if preempts != 1 else ''}" if preempts else ""
     return SuggestionView(
-        field=candidate.path,
-        before=candidate.before,
-        after=candidate.after,
-        text=candidate.text + would_preempt,
-        nodes=candidate.nodes,
+        field=remedy.path,
+        before=remedy.before,
+        after=remedy.after,
+        text=remedy.text + would_preempt,
+        nodes=remedy.nodes,
         starts=starts,
         preempts=preempts,
     )

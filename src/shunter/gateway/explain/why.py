@@ -18,36 +18,37 @@ from shunter.engine.services.per_node import class_of
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.gateway.explain.estimates import estimate_start
-from shunter.gateway.explain.rollout import say_update
+from shunter.gateway.explain.rollout import describe_update
 from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
-from shunter.model.rest.views import JobView, ReasonView, TaskView, WhyView, say_ended
+from shunter.model.rest.views import JobView, ReasonView, TaskView, WhyView, describe_end_state
 from shunter.planning.explain.explain import explain
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner
 
-ASKED_MAX = 100_000  # tasks that the planner places when it is only asked
-SAID_SIZE_MAX = 200  # of what a policy of another make says about a class
-NOTHING: Mapping[int, str] = MappingProxyType({})
+PROBE_BUDGET = 100_000  # tasks that the planner places when it is only asked
+POLICY_REASON_SIZE_MAX = 200  # of what a policy of another make says about a class
+NO_REASONS: Mapping[int, str] = MappingProxyType({})
 
 
 def why(
-    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> WhyView:
     """All but the suggestions, which take copies of the cluster."""
+    sentences = (describe_state(state, job, now_ms, filters, reserved), describe_update(state, job, now_ms))
     return WhyView(
         name=job.name,
-        state=job.state.word,
-        sentence=f"{say_state(state, job, now_ms, filters, kept)} {say_update(state, job, now_ms)}".strip(),
+        state=job.state.wire_name,
+        sentence=" ".join(sentences).strip(),
         counts=counts_view(job.counts()),
-        reasons=reasons_of(state, job, filters, kept),
+        reasons=reasons_of(state, job, filters, reserved),
         start=estimate_start(state, job, now_ms, filters),
     )
 
 
 def why_ended(run: JobView) -> WhyView:
-    sentence = f"{run.name} {say_ended(run.state)}"
+    sentence = f"{run.name} {describe_end_state(run.state)}"
     sentence = f"{sentence}: {run.reason}" if run.reason else f"{sentence}."
     return WhyView(name=run.name, state=run.state, sentence=sentence, counts=run.counts)
 
@@ -55,78 +56,80 @@ def why_ended(run: JobView) -> WhyView:
 def why_task(task: TaskView) -> WhyView:
     """Of a task that waits for nothing."""
     where = f" on {task.node}" if task.node else ""
-    told = f": {task.reason}" if task.reason else ""
-    words = {
+    details = f": {task.reason}" if task.reason else ""
+    sentences = {
         "assigned": f"{task.name} has been sent to {task.node} and starts there.",
         "running": f"{task.name} is running{where}, attempt {task.attempt}, since {task.started_at}.",
-        "stopping": f"{task.name} is stopping{where}{told}.",
+        "stopping": f"{task.name} is stopping{where}{details}.",
         "succeeded": f"{task.name} has succeeded{where} in attempt {task.attempt}.",
-        "cancelled": f"{task.name} was cancelled{told}.",
+        "cancelled": f"{task.name} was cancelled{details}.",
     }
     code = f" with exit code {task.exit_code}" if task.exit_code is not None else ""
-    failed = f"{task.name} has failed{where}{code} in attempt {task.attempt}{told}."
-    return WhyView(name=task.name, state=task.state, sentence=words.get(task.state, failed), counts={task.state: 1})
+    failed = f"{task.name} has failed{where}{code} in attempt {task.attempt}{details}."
+    return WhyView(name=task.name, state=task.state, sentence=sentences.get(task.state, failed), counts={task.state: 1})
 
 
-def room_kept(state: State, active_policy: ActivePolicy, leader: Session | None, now_ms: int) -> Mapping[int, str]:
+def reservation_reasons(
+    state: State, active_policy: ActivePolicy, leader: Session | None, now_ms: int
+) -> Mapping[int, str]:
     """By class: for whose sake room is kept from it, or that room is being made or kept for it.
 
     The built-in planner is asked what it would decide now: a decision remembers nothing about it. Others have said it
     with their last decision, or not at all.
     """
     if leader is not None:
-        return _said(leader.name, leader.reasons)
-    policy = active_policy.in_rounds
+        return _attributed(leader.name, leader.reasons)
+    policy = active_policy.round_policy
     if not isinstance(policy, Planner):
-        return _said(active_policy.name, active_policy.said.reasons)
-    return policy.fork().decide(build_view(state), now_ms / 1000, ASKED_MAX).reasons
+        return _attributed(active_policy.name, active_policy.last_decision.reasons)
+    return policy.fork().decide(build_view(state), now_ms / 1000, PROBE_BUDGET).reasons
 
 
-def _said(name: str, reasons: Mapping[int, str]) -> Mapping[int, str]:
-    return {class_id: f"{name} says: {str(text)[:SAID_SIZE_MAX]}" for class_id, text in reasons.items()}
+def _attributed(name: str, reasons: Mapping[int, str]) -> Mapping[int, str]:
+    return {class_id: f"{name} says: {str(text)[:POLICY_REASON_SIZE_MAX]}" for class_id, text in reasons.items()}
 
 
 def reasons_of(
-    state: State, job: Job, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
+    state: State, job: Job, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> list[ReasonView]:
     """Of the groups that could be placed and are not: for whom room is kept, and what each node has against them."""
-    asked = [(group.spec, group.task_class.task_class, group.node) for group in job.task_sets if group.ready]
+    waiting_classes = [(group.spec, group.task_class.task_class, group.node) for group in job.task_sets if group.ready]
     for number, node in state.moves.of_job(job.id):
         group = state.require_task_set(job.id, number)
-        asked.append((group.spec, group.task_class.task_class, node))
+        waiting_classes.append((group.spec, group.task_class.task_class, node))
     if job.type in PER_NODE and not job.task_sets:
-        asked = [(spec, class_of(job, spec), 0) for spec in job.spec_version.groups]
-    if not asked:
+        waiting_classes = [(spec, class_of(job, spec), 0) for spec in job.spec_version.groups]
+    if not waiting_classes:
         return []
     view = build_view(state)
-    told = [kept[task_class.id] for _, task_class, _ in asked if task_class.id in kept]
-    of_groups: dict[str, ReasonView] = {}  # pieces of one group, and groups with the same reason, are told once
-    for spec, task_class, only in asked:
-        for reason in explain(task_class, state.nodes.view, filters, view, only):
+    details = [reserved[task_class.id] for _, task_class, _ in waiting_classes if task_class.id in reserved]
+    by_text: dict[str, ReasonView] = {}  # pieces of one group, and groups with the same reason, are told once
+    for spec, task_class, bound_node in waiting_classes:
+        for reason in explain(task_class, state.nodes.view, filters, view, bound_node):
             is_shared = not reason.nodes or len(job.spec_version.groups) == 1
-            at = f"must run on {reason.examples[0]}: " if only and reason.nodes else ""
+            at = f"must run on {reason.examples[0]}: " if bound_node and reason.nodes else ""
             text = at + reason.text if is_shared else f"group {spec.name}: {at}{reason.text}"
-            of_groups.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
-    return [ReasonView(text=text, nodes=0) for text in dict.fromkeys(told) if text not in of_groups] + list(
-        of_groups.values()
+            by_text.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
+    return [ReasonView(text=text, nodes=0) for text in dict.fromkeys(details) if text not in by_text] + list(
+        by_text.values()
     )
 
 
-def say_state(
-    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
+def describe_state(
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> str:
     """The state of a job that has not ended, in one sentence."""
     counts = job.counts()
     total = sum(counts)
     if job.type in PER_NODE and not job.task_sets and not waits_for(state, job, now_ms):
-        told = "; ".join(reason.text for reason in reasons_of(state, job, filters)[:1])
-        return f"{job.name} runs on every node that matches, and there is none" + (f": {told}." if told else ".")
+        details = "; ".join(reason.text for reason in reasons_of(state, job, filters)[:1])
+        return f"{job.name} runs on every node that matches, and there is none" + (f": {details}." if details else ".")
     waiting, queued = counts[TaskState.WAITING], counts[TaskState.QUEUED]
     waits = waits_for(state, job, now_ms) if waiting or (queued and job.is_held) else []
     if waits:
         return f"{waiting + queued:,} of {total:,} tasks wait for {', and for '.join(waits)}."
     if queued:
-        return _say_queued(state, job, now_ms, filters, kept)
+        return _describe_queued(state, job, now_ms, filters, reserved)
     if waiting:
         return f"{waiting:,} of {total:,} tasks wait for others of the job to end first."
     if counts[TaskState.STOPPING]:
@@ -134,45 +137,47 @@ def say_state(
     live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
     service_state = state.services.jobs.get(job.id)
     if service_state is not None and (service_state.down or counts[TaskState.FAILED]):
-        gone = ((len(service_state.down), "taken down"), (counts[TaskState.FAILED], "given up"))
-        told = ", ".join(f"{count} {how}" for count, how in gone if count)
+        unavailable = ((len(service_state.down), "taken down"), (counts[TaskState.FAILED], "given up"))
+        details = ", ".join(f"{count} {how}" for count, how in unavailable if count)
         fix = f"`shunter restart {job.name}/INDEX` starts them again"
-        return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, {told}; {fix}."
+        return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, {details}; {fix}."
     if live and not counts[TaskState.RUNNING]:
-        is_boxed = any(group.task.container is not None for group in job.spec_version.groups)
-        where = f"; `shunter logs {job.name}` tells how far the image is" if is_boxed else ""
+        is_containerized = any(group.task.container is not None for group in job.spec_version.groups)
+        where = f"; `shunter logs {job.name}` tells how far the image is" if is_containerized else ""
         sent = f"{live:,} of {total:,} tasks were sent to nodes"
         return f"{job.name} is starting: {sent}, none has started there yet{where}."
     return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, none waits."
 
 
-def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], kept: Mapping[int, str]) -> str:
+def _describe_queued(
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str]
+) -> str:
     counts = job.counts()
-    some = f"{counts[TaskState.QUEUED]:,} of {sum(counts):,} tasks wait"
+    summary = f"{counts[TaskState.QUEUED]:,} of {sum(counts):,} tasks wait"
     delayed = [at_ms for group in job.task_sets for at_ms in group.back_off_ends_ms]
     if len(delayed) == counts[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
-        return f"{some}: {job.name} waits out its back-off, and the next attempt comes in {wait}."
-    if gathering := _say_gathering(job, now_ms):
-        return f"{some}: {gathering}."
-    limited = next((group for group in job.task_sets if _is_at_most(group)), None)
+        return f"{summary}: {job.name} waits out its back-off, and the next attempt comes in {wait}."
+    if gathering := _describe_gang_restart(job, now_ms):
+        return f"{summary}: {gathering}."
+    limited = next((group for group in job.task_sets if _is_at_parallel_max(group)), None)
     if limited is not None:
-        return f"{some}: {limited.spec.parallel_max} run at once, as many as parallel_max allows."
-    ahead = _ahead(job)
+        return f"{summary}: {limited.spec.parallel_max} run at once, as many as parallel_max allows."
+    ahead = _job_ahead_in_class(job)
     if ahead is not None:
-        return f"{some}: job {ahead.name} asks for the same and came first."
-    ahead = _ahead_in_line(state, job)
+        return f"{summary}: job {ahead.name} asks for the same and came first."
+    ahead = _job_ahead_in_queue(state, job)
     if ahead is not None:
-        return f"{some}: queue {job.options.queue} is strict, and job {ahead.name} came first."
-    reasons = reasons_of(state, job, filters, kept)
+        return f"{summary}: queue {job.options.queue} is strict, and job {ahead.name} came first."
+    reasons = reasons_of(state, job, filters, reserved)
     if reasons:
         first = reasons[0]
         nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
-        return f"{some}: {first.text}{nodes}."
-    return f"{some} for their turn in the next round."
+        return f"{summary}: {first.text}{nodes}."
+    return f"{summary} for their turn in the next round."
 
 
-def _say_gathering(job: Job, now_ms: int) -> str:
+def _describe_gang_restart(job: Job, now_ms: int) -> str:
     """What a gang waits for that has to start again as a whole; empty if there is nothing."""
     members = [group for group in job.task_sets if group.ready and is_gathering(group.task_class, group)]
     if not members:
@@ -180,18 +185,18 @@ def _say_gathering(job: Job, now_ms: int) -> str:
     gang = job.task_sets if job.options.gang else members
     ending = sum(len(group.requeue_when_stopped or ()) for group in gang)
     if ending:
-        are = "more is ending" if ending == 1 else "more are ending"
-        return f"the gang starts again as a whole, and {ending} {are}"
+        verb = "more is ending" if ending == 1 else "more are ending"
+        return f"the gang starts again as a whole, and {ending} {verb}"
     due_ms = max(at_ms for group in gang for at_ms in (group.delayed or {}).values())
     return f"the gang starts again as a whole, after a back-off of {format_duration(max(due_ms - now_ms, 0) / 1000)}"
 
 
-def _is_at_most(group: TaskSet) -> bool:
-    most = group.spec.parallel_max
-    return bool(most and group.ready and group.task_class.width >= most)
+def _is_at_parallel_max(group: TaskSet) -> bool:
+    limit = group.spec.parallel_max
+    return bool(limit and group.ready and group.task_class.width >= limit)
 
 
-def _ahead(job: Job) -> Job | None:
+def _job_ahead_in_class(job: Job) -> Job | None:
     """The job that comes first among those that ask for the same, if it is another one."""
     for group in job.task_sets:
         first = next((other for other in group.task_class.task_sets if other.ready), None)
@@ -200,7 +205,7 @@ def _ahead(job: Job) -> Job | None:
     return None
 
 
-def _ahead_in_line(state: State, job: Job) -> Job | None:
+def _job_ahead_in_queue(state: State, job: Job) -> Job | None:
     """The oldest job that waits in its strict queue, if it is another one."""
     queue = state.queues.get(job.options.queue)
     if queue.is_paused or not queue.is_strict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.engine.jobs.queue_admin import queue_load, queue_names, rules_of
+from shunter.engine.jobs.queue_admin import queue_load, queue_names, queue_rules
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.rest.admin_views import QueuePage, QueueView
@@ -20,7 +20,7 @@ def find_queue(state: State, name: str) -> QueueView:
 
 
 def queue_view(state: State, name: str) -> QueueView:
-    rules, load = rules_of(state, name), queue_load(state, name)
+    rules, load = queue_rules(state, name), queue_load(state, name)
     return QueueView(
         name=name,
         queued=load.queued,

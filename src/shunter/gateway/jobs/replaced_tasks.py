@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shunter.engine.services.instances import look
+from shunter.engine.services.instances import collect_instances
 from shunter.engine.state.apply_services import replaced_task
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import ReplacedTask
@@ -22,9 +22,9 @@ def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
         return []
     leaving = [
         replaced_task(state, member.group, member.index)
-        for instance in look(state, job).values()
+        for instance in collect_instances(state, job).values()
         for member in instance.members
-        if member is not instance.face and not member.is_alive
+        if member is not instance.current and not member.is_alive
     ]
     return [
         *state.services.jobs[job.id].replaced_tasks,
@@ -47,7 +47,7 @@ def replaced_view(task: ReplacedTask, job: str, is_only: bool, node_names: Seque
         name=f"{job}/{inner}{task.index}~{task.task_set_number}",
         index=task.index,
         group=task.group,
-        state=TaskState(task.state).word,
+        state=TaskState(task.state).wire_name,
         attempt=task.attempt,
         node=node_names[task.node] or None,
         exit_code=task.exit_code if task.exit_code >= 0 else None,

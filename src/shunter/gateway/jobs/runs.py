@@ -14,7 +14,7 @@ from shunter.engine.jobs.finish import Summary
 from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.templates import Template
-from shunter.gateway.jobs.task_refs import FinishedRun, Run
+from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
 from shunter.gateway.jobs.templates import template_as_job
 from shunter.model.errors import NotFound
 from shunter.model.rest.views import JobPage, JobView
@@ -22,14 +22,14 @@ from shunter.ports.gateway import JobQuery, JobReference
 from shunter.ports.store import FinishedJob, FinishedQuery, Store
 
 _summary_decoder = msgspec.msgpack.Decoder(Summary)
-_ENDED = ("succeeded", "failed", "cancelled")
+_FINISHED_STATES = ("succeeded", "failed", "cancelled")
 
 
 class Runs:
     def __init__(self, engine: Engine, store: Store) -> None:
         self._engine, self._store = engine, store
 
-    async def find(self, reference: JobReference) -> Run:
+    async def find(self, reference: JobReference) -> AnyRun:
         """The run that is meant: the newest of its name unless the reference says otherwise."""
         await self._engine.wait_committed()
         state = self._engine.state
@@ -47,7 +47,7 @@ class Runs:
         if finished is None:
             template = self._template(reference)
             if template is None:
-                raise NotFound(self._unknown(reference))
+                raise NotFound(self._not_found_message(reference))
             return FinishedRun(template.id, Summary(template_as_job(template), [], []))
         return FinishedRun(finished.id, _summary_decoder.decode(finished.summary))
 
@@ -56,7 +56,7 @@ class Runs:
         await self._engine.wait_committed()
         before = int(query.after) if query.after else None
         live, live_total = self._live(query, before)
-        states = tuple(state for state in query.states if state in _ENDED)
+        states = tuple(state for state in query.states if state in _FINISHED_STATES)
         finished: list[FinishedJob] = []
         finished_total = 0
         if states or not query.states:
@@ -74,7 +74,7 @@ class Runs:
         total = live_total + finished_total + len(self._templates(query, None))
         return JobPage(views, str(views[-1].id) if has_more else None, total)
 
-    async def runs_of(self, run: Run, limit: int, after: str | None) -> JobPage:
+    async def runs_of(self, run: AnyRun, limit: int, after: str | None) -> JobPage:
         view = job_view(run, self._engine.state) if isinstance(run, Job) else run.view
         query = FinishedQuery(
             namespace=view.namespace, name=view.name, before_id=int(after) if after else None, limit=limit + 1
@@ -93,7 +93,7 @@ class Runs:
         for job in reversed(self._engine.state.jobs.values()):
             if query.namespace not in (None, job.namespace):
                 continue
-            if query.states and job.state.word not in query.states:
+            if query.states and job.state.wire_name not in query.states:
                 continue
             if any(job.labels.get(key) != value for key, value in query.labels):
                 continue
@@ -119,12 +119,12 @@ class Runs:
             and all(template.spec.labels.get(key) == value for key, value in query.labels)
         ]
 
-    def _unknown(self, reference: JobReference) -> str:
+    def _not_found_message(self, reference: JobReference) -> str:
         if reference.id is not None:
             return f"there is no job with id {reference.id}"
         state = self._engine.state
         names = [*state.jobs_by_name.get(reference.namespace, ()), *state.last_runs.get(reference.namespace, ())]
-        near = get_close_matches(reference.name, names[:10_000], 1)
-        wanted = reference.name if reference.run is None else f"{reference.name}@{reference.run}"
-        hint = f"; did you mean {near[0]}?" if near and near[0] != reference.name else ""
-        return f"there is no job {wanted} in namespace {reference.namespace}{hint}"
+        close_matches = get_close_matches(reference.name, names[:10_000], 1)
+        requested = reference.name if reference.run is None else f"{reference.name}@{reference.run}"
+        hint = f"; did you mean {close_matches[0]}?" if close_matches and close_matches[0] != reference.name else ""
+        return f"there is no job {requested} in namespace {reference.namespace}{hint}"

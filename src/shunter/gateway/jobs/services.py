@@ -1,4 +1,4 @@
-"""The desk for jobs that last: updates, counts, restarts, moves. Implements `ports.services.ServiceDesk`."""
+"""The desk for jobs that last: updates, counts, restarts, moves. Implements `ports.services.ServiceJobService`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import group_name
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.job.manifests import JobReader
-from shunter.model.rest.views import JobView, say_ended
+from shunter.model.rest.views import JobView, describe_end_state
 from shunter.ports.callers import Caller, JobReference, TaskReference
 
 
@@ -42,8 +42,8 @@ class Services:
 
     async def restart(self, caller: Caller, job: JobReference, task: TaskReference | None) -> JobView:
         run = await self._live(job)
-        meant = None if task is None else (group_name(run, task.group), task.index)
-        await self._engine.restart(run.id, meant, caller.user)
+        target = None if task is None else (group_name(run, task.group), task.index)
+        await self._engine.restart(run.id, target, caller.user)
         return await self._view(run)
 
     async def move(self, caller: Caller, job: JobReference, task: TaskReference, node: str) -> JobView:
@@ -54,7 +54,7 @@ class Services:
     async def _live(self, job: JobReference) -> Job:
         run = await self._runs.find(job)
         if not isinstance(run, Job):
-            raise Conflict(f"job {run.view.name} {say_ended(run.view.state)}; submit it again to run it")
+            raise Conflict(f"job {run.view.name} {describe_end_state(run.view.state)}; submit it again to run it")
         return run
 
     async def _view(self, run: Job) -> JobView:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from shunter.engine.jobs.finish import Piece, Summary
+from shunter.engine.jobs.finish import Summary, TaskSetRef
 from shunter.engine.jobs.stop import find_task
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
@@ -42,54 +42,58 @@ class FinishedRun:
         return _groups_decoder.decode(self.summary.groups) if self.summary.groups else ()
 
 
-Run = Job | FinishedRun
+AnyRun = Job | FinishedRun
 
 
-def pieces_of(run: Run) -> list[Piece]:
+def task_sets_of(run: AnyRun) -> list[TaskSetRef]:
     """What a run's tasks are divided into, in the order in which they are listed."""
     if isinstance(run, Job):
         groups = run.task_sets
         if run.is_long_running:
             groups = sorted(groups, key=lambda group: (group.group_index, group.visible_index_of(0), group.number))
-        return [piece_of(group) for group in groups]
+        return [task_set_of(group) for group in groups]
     if not run.view.run:
         return []  # a template
-    return run.summary.pieces or [Piece(0, GROUP_DEFAULT, run.view.count)]
+    return run.summary.pieces or [TaskSetRef(0, GROUP_DEFAULT, run.view.count)]
 
 
-def piece_of(group: TaskSet) -> Piece:
-    return Piece(group.number, group.spec.name, group.count, group.visible_index)
+def task_set_of(group: TaskSet) -> TaskSetRef:
+    return TaskSetRef(group.number, group.spec.name, group.count, group.visible_index)
 
 
-def has_one_group(run: Run) -> bool:
+def has_one_group(run: AnyRun) -> bool:
     """Such a group need not be named."""
-    return len(run.spec_version.groups if isinstance(run, Job) else {piece.name for piece in pieces_of(run)}) == 1
+    return (
+        len(run.spec_version.groups if isinstance(run, Job) else {task_set.name for task_set in task_sets_of(run)}) == 1
+    )
 
 
-def locate(state: State, run: Run, reference: TaskReference) -> tuple[Piece, int]:
+def locate_task(state: State, run: AnyRun, reference: TaskReference) -> tuple[TaskSetRef, int]:
     """The piece and the index in it of a task. Raises NotFound, or Invalid where the group must be named."""
     name = group_name(run, reference.group)
     if isinstance(run, Job):
         try:
             group, index = find_task(state, run, name, reference.index)
         except NotFound:
-            raise _no_task(run, name, reference.index) from None
-        return piece_of(group), index
-    for piece in reversed(pieces_of(run)):
-        if piece.name != name:
+            raise _task_not_found(run, name, reference.index) from None
+        return task_set_of(group), index
+    for task_set in reversed(task_sets_of(run)):
+        if task_set.name != name:
             continue
-        if piece.visible_index is None and reference.index < piece.count:
-            return piece, reference.index
-        if piece.visible_index is not None and reference.index in piece.visible_index:
-            return piece, piece.visible_index.index(reference.index)
-    raise _no_task(run, name, reference.index)
+        if task_set.visible_index is None and reference.index < task_set.count:
+            return task_set, reference.index
+        if task_set.visible_index is not None and reference.index in task_set.visible_index:
+            return task_set, task_set.visible_index.index(reference.index)
+    raise _task_not_found(run, name, reference.index)
 
 
-def group_name(run: Run, group: str | None) -> str:
+def group_name(run: AnyRun, group: str | None) -> str:
     """The group that is meant; where there are several it must be named."""
     job = run.name
     specs = run.spec_version.groups if isinstance(run, Job) else None
-    names = [spec.name for spec in specs] if specs else list(dict.fromkeys(piece.name for piece in pieces_of(run)))
+    names = (
+        [spec.name for spec in specs] if specs else list(dict.fromkeys(task_set.name for task_set in task_sets_of(run)))
+    )
     if not names and not isinstance(run, Job):
         raise NotFound(f"job {job} has not run yet: {run.view.reason}")  # a template
     if group is None and len(names) == 1:
@@ -102,9 +106,12 @@ def group_name(run: Run, group: str | None) -> str:
     return group
 
 
-def _no_task(run: Run, name: str, index: int) -> NotFound:
+def _task_not_found(run: AnyRun, name: str, index: int) -> NotFound:
     job = run.name
-    pieces = [piece for piece in pieces_of(run) if piece.name == name]
-    last = max((max(piece.visible_index) if piece.visible_index else piece.count - 1 for piece in pieces), default=-1)
-    whole = f"its tasks are 0 to {last}" if last >= 0 else "it has none yet"
-    return NotFound(f"job {job} has no task {index}: {whole}")
+    task_sets = [task_set for task_set in task_sets_of(run) if task_set.name == name]
+    last = max(
+        (max(task_set.visible_index) if task_set.visible_index else task_set.count - 1 for task_set in task_sets),
+        default=-1,
+    )
+    valid_range = f"its tasks are 0 to {last}" if last >= 0 else "it has none yet"
+    return NotFound(f"job {job} has no task {index}: {valid_range}")

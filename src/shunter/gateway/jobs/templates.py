@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.engine.read.views import image_of, resources_of, words_of
+from shunter.engine.read.views import command_of, image_of, resources_of
 from shunter.engine.state.registries.templates import Template
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
@@ -17,9 +17,9 @@ def template_page(state: State, namespace: str | None, limit: int, after: str | 
         (template for template in state.templates.by_id.values() if namespace in (None, template.namespace)),
         key=_cursor,
     )
-    behind = [template for template in found if after is None or _cursor(template) > after]
-    items = [template_view(state, template) for template in behind[:limit]]
-    return TemplatePage(items, _cursor(behind[limit - 1]) if len(behind) > limit else None, len(found))
+    remaining = [template for template in found if after is None or _cursor(template) > after]
+    items = [template_view(state, template) for template in remaining[:limit]]
+    return TemplatePage(items, _cursor(remaining[limit - 1]) if len(remaining) > limit else None, len(found))
 
 
 def find_template(state: State, namespace: str, name: str) -> Template:
@@ -38,7 +38,7 @@ def template_view(state: State, template: Template) -> TemplateView:
         state=_state(template),
         type=spec.type,
         count=spec.count,
-        command=words_of(spec.groups[0]),
+        command=command_of(spec.groups[0]),
         user=template.user,
         labels=spec.labels,
         set_at=iso(template.updated_ms / 1000) or "",
@@ -58,9 +58,9 @@ def template_view(state: State, template: Template) -> TemplateView:
     view.unfinished = len(unfinished)
     run, _, ended = state.last_run(template.namespace, template.name)
     if unfinished and unfinished[-1].run > run:
-        view.last_run, view.last_state = unfinished[-1].run, unfinished[-1].state.word
+        view.last_run, view.last_state = unfinished[-1].run, unfinished[-1].state.wire_name
     elif run:
-        view.last_run, view.last_state = run, JobState(ended).word
+        view.last_run, view.last_state = run, JobState(ended).wire_name
     return view
 
 
@@ -79,10 +79,10 @@ def template_as_job(template: Template) -> JobView:
         counts={},
         priority=spec.priority,
         submitted_at=iso(template.updated_ms / 1000) or "",
-        reason=_expectation(template),
+        reason=_next_run_note(template),
         labels=spec.labels,
         user=template.user,
-        command=words_of(first),
+        command=command_of(first),
         image=image_of(first),
         resources=resources_of(first),
     )
@@ -94,15 +94,19 @@ def _state(template: Template) -> str:
     return "scheduled" if template.is_scheduled else "dispatchable"
 
 
-def _expectation(template: Template) -> str:
+def _next_run_note(template: Template) -> str:
     """What comes next."""
     schedule = template.spec.options.schedule
     if schedule is None:
         return f"runs when it is dispatched: shunter dispatch {template.name}"
     if template.is_paused:
         return f"runs again after: shunter cron resume {template.name}"
-    line = f"by {schedule.cron!r} in {schedule.timezone}"
-    return f"runs next at {iso(template.next_ms / 1000)}, {line}" if template.next_ms is not None else f"{line}: never"
+    schedule_text = f"by {schedule.cron!r} in {schedule.timezone}"
+    return (
+        f"runs next at {iso(template.next_ms / 1000)}, {schedule_text}"
+        if template.next_ms is not None
+        else f"{schedule_text}: never"
+    )
 
 
 def _cursor(template: Template) -> str:

@@ -16,7 +16,7 @@ from shunter.ports.store import LoggedRound, Store
 ROUNDS_PER_READ = 200
 
 
-class History:
+class EventHistory:
     def __init__(self, engine: Engine, store: Store) -> None:
         self._engine, self._store = engine, store
 
@@ -24,7 +24,7 @@ class History:
         """`next` is where the following one begins."""
         await self._engine.wait_committed()
         found: list[EventView] = []
-        version = await self._store.first_version() - 1 if query.after is None else _before(query.after)
+        version = await self._store.first_version() - 1 if query.after is None else _last_consumed_version(query.after)
         while len(found) <= query.limit:
             rounds = await self._store.rounds_after(version, ROUNDS_PER_READ)
             if not rounds:
@@ -43,7 +43,7 @@ class History:
         after = query.after or EventPosition(self._engine.state.version)
         if query.after is not None:
             try:
-                await self._store.rounds_after(_before(after), 1)
+                await self._store.rounds_after(_last_consumed_version(after), 1)
             except NotFound:
                 self._engine.feed.unsubscribe(subscription)
                 raise
@@ -53,7 +53,7 @@ class History:
         self, subscription: Subscription, query: EventQuery, after: EventPosition
     ) -> AsyncGenerator[EventView, None]:
         """What the store has after the position, then what is committed from now on."""
-        version = _before(after)
+        version = _last_consumed_version(after)
         try:
             while rounds := await self._store.rounds_after(version, ROUNDS_PER_READ):
                 for logged in rounds:
@@ -78,7 +78,7 @@ class History:
         ]
 
 
-def _before(position: EventPosition) -> int:
+def _last_consumed_version(position: EventPosition) -> int:
     """The last version of which nothing is asked for any more."""
     return position.version if position.number is None else position.version - 1
 

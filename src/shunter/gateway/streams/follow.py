@@ -11,25 +11,25 @@ from shunter.engine.feed import JobWatch
 from shunter.engine.read.views import counts_view, job_view
 from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
-from shunter.gateway.jobs.task_refs import FinishedRun, Run
-from shunter.gateway.jobs.tasks import TaskPlace, Tasks
+from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
+from shunter.gateway.jobs.tasks import LogLocation, Tasks
 from shunter.model.errors import Unavailable
 from shunter.model.rest.views import FollowLine, LogView, ProgressView
-from shunter.ports.gateway import JobReference, LogPiece, LogQuery, TaskReference
+from shunter.ports.gateway import JobReference, LogChunk, LogQuery, TaskReference
 from shunter.ports.workers import Workers
 
 PROGRESS_INTERVAL_S = 0.1
 LOG_INTERVAL_S = 0.1
 LOG_SIZE_MAX = 256 * 2**10
 STREAMS = ("stdout", "stderr")
-ONLY = TaskReference(0)  # the task of a job that has just one
+ONLY_TASK = TaskReference(0)  # the task of a job that has just one
 
 
-class Following:
+class Follower:
     def __init__(self, engine: Engine, workers: Workers, runs: Runs, tasks: Tasks) -> None:
         self._engine, self._workers, self._runs, self._tasks = engine, workers, runs, tasks
 
-    async def job(self, run: Run, mode: str) -> AsyncGenerator[FollowLine, None]:
+    async def job(self, run: AnyRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         """The job at once, what the mode asks for, its end. The watch is set before the first line goes out."""
         if isinstance(run, FinishedRun):
             yield FollowLine(job=run.view)
@@ -41,9 +41,9 @@ class Following:
         watch = self._engine.feed.watch(run.id)
         try:
             yield FollowLine(job=job_view(run, self._engine.state))
-            steps = {"progress": self._progress, "logs": self._logs}.get(mode)
-            if steps is not None:
-                async with aclosing(steps(run, watch)) as lines:
+            follow_lines = {"progress": self._progress, "logs": self._logs}.get(mode)
+            if follow_lines is not None:
+                async with aclosing(follow_lines(run, watch)) as lines:
                     async for line in lines:
                         yield line
             while watch.summary is None and not watch.is_closed:
@@ -56,93 +56,93 @@ class Following:
 
     async def log(
         self, reference: JobReference, task: TaskReference, query: LogQuery
-    ) -> AsyncGenerator[LogPiece, None]:
+    ) -> AsyncGenerator[LogChunk, None]:
         """Pieces as they are written, later attempts included unless one is named."""
         offset, has_begun = query.offset, False
-        last: TaskPlace | None = None
+        last: LogLocation | None = None
         while True:
             run = await self._runs.find(reference)
-            place = await self._tasks.place_of(run, task, query.attempt)
-            if place.log or place.opening is not None:
-                if last is not None and not place.goes_on(last):
+            location = await self._tasks.log_location(run, task, query.attempt)
+            if location.log or location.starting_attempt is not None:
+                if last is not None and not location.continues(last):
                     offset = 0
-                last = place
+                last = location
             try:
-                piece = await self.piece(place, query.stream, offset, query.size_max)
+                chunk = await self.chunk(location, query.stream, offset, query.size_max)
             except Unavailable:
-                if place.is_over or not has_begun:
+                if location.is_over or not has_begun:
                     raise
-                piece = LogPiece(b"", offset, False)  # the node may come back, or the task run elsewhere
-            if piece.data or not has_begun:
+                chunk = LogChunk(b"", offset, False)  # the node may come back, or the task run elsewhere
+            if chunk.data or not has_begun:
                 has_begun = True
-                yield piece
-            offset = piece.next_offset
-            if not piece.data and place.is_over:
+                yield chunk
+            offset = chunk.next_offset
+            if not chunk.data and location.is_over:
                 return
-            if not piece.data:
+            if not chunk.data:
                 await asyncio.sleep(LOG_INTERVAL_S)
 
-    async def piece(self, place: TaskPlace, stream: str, offset: int, size_max: int) -> LogPiece:
-        log = place.log
-        if not log and place.opening is None:
-            return LogPiece(b"", offset, False)
-        where = (place.node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
-        data = await self._workers.read_log(*where, place.opening)
-        return LogPiece(data.data, max(data.next, offset + len(data.data)), data.eof, data.truncated)
+    async def chunk(self, location: LogLocation, stream: str, offset: int, size_max: int) -> LogChunk:
+        log = location.log
+        if not log and location.starting_attempt is None:
+            return LogChunk(b"", offset, False)
+        arguments = (location.node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
+        data = await self._workers.read_log(*arguments, location.starting_attempt)
+        return LogChunk(data.data, max(data.next, offset + len(data.data)), data.eof, data.truncated)
 
     async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
-        shown: dict[str, int] = {}
+        reported: dict[str, int] = {}
         while watch.summary is None and not watch.is_closed:
             watch.wakeup.clear()  # before looking, so that what changes from here on wakes us again
             counts = counts_view(job.counts())
-            if counts != shown:
-                shown = counts
-                yield FollowLine(progress=ProgressView(job.state.word, counts))
-                await _end_within(watch, PROGRESS_INTERVAL_S)
+            if counts != reported:
+                reported = counts
+                yield FollowLine(progress=ProgressView(job.state.wire_name, counts))
+                await _wait_for_end(watch, PROGRESS_INTERVAL_S)
             await watch.wakeup.wait()
 
     async def _logs(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         """Both streams of a job's only task, while it runs and once more after its end."""
         offsets = dict.fromkeys(STREAMS, 0)
-        last: TaskPlace | None = None
+        last: LogLocation | None = None
         while True:
             is_over = watch.summary is not None or watch.is_closed
             run = await self._runs.find(JobReference(job.namespace, id=job.id))
-            place = await self._tasks.place_of(run, ONLY, None)
-            if not place.goes_on(last):
+            location = await self._tasks.log_location(run, ONLY_TASK, None)
+            if not location.continues(last):
                 offsets = dict.fromkeys(STREAMS, 0)
-            last = place
-            got = False
+            last = location
+            has_data = False
             for stream in STREAMS:
-                piece = await self._piece_or_nothing(place, stream, offsets[stream])
-                offsets[stream] = piece.next_offset
-                if piece.data:
-                    got = True
-                    yield FollowLine(log=LogView(stream, piece.data))
-            if is_over and not got:
+                chunk = await self._chunk_or_empty(location, stream, offsets[stream])
+                offsets[stream] = chunk.next_offset
+                if chunk.data:
+                    has_data = True
+                    yield FollowLine(log=LogView(stream, chunk.data))
+            if is_over and not has_data:
                 return
             if not is_over:
-                await _news_within(watch, LOG_INTERVAL_S)
+                await _wait_for_news(watch, LOG_INTERVAL_S)
 
     async def _all_logs(self, run: FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         if mode != "logs" or run.view.count != 1:
             return
-        place = await self._tasks.place_of(run, ONLY, None)
+        location = await self._tasks.log_location(run, ONLY_TASK, None)
         for stream in STREAMS:
             offset = 0
-            while (piece := await self._piece_or_nothing(place, stream, offset)).data:
-                offset = piece.next_offset
-                yield FollowLine(log=LogView(stream, piece.data))
+            while (chunk := await self._chunk_or_empty(location, stream, offset)).data:
+                offset = chunk.next_offset
+                yield FollowLine(log=LogView(stream, chunk.data))
 
-    async def _piece_or_nothing(self, place: TaskPlace, stream: str, offset: int) -> LogPiece:
+    async def _chunk_or_empty(self, location: LogLocation, stream: str, offset: int) -> LogChunk:
         """Whoever follows a job wants its end most: a node that is away does not keep it from them."""
         try:
-            return await self.piece(place, stream, offset, LOG_SIZE_MAX)
+            return await self.chunk(location, stream, offset, LOG_SIZE_MAX)
         except Unavailable:
-            return LogPiece(b"", offset, False)
+            return LogChunk(b"", offset, False)
 
 
-async def _news_within(watch: JobWatch, seconds: float) -> None:
+async def _wait_for_news(watch: JobWatch, seconds: float) -> None:
     watch.wakeup.clear()
     if watch.summary is not None or watch.is_closed:
         return
@@ -153,7 +153,7 @@ async def _news_within(watch: JobWatch, seconds: float) -> None:
         pass
 
 
-async def _end_within(watch: JobWatch, seconds: float) -> None:
+async def _wait_for_end(watch: JobWatch, seconds: float) -> None:
     """Pause, but not past the job's end. What is news meanwhile stays news."""
     has_news = False
     try:

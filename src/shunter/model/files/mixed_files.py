@@ -16,41 +16,43 @@ from shunter.model.schema.problems import PROBLEMS_MAX
 T = TypeVar("T")
 J = TypeVar("J")
 Read = Callable[[Sequence[object]], T]  # raises Invalid
-KEY_OF_ANOTHER = Problem("header.idempotency-key", "was that of another request", None, "use a new one for each")
+IDEMPOTENCY_KEY_REUSED = Problem(
+    "header.idempotency-key", "was that of another request", None, "use a new one for each"
+)
 _ITEM = re.compile(r"items\[(\d+)\]\.?")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """Those documents of a file that are alike, and where they stand in it."""
 
     documents: Sequence[object]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
-def split(documents: Sequence[object]) -> tuple[Part, Part]:
+def split(documents: Sequence[object]) -> tuple[FilePart, FilePart]:
     """The Jobs, which are submitted, and the rest, which is applied."""
-    return _part(documents, jobs=True), _part(documents, jobs=False)
+    return _file_part(documents, jobs=True), _file_part(documents, jobs=False)
 
 
-def join(first: Part, firsts: Sequence[J], second: Part, seconds: Sequence[T]) -> list[J | T]:
+def join(first: FilePart, firsts: Sequence[J], second: FilePart, seconds: Sequence[T]) -> list[J | T]:
     """What became of the parts, in the order of the file."""
-    found: dict[int, J | T] = dict(zip(first.places, firsts, strict=True))
-    found.update(zip(second.places, seconds, strict=True))
-    return [found[place] for place in sorted(found)]
+    found: dict[int, J | T] = dict(zip(first.positions, firsts, strict=True))
+    found.update(zip(second.positions, seconds, strict=True))
+    return [found[position] for position in sorted(found)]
 
 
-def read_both(jobs: Part, read_jobs: Read[J], objects: Part, read_objects: Read[T]) -> tuple[J, T]:
+def read_parts(jobs: FilePart, read_jobs: Read[J], objects: FilePart, read_objects: Read[T]) -> tuple[J, T]:
     """Raises Invalid with the problems of both, in the order of the file."""
     problems: list[Problem] = []
     found_jobs, found_objects = _read(jobs, read_jobs, problems), _read(objects, read_objects, problems)
     if found_jobs is None or found_objects is None:
-        raise Invalid(sorted(problems, key=_place)[:PROBLEMS_MAX])
+        raise Invalid(sorted(problems, key=_position)[:PROBLEMS_MAX])
     return found_jobs, found_objects
 
 
 @contextmanager
-def in_whole_file(part: Part) -> Iterator[None]:
+def file_problem_paths(part: FilePart) -> Iterator[None]:
     """An Invalid about the part says where in the file it is meant."""
     try:
         yield
@@ -58,28 +60,28 @@ def in_whole_file(part: Part) -> Iterator[None]:
         raise Invalid([replace(problem, field=_field(problem.field, part)) for problem in error.problems]) from error
 
 
-def _read(part: Part, read: Read[T], problems: list[Problem]) -> T | None:
+def _read(part: FilePart, read: Read[T], problems: list[Problem]) -> T | None:
     try:
-        with in_whole_file(part):
+        with file_problem_paths(part):
             return read(part.documents)
     except Invalid as error:
         problems += error.problems
         return None
 
 
-def _part(documents: Sequence[object], *, jobs: bool) -> Part:
-    places = tuple(place for place, document in enumerate(documents) if is_job(document) is jobs)
-    return Part(tuple(documents[place] for place in places), places)
+def _file_part(documents: Sequence[object], *, jobs: bool) -> FilePart:
+    positions = tuple(position for position, document in enumerate(documents) if is_job(document) is jobs)
+    return FilePart(tuple(documents[position] for position in positions), positions)
 
 
-def _field(field: str, part: Part) -> str:
+def _field(field: str, part: FilePart) -> str:
     """Readers number the documents where they get several."""
     found = _ITEM.match(field)
     if found is None:
-        return f"items[{part.places[0]}].{field}" if len(part.places) == 1 else field
-    return f"items[{part.places[int(found[1])]}].{field[found.end() :]}".rstrip(".")
+        return f"items[{part.positions[0]}].{field}" if len(part.positions) == 1 else field
+    return f"items[{part.positions[int(found[1])]}].{field[found.end() :]}".rstrip(".")
 
 
-def _place(problem: Problem) -> int:
+def _position(problem: Problem) -> int:
     found = _ITEM.match(problem.field)
     return int(found[1]) if found is not None else 0

@@ -21,11 +21,11 @@ DEPTH_MAX = 64
 DIGITS_MAX = 400
 
 _STRING_TAGS = ("!", "tag:yaml.org,2002:str")
-_WORDS = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
+_PLAIN_CONSTANTS = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
-_WHOLE = re.compile(r"[-+]?[0-9]+")
-_OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_PREFIXED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
@@ -61,15 +61,15 @@ def _parse_yaml(text: str) -> list[object]:
     builder = _Builder()
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            builder.take(event)
+            builder.handle(event)
     except yaml.MarkedYAMLError as error:
-        _refuse(_place(error.problem_mark or error.context_mark), error.problem or "is not YAML")
+        _refuse(_location(error.problem_mark or error.context_mark), error.problem or "is not YAML")
     except (yaml.YAMLError, UnicodeEncodeError) as error:
         _refuse("document", f"is not YAML: {error}")
     return builder.documents
 
 
-class _Open:
+class _OpenContainer:
     """A list or mapping whose end has not come yet."""
 
     __slots__ = ("anchor", "container", "defaults", "key", "values")
@@ -92,50 +92,50 @@ class _Builder:
 
     def __init__(self) -> None:
         self.documents: list[object] = []
-        self._open: list[_Open] = []
+        self._open_containers: list[_OpenContainer] = []
         self._anchors: dict[str, tuple[Any, int]] = {}  # name -> value, and how many values it stands for
         self._values = 0
 
-    def take(self, event: Any) -> None:
+    def handle(self, event: Any) -> None:
         match type(event).__name__:
             case "ScalarEvent":
                 self._add(_scalar(event), 1, event.anchor, event)
             case "AliasEvent":
                 if event.anchor not in self._anchors:
                     _refuse(
-                        _place(event.start_mark), "an alias must name an anchor that has ended before", event.anchor
+                        _location(event.start_mark), "an alias must name an anchor that has ended before", event.anchor
                     )
                 value, values = self._anchors[event.anchor]
                 self._add(value, values, None, event)
             case "SequenceStartEvent":
-                self._begin([], event)
+                self._open_container([], event)
             case "MappingStartEvent":
-                self._begin({}, event)
+                self._open_container({}, event)
             case "SequenceEndEvent" | "MappingEndEvent":
-                ended = self._open.pop()
-                for source in ended.defaults:
-                    ended.container |= source | ended.container  # type: ignore[operator]
-                self._add(ended.container, ended.values, ended.anchor, event)
+                closed = self._open_containers.pop()
+                for source in closed.defaults:
+                    closed.container |= source | closed.container  # type: ignore[operator]
+                self._add(closed.container, closed.values, closed.anchor, event)
             case "DocumentEndEvent":
                 self._anchors.clear()
 
-    def _begin(self, container: list[Any] | dict[Any, Any], event: Any) -> None:
+    def _open_container(self, container: list[Any] | dict[Any, Any], event: Any) -> None:
         _refuse_tag(event)
-        if len(self._open) >= DEPTH_MAX:
-            _refuse(_place(event.start_mark), f"is nested deeper than {DEPTH_MAX} levels")
-        self._open.append(_Open(container, event.anchor))
+        if len(self._open_containers) >= DEPTH_MAX:
+            _refuse(_location(event.start_mark), f"is nested deeper than {DEPTH_MAX} levels")
+        self._open_containers.append(_OpenContainer(container, event.anchor))
 
     def _add(self, value: Any, values: int, anchor: str | None, event: Any) -> None:
         """Put a finished value where it belongs: into what is open, or as a document."""
         self._values += values
         if self._values > VALUES_MAX:
-            _refuse(_place(event.start_mark), f"there are more than {VALUES_MAX:,} values, aliases included")
+            _refuse(_location(event.start_mark), f"there are more than {VALUES_MAX:,} values, aliases included")
         if anchor is not None:
             self._anchors[anchor] = (value, values)
-        if not self._open:
+        if not self._open_containers:
             self._add_document(value, event)
             return
-        parent = self._open[-1]
+        parent = self._open_containers[-1]
         parent.values += values
         if isinstance(parent.container, list):
             parent.container.append(value)
@@ -143,30 +143,30 @@ class _Builder:
             parent.key = self._checked_key(value, parent.container, event)
         else:
             if parent.key is _MERGE_KEY:
-                parent.defaults += _sources(value, event)
+                parent.defaults += _merge_sources(value, event)
             else:
                 parent.container[parent.key] = value
             parent.key = _NO_KEY
 
     def _add_document(self, value: Any, event: Any) -> None:
         if len(self.documents) >= DOCUMENTS_MAX:
-            _refuse(_place(event.start_mark), f"there are more than {DOCUMENTS_MAX:,} documents")
+            _refuse(_location(event.start_mark), f"there are more than {DOCUMENTS_MAX:,} documents")
         if value is not None:
             self.documents.append(value)
 
     def _checked_key(self, key: Any, mapping: dict[Any, Any], event: Any) -> Any:
         if isinstance(key, list | dict):
-            _refuse(_place(event.start_mark), "a key must be text")
+            _refuse(_location(event.start_mark), "a key must be text")
         if key in mapping:
-            _refuse(_place(event.start_mark), "the same key is given twice", key, fix="remove one of them")
+            _refuse(_location(event.start_mark), "the same key is given twice", key, fix="remove one of them")
         is_plain = type(event).__name__ == "ScalarEvent" and event.implicit[0]
         return _MERGE_KEY if key == _MERGE and is_plain else key
 
 
-def _sources(value: Any, event: Any) -> list[dict[Any, Any]]:
+def _merge_sources(value: Any, event: Any) -> list[dict[Any, Any]]:
     sources = value if isinstance(value, list) else [value]
     if not all(isinstance(source, dict) for source in sources):
-        _refuse(_place(event.start_mark), f"{_MERGE} must be given a mapping, or a list of them")
+        _refuse(_location(event.start_mark), f"{_MERGE} must be given a mapping, or a list of them")
     return sources
 
 
@@ -174,30 +174,30 @@ def _scalar(event: Any) -> Any:
     """A word's value; only plain words can be anything but text."""
     _refuse_tag(event)
     word: str = event.value
-    return word if not event.implicit[0] or event.tag in _STRING_TAGS else read_plain_word(word)
+    return word if not event.implicit[0] or event.tag in _STRING_TAGS else parse_plain_scalar(word)
 
 
-def read_plain_word(word: str) -> Any:
+def parse_plain_scalar(word: str) -> Any:
     """What a word without quotes stands for."""
-    if word in _WORDS:
-        return _WORDS[word]
+    if word in _PLAIN_CONSTANTS:
+        return _PLAIN_CONSTANTS[word]
     if word[0] not in "+-.0123456789" or len(word) > DIGITS_MAX:
         return word
-    if _WHOLE.fullmatch(word):
+    if _INTEGER.fullmatch(word):
         return int(word)
-    if _OTHER_BASE.fullmatch(word):
+    if _PREFIXED_INTEGER.fullmatch(word):
         return int(word, 0)
     return float(re.sub(r"\.(?=[inIN])", "", word)) if _FLOAT.fullmatch(word) else word
 
 
 def _refuse_tag(event: Any) -> None:
     if event.tag is not None and event.tag not in _STRING_TAGS:
-        _refuse(_place(event.start_mark), "tags are not supported", event.tag, fix="leave it out")
+        _refuse(_location(event.start_mark), "tags are not supported", event.tag, fix="leave it out")
 
 
-def _place(mark: Any) -> str:
+def _location(mark: Any) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "document"
 
 
-def _refuse(place: str, message: str, value: object = None, *, fix: str | None = None) -> NoReturn:
-    raise Invalid([Problem(place, message, value, fix)]) from None
+def _refuse(location: str, message: str, value: object = None, *, fix: str | None = None) -> NoReturn:
+    raise Invalid([Problem(location, message, value, fix)]) from None

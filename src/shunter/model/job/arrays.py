@@ -12,20 +12,20 @@ from typing import NamedTuple
 from shunter.model.job.spec import COUNT_MAX
 
 INDEX_MAX = 2**31 - 1
-PARTS_MAX = 512
+RANGES_MAX = 512
 TEXT_SIZE_MAX = 16 * 2**10
 ENTRIES_MAX = 100_000
 ENTRY_SIZE_MAX = 4096
 
-Part = tuple[int, int, int]  # first, last (which is reached), step
+IndexRange = tuple[int, int, int]  # first, last (which is reached), step
 
 PATTERN = r"^ *[0-9]{1,10}(-[0-9]{1,10}(:[0-9]{1,10})?)?( *, *[0-9]{1,10}(-[0-9]{1,10}(:[0-9]{1,10})?)?)* *$"
-_PART = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10})(?::([0-9]{1,10}))?)?")
+_RANGE = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10})(?::([0-9]{1,10}))?)?")
 _LIMIT = re.compile(r"[1-9][0-9]{0,7}")
 
 
 class Array(NamedTuple):
-    parts: tuple[Part, ...]
+    parts: tuple[IndexRange, ...]
     parallel_max: int  # 0: no limit was given
 
 
@@ -36,16 +36,16 @@ def parse_array(text: str) -> Array:
     indexes, percent, limit = text.partition("%")
     if percent and not _LIMIT.fullmatch(limit.strip()):
         raise ValueError(f"must have a number after %, found {limit.strip()!r}")
-    parts = tuple(_parse_part(part.strip()) for part in indexes.split(","))
+    parts = tuple(_parse_range(part.strip()) for part in indexes.split(","))
     _check(parts)
     return Array(parts, int(limit) if percent else 0)
 
 
-def fold(indexes: Sequence[int]) -> tuple[Part, ...]:
+def compress_indexes(indexes: Sequence[int]) -> tuple[IndexRange, ...]:
     """A list of indexes as few parts, in the same order. Raises ValueError."""
     if not all(0 <= index <= INDEX_MAX for index in indexes):
         raise ValueError(f"must hold indexes of 0 to {INDEX_MAX:,}")
-    parts: list[Part] = []
+    parts: list[IndexRange] = []
     for index in indexes:
         first, last, step = parts[-1] if parts else (0, 0, -1)
         if step == 0 and index > last:
@@ -54,23 +54,23 @@ def fold(indexes: Sequence[int]) -> tuple[Part, ...]:
             parts[-1] = (first, index, step)
         else:
             parts.append((index, index, 0))  # a step of 0: still a single index
-    folded = tuple((first, last, step or 1) for first, last, step in parts)
-    _check(folded)
-    return folded
+    compressed = tuple((first, last, step or 1) for first, last, step in parts)
+    _check(compressed)
+    return compressed
 
 
-def count_of(parts: Iterable[Part]) -> int:
+def count_indexes(parts: Iterable[IndexRange]) -> int:
     return sum((last - first) // step + 1 for first, last, step in parts)
 
 
-def index_at(parts: Iterable[Part], place: int) -> int:
-    """What the task at `place` (from 0) is told as its index."""
+def index_at(parts: Iterable[IndexRange], position: int) -> int:
+    """What the task at `position` (from 0) is told as its index."""
     for first, last, step in parts:
         size = (last - first) // step + 1
-        if place < size:
-            return first + place * step
-        place -= size
-    raise IndexError(place)
+        if position < size:
+            return first + position * step
+        position -= size
+    raise IndexError(position)
 
 
 def parse_entries(text: str) -> tuple[str, ...]:
@@ -86,8 +86,8 @@ def parse_entries(text: str) -> tuple[str, ...]:
     return entries
 
 
-def _parse_part(text: str) -> Part:
-    match = _PART.fullmatch(text)
+def _parse_range(text: str) -> IndexRange:
+    match = _RANGE.fullmatch(text)
     if match is None:
         raise ValueError(f"must be like 1-100, 1-100:2 or 1-3,7, found {text!r}")
     first = int(match[1])
@@ -100,29 +100,29 @@ def _parse_part(text: str) -> Part:
     return first, reached, step if reached > first else 1
 
 
-def _check(parts: tuple[Part, ...]) -> None:
+def _check(parts: tuple[IndexRange, ...]) -> None:
     """Few enough parts and indexes, and no index twice."""
-    if not 1 <= len(parts) <= PARTS_MAX:
-        raise ValueError(f"must have 1 to {PARTS_MAX} parts, found {len(parts):,}; give entries instead")
-    if count_of(parts) > COUNT_MAX:
-        raise ValueError(f"must have at most {COUNT_MAX:,} indexes, found {count_of(parts):,}")
+    if not 1 <= len(parts) <= RANGES_MAX:
+        raise ValueError(f"must have 1 to {RANGES_MAX} parts, found {len(parts):,}; give entries instead")
+    if count_indexes(parts) > COUNT_MAX:
+        raise ValueError(f"must have at most {COUNT_MAX:,} indexes, found {count_indexes(parts):,}")
     ordered = sorted(parts)
     for number, part in enumerate(ordered):
         for other in ordered[number + 1 :]:
             if other[0] > part[1]:
                 break
-            if (twice := _first_common(part, other)) is not None:
-                raise ValueError(f"must not have an index twice, found {twice}")
+            if (duplicate := _first_common(part, other)) is not None:
+                raise ValueError(f"must not have an index twice, found {duplicate}")
 
 
-def _first_common(one: Part, other: Part) -> int | None:
+def _first_common(one: IndexRange, other: IndexRange) -> int | None:
     """The least index of both progressions, by the Chinese remainder theorem."""
     step = math.gcd(one[2], other[2])
     if (other[0] - one[0]) % step:
         return None
     period = one[2] * other[2] // step
-    turns = (other[0] - one[0]) // step * pow(one[2] // step, -1, other[2] // step) % (other[2] // step)
-    least = one[0] + turns * one[2]
-    begun = max(one[0], other[0])
-    least += -(-max(0, begun - least) // period) * period
+    multiple = (other[0] - one[0]) // step * pow(one[2] // step, -1, other[2] // step) % (other[2] // step)
+    least = one[0] + multiple * one[2]
+    lower_bound = max(one[0], other[0])
+    least += -(-max(0, lower_bound - least) // period) * period
     return least if least <= min(one[1], other[1]) else None

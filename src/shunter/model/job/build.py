@@ -9,8 +9,8 @@ from shunter.model.job.job_fields import SPEC
 from shunter.model.job.placement_fields import RESTART, UNLIMITED, UPDATE
 from shunter.model.job.spec import (
     BATCH,
+    DEFAULT_OPTIONS,
     LONG_RUNNING,
-    PLAIN,
     PORT_PREFIX,
     SYSTEM,
     Affinity,
@@ -30,7 +30,7 @@ from shunter.model.job.spec import (
     Spread,
     TaskSpec,
     Update,
-    bits_of_estimate,
+    estimate_bucket,
 )
 from shunter.model.job.timing_fields import TIMING_FIELDS
 from shunter.model.resources import CPU, DISK, MEMORY, STANDARD
@@ -38,12 +38,12 @@ from shunter.model.resources import CPU, DISK, MEMORY, STANDARD
 CPU_DEFAULT_MILLI = 1000
 RESTARTS_DEFAULT = Restart().max
 
-_RESTART_NEVER, _RESTART_LASTING = Restart(), Restart(policy="always")
+_RESTART_NEVER, _RESTART_ALWAYS = Restart(), Restart(policy="always")
 
 _DEFAULTS = {name: field.default for name, field in SPEC.fields.items()}
 _RESTART_DEFAULTS = {name: field.default for name, field in RESTART.fields.items()}
 _UPDATE_DEFAULTS = {name: field.default for name, field in UPDATE.fields.items()}
-_OF_OPTIONS = frozenset({"queue", "timeout", "failures_max", "gang", "hold", *TIMING_FIELDS})
+_OPTION_FIELDS = frozenset({"queue", "timeout", "failures_max", "gang", "hold", *TIMING_FIELDS})
 _NO_UPDATE = Update()
 
 
@@ -57,7 +57,9 @@ def build_job(metadata: dict[str, Any], spec: dict[str, Any], groups: list[Group
         type=job_type,
         priority=values["priority"],
         labels=metadata["labels"],
-        options=PLAIN if _OF_OPTIONS.isdisjoint(spec) else _build_options(values, values["gang"] and len(groups) > 1),
+        options=DEFAULT_OPTIONS
+        if _OPTION_FIELDS.isdisjoint(spec)
+        else _build_options(values, values["gang"] and len(groups) > 1),
     )
 
 
@@ -104,7 +106,7 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
         update=_build_update(values["update"], job_type, ports),
         array=values["array"],
         entries=values["entries"],
-        estimate_bits=bits_of_estimate(values["estimate"]),
+        estimate_bits=estimate_bucket(values["estimate"]),
     )
 
 
@@ -175,19 +177,19 @@ def _build_health(check: dict[str, Any], ports: tuple[Port, ...]) -> HealthCheck
 def _build_restart(given: dict[str, Any], job_type: str) -> Restart:
     """What lasts is restarted always, though not for ever: an attempt that ran long enough starts the count anew."""
     if not given:
-        return _RESTART_LASTING if job_type in LONG_RUNNING else _RESTART_NEVER
+        return _RESTART_ALWAYS if job_type in LONG_RUNNING else _RESTART_NEVER
     values = _RESTART_DEFAULTS | given
     policy = values["policy"] or ("always" if job_type in LONG_RUNNING else "never")
-    most = values["max"]
-    if most is None:
-        most = RESTARTS_DEFAULT if job_type in LONG_RUNNING or policy in ("never", "on-failure") else UNLIMITED
-    longest = values["delay_max"]
+    restarts_max = values["max"]
+    if restarts_max is None:
+        restarts_max = RESTARTS_DEFAULT if job_type in LONG_RUNNING or policy in ("never", "on-failure") else UNLIMITED
+    delay_max = values["delay_max"]
     return Restart(
         policy=policy,
-        max=None if most == UNLIMITED else most,
+        max=None if restarts_max == UNLIMITED else restarts_max,
         delay_s=values["delay"],
         factor=float(values["factor"]),
-        delay_max_s=max(Restart().delay_max_s, values["delay"]) if longest is None else longest,
+        delay_max_s=max(Restart().delay_max_s, values["delay"]) if delay_max is None else delay_max,
         jitter=float(values["jitter"]),
         on_exit=tuple(ExitRule(rule["codes"], rule["action"]) for rule in values["on_exit"]),
         elsewhere=values["elsewhere"],

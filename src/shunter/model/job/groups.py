@@ -6,28 +6,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shunter.model.job.arrays import count_of
-from shunter.model.job.job_fields import SHARED
+from shunter.model.job.arrays import count_indexes
+from shunter.model.job.job_fields import INHERITED_FIELDS
 from shunter.model.job.spec import PER_NODE
 
 GROUP_DEFAULT = "main"
 
-_DEFAULTS = {name: field.default for name, field in SHARED.items()} | {"after": ()}
-_COUNTED = frozenset({"count", "array", "entries"})  # one of these says how many tasks there are
+_DEFAULTS = {name: field.default for name, field in INHERITED_FIELDS.items()} | {"after": ()}
+_COUNT_FIELDS = frozenset({"count", "array", "entries"})  # one of these says how many tasks there are
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`values` has every field. `own` is what the group itself says, `given` names what it or the job says."""
+    """`values` has every field. `own` is what the group itself says, `specified` names what it or the job says."""
 
     name: str
     path: str  # of the group itself
     job_path: str
     values: dict[str, Any]
     own: dict[str, Any]
-    given: frozenset[str]
+    specified: frozenset[str]
 
-    def at(self, field: str, key: str | None = None) -> str:
+    def field_path(self, field: str, key: str | None = None) -> str:
         """Where a field was said, or would be; or a key of a field that is merged of both."""
         if key is not None:
             return f"{self.path if key in self.own.get(field, ()) else self.job_path}.{field}.{key}"
@@ -36,21 +36,21 @@ class Group:
 
 def read_groups(spec: dict[str, Any], path: str) -> list[Group]:
     """A job without groups has one, which says nothing itself."""
-    job = {name: value for name, value in spec.items() if name in SHARED}
+    job = {name: value for name, value in spec.items() if name in INHERITED_FIELDS}
     if "groups" not in spec:
         return [Group(GROUP_DEFAULT, path, path, _DEFAULTS | job, {}, frozenset(job))]
     groups = []
     for number, own in enumerate(spec["groups"]):
-        said = {name: value for name, value in own.items() if name != "name"}
-        given = merge(job, said)
+        own_fields = {name: value for name, value in own.items() if name != "name"}
+        specified = merge(job, own_fields)
         groups.append(
             Group(
                 own["name"],
                 f"{path}.groups[{number}]",
                 path,
-                _DEFAULTS | given,
-                said,
-                frozenset(given),
+                _DEFAULTS | specified,
+                own_fields,
+                frozenset(specified),
             )
         )
     return groups
@@ -59,8 +59,8 @@ def read_groups(spec: dict[str, Any], path: str) -> list[Group]:
 def merge(job: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
     """What a group says wins. Mappings are merged key by key; everything else is replaced whole."""
     inherited = job
-    if not _COUNTED.isdisjoint(group):
-        inherited = {name: value for name, value in job.items() if name not in _COUNTED}
+    if not _COUNT_FIELDS.isdisjoint(group):
+        inherited = {name: value for name, value in job.items() if name not in _COUNT_FIELDS}
     merged = inherited | group
     for name, value in group.items():
         if type(value) is dict and type(inherited.get(name)) is dict:
@@ -73,4 +73,4 @@ def count_tasks(group: Group, job_type: str) -> int:
     if job_type in PER_NODE:
         return 0
     values = group.values
-    return count_of(values["array"]) or len(values["entries"]) or values["count"] or 1
+    return count_indexes(values["array"]) or len(values["entries"]) or values["count"] or 1

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from shunter.model.job.placement_fields import PLACING_FIELDS, timeout
+from shunter.model.job.placement_fields import PLACEMENT_FIELDS, timeout
 from shunter.model.job.spec import BATCH, COUNT_MAX, PRIORITY_DEFAULT, QUEUE_DEFAULT, SERVICE, SYSBATCH, SYSTEM
 from shunter.model.job.task_fields import TASK_FIELDS
 from shunter.model.job.timing_fields import GROUP_AFTER_FIELD, TIMING_FIELDS
-from shunter.model.schema.field_lists import sections
-from shunter.model.schema.fields import Field, Schema, Section, choice, flag, whole
+from shunter.model.schema.field_lists import section_list
+from shunter.model.schema.fields import Field, Schema, Section, boolean, choice, integer
 from shunter.model.schema.name_fields import LABELS, NAME
 from shunter.model.schema.problems import Problems
 
@@ -24,7 +24,7 @@ APPLIED_KINDS = ("Testbed", "BatchJob", "Scheduling")  # of `model.objects.objec
 
 TYPES = (BATCH, SERVICE, SYSTEM, SYSBATCH)
 # Fields that only some types of job can have; all other fields are for every type.
-ONLY_FOR: Mapping[str, tuple[str, ...]] = {
+FIELDS_BY_TYPE: Mapping[str, tuple[str, ...]] = {
     "count": (BATCH, SERVICE),
     "array": (BATCH,),
     "entries": (BATCH,),
@@ -41,11 +41,11 @@ ONLY_FOR: Mapping[str, tuple[str, ...]] = {
 }
 
 # What a job may say for all of its groups, and each group for itself.
-SHARED: dict[str, Field] = TASK_FIELDS | PLACING_FIELDS
+INHERITED_FIELDS: dict[str, Field] = TASK_FIELDS | PLACEMENT_FIELDS
 
 GROUP = Section(
     "tasks of a job that are alike; what it does not say is taken from the job",
-    {"name": replace(NAME, required=True), **SHARED, "after": GROUP_AFTER_FIELD},
+    {"name": replace(NAME, required=True), **INHERITED_FIELDS, "after": GROUP_AFTER_FIELD},
 )
 
 
@@ -55,7 +55,7 @@ def _group() -> Field:
     def read(value: Any, path: str, problems: Problems) -> dict[str, Any]:
         if type(value) is dict and "name" not in value:
             problems.add(f"{path}.name", "is missing", fix="add name")
-        return GROUP.read_given(value, path, problems)
+        return GROUP.read_partial(value, path, problems)
 
     return Field(read, GROUP.schema)
 
@@ -67,15 +67,15 @@ SPEC = Section(
             "batch runs until all has ended; service is kept at its count; system has one task on each node; sysbatch "
             "runs once on each node"
         ),
-        **SHARED,
+        **INHERITED_FIELDS,
         "timeout": timeout("queue", "run", "job"),
-        "groups": sections(_group(), count_min=1, count_max=GROUPS_MAX).about(
+        "groups": section_list(_group(), count_min=1, count_max=GROUPS_MAX).about(
             "tasks that are alike; what a group does not say is taken from the job"
         ),
-        "priority": whole(0, 100, default=PRIORITY_DEFAULT).about("more is sooner"),
+        "priority": integer(0, 100, default=PRIORITY_DEFAULT).about("more is sooner"),
         "queue": replace(NAME, default=QUEUE_DEFAULT).about("the queue that its tasks wait in"),
-        "failures_max": whole(1, COUNT_MAX, default=0).about("so many failed tasks end the job"),
-        "hold": flag(default=False).about("wait until it is released"),
+        "failures_max": integer(1, COUNT_MAX, default=0).about("so many failed tasks end the job"),
+        "hold": boolean(default=False).about("wait until it is released"),
         **TIMING_FIELDS,
     },
 )
@@ -87,8 +87,8 @@ def _type_rules() -> list[Schema]:
     """ONLY_FOR, as a schema says it. A spec without a type is a batch job."""
     rules = []
     for each in TYPES:
-        banned: dict[str, Any] = {name: False for name, types in ONLY_FOR.items() if each not in types}
-        groups = {"items": {"properties": {name: False for name in banned if name in SHARED}}}
+        banned: dict[str, Any] = {name: False for name, types in FIELDS_BY_TYPE.items() if each not in types}
+        groups = {"items": {"properties": {name: False for name in banned if name in INHERITED_FIELDS}}}
         rules.append(
             {
                 "if": {"properties": {"type": {"const": each}}} | ({} if each == BATCH else {"required": ["type"]}),
@@ -99,8 +99,8 @@ def _type_rules() -> list[Schema]:
 
 
 def _spec_schema() -> Schema:
-    something = [{"required": [name]} for name in ("command", "image", "groups")]
-    return SPEC.schema | {"anyOf": something, "allOf": _type_rules()}
+    required_one_of = [{"required": [name]} for name in ("command", "image", "groups")]
+    return SPEC.schema | {"anyOf": required_one_of, "allOf": _type_rules()}
 
 
 def _kind() -> Field:
@@ -121,6 +121,6 @@ DOCUMENT = Section(
         "apiVersion": choice(API_VERSION, required=True),
         "kind": _kind(),
         "metadata": METADATA.as_field(default=METADATA.read({}, "", Problems())),
-        "spec": Field(SPEC.read_given, _spec_schema(), required=True),
+        "spec": Field(SPEC.read_partial, _spec_schema(), required=True),
     },
 )

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.graph import find_cycle, show_cycle
+from shunter.model.graph import find_cycle, format_cycle
 from shunter.model.job.build import build_job
-from shunter.model.job.group_checks import ExpressionCheck, Expressions, GroupCheck
+from shunter.model.job.group_checks import ExpressionCheck, ExpressionChecks, GroupCheck
 from shunter.model.job.groups import read_groups
 from shunter.model.job.job_checks import check_job
 from shunter.model.job.job_fields import DOCUMENT
@@ -78,7 +78,7 @@ class JobReader:
         *,
         cached_jobs_max: int = CACHED_JOBS_MAX,
     ) -> None:
-        self._expressions = Expressions(check_constraint, check_job_match)
+        self._expression_checks = ExpressionChecks(check_constraint, check_job_match)
         self._cached_jobs_max = cached_jobs_max
         self._cache: dict[bytes, JobSpec] = {}
         self._encode = msgspec.msgpack.Encoder().encode
@@ -107,24 +107,26 @@ class JobReader:
                     job = msgspec.structs.replace(job, name=make_name())
             jobs.append(job)
         problems.raise_any()
-        whole = [job for job in jobs if job is not None]
-        _check_names(whole, problems)
-        _check_cycles(whole, problems)
+        valid_jobs = [job for job in jobs if job is not None]
+        _check_names(valid_jobs, problems)
+        _check_cycles(valid_jobs, problems)
         problems.raise_any()
-        return whole
+        return valid_jobs
 
     def _read(self, document: Any, path: str, namespace: str, problems: Problems) -> JobSpec | None:
         """None after a problem. A job that has no name yet has an empty one."""
         key, name = self._key(document, namespace)
-        known = self._cache.get(key) if key else None
-        if known is None:
-            known = self._validate(document, path, namespace, problems)
-            if known is not None and key:
-                self._remember(key, known)
-            return known
+        cached = self._cache.get(key) if key else None
+        if cached is None:
+            cached = self._validate(document, path, namespace, problems)
+            if cached is not None and key:
+                self._cache_job(key, cached)
+            return cached
         if name:
             NAME.read(name, f"{path}metadata.name", problems)
-        return JobSpec(known.namespace, name, known.groups, known.type, known.priority, known.labels, known.options)
+        return JobSpec(
+            cached.namespace, name, cached.groups, cached.type, cached.priority, cached.labels, cached.options
+        )
 
     def _key(self, document: Any, namespace: str) -> tuple[bytes, str]:
         """All of a document but its name, encoded, and that name. No key means: do not look it up, it is odd or big."""
@@ -141,7 +143,7 @@ class JobReader:
             return b"", ""
         return (key, name) if len(key) <= CACHED_KEY_SIZE_MAX else (b"", "")
 
-    def _remember(self, key: bytes, job: JobSpec) -> None:
+    def _cache_job(self, key: bytes, job: JobSpec) -> None:
         if len(self._cache) >= self._cached_jobs_max:
             del self._cache[next(iter(self._cache))]  # the oldest
         self._cache[key] = job
@@ -151,30 +153,32 @@ class JobReader:
         values = DOCUMENT.read(document, path, problems)
         if len(problems.found) > found:
             return None
-        spec, at = values["spec"], f"{path}spec"
-        groups = read_groups(spec, at)
-        check_job(spec, groups, at, problems)
+        spec, spec_path = values["spec"], f"{path}spec"
+        groups = read_groups(spec, spec_path)
+        check_job(spec, groups, spec_path, problems)
         for group in groups:
-            GroupCheck(group, spec.get("type", BATCH), self._expressions, problems).run()
+            GroupCheck(group, spec.get("type", BATCH), self._expression_checks, problems).run()
         return build_job(values["metadata"], spec, groups, namespace) if len(problems.found) == found else None
 
 
 def _check_names(jobs: Sequence[JobSpec], problems: Problems) -> None:
-    known: dict[tuple[str, str], JobSpec] = {}
+    cached: dict[tuple[str, str], JobSpec] = {}
     for number, job in enumerate(jobs):
-        twin = known.setdefault((job.namespace, job.name), job) if job.name else job
-        if twin is not job and twin != job:
+        earlier = cached.setdefault((job.namespace, job.name), job) if job.name else job
+        if earlier is not job and earlier != job:
             fault, fix = "is given twice, with different specs", "give each job a name of its own"
             problems.add(f"items[{number}].metadata.name", fault, value=job.name, fix=fix)
 
 
 def _check_cycles(jobs: Sequence[JobSpec], problems: Problems) -> None:
     """Jobs of one file that wait for one another in a circle. Names with a run are of the past and wait for nobody."""
-    waiting = {(job.namespace, job.name): number for number, job in enumerate(jobs) if job.options.after}
-    if not waiting:
+    dependent_jobs = {(job.namespace, job.name): number for number, job in enumerate(jobs) if job.options.after}
+    if not dependent_jobs:
         return
-    edges = {name: [(name[0], edge.job) for edge in jobs[number].options.after] for name, number in waiting.items()}
+    edges = {
+        name: [(name[0], edge.job) for edge in jobs[number].options.after] for name, number in dependent_jobs.items()
+    }
     if cycle := find_cycle(edges):
-        path = f"items[{waiting[cycle[0]]}]." if len(jobs) > 1 else ""
-        shown = show_cycle(name for _, name in cycle)
-        problems.add(f"{path}spec.after", f"jobs wait for one another: {shown}", fix="remove one of these edges")
+        path = f"items[{dependent_jobs[cycle[0]]}]." if len(jobs) > 1 else ""
+        cycle_text = format_cycle(name for _, name in cycle)
+        problems.add(f"{path}spec.after", f"jobs wait for one another: {cycle_text}", fix="remove one of these edges")

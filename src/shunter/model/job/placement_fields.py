@@ -9,8 +9,8 @@ from typing import Any
 
 from shunter.model.job import arrays
 from shunter.model.job.spec import COUNT_MAX, Affinity, Restart, Spread, Update
-from shunter.model.schema.field_lists import sections, shorthand, texts
-from shunter.model.schema.fields import Field, Schema, Section, choice, duration, flag, number, text, whole
+from shunter.model.schema.field_lists import section_list, shorthand, value_list
+from shunter.model.schema.fields import Field, Schema, Section, boolean, choice, duration, integer, number, text
 from shunter.model.schema.name_fields import LABEL_KEY, NAME
 from shunter.model.schema.problems import Problems
 
@@ -31,7 +31,7 @@ _RESTART, _UPDATE = Restart(), Update()
 
 
 def _restarts_max() -> Field:
-    count = whole(0, RESTARTS_MAX)
+    count = integer(0, RESTARTS_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         return UNLIMITED if value == UNLIMITED else count.read(value, path, problems)
@@ -40,8 +40,8 @@ def _restarts_max() -> Field:
 
 
 def _exit_codes() -> Field:
-    code = whole(0, EXIT_CODE_MAX)
-    listed = sections(code, count_min=1, count_max=EXIT_CODE_MAX + 1)
+    code = integer(0, EXIT_CODE_MAX)
+    listed = section_list(code, count_min=1, count_max=EXIT_CODE_MAX + 1)
     return replace(listed, required=True)
 
 
@@ -59,23 +59,25 @@ RESTART = Section(
         "factor": number(1, 100, default=_RESTART.factor),
         "delay_max": duration(RESTART_DELAY_MAX_S),  # by default a minute, or delay if that is longer
         "jitter": number(0, 1, default=_RESTART.jitter),
-        "on_exit": sections(EXIT_RULE.as_field(), count_max=EXIT_RULES_MAX),
-        "elsewhere": flag(default=_RESTART.elsewhere).about("not on the node of the last attempt, if there is another"),
+        "on_exit": section_list(EXIT_RULE.as_field(), count_max=EXIT_RULES_MAX),
+        "elsewhere": boolean(default=_RESTART.elsewhere).about(
+            "not on the node of the last attempt, if there is another"
+        ),
     },
 )
 
 UPDATE = Section(
     "how a service changes to a new version: some tasks at a time, the next when these are healthy",
     {
-        "parallel": whole(1, COUNT_MAX, default=_UPDATE.parallel).about("tasks at a time"),
-        "unavailable_max": whole(0, COUNT_MAX, default=_UPDATE.unavailable_max).about(
+        "parallel": integer(1, COUNT_MAX, default=_UPDATE.parallel).about("tasks at a time"),
+        "unavailable_max": integer(0, COUNT_MAX, default=_UPDATE.unavailable_max).about(
             "so many may be stopped before their successors are healthy; 0 starts first, then stops"
         ),
         "healthy_for": duration(TIMEOUT_MAX_S, default=_UPDATE.healthy_for_s),
         "deadline": duration(TIMEOUT_MAX_S, default=_UPDATE.deadline_s).about(
             "of one task, from its order to being healthy"
         ),
-        "rollback": flag(default=_UPDATE.rollback),
+        "rollback": boolean(default=_UPDATE.rollback),
     },
 )
 
@@ -90,18 +92,18 @@ AFFINITY = Section(
     {
         "to": choice("node", "job", required=True).about("whether match asks about the node, or jobs that run there"),
         "match": replace(EXPRESSION, required=True).about("a CEL expression, like node.labels.disk == 'ssd'"),
-        "require": flag(default=False).about("only there, not just rather there"),
+        "require": boolean(default=False).about("only there, not just rather there"),
         "weight": number(0, WEIGHT_MAX, default=Affinity("", "").weight),
-        "anti": flag(default=False).about("rather, or only, where match does not hold"),
+        "anti": boolean(default=False).about("rather, or only, where match does not hold"),
     },
 )
 
 
 def _array() -> Field:
     """`1-100:2`, or a list of indexes; kept as parts."""
-    item = whole(0, arrays.INDEX_MAX)
+    item = integer(0, arrays.INDEX_MAX)
 
-    def read(value: Any, path: str, problems: Problems) -> tuple[arrays.Part, ...]:
+    def read(value: Any, path: str, problems: Problems) -> tuple[arrays.IndexRange, ...]:
         found = len(problems.found)
         if type(value) is list and 0 < len(value) <= COUNT_MAX:
             value = [item.read(index, f"{path}[{number_}]", problems) for number_, index in enumerate(value)]
@@ -112,14 +114,14 @@ def _array() -> Field:
         if len(problems.found) > found:
             return ()
         try:
-            return arrays.fold(value) if type(value) is list else arrays.parse_array(value).parts
+            return arrays.compress_indexes(value) if type(value) is list else arrays.parse_array(value).parts
         except ValueError as error:
             problems.add(path, str(error), value=value)
             return ()
 
-    spelt: Schema = {"type": "string", "pattern": arrays.PATTERN, "maxLength": arrays.TEXT_SIZE_MAX}
+    text_schema: Schema = {"type": "string", "pattern": arrays.PATTERN, "maxLength": arrays.TEXT_SIZE_MAX}
     listed: Schema = {"type": "array", "items": item.schema, "minItems": 1, "maxItems": COUNT_MAX}
-    return Field(read, {"anyOf": [spelt, listed]}, ())
+    return Field(read, {"anyOf": [text_schema, listed]}, ())
 
 
 def timeout(*names: str) -> Field:
@@ -130,36 +132,38 @@ def timeout(*names: str) -> Field:
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, float]:
         if type(value) is dict:
-            return table.read_given(value, path, problems)
+            return table.read_partial(value, path, problems)
         return {"run": bare.read(value, path, problems)}
 
     return Field(read, {"description": about, "anyOf": [bare.schema, table.schema]}, {})
 
 
-PLACING_FIELDS: dict[str, Field] = {
-    "count": whole(1, COUNT_MAX).about("how many tasks; 1 by default, or as many as array or entries have"),
+PLACEMENT_FIELDS: dict[str, Field] = {
+    "count": integer(1, COUNT_MAX).about("how many tasks; 1 by default, or as many as array or entries have"),
     "array": _array().about("what SHUNTER_TASK_INDEX counts through: text like 1-100:2 or 1-3,7, or a list"),
-    "entries": texts(
+    "entries": value_list(
         text(size_max=arrays.ENTRY_SIZE_MAX), count_min=1, count_max=arrays.ENTRIES_MAX, fix="put it in a list"
     ).about("one text for each task, as SHUNTER_ENTRY"),
-    "restart": RESTART.as_given_field(),
+    "restart": RESTART.as_partial_field(),
     "timeout": timeout("queue", "run"),
-    "datacenters": texts(NAME, count_max=DATACENTERS_MAX, fix="put it in a list").about("only nodes in one of these"),
-    "constraints": texts(EXPRESSION, count_max=CONSTRAINTS_MAX, fix="put it in a list").about(
+    "datacenters": value_list(NAME, count_max=DATACENTERS_MAX, fix="put it in a list").about(
+        "only nodes in one of these"
+    ),
+    "constraints": value_list(EXPRESSION, count_max=CONSTRAINTS_MAX, fix="put it in a list").about(
         "only nodes for which all of these CEL expressions hold, like node.labels.disk == 'ssd'"
     ),
-    "parallel_max": whole(1, COUNT_MAX, default=0).about("tasks of a group at once"),
-    "gang": flag(default=False).about("all tasks start together or none does"),
-    "exclusive": flag(default=False).about("on nodes that nobody else uses meanwhile"),
+    "parallel_max": integer(1, COUNT_MAX, default=0).about("tasks of a group at once"),
+    "gang": boolean(default=False).about("all tasks start together or none does"),
+    "exclusive": boolean(default=False).about("on nodes that nobody else uses meanwhile"),
     "distinct": replace(LABEL_KEY, default="").about(
         "host, or a node label: no two tasks of the group share a host, or a value of the label"
     ),
-    "spread": sections(shorthand(SPREAD, "label"), count_max=SPREADS_MAX).about(
+    "spread": section_list(shorthand(SPREAD, "label"), count_max=SPREADS_MAX).about(
         "rather even over the values of these node labels"
     ),
-    "affinity": sections(AFFINITY.as_field(), count_max=AFFINITIES_MAX).about(
+    "affinity": section_list(AFFINITY.as_field(), count_max=AFFINITIES_MAX).about(
         "which nodes, or neighbours on a node, are preferred, demanded or avoided"
     ),
     "estimate": duration(TIMEOUT_MAX_S, default=0.0).about("how long a task runs, as far as you know"),
-    "update": UPDATE.as_given_field(),
+    "update": UPDATE.as_partial_field(),
 }

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 CRON_SIZE_MAX = 256
-FIELDS = (5, 6)  # six begin with seconds
-WORDS = {
+FIELD_COUNTS = (5, 6)  # six begin with seconds
+CRON_ALIASES = {
     "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
     "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }  # fmt: skip
 
-_SOME_TIME = datetime(2024, 1, 1)
+_REFERENCE_TIME = datetime(2024, 1, 1)
 
 
 @lru_cache(maxsize=256)
@@ -24,13 +24,13 @@ def check_cron(line: str) -> str:
     """What is wrong with a cron line, or nothing."""
     from cronsim import CronSim, CronSimError
 
-    spelt = _spell(line)
-    if spelt.startswith("@"):
-        return f"must be five fields, or one of {', '.join(WORDS)}"
-    if len(spelt.split()) not in FIELDS:
-        return f"must have five fields, found {len(spelt.split())}"
+    expanded = _expand_alias(line)
+    if expanded.startswith("@"):
+        return f"must be five fields, or one of {', '.join(CRON_ALIASES)}"
+    if len(expanded.split()) not in FIELD_COUNTS:
+        return f"must have five fields, found {len(expanded.split())}"
     try:
-        next(CronSim(spelt, _SOME_TIME))
+        next(CronSim(expanded, _REFERENCE_TIME))
     except CronSimError as error:
         return f"has a {str(error).lower()}"
     except StopIteration:
@@ -57,7 +57,7 @@ def firings_ms(line: str, timezone: str, after_ms: int, until_ms: int | None) ->
 
     zone = UTC if timezone == "UTC" else ZoneInfo(timezone)
     start = datetime.fromtimestamp(after_ms // 1000, zone)
-    for firing in CronSim(_spell(line), start):
+    for firing in CronSim(_expand_alias(line), start):
         at_ms = round(firing.timestamp() * 1000)
         if until_ms is not None and at_ms > until_ms:
             return
@@ -66,7 +66,7 @@ def firings_ms(line: str, timezone: str, after_ms: int, until_ms: int | None) ->
 
 
 @lru_cache(maxsize=256)
-def find_timezone(name: str) -> bool:
+def is_known_timezone(name: str) -> bool:
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
@@ -82,5 +82,5 @@ def timezones() -> Collection[str]:
     return sorted(available_timezones())
 
 
-def _spell(line: str) -> str:
-    return WORDS.get(line.strip().lower(), line.strip())
+def _expand_alias(line: str) -> str:
+    return CRON_ALIASES.get(line.strip().lower(), line.strip())

@@ -168,10 +168,10 @@ class GroupSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     array: tuple[tuple[int, int, int], ...] = ()  # (first, last, step): what SHUNTER_TASK_INDEX counts through
     entries: tuple[str, ...] = ()  # one for each task, as SHUNTER_ENTRY
     total: int = 0  # what SHUNTER_TASK_COUNT says in a run that repeats some tasks of another; 0 means the count
-    estimate_bits: int = 0  # see `bits_of_estimate`; kept, so that jobs from before have the class that they had
+    estimate_bits: int = 0  # see `estimate_bucket`; kept, so that jobs from before have the class that they had
 
 
-def bits_of_estimate(estimate_s: float) -> int:
+def estimate_bucket(estimate_s: float) -> int:
     """Tasks that are estimated up to the same power of two of seconds are alike; 0: nothing is estimated."""
     return max(int(estimate_s), 1).bit_length() if estimate_s else 0
 
@@ -220,7 +220,7 @@ class JobOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     application: str = ""  # spark, flink or command: the job runs a BatchJob, and the engine made it
 
 
-PLAIN = JobOptions()
+DEFAULT_OPTIONS = JobOptions()
 
 
 class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -232,7 +232,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     type: str = BATCH
     priority: int = PRIORITY_DEFAULT
     labels: dict[str, str] = {}
-    options: JobOptions = PLAIN
+    options: JobOptions = DEFAULT_OPTIONS
 
     @property
     def count(self) -> int:

@@ -9,10 +9,10 @@ from typing import Any
 
 from shunter.model.job.spec import PORT_PREFIX, Container, HealthCheck, TaskSpec
 from shunter.model.resources import AMOUNT_MAX, DISK, STANDARD
-from shunter.model.schema.field_lists import mapping, sections, texts
-from shunter.model.schema.fields import Field, Schema, Section, amount, choice, duration, flag, text, whole
+from shunter.model.schema.field_lists import mapping, section_list, value_list
+from shunter.model.schema.fields import Field, Schema, Section, amount, boolean, choice, duration, integer, text
 from shunter.model.schema.name_fields import NAME, NAME_SIZE_MAX
-from shunter.model.schema.problems import SHOWN_MAX, Problems, nearest
+from shunter.model.schema.problems import DISPLAY_CHARS_MAX, Problems, did_you_mean
 
 COMMAND_WORDS_MAX = 4096
 COMMAND_WORD_SIZE_MAX = 128 * 2**10 - 1  # the kernel's limit of one argument, its closing NUL left out
@@ -70,7 +70,7 @@ ENV_RESERVED_PREFIXES = (
 )
 
 
-def is_own_variable(name: str) -> bool:
+def is_reserved_variable(name: str) -> bool:
     """Whether Shunter sets it itself, for tasks or applications. All others are the user's, whatever they begin with:
     SHUNTER_URL and SHUNTER_TOKEN are for tasks that drive a cluster, SHUNTER_SIM_DURATION is for simulated ones."""
     return name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIXES)
@@ -84,9 +84,9 @@ _HEALTH = HealthCheck(kind="tcp")
 def _resources() -> Field:
     """cpu, memory and disk, and any countable that nodes declare."""
     standard = {name: amount(name, 0, AMOUNT_MAX) for name in STANDARD}
-    custom = whole(0, AMOUNT_MAX)
-    what = f"a lower-case name like gpu ({PORT_PREFIX}… is what ports take)"
-    custom_name = text(RESOURCE_PATTERN, size_max=NAME_SIZE_MAX, what=what)
+    custom = integer(0, AMOUNT_MAX)
+    rule = f"a lower-case name like gpu ({PORT_PREFIX}… is what ports take)"
+    custom_name = text(RESOURCE_PATTERN, size_max=NAME_SIZE_MAX, rule=rule)
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, int]:
         if type(value) is not dict or len(value) > RESOURCES_MAX:
@@ -95,15 +95,15 @@ def _resources() -> Field:
             return {}
         amounts = {}
         for name, item in value.items():
-            at = f"{path}.{str(name)[:SHOWN_MAX]}"
+            resource_path = f"{path}.{str(name)[:DISPLAY_CHARS_MAX]}"
             known = standard.get(name)
             if known is not None:
-                amounts[name] = known.read(item, at, problems)
-            elif fix := nearest(str(name), STANDARD, STANDARD_CUTOFF):
-                problems.add(at, "unknown resource", fix=fix)
+                amounts[name] = known.read(item, resource_path, problems)
+            elif fix := did_you_mean(str(name), STANDARD, STANDARD_CUTOFF):
+                problems.add(resource_path, "unknown resource", fix=fix)
             else:
-                custom_name.read(name, at, problems)
-                amounts[name] = custom.read(item, at, problems)
+                custom_name.read(name, resource_path, problems)
+                amounts[name] = custom.read(item, resource_path, problems)
         return amounts
 
     schema: Schema = {
@@ -118,8 +118,8 @@ def _resources() -> Field:
 
 
 def _user() -> Field:
-    named = text(USER_PATTERN, size_max=65, what="a user or number, with :GROUP where wanted")
-    numbered = whole(0, UID_MAX)
+    named = text(USER_PATTERN, size_max=65, rule="a user or number, with :GROUP where wanted")
+    numbered = integer(0, UID_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> str:
         return str((numbered if type(value) in (int, float) else named).read(value, path, problems))
@@ -129,7 +129,7 @@ def _user() -> Field:
 
 def _port() -> Field:
     """The name of one of the task's ports, or a number."""
-    numbered = whole(1, PORT_MAX)
+    numbered = integer(1, PORT_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> str:
         return str((numbered if type(value) in (int, float) else NAME).read(value, path, problems))
@@ -142,9 +142,9 @@ RESOURCES = _resources()
 MOUNT = Section(
     "a folder or volume of the node, seen in the container",
     {
-        "source": text(SOURCE_PATTERN, size_max=PATH_SIZE_MAX, what="an absolute path, or a volume", required=True),
-        "target": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, what="an absolute path", required=True),
-        "read_only": flag(default=False),
+        "source": text(SOURCE_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path, or a volume", required=True),
+        "target": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path", required=True),
+        "read_only": boolean(default=False),
     },
 )
 
@@ -152,28 +152,30 @@ PORT = Section(
     "a port that the task serves; it finds its number in SHUNTER_PORT_<NAME>",
     {
         "name": replace(NAME, required=True),
-        "port": whole(1, PORT_MAX).about("the port inside the container"),
-        "host_port": whole(1, PORT_MAX, default=0).about("the port of the node; without it a free one"),
+        "port": integer(1, PORT_MAX).about("the port inside the container"),
+        "host_port": integer(1, PORT_MAX, default=0).about("the port of the node; without it a free one"),
     },
 )
 
 COMMAND_FIX = 'write it as words, like [echo, hello] or [sh, -c, "echo hello | wc"]'
-_WORDS = texts(text(size_max=COMMAND_WORD_SIZE_MAX), count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX)
+_COMMAND_WORDS = value_list(
+    text(size_max=COMMAND_WORD_SIZE_MAX), count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX
+)
 
 HEALTH = Section(
     "how to see that a task is well: exactly one of http, tcp, command and plugin",
     {
-        "http": text(r"^/[^\u0000\s]*$", size_max=PATH_SIZE_MAX, what="a path like /health").about(
+        "http": text(r"^/[^\u0000\s]*$", size_max=PATH_SIZE_MAX, rule="a path like /health").about(
             "the path of a request that must be answered with 2xx or 3xx"
         ),
         "tcp": _port().about("the name or number of a port that must take a connection"),
-        "command": _WORDS.about("a command beside the task that must exit with 0"),
+        "command": _COMMAND_WORDS.about("a command beside the task that must exit with 0"),
         "plugin": NAME.about("the name of a plugin's check"),
         "port": _port().about("of http: the name or number of a port; not needed where the task has just one"),
         "options": mapping(NAME, text(size_max=ENV_VALUE_SIZE_MAX), count_max=HEALTH_OPTIONS_MAX).about("of a plugin"),
         "interval": duration(HEALTH_INTERVAL_MAX_S, default=_HEALTH.interval_s),
         "timeout": duration(HEALTH_INTERVAL_MAX_S, default=_HEALTH.timeout_s),
-        "failures": whole(1, HEALTH_FAILURES_MAX, default=_HEALTH.failures).about(
+        "failures": integer(1, HEALTH_FAILURES_MAX, default=_HEALTH.failures).about(
             "after so many in a row the attempt is ended, and restart decides"
         ),
         "start_grace": duration(HEALTH_INTERVAL_MAX_S, default=_HEALTH.start_grace_s).about(
@@ -189,22 +191,22 @@ HEALTH_FIELD = replace(_HEALTH_FIELD, schema=_HEALTH_FIELD.schema | {"oneOf": _O
 _LOG_PATH = text(
     LOG_PATH_PATTERN,
     size_max=PATH_SIZE_MAX,
-    what="a path, with %j %g %i %a for job, group, index and attempt, and %% for %",
+    rule="a path, with %j %g %i %a for job, group, index and attempt, and %% for %",
 )
 
 TASK_FIELDS: dict[str, Field] = {
-    "command": _WORDS.about("what to run, as a list of words; replaces the entry point of an image"),
-    "image": text(IMAGE_PATTERN, size_max=IMAGE_SIZE_MAX, what="an image like busybox or example.org/team/app:1.2"),
-    "args": texts(text(size_max=COMMAND_WORD_SIZE_MAX), count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX).about(
+    "command": _COMMAND_WORDS.about("what to run, as a list of words; replaces the entry point of an image"),
+    "image": text(IMAGE_PATTERN, size_max=IMAGE_SIZE_MAX, rule="an image like busybox or example.org/team/app:1.2"),
+    "args": value_list(text(size_max=COMMAND_WORD_SIZE_MAX), count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX).about(
         "what the image's entry point, or command, is handed"
     ),
     "runtime": NAME.about("process, docker (the default where there is an image), or the name of a plugin's runtime"),
     "env": mapping(
-        text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, what="letters, digits, '_', '.' and '-', not a digit first"),
+        text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, rule="letters, digits, '_', '.' and '-', not a digit first"),
         text(size_max=ENV_VALUE_SIZE_MAX, secret=True),
         count_max=ENV_ENTRIES_MAX,
     ).about("variables of the task; numbers need quotes"),
-    "dir": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, what="an absolute path").about(
+    "dir": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path").about(
         "where the task runs, an absolute path; without it a fresh folder that goes away with the task"
     ),
     "resources": RESOURCES,
@@ -217,18 +219,18 @@ TASK_FIELDS: dict[str, Field] = {
     "stdout": _LOG_PATH,
     "stderr": _LOG_PATH,
     "user": _user().about("who the task runs as: a user or number, with :GROUP where wanted"),
-    "mounts": sections(MOUNT.as_field(), count_max=MOUNTS_MAX).about("folders and volumes that a container sees"),
-    "ports": sections(PORT.as_field(), count_max=PORTS_MAX).about("ports that the task serves"),
-    "health": sections(HEALTH_FIELD, count_max=HEALTH_CHECKS_MAX).about("how to see that a task is well"),
+    "mounts": section_list(MOUNT.as_field(), count_max=MOUNTS_MAX).about("folders and volumes that a container sees"),
+    "ports": section_list(PORT.as_field(), count_max=PORTS_MAX).about("ports that the task serves"),
+    "health": section_list(HEALTH_FIELD, count_max=HEALTH_CHECKS_MAX).about("how to see that a task is well"),
     "network": NAME.about("of a container: bridge (default), host, none, or the name of a network"),
-    "cap_add": texts(
-        text(r"^(CAP_)?[A-Z]+(_[A-Z]+)*$", size_max=64, what="a capability like NET_BIND_SERVICE"),
+    "cap_add": value_list(
+        text(r"^(CAP_)?[A-Z]+(_[A-Z]+)*$", size_max=64, rule="a capability like NET_BIND_SERVICE"),
         count_max=CAPABILITIES_MAX,
         fix="put it in a list",
     ).about("capabilities that a container keeps; all others are dropped"),
-    "pids_max": whole(1, PIDS_MAX, default=_CONTAINER.pids_max).about("processes of a container at once"),
+    "pids_max": integer(1, PIDS_MAX, default=_CONTAINER.pids_max).about("processes of a container at once"),
     "pull": choice("missing", "always", "never", default=_CONTAINER.pull).about("when an image is fetched"),
-    "read_only": flag(default=False).about("whether a container's root file system is read-only"),
+    "read_only": boolean(default=False).about("whether a container's root file system is read-only"),
 }
 # Fields that say something about a container only.
 CONTAINER_FIELDS = ("args", "network", "cap_add", "pids_max", "pull", "read_only", "mounts")

@@ -10,56 +10,56 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from shunter.model.job.placement_fields import TIMEOUT_MAX_S
-from shunter.model.job.schedules import CRON_SIZE_MAX, check_cron, find_timezone, timezones
+from shunter.model.job.schedules import CRON_SIZE_MAX, check_cron, is_known_timezone, timezones
 from shunter.model.job.spec import GroupAfter, Parameters, Schedule
-from shunter.model.schema.field_lists import mapping, sections, shorthand, texts
+from shunter.model.schema.field_lists import mapping, section_list, shorthand, value_list
 from shunter.model.schema.fields import Field, Schema, Section, choice, duration, text
 from shunter.model.schema.name_fields import NAME, RUN
-from shunter.model.schema.problems import Problems, nearest
+from shunter.model.schema.problems import Problems, did_you_mean
 
 AFTER_MAX = 1000
 PARAMETERS_MAX = 64
 PARAMETER_VALUE_SIZE_MAX = 32 * 2**10
 TIMEZONE_SIZE_MAX = 64
 
-MOMENT_PATTERN = (
+TIMESTAMP_PATTERN = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})$"
 )
 PARAMETER_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*$"
-_MOMENT = re.compile(MOMENT_PATTERN)
+_TIMESTAMP = re.compile(TIMESTAMP_PATTERN)
 _LOOKS_LIKE_A_DATE = re.compile(r"[0-9]{4}-")
 
 
-class Moment(NamedTuple):
+class TimeOrDelay(NamedTuple):
     """A time of the clock, or a while after the submit; the other one is 0."""
 
     at_ms: int = 0
     in_s: float = 0.0
 
 
-def _moment() -> Field:
+def _time_or_delay() -> Field:
     """`2030-01-31T08:00:00Z`, or a duration from the submit on."""
-    spell = duration(TIMEOUT_MAX_S, or_time=True)
+    delay = duration(TIMEOUT_MAX_S, or_time=True)
 
-    def read(value: Any, path: str, problems: Problems) -> Moment:
+    def read(value: Any, path: str, problems: Problems) -> TimeOrDelay:
         if type(value) is not str or not _LOOKS_LIKE_A_DATE.match(value):
-            return Moment(in_s=spell.read(value, path, problems))
+            return TimeOrDelay(in_s=delay.read(value, path, problems))
         try:
-            moment = datetime.fromisoformat(value.upper())
+            timestamp = datetime.fromisoformat(value.upper())
         except ValueError:
             problems.add(path, "must be a time or a duration", value=value, fix="write it like 2030-01-31T08:00:00Z")
-            return Moment()
-        if not _MOMENT.fullmatch(value):
+            return TimeOrDelay()
+        if not _TIMESTAMP.fullmatch(value):
             fix = "end it with Z, or with an offset like +02:00"
             problems.add(path, "must be a whole time with its zone", value=value, fix=fix)
-            return Moment()
-        at_ms = round(moment.timestamp() * 1000)
+            return TimeOrDelay()
+        at_ms = round(timestamp.timestamp() * 1000)
         if at_ms <= 0:
             problems.add(path, "must be later than 1970", value=value)
-        return Moment(at_ms=at_ms)
+        return TimeOrDelay(at_ms=at_ms)
 
-    clock: Schema = {"type": "string", "format": "date-time", "pattern": MOMENT_PATTERN}
-    return Field(read, {"anyOf": [clock, spell.schema]}, Moment())
+    timestamp_schema: Schema = {"type": "string", "format": "date-time", "pattern": TIMESTAMP_PATTERN}
+    return Field(read, {"anyOf": [timestamp_schema, delay.schema]}, TimeOrDelay())
 
 
 def _cron() -> Field:
@@ -76,13 +76,13 @@ def _cron() -> Field:
 
 
 def _timezone() -> Field:
-    line = text(r"^[A-Za-z0-9+_/-]+$", size_max=TIMEZONE_SIZE_MAX, what="a time zone like Europe/Berlin")
+    line = text(r"^[A-Za-z0-9+_/-]+$", size_max=TIMEZONE_SIZE_MAX, rule="a time zone like Europe/Berlin")
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         found = len(problems.found)
         line.read(value, path, problems)
-        if len(problems.found) == found and not find_timezone(value):
-            fix = nearest(value, timezones()) or "write it like Europe/Berlin"
+        if len(problems.found) == found and not is_known_timezone(value):
+            fix = did_you_mean(value, timezones()) or "write it like Europe/Berlin"
             problems.add(path, "is not a known time zone", value=value, fix=fix)
         return value
 
@@ -100,7 +100,7 @@ GROUP_AFTER = Section(
     "another group of the job that this one waits for",
     {"group": replace(NAME, required=True), "when": _WHEN, "otherwise": _OTHERWISE},
 )
-GROUP_AFTER_FIELD = sections(shorthand(GROUP_AFTER, "group"), count_max=AFTER_MAX).about(
+GROUP_AFTER_FIELD = section_list(shorthand(GROUP_AFTER, "group"), count_max=AFTER_MAX).about(
     "other groups of this job that must have ended first"
 )
 
@@ -118,11 +118,11 @@ SCHEDULE = Section(
     },
 )
 
-_PARAMETER = text(PARAMETER_PATTERN, size_max=63, what="letters, digits, '_' and '-', a letter first")
+_PARAMETER = text(PARAMETER_PATTERN, size_max=63, rule="letters, digits, '_' and '-', a letter first")
 PARAMETERS = Section(
     "a job that is dispatched with these, as SHUNTER_PARAM_<NAME>, rather than run at once",
     {
-        "required": texts(_PARAMETER, count_max=PARAMETERS_MAX, fix="put it in a list"),
+        "required": value_list(_PARAMETER, count_max=PARAMETERS_MAX, fix="put it in a list"),
         "optional": mapping(_PARAMETER, text(size_max=PARAMETER_VALUE_SIZE_MAX), count_max=PARAMETERS_MAX).about(
             "with their defaults"
         ),
@@ -133,9 +133,9 @@ PARAMETERS = Section(
 )
 
 TIMING_FIELDS: dict[str, Field] = {
-    "after": sections(shorthand(AFTER, "job"), count_max=AFTER_MAX).about("other jobs that must have ended first"),
-    "start_at": _moment().about("not before this time, or this long after the submit"),
-    "deadline": _moment().about("wanted by this time, or this long after the submit"),
+    "after": section_list(shorthand(AFTER, "job"), count_max=AFTER_MAX).about("other jobs that must have ended first"),
+    "start_at": _time_or_delay().about("not before this time, or this long after the submit"),
+    "deadline": _time_or_delay().about("wanted by this time, or this long after the submit"),
     "schedule": shorthand(SCHEDULE, "cron").about("fires runs by the clock"),
     "parameters": PARAMETERS.as_field(),
 }

@@ -13,12 +13,12 @@ from shunter.model.job.task_fields import (
     PATH_SIZE_MAX,
 )
 from shunter.model.objects.batch_jobs import BatchJobSpec
-from shunter.model.objects.environment_fields import either
+from shunter.model.objects.environment_fields import env_field
 from shunter.model.objects.flink_fields import FLINK
 from shunter.model.objects.object_meta import Document
 from shunter.model.objects.spark_fields import CORES_MAX, SPARK
 from shunter.model.resources import AMOUNT_MAX, CPU, MEMORY
-from shunter.model.schema.field_lists import texts
+from shunter.model.schema.field_lists import value_list
 from shunter.model.schema.fields import Section, amount, text
 from shunter.model.schema.problems import Problems
 
@@ -31,10 +31,12 @@ _WORD = text(size_max=COMMAND_WORD_SIZE_MAX)
 COMMAND = Section(
     "any program, as one executor in each slot",
     {
-        "command": texts(_WORD, count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX, required=True),
-        "args": texts(_WORD, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX).about("behind the words of the command"),
-        "env": either().about("variables of the executors"),
-        "workingDir": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, what="an absolute path").about(
+        "command": value_list(_WORD, count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX, required=True),
+        "args": value_list(_WORD, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX).about(
+            "behind the words of the command"
+        ),
+        "env": env_field().about("variables of the executors"),
+        "workingDir": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path").about(
             "where the executors run; without it each has a fresh folder that goes away with it"
         ),
     },

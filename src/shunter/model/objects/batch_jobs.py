@@ -26,7 +26,7 @@ class BatchJobState(State):
     FAILED = 8
 
     @cached_property
-    def word(self) -> str:
+    def wire_name(self) -> str:
         """As on the wire: `InQueueState`. One has another ending."""
         camel = "".join(part.capitalize() for part in self.name.split("_"))
         return camel if self is BatchJobState.PENDING_DELETION else f"{camel}State"

@@ -42,36 +42,40 @@ def _meta(document: Document, draft: Draft) -> Meta:
         uid=int(metadata["uid"]),
         namespace=draft.name.namespace,
         name=draft.name.name,
-        created_ms=_ms(metadata.get("creationTimestamp")),
+        created_ms=_parse_ms(metadata.get("creationTimestamp")),
         user="",
         generation=metadata.get("generation", 1),
         revision=int(metadata["resourceVersion"]),
         labels=draft.labels,
         annotations=draft.annotations,
-        deleting_ms=_ms(metadata.get("deletionTimestamp")),
+        deleting_ms=_parse_ms(metadata.get("deletionTimestamp")),
     )
 
 
 def _testbed_status(status: Document) -> TestbedStatus:
     return TestbedStatus(
-        state=_state(TestbedState, status.get("state")),
+        state=_parse_state(TestbedState, status.get("state")),
         slots=tuple(_slot(each) for each in status.get("slots", ())),
         node_problems=status.get("nodeProblems", {}),
         problems=status.get("problems", []),
         observed_generation=status.get("observedGeneration", 0),
-        claims=tuple(map(_name, status.get("claims", ()))),
+        claims=tuple(map(_object_name, status.get("claims", ()))),
     )
 
 
 def _slot(slot: Document) -> Slot:
-    held = slot.get("heldBy")
-    holder = None if held is None else SlotHolder(_name(held["job"]), held["executor"], _name(held["scheduling"]))
+    held_by = slot.get("heldBy")
+    holder = (
+        None
+        if held_by is None
+        else SlotHolder(_object_name(held_by["job"]), held_by["executor"], _object_name(held_by["scheduling"]))
+    )
     return Slot(
         place=SlotPlace(slot["nodeName"], slot["slotPositionOnNode"]),
         node_id=slot["nodeId"],
         size={name: parse_amount(name, amount) for name, amount in slot.get("size", {}).items()},
-        state=_state(SlotState, slot.get("state")),
-        since_ms=_ms(slot.get("since")),
+        state=_parse_state(SlotState, slot.get("state")),
+        since_ms=_parse_ms(slot.get("since")),
         holder=holder,
         is_leaving=slot.get("leaving", False),
     )
@@ -81,17 +85,19 @@ def _claim(spec: Document) -> Claim | None:
     scheduling, request = spec.get("activeScheduling"), spec.get("creationRequest")
     if scheduling is None:
         return None
-    wanted = None if request is None else CreationRequest(_name(request["testbedName"]), tuple(request["slotIds"]))
-    return Claim(_name(scheduling), wanted)
+    creation_request = (
+        None if request is None else CreationRequest(_object_name(request["testbedName"]), tuple(request["slotIds"]))
+    )
+    return Claim(_object_name(scheduling), creation_request)
 
 
 def _batch_job_status(status: Document) -> BatchJobStatus:
     active, testbed = status.get("activeScheduling"), status.get("slots")
     return BatchJobStatus(
-        state=_state(BatchJobState, status.get("state")),
+        state=_parse_state(BatchJobState, status.get("state")),
         events=tuple(_event(each) for each in status.get("scheduledEvents", ())),
-        active_scheduling=None if active is None else _name(active),
-        testbed=None if testbed is None else _name(testbed),
+        active_scheduling=None if active is None else _object_name(active),
+        testbed=None if testbed is None else _object_name(testbed),
         slot_ids=tuple(status.get("slotIds", ())),
         places=tuple(SlotPlace(each["nodeName"], each["slotPositionOnNode"]) for each in status.get("places", ())),
         application=status.get("application", 0),
@@ -103,40 +109,40 @@ def _batch_job_status(status: Document) -> BatchJobStatus:
 
 def _event(event: Document) -> ScheduledEvent:
     return ScheduledEvent(
-        start_ms=_ms(event["start"]),
-        scheduling=_name(event["scheduling"]),
-        testbed=_name(event["slots"]),
+        start_ms=_parse_ms(event["start"]),
+        scheduling=_object_name(event["scheduling"]),
+        testbed=_object_name(event["slots"]),
         slot_ids=tuple(event.get("slotIds", ())),
         job=event.get("application", 0),
-        stop_ms=_ms(event.get("stop")),
+        stop_ms=_parse_ms(event.get("stop")),
         successful=event.get("successful"),
     )
 
 
 def _scheduling_status(status: Document) -> SchedulingStatus:
     records = [
-        JobRecord(_state(JobProgress, each.get("state")), tuple(each.get("slotIds", ())))
+        JobRecord(_parse_state(JobProgress, each.get("state")), tuple(each.get("slotIds", ())))
         for each in status.get("jobStates", ())
     ]
     return SchedulingStatus(
-        state=_state(SchedulingState, status.get("state")),
-        since_ms=_ms(status.get("since")),
+        state=_parse_state(SchedulingState, status.get("state")),
+        since_ms=_parse_ms(status.get("since")),
         jobs=tuple(records),
         waits_for=status.get("waitsFor", ""),
         problems=status.get("problems", []),
         observed_generation=status.get("observedGeneration", 0),
-        leaving=tuple(map(_name, status.get("leaving", ()))),
+        leaving=tuple(map(_object_name, status.get("leaving", ()))),
     )
 
 
-def _name(document: Document) -> ObjectName:
+def _object_name(document: Document) -> ObjectName:
     return ObjectName(document["namespace"], document["name"])
 
 
-def _state(kind: Any, word: str | None) -> Any:
+def _parse_state(kind: Any, word: str | None) -> Any:
     """Of an object that nobody has looked at yet, the first."""
-    return next((state for state in kind if state.word == word), next(iter(kind)))
+    return next((state for state in kind if state.wire_name == word), next(iter(kind)))
 
 
-def _ms(instant: str | None) -> int:
+def _parse_ms(instant: str | None) -> int:
     return 0 if not instant else round(datetime.fromisoformat(instant).timestamp() * 1000)

@@ -41,7 +41,7 @@ def object_document(
         kind, spec, status = BATCH_JOB, batch_job_spec(each.spec, each.claim), batch_job_status(each.status)
     else:
         kind, spec, status = SCHEDULING, scheduling_spec(each.spec), scheduling_status(each.spec, each.status)
-    status |= _given(conditions=list(conditions), unusedFields=list(unused))
+    status |= _non_empty(conditions=list(conditions), unusedFields=list(unused))
     return {
         "apiVersion": api_version,
         "kind": kind,
@@ -70,11 +70,11 @@ def _metadata(meta: Meta, claims: tuple[ObjectName, ...]) -> Document:
         "uid": str(meta.uid),
         "resourceVersion": str(meta.revision),
         "generation": meta.generation,
-        "creationTimestamp": _instant(meta.created_ms),
+        "creationTimestamp": _timestamp(meta.created_ms),
     }
     if meta.is_deleting:
-        document["deletionTimestamp"] = _instant(meta.deleting_ms)
-    return document | _given(labels=labels, annotations=dict(meta.annotations))
+        document["deletionTimestamp"] = _timestamp(meta.deleting_ms)
+    return document | _non_empty(labels=labels, annotations=dict(meta.annotations))
 
 
 # ---- testbeds ----
@@ -92,13 +92,13 @@ def testbed_spec(spec: TestbedSpec) -> Document:
 def testbed_status(testbed: Testbed) -> Document:
     status: TestbedStatus = testbed.status
     document: Document = {
-        "state": status.state.word,
+        "state": status.state.wire_name,
         "slots": [slot_document(testbed.meta.name, number, slot) for number, slot in enumerate(status.slots)],
         "nodeProblems": {node: list(problems) for node, problems in status.node_problems.items()},
         "problems": list(status.problems),
         "observedGeneration": status.observed_generation,
     }
-    return document | _given(claims=[name_document(name) for name in status.claims])
+    return document | _non_empty(claims=[name_document(name) for name in status.claims])
 
 
 def slot_document(testbed: str, position: int, slot: Slot) -> Document:
@@ -113,8 +113,8 @@ def slot_document(testbed: str, position: int, slot: Slot) -> Document:
         "nodeId": slot.node_id,
         "nodeName": slot.place.node,
         "podName": executor_name(holder) if holder is not None and is_occupied else ghost,
-        "state": slot.state.word,
-        "since": _instant(slot.since_ms),
+        "state": slot.state.wire_name,
+        "since": _timestamp(slot.since_ms),
         "size": _amounts(slot.size),
     }
     if holder is not None:
@@ -137,7 +137,7 @@ def batch_job_spec(spec: BatchJobSpec, claim: Claim | None = None) -> Document:
         if given is not None
     }
     external = {key: [dict(row) for row in rows] for key, rows in spec.external.items()}
-    document |= _given(externalScheduler=external, driver=dict(spec.driver))
+    document |= _non_empty(externalScheduler=external, driver=dict(spec.driver))
     if claim is not None:
         document["activeScheduling"] = name_document(claim.scheduling)
         if claim.request is not None:
@@ -151,7 +151,7 @@ def batch_job_spec(spec: BatchJobSpec, claim: Claim | None = None) -> Document:
 
 def batch_job_status(status: BatchJobStatus) -> Document:
     document: Document = {
-        "state": status.state.word,
+        "state": status.state.wire_name,
         "scheduledEvents": [event_document(event) for event in status.events],
         "problems": list(status.problems),
         "observedGeneration": status.observed_generation,
@@ -172,8 +172,8 @@ def batch_job_status(status: BatchJobStatus) -> Document:
 def event_document(event: ScheduledEvent) -> Document:
     """One run."""
     return {
-        "start": _instant(event.start_ms),
-        "stop": _instant(event.stop_ms),
+        "start": _timestamp(event.start_ms),
+        "stop": _timestamp(event.stop_ms),
         "successful": event.successful,
         "scheduling": name_document(event.scheduling),
         "slots": name_document(event.testbed),
@@ -202,17 +202,17 @@ def scheduling_status(spec: SchedulingSpec, status: SchedulingStatus) -> Documen
     """Of each job the most advanced state. A spec that was just extended names jobs of which nothing is known yet."""
     states: list[Document] = []
     for name, record in zip(spec.distinct_jobs, status.jobs, strict=False):
-        state: Document = {"name": name_document(name), "state": record.progress.word}
-        states.append(state | _given(slotIds=list(record.slot_ids)))
+        state: Document = {"name": name_document(name), "state": record.progress.wire_name}
+        states.append(state | _non_empty(slotIds=list(record.slot_ids)))
     document: Document = {
-        "state": status.state.word,
-        "since": _instant(status.since_ms),
+        "state": status.state.wire_name,
+        "since": _timestamp(status.since_ms),
         "jobStates": states,
         "problems": list(status.problems),
         "observedGeneration": status.observed_generation,
     }
     leaving = [name_document(name) for name in status.leaving]
-    return document | _given(waitsFor=status.waits_for, leaving=leaving)
+    return document | _non_empty(waitsFor=status.waits_for, leaving=leaving)
 
 
 # ---- values ----
@@ -223,10 +223,10 @@ def _amounts(amounts: dict[str, int]) -> Document:
     return {name: format_amount(name, amount) if name in STANDARD else amount for name, amount in amounts.items()}
 
 
-def _instant(ms: int) -> str | None:
+def _timestamp(ms: int) -> str | None:
     return iso(ms / 1000)
 
 
-def _given(**fields: Any) -> Document:
+def _non_empty(**fields: Any) -> Document:
     """What is not empty."""
     return {name: value for name, value in fields.items() if value}

@@ -9,20 +9,20 @@ from shunter.model.job.task_fields import (
     ENV_NAME_PATTERN,
     ENV_NAME_SIZE_MAX,
     ENV_VALUE_SIZE_MAX,
-    is_own_variable,
+    is_reserved_variable,
 )
-from shunter.model.schema.field_lists import mapping, sections
-from shunter.model.schema.fields import Field, Section, anything, text
+from shunter.model.schema.field_lists import mapping, section_list
+from shunter.model.schema.fields import Field, Section, any_value, text
 from shunter.model.schema.problems import Problems
 
 VALUE_FROM = "there are no config maps, secrets or pods here to take a value from"
 
 
 def _name() -> Field:
-    plain = text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, what="a name like WORDS_MAX", required=True)
+    plain = text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, rule="a name like WORDS_MAX", required=True)
 
     def read(value: Any, path: str, problems: Problems) -> Any:
-        if isinstance(value, str) and is_own_variable(value):
+        if isinstance(value, str) and is_reserved_variable(value):
             problems.add(path, "is set by Shunter itself", fix="leave it out")
             return value
         return plain.read(value, path, problems)
@@ -33,22 +33,22 @@ def _name() -> Field:
 NAME = _name()
 VALUE = text(size_max=ENV_VALUE_SIZE_MAX, secret=True)
 ENVIRONMENT = mapping(NAME, VALUE, count_max=ENV_ENTRIES_MAX)
-VARIABLE = Section("one variable", {"name": NAME, "value": VALUE, "valueFrom": anything().about(VALUE_FROM)})
-VARIABLES = sections(VARIABLE.as_field(), count_max=ENV_ENTRIES_MAX)
+VARIABLE = Section("one variable", {"name": NAME, "value": VALUE, "valueFrom": any_value().about(VALUE_FROM)})
+VARIABLES = section_list(VARIABLE.as_field(), count_max=ENV_ENTRIES_MAX)
 
 
-def either() -> Field:
+def env_field() -> Field:
     """A mapping, or a list of {name, value}; kept as a mapping."""
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, str]:
         if isinstance(value, list):
-            return as_mapping(VARIABLES.read(value, path, problems))
+            return env_dict(VARIABLES.read(value, path, problems))
         found: dict[str, str] = ENVIRONMENT.read(value, path, problems)
         return found
 
     return Field(read, {"anyOf": [ENVIRONMENT.schema, VARIABLES.schema]}, {})
 
 
-def as_mapping(variables: tuple[dict[str, Any], ...]) -> dict[str, str]:
+def env_dict(variables: tuple[dict[str, Any], ...]) -> dict[str, str]:
     """Those that have a value."""
     return {each["name"]: each["value"] for each in variables if each.get("value") is not None and "name" in each}

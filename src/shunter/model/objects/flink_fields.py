@@ -4,66 +4,66 @@ FlinkCluster that have no meaning there, with the reason. Read by `model.objects
 from __future__ import annotations
 
 from shunter.model.job.task_fields import PATH_SIZE_MAX
-from shunter.model.objects.environment_fields import either
+from shunter.model.objects.environment_fields import env_field
 from shunter.model.objects.spark_fields import (
-    ACCOUNTS,
     ARGUMENTS,
     CLASS,
-    CLUSTER_OBJECTS,
     CONF,
     DEPENDENCIES_MAX,
     FILE,
-    ONCE,
-    PLACES,
-    PODS,
-    not_here,
+    NO_CLUSTER_OBJECTS,
+    NO_PODS,
+    PLACED_BY_SLOTS,
+    RUNS_AS_WORKER_USER,
+    SINGLE_ATTEMPT,
+    ignored_fields,
 )
-from shunter.model.schema.field_lists import texts
-from shunter.model.schema.fields import Section, flag, text, whole
+from shunter.model.schema.field_lists import value_list
+from shunter.model.schema.fields import Section, boolean, integer, text
 
 PARALLELISM_MAX = 32_768  # Flink's own
 
-IMAGES = "there are no images here: the Flink that is installed on the nodes runs the application"
-JOB_MANAGER = "what a JobManager may use is said by spec.driver: {cpu, memory}"
-TASK_MANAGER = "the slot says what a TaskManager may use, and the Scheduling how many there are"
-SAVEPOINTS = "nobody takes savepoints of a batch job by itself"
+NO_IMAGES = "there are no images here: the Flink that is installed on the nodes runs the application"
+SIZED_BY_DRIVER_SPEC = "what a JobManager may use is said by spec.driver: {cpu, memory}"
+SIZED_BY_SLOT = "the slot says what a TaskManager may use, and the Scheduling how many there are"
+NO_AUTO_SAVEPOINTS = "nobody takes savepoints of a batch job by itself"
 
-FLINK_NOT_HERE = {
-    "image": IMAGES,
-    "flinkVersion": IMAGES,
-    "jobManager": JOB_MANAGER,
-    "resources": JOB_MANAGER,
-    "taskManager": TASK_MANAGER,
+IGNORED_FLINK_FIELDS = {
+    "image": NO_IMAGES,
+    "flinkVersion": NO_IMAGES,
+    "jobManager": SIZED_BY_DRIVER_SPEC,
+    "resources": SIZED_BY_DRIVER_SPEC,
+    "taskManager": SIZED_BY_SLOT,
     "mode": "applications are always of their own cluster, and their JobManager runs until they have ended",
-    "envFrom": CLUSTER_OBJECTS,
-    "volumes": CLUSTER_OBJECTS,
-    "volumeMounts": CLUSTER_OBJECTS,
-    "hadoopConfig": CLUSTER_OBJECTS,
-    "gcpConfig": CLUSTER_OBJECTS,
+    "envFrom": NO_CLUSTER_OBJECTS,
+    "volumes": NO_CLUSTER_OBJECTS,
+    "volumeMounts": NO_CLUSTER_OBJECTS,
+    "hadoopConfig": NO_CLUSTER_OBJECTS,
+    "gcpConfig": NO_CLUSTER_OBJECTS,
     "logConfig": "logs are those of the tasks: see shunter logs",
     "noLoggingToStdout": "logs are those of the tasks: see shunter logs",
-    "initContainers": PODS,
-    "podAnnotations": PODS,
-    "podLabels": PODS,
-    "securityContext": PODS,
-    "hostAliases": PODS,
-    "serviceAccountName": ACCOUNTS,
-    "nodeSelector": PLACES,
-    "tolerations": PLACES,
-    "affinity": PLACES,
-    "batchSchedulerName": PLACES,
-    "batchScheduler": PLACES,
-    "restartPolicy": ONCE,
+    "initContainers": NO_PODS,
+    "podAnnotations": NO_PODS,
+    "podLabels": NO_PODS,
+    "securityContext": NO_PODS,
+    "hostAliases": NO_PODS,
+    "serviceAccountName": RUNS_AS_WORKER_USER,
+    "nodeSelector": PLACED_BY_SLOTS,
+    "tolerations": PLACED_BY_SLOTS,
+    "affinity": PLACED_BY_SLOTS,
+    "batchSchedulerName": PLACED_BY_SLOTS,
+    "batchScheduler": PLACED_BY_SLOTS,
+    "restartPolicy": SINGLE_ATTEMPT,
     "cleanupPolicy": "everything of an application ends with it",
     "cancelRequested": "a run ends when its Scheduling is deleted",
-    "takeSavepointOnUpdate": SAVEPOINTS,
-    "autoSavepointSeconds": SAVEPOINTS,
-    "savepointGeneration": SAVEPOINTS,
-    "maxStateAgeToRestoreSeconds": SAVEPOINTS,
+    "takeSavepointOnUpdate": NO_AUTO_SAVEPOINTS,
+    "autoSavepointSeconds": NO_AUTO_SAVEPOINTS,
+    "savepointGeneration": NO_AUTO_SAVEPOINTS,
+    "maxStateAgeToRestoreSeconds": NO_AUTO_SAVEPOINTS,
     "recreateOnUpdate": "a run is not changed by a change of its BatchJob",
     "revisionHistoryLimit": "the history has limits of its own",
 }
-PROPERTIES_NOT_HERE = {
+IGNORED_PROPERTIES = {
     "jobmanager.rpc.address": "the node's own address is used",
     "jobmanager.rpc.port": "the node chooses free ports",
     "jobmanager.bind-host": "the node's own address is used",
@@ -80,14 +80,14 @@ PROPERTIES_NOT_HERE = {
     "web.cancel.enable": "a run ends when its Scheduling is deleted",
     "parallelism.default": "say it in flinkSpec.parallelism",
 }
-PROPERTY_PREFIXES_NOT_HERE = {"jobmanager.memory.": JOB_MANAGER, "taskmanager.memory.": TASK_MANAGER}
+IGNORED_PROPERTY_PREFIXES = {"jobmanager.memory.": SIZED_BY_DRIVER_SPEC, "taskmanager.memory.": SIZED_BY_SLOT}
 
 
-def why_not_here(property_name: str) -> str | None:
+def ignored_reason(property_name: str) -> str | None:
     """Why a setting of Flink is not passed on; None where it is."""
-    prefixes = PROPERTY_PREFIXES_NOT_HERE.items()
+    prefixes = IGNORED_PROPERTY_PREFIXES.items()
     by_prefix = next((reason for prefix, reason in prefixes if property_name.startswith(prefix)), None)
-    return PROPERTIES_NOT_HERE.get(property_name, by_prefix)
+    return IGNORED_PROPERTIES.get(property_name, by_prefix)
 
 
 FLINK = Section(
@@ -96,20 +96,22 @@ FLINK = Section(
         "jarFile": FILE.about("its jar, on the nodes"),
         "className": CLASS.about("the class with its main method; without it that of the jar's manifest"),
         "args": ARGUMENTS,
-        "parallelism": whole(1, PARALLELISM_MAX).about("of operators that say nothing themselves; else one a slot"),
-        "classPath": texts(FILE, count_max=DEPENDENCIES_MAX, fix="put it in a list").about("more jars on the nodes"),
+        "parallelism": integer(1, PARALLELISM_MAX).about("of operators that say nothing themselves; else one a slot"),
+        "classPath": value_list(FILE, count_max=DEPENDENCIES_MAX, fix="put it in a list").about(
+            "more jars on the nodes"
+        ),
         "pyFile": FILE.about("a Python program instead of a jar"),
-        "pyModule": text(r"^\w+(\.\w+)*$", size_max=512, what="a module like jobs.words").about(
+        "pyModule": text(r"^\w+(\.\w+)*$", size_max=512, rule="a module like jobs.words").about(
             "a Python module instead of a jar; pyFiles says where it is"
         ),
-        "pyFiles": texts(FILE, count_max=DEPENDENCIES_MAX, fix="put it in a list").about(
+        "pyFiles": value_list(FILE, count_max=DEPENDENCIES_MAX, fix="put it in a list").about(
             "files and folders that Python programs import from"
         ),
         "fromSavepoint": text(size_max=PATH_SIZE_MAX).about("the path of a savepoint to go on from"),
-        "allowNonRestoredState": flag(default=False).about("whether state of the savepoint may be left out"),
+        "allowNonRestoredState": boolean(default=False).about("whether state of the savepoint may be left out"),
         "savepointsDir": text(size_max=PATH_SIZE_MAX).about("where savepoints go that somebody asks for"),
         "flinkProperties": CONF.about("settings of Flink; those that Shunter has to make itself are reported"),
-        "envVars": either().about("variables of JobManager and TaskManagers"),
-        **not_here(FLINK_NOT_HERE),
+        "envVars": env_field().about("variables of JobManager and TaskManagers"),
+        **ignored_fields(IGNORED_FLINK_FIELDS),
     },
 )

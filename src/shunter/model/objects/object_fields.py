@@ -17,8 +17,8 @@ from shunter.model.objects.application_fields import SECTIONS
 from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.objects.schedulings import CONFIRMATION_TIMEOUT_S, RELAXED, STRICT
 from shunter.model.objects.testbeds import DISJOINT, EXCLUSIVE
-from shunter.model.schema.field_lists import mapping, sections, texts
-from shunter.model.schema.fields import Field, Schema, Section, anything, choice, duration, text, whole
+from shunter.model.schema.field_lists import mapping, section_list, value_list
+from shunter.model.schema.fields import Field, Schema, Section, any_value, choice, duration, integer, text
 from shunter.model.schema.name_fields import LABEL_KEY, LABELS, NAME, NAME_PATTERN, NAME_RULE
 from shunter.model.schema.problems import Problems
 
@@ -34,19 +34,19 @@ APPLICATION_SIZE_MAX = 256 * 2**10
 EXTERNAL_KEYS_MAX = 64
 EXTERNAL_ROWS_MAX = 1_000
 EXTERNAL_ENTRIES_MAX = 10_000
-EXTERNAL_WORD_SIZE_MAX = 4 * 2**10
+EXTERNAL_TEXT_SIZE_MAX = 4 * 2**10
 EXTERNAL_SIZE_MAX = 2**20
 RESOURCE_VERSION_DIGITS_MAX = 18
 
 # The fields that only Shunter writes. A manifest may have them, as `get` prints them, where they are as they are.
-OWN_METADATA = ("uid", "generation", "creationTimestamp", "deletionTimestamp")
-OWN_SPEC = ("activeScheduling", "creationRequest")
+READ_ONLY_METADATA = ("uid", "generation", "creationTimestamp", "deletionTimestamp")
+READ_ONLY_SPEC = ("activeScheduling", "creationRequest")
 CLAIM_LABELS = (
     "batchjob.tuberlin.de/active-scheduling-name",
     "batchjob.tuberlin.de/active-scheduling-namespace",
 )
 
-_NO_CONTROLS = r"^[^\u0000-\u001f\u007f]+$"
+_NO_CONTROL_CHARS_PATTERN = r"^[^\u0000-\u001f\u007f]+$"
 
 
 def nullable(field: Field) -> Field:
@@ -84,22 +84,22 @@ def encoded_size(value: Any) -> int:
 
 
 def _resource_version() -> Field:
-    spelled = text(
-        rf"^[0-9]{{1,{RESOURCE_VERSION_DIGITS_MAX}}}$", size_max=RESOURCE_VERSION_DIGITS_MAX, what="a number"
+    version_text = text(
+        rf"^[0-9]{{1,{RESOURCE_VERSION_DIGITS_MAX}}}$", size_max=RESOURCE_VERSION_DIGITS_MAX, rule="a number"
     )
 
     def read(value: Any, path: str, problems: Problems) -> int | None:
         word = str(value) if type(value) is int else value
         found = len(problems.found)
-        spelled.read(word, path, problems)
+        version_text.read(word, path, problems)
         return int(word) if len(problems.found) == found else None
 
     about = "the version that this is based on: another one present is a conflict"
-    schema: Schema = {"anyOf": [spelled.schema, {"type": "integer", "minimum": 0}], "description": about}
+    schema: Schema = {"anyOf": [version_text.schema, {"type": "integer", "minimum": 0}], "description": about}
     return Field(read, schema)
 
 
-def _slots_size() -> Field:
+def _slot_resources() -> Field:
     """Resources as tasks ask for them, at least one."""
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, int]:
@@ -115,9 +115,9 @@ def _slots_size() -> Field:
 
 
 def _metadata(about: str, name_size_max: int) -> Section:
-    name = text(NAME_PATTERN, size_max=name_size_max, what=NAME_RULE, required=True)
+    name = text(NAME_PATTERN, size_max=name_size_max, rule=NAME_RULE, required=True)
     annotation = text(size_max=ANNOTATION_SIZE_MAX)
-    own = {word: anything().about("written by Shunter; leave it out") for word in OWN_METADATA}
+    read_only = {word: any_value().about("written by Shunter; leave it out") for word in READ_ONLY_METADATA}
     return Section(
         about,
         {
@@ -126,7 +126,7 @@ def _metadata(about: str, name_size_max: int) -> Section:
             "labels": nullable(LABELS),
             "annotations": nullable(mapping(LABEL_KEY, annotation, count_max=ANNOTATIONS_MAX)),
             "resourceVersion": nullable(_resource_version()),
-            **own,
+            **read_only,
         },
     )
 
@@ -141,33 +141,37 @@ REFERENCE = Section(
 TESTBED_SPEC = Section(
     "slots reserved on labelled nodes",
     {
-        "slotsPerNode": replace(whole(0, SLOTS_PER_NODE_MAX), required=True).about("slots on each node"),
+        "slotsPerNode": replace(integer(0, SLOTS_PER_NODE_MAX), required=True).about("slots on each node"),
         "nodeLabel": replace(LABEL_KEY, required=True).about(
             "the key of a label; nodes that have it are part of the testbed, its value, a whole number, is their order"
         ),
-        "resourcesPerSlot": _slots_size(),
+        "resourcesPerSlot": _slot_resources(),
         "sharing": nullable(choice(EXCLUSIVE, DISJOINT, default=EXCLUSIVE)).about(
             "who may use it at a time: one Scheduling (exclusive), or several that name disjoint slots (disjoint)"
         ),
     },
 )
 
-_EXTERNAL_WORD = text(_NO_CONTROLS, size_max=EXTERNAL_WORD_SIZE_MAX, what="text without control characters")
-_EXTERNAL_ROW = mapping(_EXTERNAL_WORD, text(size_max=EXTERNAL_WORD_SIZE_MAX), count_max=EXTERNAL_ENTRIES_MAX)
+_EXTERNAL_TEXT = text(
+    _NO_CONTROL_CHARS_PATTERN, size_max=EXTERNAL_TEXT_SIZE_MAX, rule="text without control characters"
+)
+_EXTERNAL_ROW = mapping(_EXTERNAL_TEXT, text(size_max=EXTERNAL_TEXT_SIZE_MAX), count_max=EXTERNAL_ENTRIES_MAX)
 
 
 def _external() -> Field:
     """Scheduler -> rows of texts, all of them together of a bounded size."""
-    table = mapping(_EXTERNAL_WORD, sections(_EXTERNAL_ROW, count_max=EXTERNAL_ROWS_MAX), count_max=EXTERNAL_KEYS_MAX)
+    table = mapping(
+        _EXTERNAL_TEXT, section_list(_EXTERNAL_ROW, count_max=EXTERNAL_ROWS_MAX), count_max=EXTERNAL_KEYS_MAX
+    )
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, list[dict[str, str]]]:
         found = len(problems.found)
-        kept = table.read(value, path, problems)
+        tables = table.read(value, path, problems)
         if len(problems.found) > found:
             return {}
-        if (size := encoded_size(kept)) > EXTERNAL_SIZE_MAX:
+        if (size := encoded_size(tables)) > EXTERNAL_SIZE_MAX:
             problems.add(path, f"must be at most {EXTERNAL_SIZE_MAX:,} bytes", value=size)
-        return {key: list(rows) for key, rows in kept.items()}
+        return {key: list(rows) for key, rows in tables.items()}
 
     about = "what external schedulers want to remember of the job; a key for each scheduler, and lists of texts by name"
     return Field(read, table.schema | {"description": about}, {})
@@ -187,7 +191,7 @@ BATCH_JOB_SPEC = Section(
         **{name: nullable(_application(SECTIONS[name])) for name in APPLICATIONS},
         "externalScheduler": nullable(EXTERNAL),
         "driver": nullable(replace(_application(SECTIONS["driver"]), default={})),
-        **{word: anything().about("the claim, written by a Scheduling; leave it out") for word in OWN_SPEC},
+        **{word: any_value().about("the claim, written by a Scheduling; leave it out") for word in READ_ONLY_SPEC},
     },
 )
 
@@ -196,7 +200,7 @@ SLOT_JOB = Section(
     {
         "name": REFERENCE.as_field(required=True),
         "slotIds": replace(
-            texts(whole(0, SLOT_ID_MAX), count_min=1, count_max=EXECUTORS_MAX, fix="write it like [0, 1]"),
+            value_list(integer(0, SLOT_ID_MAX), count_min=1, count_max=EXECUTORS_MAX, fix="write it like [0, 1]"),
             required=True,
         ).about("the numbers of the slots, one for each executor"),
     },
@@ -207,9 +211,9 @@ SLOT_BASED = Section(
         "mode": choice(STRICT, RELAXED, default=STRICT).about(
             "strict keeps the order of the jobs, relaxed lets a later one pass one that must wait"
         ),
-        "jobs": replace(sections(SLOT_JOB.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), required=True).about(
-            "each job at most once"
-        ),
+        "jobs": replace(
+            section_list(SLOT_JOB.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), required=True
+        ).about("each job at most once"),
     },
 )
 STRATEGIES = ("queueBased", "slotBased")
@@ -218,7 +222,7 @@ SCHEDULING_SPEC = Section(
     "BatchJobs and the Testbed that they go into: exactly one of queueBased and slotBased",
     {
         "queueBased": nullable(
-            replace(sections(REFERENCE.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), default=None)
+            replace(section_list(REFERENCE.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), default=None)
         ).about("jobs in their order; a job that is named several times has as many executors"),
         "slotBased": nullable(SLOT_BASED.as_field()),
         "testbed": nullable(REFERENCE.as_field()),
@@ -237,15 +241,17 @@ def _one_of(names: tuple[str, ...]) -> Schema:
     return {"oneOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]}
 
 
-def _kind(kind: str, about: str, spec: Section, more: Schema, versions: tuple[str, ...], name_size_max: int) -> Section:
+def _kind(
+    kind: str, about: str, spec: Section, extra_schema: Schema, versions: tuple[str, ...], name_size_max: int
+) -> Section:
     return Section(
         about,
         {
             "apiVersion": choice(*versions, required=True),
             "kind": choice(kind, required=True),
             "metadata": _metadata(f"who the {kind} is", name_size_max).as_field(required=True),
-            "spec": Field(spec.read, spec.schema | more, required=True),
-            "status": anything().about("written by Shunter; leave it out"),
+            "spec": Field(spec.read, spec.schema | extra_schema, required=True),
+            "status": any_value().about("written by Shunter; leave it out"),
         },
     )
 

@@ -73,7 +73,7 @@ SLOT: Machine[SlotState, SlotEvent] = Machine(
 )
 
 _T, _TE = TestbedState, TestbedEvent
-_SETTLED = {
+_STATE_BY_EVENT = {
     _TE.IDLE: _T.SUCCESS,
     _TE.RESERVED: _T.IN_PROGRESS,
     _TE.OCCUPIED: _T.RUNNING,
@@ -83,7 +83,7 @@ TESTBED: Machine[TestbedState, TestbedEvent] = Machine(
     name="testbed",
     initial=_T.INITIAL,
     # Its state says what its slots are, so it goes from any to any other.
-    moves={(before, event): after for before in _T for event, after in _SETTLED.items() if before is not after},
+    moves={(before, event): after for before in _T for event, after in _STATE_BY_EVENT.items() if before is not after},
 )
 
 _B, _BE = BatchJobState, BatchJobEvent
@@ -120,7 +120,7 @@ _G, _GE = SchedulingState, SchedulingEvent
 SCHEDULING: Machine[SchedulingState, SchedulingEvent] = Machine(
     name="scheduling",
     initial=_G.ACQUIRE,
-    ends=frozenset({_G.FINISHED}),
+    terminal_states=frozenset({_G.FINISHED}),
     moves={
         (_G.ACQUIRE, _GE.ACQUIRED): _G.CONFIRMATION,
         (_G.ACQUIRE, _GE.FAILED): _G.FAILED,

@@ -13,16 +13,23 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import LICENCE_PREFIX, NAMESPACE_DEFAULT
 from shunter.model.objects.application_fields import check_application
 from shunter.model.objects.batch_jobs import BatchJobSpec
-from shunter.model.objects.object_fields import CLAIM_LABELS, DOCUMENTS, EXTERNAL, OWN_METADATA, OWN_SPEC, STRATEGIES
+from shunter.model.objects.object_fields import (
+    CLAIM_LABELS,
+    DOCUMENTS,
+    EXTERNAL,
+    READ_ONLY_METADATA,
+    READ_ONLY_SPEC,
+    STRATEGIES,
+)
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import BATCH_JOB, KINDS, PLURALS, SHORT_NAMES, TESTBED, Draft, Spec
 from shunter.model.objects.schedulings import SchedulingSpec, SlotJob
 from shunter.model.objects.testbeds import TestbedSpec
 from shunter.model.schema.fields import Schema
-from shunter.model.schema.problems import Problems, nearest
+from shunter.model.schema.problems import Problems, did_you_mean
 
 JOB = "Job"
-_SLOTS_KIND = "Slots"  # as document 000 calls a Testbed
+_LEGACY_TESTBED_KIND = "Slots"  # as document 000 calls a Testbed
 
 
 def read_objects(documents: Sequence[object], *, default_namespace: str | None = None) -> list[Draft]:
@@ -63,25 +70,25 @@ def object_schema(kind: str) -> Schema:
 def check_external(data: object, path: str) -> dict[str, list[dict[str, str]]]:
     """What an external scheduler wants to remember of a BatchJob. Raises Invalid."""
     problems = Problems()
-    kept: dict[str, list[dict[str, str]]] = EXTERNAL.read(data, path, problems)
+    checked: dict[str, list[dict[str, str]]] = EXTERNAL.read(data, path, problems)
     problems.raise_any()
-    return kept
+    return checked
 
 
-def find_kind(word: str, path: str = "kind") -> str:
+def parse_kind(word: str, path: str = "kind") -> str:
     """The kind that a person means: BatchJob, batchjobs, batchjob or bj. Raises Invalid with the nearest."""
     words = {kind.lower(): kind for kind in KINDS} | PLURALS | SHORT_NAMES
     found = words.get(word.lower())
     if found is None:
         problems = Problems()
-        known = ", ".join(f"{plural} ({_short(kind)})" for plural, kind in PLURALS.items())
-        problems.add(path, f"must be one of {known}", value=word, fix=nearest(word.lower(), words))
+        known = ", ".join(f"{plural} ({_short_name(kind)})" for plural, kind in PLURALS.items())
+        problems.add(path, f"must be one of {known}", value=word, fix=did_you_mean(word.lower(), words))
         problems.raise_any()
         raise AssertionError
     return found
 
 
-def _short(kind: str) -> str:
+def _short_name(kind: str) -> str:
     return next(word for word, each in SHORT_NAMES.items() if each == kind)
 
 
@@ -110,7 +117,7 @@ def _read(document: Any, path: str, namespace: str, problems: Problems) -> Draft
         labels=labels,
         annotations=metadata["annotations"],
         revision=metadata["resourceVersion"],
-        own=_own(kind, document),
+        own=_read_only_fields(kind, document),
     )
 
 
@@ -126,20 +133,20 @@ def _kind(document: Any, path: str, problems: Problems) -> str | None:
     elif kind == JOB:
         problems.add(f"{path}kind", "is submitted, not applied", value=kind, fix="use: shunter submit")
     else:
-        fix = f"it is called {TESTBED}" if kind == _SLOTS_KIND else nearest(str(kind), (*KINDS, JOB))
+        fix = f"it is called {TESTBED}" if kind == _LEGACY_TESTBED_KIND else did_you_mean(str(kind), (*KINDS, JOB))
         problems.add(f"{path}kind", f"must be {', '.join(KINDS)} or {JOB}", value=kind, fix=fix)
     return None
 
 
-def _own(kind: str, document: dict[str, Any]) -> dict[str, Any]:
+def _read_only_fields(kind: str, document: dict[str, Any]) -> dict[str, Any]:
     """What only Shunter writes, as far as the manifest has it."""
     metadata, spec = document["metadata"], document["spec"]
-    own = {f"metadata.{word}": metadata[word] for word in OWN_METADATA if word in metadata}
+    own = {f"metadata.{word}": metadata[word] for word in READ_ONLY_METADATA if word in metadata}
     if kind == TESTBED:
         labels = metadata.get("labels") or {}
         own |= {f"metadata.labels.{label}": labels[label] for label in CLAIM_LABELS if label in labels}
     if kind == BATCH_JOB:
-        own |= {f"spec.{word}": spec[word] for word in OWN_SPEC if word in spec}
+        own |= {f"spec.{word}": spec[word] for word in READ_ONLY_SPEC if word in spec}
     return own | ({"status": document["status"]} if document.get("status") else {})
 
 
@@ -186,11 +193,11 @@ def _build_scheduling(spec: dict[str, Any], namespace: str, path: str, problems:
     if spec["confirmationTimeout"] <= 0:
         problems.add(f"{path}.confirmationTimeout", "must be more than nothing", value=spec["confirmationTimeout"])
     slot_based = spec["slotBased"] or {"mode": "", "jobs": ()}
-    slots = tuple(SlotJob(_name(each["name"], namespace), each["slotIds"]) for each in slot_based["jobs"])
+    slots = tuple(SlotJob(_object_name(each["name"], namespace), each["slotIds"]) for each in slot_based["jobs"])
     _check_distinct(slots, f"{path}.slotBased.jobs", problems)
     return SchedulingSpec(
         testbed=testbed,
-        queue=tuple(_name(each, namespace) for each in spec["queueBased"] or ()),
+        queue=tuple(_object_name(each, namespace) for each in spec["queueBased"] or ()),
         slots=slots,
         mode=slot_based["mode"],
         confirmation_timeout_s=spec["confirmationTimeout"],
@@ -206,13 +213,13 @@ def _check_one_of(names: tuple[str, ...], spec: dict[str, Any], path: str, probl
 
 
 def _build_testbed_name(spec: dict[str, Any], namespace: str, path: str, problems: Problems) -> ObjectName:
-    testbed, old = spec["testbed"], spec["slots"]
-    if testbed and old:
+    testbed, legacy = spec["testbed"], spec["slots"]
+    if testbed and legacy:
         problems.add(f"{path}.slots", "is the old name of testbed, which is there too", fix="leave slots out")
-    elif not testbed and not old:
+    elif not testbed and not legacy:
         problems.add(f"{path}.testbed", "is missing", fix="add testbed: {name: ...}")
         return ObjectName(namespace, "")
-    return _name(testbed or old, namespace)
+    return _object_name(testbed or legacy, namespace)
 
 
 def _check_distinct(slots: tuple[SlotJob, ...], path: str, problems: Problems) -> None:
@@ -226,5 +233,5 @@ def _check_distinct(slots: tuple[SlotJob, ...], path: str, problems: Problems) -
             problems.add(f"{path}[{number}].slotIds", "names a slot twice", value=str(list(each.slot_ids)))
 
 
-def _name(reference: dict[str, Any], namespace: str) -> ObjectName:
+def _object_name(reference: dict[str, Any], namespace: str) -> ObjectName:
     return ObjectName(reference["namespace"] or namespace, reference["name"])

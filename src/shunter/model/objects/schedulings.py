@@ -23,7 +23,7 @@ class SchedulingState(State):
     FAILED = 6
 
     @cached_property
-    def word(self) -> str:
+    def wire_name(self) -> str:
         """As on the wire: `AwaitingCompletionState`."""
         return "".join(part.capitalize() for part in self.name.split("_")) + "State"
 
@@ -38,7 +38,7 @@ class JobProgress(State):
     COMPLETED = 4
 
     @cached_property
-    def word(self) -> str:
+    def wire_name(self) -> str:
         return "".join(part.capitalize() for part in self.name.split("_"))
 
 

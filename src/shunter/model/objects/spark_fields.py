@@ -8,8 +8,8 @@ from typing import Any
 from shunter.model.job.task_fields import COMMAND_WORD_SIZE_MAX, COMMAND_WORDS_MAX, PATH_SIZE_MAX
 from shunter.model.objects.environment_fields import ENVIRONMENT, VARIABLES
 from shunter.model.resources import AMOUNT_MAX, CPU, MEMORY
-from shunter.model.schema.field_lists import mapping, texts
-from shunter.model.schema.fields import Field, Section, amount, anything, choice, text, whole
+from shunter.model.schema.field_lists import mapping, value_list
+from shunter.model.schema.fields import Field, Section, amount, any_value, choice, integer, text
 from shunter.model.schema.problems import Problems
 
 CORES_MAX = 1024
@@ -22,82 +22,82 @@ FILE_PATTERN = r"^(local://|file:(//)?)?/[^\u0000]*$"
 FILE_RULE = "a path on the nodes, like local:///opt/jobs/words.jar or /opt/jobs/words.py"
 JVM_MEMORY_PATTERN = r"^[0-9]{1,12}([kmgt]b?)?$"
 
-PODS = "there are no pods here: the application runs as processes of the nodes"
-IMAGES = "there are no images here: the Spark that is installed on the nodes runs the application"
-SLOT = "the slot says what an executor may use, and the Scheduling how many there are"
-CLUSTER_OBJECTS = "there are no config maps, secrets or volumes here: programs see the files of their node"
-ONCE = "a run of a BatchJob is one try; run it again with another Scheduling"
-PLACES = "slots say where executors run, and the active policy where the driver runs"
-ACCOUNTS = "the application runs as the user of the worker"
+NO_PODS = "there are no pods here: the application runs as processes of the nodes"
+NO_IMAGES = "there are no images here: the Spark that is installed on the nodes runs the application"
+SIZED_BY_SLOT = "the slot says what an executor may use, and the Scheduling how many there are"
+NO_CLUSTER_OBJECTS = "there are no config maps, secrets or volumes here: programs see the files of their node"
+SINGLE_ATTEMPT = "a run of a BatchJob is one try; run it again with another Scheduling"
+PLACED_BY_SLOTS = "slots say where executors run, and the active policy where the driver runs"
+RUNS_AS_WORKER_USER = "the application runs as the user of the worker"
 
-_POD = {
-    "template": PODS,
+_IGNORED_POD_FIELDS = {
+    "template": NO_PODS,
     "coreLimit": "a driver or executor may use what it requests, not more",
     "memoryLimit": "a driver or executor may use what it requests, not more",
     "gpu": "slots have cpu and memory",
-    "image": IMAGES,
-    "configMaps": CLUSTER_OBJECTS,
-    "secrets": CLUSTER_OBJECTS,
-    "envFrom": CLUSTER_OBJECTS,
-    "envSecretKeyRefs": CLUSTER_OBJECTS,
-    "labels": PODS,
-    "annotations": PODS,
-    "volumeMounts": CLUSTER_OBJECTS,
-    "affinity": PLACES,
-    "tolerations": PLACES,
-    "podSecurityContext": PODS,
-    "securityContext": PODS,
-    "schedulerName": PLACES,
-    "sidecars": PODS,
-    "initContainers": PODS,
+    "image": NO_IMAGES,
+    "configMaps": NO_CLUSTER_OBJECTS,
+    "secrets": NO_CLUSTER_OBJECTS,
+    "envFrom": NO_CLUSTER_OBJECTS,
+    "envSecretKeyRefs": NO_CLUSTER_OBJECTS,
+    "labels": NO_PODS,
+    "annotations": NO_PODS,
+    "volumeMounts": NO_CLUSTER_OBJECTS,
+    "affinity": PLACED_BY_SLOTS,
+    "tolerations": PLACED_BY_SLOTS,
+    "podSecurityContext": NO_PODS,
+    "securityContext": NO_PODS,
+    "schedulerName": PLACED_BY_SLOTS,
+    "sidecars": NO_PODS,
+    "initContainers": NO_PODS,
     "hostNetwork": "processes always use the network of their node",
-    "nodeSelector": PLACES,
-    "dnsConfig": PODS,
-    "terminationGracePeriodSeconds": PODS,
-    "serviceAccount": ACCOUNTS,
-    "hostAliases": PODS,
-    "shareProcessNamespace": PODS,
+    "nodeSelector": PLACED_BY_SLOTS,
+    "dnsConfig": NO_PODS,
+    "terminationGracePeriodSeconds": NO_PODS,
+    "serviceAccount": RUNS_AS_WORKER_USER,
+    "hostAliases": NO_PODS,
+    "shareProcessNamespace": NO_PODS,
     "priorityClassName": "priorities are those of jobs",
-    "lifecycle": PODS,
+    "lifecycle": NO_PODS,
     "ports": "the node chooses free ports",
 }
-DRIVER_NOT_HERE = _POD | {
-    "podName": PODS,
-    "kubernetesMaster": PODS,
-    "serviceAnnotations": PODS,
-    "serviceLabels": PODS,
+IGNORED_DRIVER_FIELDS = _IGNORED_POD_FIELDS | {
+    "podName": NO_PODS,
+    "kubernetesMaster": NO_PODS,
+    "serviceAnnotations": NO_PODS,
+    "serviceLabels": NO_PODS,
 }
-EXECUTOR_NOT_HERE = _POD | {
-    "coreRequest": SLOT,
-    "memory": SLOT,
-    "memoryOverhead": SLOT,
-    "instances": SLOT,
-    "deleteOnTermination": PODS,
+IGNORED_EXECUTOR_FIELDS = _IGNORED_POD_FIELDS | {
+    "coreRequest": SIZED_BY_SLOT,
+    "memory": SIZED_BY_SLOT,
+    "memoryOverhead": SIZED_BY_SLOT,
+    "instances": SIZED_BY_SLOT,
+    "deleteOnTermination": NO_PODS,
 }
-SPARK_NOT_HERE = {
-    "image": IMAGES,
-    "imagePullPolicy": IMAGES,
-    "imagePullSecrets": IMAGES,
+IGNORED_SPARK_FIELDS = {
+    "image": NO_IMAGES,
+    "imagePullPolicy": NO_IMAGES,
+    "imagePullSecrets": NO_IMAGES,
     "sparkVersion": "the Spark that is installed on the nodes runs the application",
     "pythonVersion": "the Python of the installed Spark runs the application",
-    "proxyUser": ACCOUNTS,
+    "proxyUser": RUNS_AS_WORKER_USER,
     "suspend": "a Scheduling starts the application",
-    "sparkConfigMap": CLUSTER_OBJECTS,
-    "hadoopConfigMap": CLUSTER_OBJECTS,
-    "volumes": CLUSTER_OBJECTS,
-    "nodeSelector": PLACES,
-    "failureRetries": ONCE,
-    "retryInterval": ONCE,
+    "sparkConfigMap": NO_CLUSTER_OBJECTS,
+    "hadoopConfigMap": NO_CLUSTER_OBJECTS,
+    "volumes": NO_CLUSTER_OBJECTS,
+    "nodeSelector": PLACED_BY_SLOTS,
+    "failureRetries": SINGLE_ATTEMPT,
+    "retryInterval": SINGLE_ATTEMPT,
     "memoryOverheadFactor": "what a slot has is divided by its size",
     "monitoring": "measurements of a run are told by the cluster",
-    "batchScheduler": PLACES,
-    "batchSchedulerOptions": PLACES,
+    "batchScheduler": PLACED_BY_SLOTS,
+    "batchSchedulerOptions": PLACED_BY_SLOTS,
     "timeToLiveSeconds": "the history has limits of its own",
-    "sparkUIOptions": PODS,
-    "driverIngressOptions": PODS,
-    "dynamicAllocation": SLOT,
+    "sparkUIOptions": NO_PODS,
+    "driverIngressOptions": NO_PODS,
+    "dynamicAllocation": SIZED_BY_SLOT,
 }
-CONF_NOT_HERE = {
+IGNORED_CONF = {
     "spark.master": "every application has a master of its own",
     "spark.submit.deployMode": "the driver runs on a node of the cluster",
     "spark.app.name": "the application is called like its BatchJob",
@@ -109,12 +109,12 @@ CONF_NOT_HERE = {
     "spark.authenticate": "every run has a secret of its own, without which nobody is let in",
     "spark.authenticate.secret": "every run has a secret of its own, without which nobody is let in",
     "spark.driver.memory": "say it in sparkSpec.driver.memory",
-    "spark.executor.memory": SLOT,
-    "spark.executor.memoryOverhead": SLOT,
+    "spark.executor.memory": SIZED_BY_SLOT,
+    "spark.executor.memoryOverhead": SIZED_BY_SLOT,
     "spark.executor.cores": "say it in sparkSpec.executor.cores",
-    "spark.executor.instances": SLOT,
-    "spark.cores.max": SLOT,
-    "spark.dynamicAllocation.enabled": SLOT,
+    "spark.executor.instances": SIZED_BY_SLOT,
+    "spark.cores.max": SIZED_BY_SLOT,
+    "spark.dynamicAllocation.enabled": SIZED_BY_SLOT,
 }
 
 
@@ -136,7 +136,7 @@ def _jvm_memory() -> Field:
     """Bytes, from Spark's way of writing them (`512m` is half a gibibyte) or a quantity (`512Mi`)."""
     quantity = amount(MEMORY, 2**20, AMOUNT_MAX)
     units = {"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti"}
-    what = text(JVM_MEMORY_PATTERN, size_max=20)
+    rule = text(JVM_MEMORY_PATTERN, size_max=20)
 
     def read(value: Any, path: str, problems: Problems) -> int:
         if isinstance(value, str) and value.rstrip("b")[-1:] in units:
@@ -145,44 +145,46 @@ def _jvm_memory() -> Field:
         found: int = quantity.read(value, path, problems)
         return found
 
-    return Field(read, {"description": "memory like 512m or 1g", "anyOf": [what.schema, quantity.schema]})
+    return Field(read, {"description": "memory like 512m or 1g", "anyOf": [rule.schema, quantity.schema]})
 
 
-FILE = text(FILE_PATTERN, size_max=PATH_SIZE_MAX, what=FILE_RULE)
-CLASS = text(CLASS_PATTERN, size_max=NAME_SIZE_MAX, what="a class like org.example.Words")
-ARGUMENTS = texts(text(size_max=COMMAND_WORD_SIZE_MAX), count_max=COMMAND_WORDS_MAX, fix='write it like [words, "10"]')
-CONF_KEY = text(r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", size_max=256, what="a setting like spark.task.maxFailures")
+FILE = text(FILE_PATTERN, size_max=PATH_SIZE_MAX, rule=FILE_RULE)
+CLASS = text(CLASS_PATTERN, size_max=NAME_SIZE_MAX, rule="a class like org.example.Words")
+ARGUMENTS = value_list(
+    text(size_max=COMMAND_WORD_SIZE_MAX), count_max=COMMAND_WORDS_MAX, fix='write it like [words, "10"]'
+)
+CONF_KEY = text(r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", size_max=256, rule="a setting like spark.task.maxFailures")
 CONF_VALUE = text(size_max=CONF_SIZE_MAX, secret=True)
 CONF = mapping(CONF_KEY, CONF_VALUE, count_max=CONF_MAX)
-_FILES = texts(FILE, count_max=DEPENDENCIES_MAX, fix="put it in a list")
-_COORDINATES = texts(text(size_max=PATH_SIZE_MAX), count_max=DEPENDENCIES_MAX, fix="put it in a list")
+_FILES = value_list(FILE, count_max=DEPENDENCIES_MAX, fix="put it in a list")
+_COORDINATES = value_list(text(size_max=PATH_SIZE_MAX), count_max=DEPENDENCIES_MAX, fix="put it in a list")
 
 
-def not_here(reasons: dict[str, str]) -> dict[str, Field]:
-    return {name: anything().about(f"reported: {reason}") for name, reason in reasons.items()}
+def ignored_fields(reasons: dict[str, str]) -> dict[str, Field]:
+    return {name: any_value().about(f"reported: {reason}") for name, reason in reasons.items()}
 
 
 DRIVER = Section(
     "the driver, which runs outside the slots",
     {
-        "cores": whole(1, CORES_MAX).about("cores that it requests; coreRequest is more exact"),
+        "cores": integer(1, CORES_MAX).about("cores that it requests; coreRequest is more exact"),
         "coreRequest": amount(CPU, 1, CORES_MAX * 1000).about("cpu that it requests, like 500m"),
         "memory": _jvm_memory().about("its heap; what it requests is that and what is beside a heap"),
         "memoryOverhead": _jvm_memory().about("what it requests beside the heap"),
         "javaOptions": text(size_max=CONF_SIZE_MAX).about("of the driver's virtual machine"),
         "env": VARIABLES.about("variables of the driver, as {name, value}"),
         "envVars": ENVIRONMENT.about("variables of the driver"),
-        **not_here(DRIVER_NOT_HERE),
+        **ignored_fields(IGNORED_DRIVER_FIELDS),
     },
 )
 EXECUTOR = Section(
     "the executors, one in each slot",
     {
-        "cores": whole(1, CORES_MAX).about("tasks that an executor runs at once; without it the slot's whole cores"),
+        "cores": integer(1, CORES_MAX).about("tasks that an executor runs at once; without it the slot's whole cores"),
         "javaOptions": text(size_max=CONF_SIZE_MAX).about("of the executors' virtual machines"),
         "env": VARIABLES.about("variables of the executors, as {name, value}"),
         "envVars": ENVIRONMENT.about("variables of the executors"),
-        **not_here(EXECUTOR_NOT_HERE),
+        **ignored_fields(IGNORED_EXECUTOR_FIELDS),
     },
 )
 DEPENDENCIES = Section(
@@ -201,10 +203,10 @@ RESTART_POLICY = Section(
     "anything but Never is reported: a run of a BatchJob is one try",
     {
         "type": choice("Never", "OnFailure", "Always"),
-        "onFailureRetries": whole(0, 10_000),
-        "onFailureRetryInterval": whole(0, 10_000_000),
-        "onSubmissionFailureRetries": whole(0, 10_000),
-        "onSubmissionFailureRetryInterval": whole(0, 10_000_000),
+        "onFailureRetries": integer(0, 10_000),
+        "onFailureRetryInterval": integer(0, 10_000_000),
+        "onSubmissionFailureRetries": integer(0, 10_000),
+        "onSubmissionFailureRetryInterval": integer(0, 10_000_000),
     },
 )
 SPARK = Section(
@@ -223,6 +225,6 @@ SPARK = Section(
         "driver": DRIVER.as_field(default={}),
         "executor": EXECUTOR.as_field(default={}),
         "restartPolicy": RESTART_POLICY.as_field(default={}),
-        **not_here(SPARK_NOT_HERE),
+        **ignored_fields(IGNORED_SPARK_FIELDS),
     },
 )

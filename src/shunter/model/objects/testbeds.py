@@ -21,7 +21,7 @@ class SlotState(State):
     ERROR = 3  # its node takes no work
 
     @cached_property
-    def word(self) -> str:
+    def wire_name(self) -> str:
         return self.name
 
 
@@ -33,7 +33,7 @@ class TestbedState(State):
     ERROR = 4
 
     @cached_property
-    def word(self) -> str:
+    def wire_name(self) -> str:
         return self.name
 
 

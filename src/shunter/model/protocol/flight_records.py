@@ -114,9 +114,9 @@ def decode_record(body: bytes) -> FlightRecord:
     return record
 
 
-def is_same(one: DecisionRow, other: DecisionRow) -> bool:
+def is_same(left: DecisionRow, right: DecisionRow) -> bool:
     """Whether two decisions on the same view do the same. In which order they name items is of no account."""
-    return outcome(one) == outcome(other)
+    return outcome(left) == outcome(right)
 
 
 def outcome(decision: DecisionRow) -> tuple[Any, ...]:

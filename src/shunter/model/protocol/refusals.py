@@ -11,7 +11,7 @@ from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailab
 from shunter.model.protocol.worker_messages import Refused
 
 
-class Code(StrEnum):
+class RefusalCode(StrEnum):
     UNAUTHORIZED = "unauthorized"
     PROTOCOL_VERSION = "protocol_version"
     INVALID = "invalid"
@@ -28,21 +28,21 @@ class Code(StrEnum):
 
 
 # Somebody must change the worker or its settings first, so it comes again only now and then.
-PERMANENT = frozenset({Code.UNAUTHORIZED, Code.PROTOCOL_VERSION, Code.INVALID})
+PERMANENT = frozenset({RefusalCode.UNAUTHORIZED, RefusalCode.PROTOCOL_VERSION, RefusalCode.INVALID})
 
 
-def refuse(code: Code, reason: str) -> Refused:
+def refuse(code: RefusalCode, reason: str) -> Refused:
     return Refused(code=code.value, reason=reason, retry=code not in PERMANENT)
 
 
-def refuse_for(error: ShunterError) -> Refused:
+def refusal_for(error: ShunterError) -> Refused:
     """What a worker hears when the engine could not take its message."""
     if isinstance(error, Fenced):
-        return refuse(Code.STALE_EPOCH, error.detail)
+        return refuse(RefusalCode.STALE_EPOCH, error.detail)
     if isinstance(error, Busy):
-        return refuse(Code.BUSY, error.detail)
+        return refuse(RefusalCode.BUSY, error.detail)
     if isinstance(error, Unavailable):
-        return refuse(Code.NOT_LEADER, error.detail)
+        return refuse(RefusalCode.NOT_LEADER, error.detail)
     if isinstance(error, Rejected):
-        return refuse(Code.INVALID, error.detail)
-    return refuse(Code.FAILED, error.detail)
+        return refuse(RefusalCode.INVALID, error.detail)
+    return refuse(RefusalCode.FAILED, error.detail)

@@ -7,7 +7,7 @@ from typing import Any
 from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.resources import AMOUNT_MAX
 from shunter.model.schema.field_lists import mapping
-from shunter.model.schema.fields import Field, Section, duration, text, whole
+from shunter.model.schema.fields import Field, Section, duration, integer, text
 from shunter.model.schema.problems import Problems
 
 AUTO = "auto"
@@ -16,8 +16,8 @@ ON = "on"
 POLICY_SIZE_MAX = 253
 LEASE_MIN_S = 0.1
 LEASE_MAX_S = 3600.0
-HAND_SET_MIN_S = 0.05
-HAND_SET_MAX_S = 3600.0
+HEARTBEAT_SETTING_MIN_S = 0.05
+HEARTBEAT_SETTING_MAX_S = 3600.0
 WAIT_MAX_S = 604_800.0  # the longest that somebody waits before room is kept for it
 LICENCES_MAX = 256
 LICENCE_SIZE_MAX = 63 - len(LICENCE_PREFIX)  # as a resource it has a name of at most 63
@@ -25,7 +25,7 @@ LICENCE_SIZE_MAX = 63 - len(LICENCE_PREFIX)  # as a resource it has a name of at
 
 def _heartbeat() -> Field:
     """Seconds, or None for `auto`: the interval follows the number of nodes."""
-    interval = duration(HAND_SET_MAX_S)
+    interval = duration(HEARTBEAT_SETTING_MAX_S)
 
     def read(value: Any, path: str, problems: Problems) -> float | None:
         return None if value == AUTO else interval.read(value, path, problems)
@@ -39,14 +39,14 @@ HEARTBEAT = _heartbeat()
 
 def _licences() -> Field:
     """Name -> how many the cluster has; None takes a kind of licence away."""
-    count = whole(0, AMOUNT_MAX)
+    count = integer(0, AMOUNT_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> int | None:
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # to JSON, 5.0 is a whole number
         return None if value is None else count.read(value, path, problems)
 
-    name = text(r"^[a-z0-9]([a-z0-9._/-]*[a-z0-9])?$", size_max=LICENCE_SIZE_MAX, what="a lower-case name like matlab")
+    name = text(r"^[a-z0-9]([a-z0-9._/-]*[a-z0-9])?$", size_max=LICENCE_SIZE_MAX, rule="a lower-case name like matlab")
     number = Field(read, {"anyOf": [count.schema, {"type": "null"}]})
     about = f"how many of each the whole cluster has; tasks ask for them as resources: {LICENCE_PREFIX}<name>"
     return mapping(name, number, count_max=LICENCES_MAX).about(about)
@@ -54,7 +54,7 @@ def _licences() -> Field:
 
 def _preemption() -> Field:
     """How much higher a priority must be to end others' tasks, as text; empty means the default."""
-    gap = whole(1, 100)
+    gap = integer(1, 100)
 
     def read(value: Any, path: str, problems: Problems) -> str:
         if value in (AUTO, OFF):
@@ -67,7 +67,7 @@ def _preemption() -> Field:
     return Field(read, {"description": about, "anyOf": [gap.schema, {"enum": [AUTO, OFF]}]})
 
 
-def _patience(about: str) -> Field:
+def _wait_duration(about: str) -> Field:
     """Seconds as text; `off` stays, and empty means the default."""
     wait = duration(WAIT_MAX_S)
 
@@ -96,7 +96,7 @@ def _lease() -> Field:
     return Field(read, {"description": about, "anyOf": [lease.schema, {"const": AUTO}]})
 
 
-def _switch(about: str) -> Field:
+def _on_off(about: str) -> Field:
     """on or off, as text; empty means on, which is the default."""
 
     def read(value: Any, path: str, problems: Problems) -> str:
@@ -111,11 +111,11 @@ def _switch(about: str) -> Field:
 SETTINGS: dict[str, Field] = {
     "heartbeat": HEARTBEAT,
     "preemption": _preemption(),
-    "reserve_after": _patience(
+    "reserve_after": _wait_duration(
         "how long a single task waits before it gets a reservation, a gang has one at once; off for never, auto "
         "for the default"
     ),
-    "hold_after": _patience(
+    "hold_after": _wait_duration(
         "how long somebody waits before room is held of which nobody knows when it is enough; off for never, auto "
         "for the default"
     ),
@@ -123,7 +123,7 @@ SETTINGS: dict[str, Field] = {
     "policy": text(size_max=POLICY_SIZE_MAX).about("who decides where tasks run: one of GET /policies"),
     "fallback": text(size_max=POLICY_SIZE_MAX).about("who decides while an external scheduler is silent"),
     "lease": _lease(),
-    "flight": _switch("whether every decision is recorded, with what it was made on"),
+    "flight": _on_off("whether every decision is recorded, with what it was made on"),
 }
 PATCH = Section("settings to change from now on, at least one; they outlive a restart", SETTINGS)
 PATCH_SCHEMA = PATCH.schema | {"minProperties": 1}
@@ -132,7 +132,7 @@ PATCH_SCHEMA = PATCH.schema | {"minProperties": 1}
 def read_patch(document: object) -> dict[str, Any]:
     """The settings that a request changes. Raises Invalid."""
     problems = Problems()
-    patch = PATCH.read_given(document, "", problems)
+    patch = PATCH.read_partial(document, "", problems)
     if not patch and not problems.found:
         problems.add(
             "document",

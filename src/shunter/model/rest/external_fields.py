@@ -11,15 +11,15 @@ from shunter.model.objects.object_fields import EXECUTORS_MAX, EXTERNAL, QUEUE_E
 from shunter.model.objects.object_meta import Document
 from shunter.model.objects.objects import API_VERSIONS, SCHEDULING
 from shunter.model.objects.schedulings import RELAXED, STRICT
-from shunter.model.schema.field_lists import sections, texts
-from shunter.model.schema.fields import Section, anything, choice, text, whole
+from shunter.model.schema.field_lists import section_list, value_list
+from shunter.model.schema.fields import Section, any_value, choice, integer, text
 from shunter.model.schema.name_fields import NAME, NAME_PATTERN, NAME_SIZE_MAX
 from shunter.model.schema.problems import Problems
 
 _PART = NAME_PATTERN.removeprefix("^").removesuffix("$")
 REFERENCE_PATTERN = rf"^({_PART}/)?{_PART}$"
 REFERENCE = text(
-    REFERENCE_PATTERN, size_max=2 * NAME_SIZE_MAX + 1, what="a name, or NAMESPACE/NAME for one of another namespace"
+    REFERENCE_PATTERN, size_max=2 * NAME_SIZE_MAX + 1, rule="a name, or NAMESPACE/NAME for one of another namespace"
 )
 MODES = (STRICT.upper(), RELAXED.upper(), STRICT, RELAXED)
 
@@ -28,7 +28,7 @@ SLOT_JOB = Section(
     {
         "name": replace(REFERENCE, required=True),
         "slots": replace(
-            texts(whole(0, SLOT_ID_MAX), count_min=1, count_max=EXECUTORS_MAX, fix="write it like [0, 1]"),
+            value_list(integer(0, SLOT_ID_MAX), count_min=1, count_max=EXECUTORS_MAX, fix="write it like [0, 1]"),
             required=True,
         ),
     },
@@ -37,21 +37,21 @@ SLOTS = Section(
     "jobs with the slots that they shall use",
     {
         "mode": choice(*MODES, default=MODES[0]),
-        "jobs": replace(sections(SLOT_JOB.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), required=True),
+        "jobs": replace(section_list(SLOT_JOB.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), required=True),
     },
 )
-_WRITTEN_BY_US = anything().about("written by Shunter; what a client sends is not looked at")
+_READ_ONLY = any_value().about("written by Shunter; what a client sends is not looked at")
 SCHEDULING_BODY = Section(
     "BatchJobs and the Testbed that they go into: exactly one of queue and slots",
     {
         "name": replace(NAME, required=True),
         "testBed": replace(REFERENCE, required=True),
-        "queue": nullable(replace(texts(REFERENCE, count_max=QUEUE_ENTRIES_MAX), default=None)),
+        "queue": nullable(replace(value_list(REFERENCE, count_max=QUEUE_ENTRIES_MAX), default=None)),
         "slots": nullable(SLOTS.as_field()),
-        "state": _WRITTEN_BY_US,
-        "jobStatus": _WRITTEN_BY_US,
-        "waitsFor": _WRITTEN_BY_US,
-        "problems": _WRITTEN_BY_US,
+        "state": _READ_ONLY,
+        "jobStatus": _READ_ONLY,
+        "waitsFor": _READ_ONLY,
+        "problems": _READ_ONLY,
     },
 )
 JOB_BODY = Section(
@@ -59,9 +59,9 @@ JOB_BODY = Section(
     {
         "name": nullable(NAME),
         "externalScheduler": nullable(replace(EXTERNAL, default=None)),
-        "state": _WRITTEN_BY_US,
-        "scheduledEvents": _WRITTEN_BY_US,
-        "problems": _WRITTEN_BY_US,
+        "state": _READ_ONLY,
+        "scheduledEvents": _READ_ONLY,
+        "problems": _READ_ONLY,
     },
 )
 
@@ -73,8 +73,8 @@ def read_scheduling(body: Any, namespace: str) -> Document:
     problems.raise_any()
     queue, slots = values["queue"] or None, values["slots"]
     if (queue is None) == (slots is None):
-        said = "has both queue and slots" if queue is not None else "has neither queue nor slots"
-        problems.add("body", said, fix="give either queue: [JOB, ...] or slots: {mode, jobs: [{name, slots}]}")
+        fault = "has both queue and slots" if queue is not None else "has neither queue nor slots"
+        problems.add("body", fault, fix="give either queue: [JOB, ...] or slots: {mode, jobs: [{name, slots}]}")
         problems.raise_any()
     if queue is not None:
         spec: Document = {"queueBased": [_reference(name) for name in queue]}

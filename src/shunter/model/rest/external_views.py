@@ -81,7 +81,7 @@ def external_testbed(testbed: Testbed) -> ExternalTestbed:
         by_node.setdefault(slot.place.node, []).append(slot_document(testbed.meta.name, number, slot))
     return ExternalTestbed(
         name=testbed.meta.name,
-        state=testbed.status.state.word,
+        state=testbed.status.state.wire_name,
         number_of_nodes=len(by_node),
         number_of_slots_per_node=testbed.spec.slots_per_node,
         slots_by_node=by_node,
@@ -91,7 +91,7 @@ def external_testbed(testbed: Testbed) -> ExternalTestbed:
 def external_batch_job(job: BatchJob) -> ExternalBatchJob:
     return ExternalBatchJob(
         name=job.meta.name,
-        state=job.status.state.word,
+        state=job.status.state.wire_name,
         external_scheduler=job.spec.external,
         scheduled_events=[event_document(event) for event in job.status.events],
         problems=list(job.status.problems),
@@ -99,25 +99,27 @@ def external_batch_job(job: BatchJob) -> ExternalBatchJob:
 
 
 def external_scheduling(scheduling: Scheduling) -> ExternalScheduling:
-    spec, home = scheduling.spec, scheduling.meta.namespace
+    spec, own_namespace = scheduling.spec, scheduling.meta.namespace
     records = zip(spec.distinct_jobs, scheduling.status.jobs, strict=False)  # of jobs just added, nothing is known yet
     return ExternalScheduling(
         name=scheduling.meta.name,
-        state=scheduling.status.state.word,
-        job_status=[ExternalJobStatus(short_name(name, home), record.progress.word) for name, record in records],
-        test_bed=short_name(spec.testbed, home),
-        queue=None if spec.is_slot_based else [short_name(name, home) for name in spec.queue],
-        slots=_slots(spec, home) if spec.is_slot_based else None,
+        state=scheduling.status.state.wire_name,
+        job_status=[
+            ExternalJobStatus(short_name(name, own_namespace), record.progress.wire_name) for name, record in records
+        ],
+        test_bed=short_name(spec.testbed, own_namespace),
+        queue=None if spec.is_slot_based else [short_name(name, own_namespace) for name in spec.queue],
+        slots=_slots(spec, own_namespace) if spec.is_slot_based else None,
         waits_for=scheduling.status.waits_for,
         problems=list(scheduling.status.problems),
     )
 
 
-def short_name(name: ObjectName, home: str) -> str:
+def short_name(name: ObjectName, own_namespace: str) -> str:
     """Its bare name, or `namespace/name` where it lies in another namespace than whoever names it."""
-    return name.name if name.namespace == home else str(name)
+    return name.name if name.namespace == own_namespace else str(name)
 
 
-def _slots(spec: SchedulingSpec, home: str) -> ExternalSlots:
-    jobs = [ExternalSlotJob(short_name(each.job, home), list(each.slot_ids)) for each in spec.slots]
+def _slots(spec: SchedulingSpec, own_namespace: str) -> ExternalSlots:
+    jobs = [ExternalSlotJob(short_name(each.job, own_namespace), list(each.slot_ids)) for each in spec.slots]
     return ExternalSlots(spec.mode.upper(), jobs)

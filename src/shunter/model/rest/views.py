@@ -90,7 +90,7 @@ class UpdateView(msgspec.Struct, kw_only=True):
     good_version: int | None = None  # the last one by which all of it ran well
 
 
-def say_ended(state: str) -> str:
+def describe_end_state(state: str) -> str:
     """`has succeeded`, `has failed`, `was cancelled`; of a template, `is paused` and the like."""
     if state == "cancelled":
         return "was cancelled"

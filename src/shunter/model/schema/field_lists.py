@@ -7,10 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.model.schema.fields import Field, Schema, Section
-from shunter.model.schema.problems import SHOWN_MAX, Problems
+from shunter.model.schema.problems import DISPLAY_CHARS_MAX, Problems
 
 
-def texts(item: Field, *, count_min: int = 0, count_max: int, fix: str | None = None, required: bool = False) -> Field:
+def value_list(
+    item: Field, *, count_min: int = 0, count_max: int, fix: str | None = None, required: bool = False
+) -> Field:
     """A list of texts, kept as a tuple."""
     read_item = item.read
 
@@ -38,18 +40,18 @@ def mapping(key: Field, value: Field, *, count_max: int) -> Field:
         if len(entries) > count_max:
             problems.add(path, f"must have at most {count_max:,} entries", value=entries)
             return {}
-        kept = {}
+        values_by_name = {}
         for name, item in entries.items():
-            at = f"{path}.{str(name)[:SHOWN_MAX]}"
-            read_key(name, at, problems)
-            kept[name] = read_value(item, at, problems)
-        return kept
+            item_path = f"{path}.{str(name)[:DISPLAY_CHARS_MAX]}"
+            read_key(name, item_path, problems)
+            values_by_name[name] = read_value(item, item_path, problems)
+        return values_by_name
 
     schema: Schema = {"type": "object", "propertyNames": key.schema, "additionalProperties": value.schema}
     return Field(read, schema | {"maxProperties": count_max}, {})
 
 
-def sections(item: Field, *, count_min: int = 0, count_max: int) -> Field:
+def section_list(item: Field, *, count_min: int = 0, count_max: int) -> Field:
     """A list of mappings, kept as a tuple of their values."""
 
     def read(value: Any, path: str, problems: Problems) -> tuple[Any, ...]:

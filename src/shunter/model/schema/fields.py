@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shunter.model.resources import format_amount, parse_amount, parse_duration_s
-from shunter.model.schema.problems import SHOWN_MAX, UNSAID, Problems, nearest
+from shunter.model.schema.problems import DISPLAY_CHARS_MAX, OMITTED, Problems, did_you_mean
 
 NO_NUL_PATTERN = r"^[^\u0000]*$"
 QUANTITY_PATTERN = r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?([numkMGTPE]|[KMGTPE]i)?\s*$"
 DURATION_PATTERN = (
     r"^\s*(?=\S)" + "".join(rf"([0-9]+(\.[0-9]+)?{unit})?" for unit in ("d", "h", "m", "s", "ms")) + r"\s*$"
 )
-SPELLING_SIZE_MAX = 40  # of a quantity or duration
+QUANTITY_TEXT_SIZE_MAX = 40  # of a quantity or duration
 
 Schema = dict[str, Any]
 Read = Callable[[Any, str, Problems], Any]
@@ -40,23 +40,23 @@ class Field:
         return replace(self, schema=self.schema | {"description": description})
 
 
-LISTED_MAX = 12  # fields of a table that are all named where one is unknown
+KNOWN_FIELDS_LISTED_MAX = 12  # fields of a table that are all named where one is unknown
 
 
 class Section:
-    """A mapping with known fields. `later` names fields of the design that this version does not have yet."""
+    """A mapping with known fields. `unsupported` names fields of the design that this version does not have yet."""
 
-    def __init__(self, about: str, fields: Mapping[str, Field], later: tuple[str, ...] = ()) -> None:
+    def __init__(self, about: str, fields: Mapping[str, Field], unsupported: tuple[str, ...] = ()) -> None:
         self._about = about
         self._fields = dict(fields)
         self._readers = {name: field.read for name, field in fields.items()}
         self._defaults = {name: field.default for name, field in fields.items()}
         self._required = tuple(name for name, field in fields.items() if field.required)
-        self._later = frozenset(later)
+        self._unsupported = frozenset(unsupported)
 
     def read(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
         """The values of all fields by name, defaults filled in."""
-        given = self.read_given(value, path, problems)
+        given = self.read_partial(value, path, problems)
         if type(value) is dict:
             prefix = f"{path}." if path and path[-1] != "." else path
             for name in self._required:
@@ -64,7 +64,7 @@ class Section:
                     problems.add(prefix + name, "is missing", fix=f"add {name}")
         return self._defaults | given
 
-    def read_given(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
+    def read_partial(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
         """The values of the fields that are there. What is required is not asked for: it may come from elsewhere."""
         values: dict[str, Any] = {}
         if type(value) is not dict:
@@ -96,21 +96,21 @@ class Section:
     def as_field(self, *, default: Any = None, required: bool = False) -> Field:
         return Field(self.read, self.schema, default, required)
 
-    def as_given_field(self) -> Field:
+    def as_partial_field(self) -> Field:
         """A field of which only what is given is kept, to be merged with what is given elsewhere."""
         schema = {key: value for key, value in self.schema.items() if key != "required"}
-        return Field(self.read_given, schema, {})
+        return Field(self.read_partial, schema, {})
 
     def _refuse_unknown(self, name: str, prefix: str, problems: Problems) -> None:
-        path = prefix + name[:SHOWN_MAX]
-        if name in self._later:
+        path = prefix + name[:DISPLAY_CHARS_MAX]
+        if name in self._unsupported:
             problems.add(path, "is not supported by this version", fix="leave it out")
         else:
-            problems.add(path, "unknown field", fix=nearest(name, self._fields) or self._all_of_few())
+            problems.add(path, "unknown field", fix=did_you_mean(name, self._fields) or self._list_known_fields())
 
-    def _all_of_few(self) -> str | None:
+    def _list_known_fields(self) -> str | None:
         """Where nothing known is near, what there is, if that can be read."""
-        return f"the known ones are {', '.join(self._fields)}" if len(self._fields) <= LISTED_MAX else None
+        return f"the known ones are {', '.join(self._fields)}" if len(self._fields) <= KNOWN_FIELDS_LISTED_MAX else None
 
     def _example(self) -> str:
         return "{" + ", ".join(f"{name}: ..." for name in list(self._fields)[:3]) + "}"
@@ -120,12 +120,12 @@ def text(
     pattern: str | None = None,
     *,
     size_max: int,
-    what: str = "",
+    rule: str = "",
     default: str | None = None,
     required: bool = False,
     secret: bool = False,
 ) -> Field:
-    """One string. `what` puts the pattern into words; `size_max` counts bytes of UTF-8; a secret is never shown."""
+    """One string. `rule` puts the pattern into words; `size_max` counts bytes of UTF-8; a secret is never shown."""
     matches = re.compile(pattern).fullmatch if pattern else None
 
     def read(value: Any, path: str, problems: Problems) -> Any:
@@ -136,32 +136,32 @@ def text(
         else:
             fault, fix = "", None
         if not fault and matches is not None and not matches(value):
-            fault = f"must be {what}"
+            fault = f"must be {rule}"
         if fault:
-            problems.add(path, fault, value=UNSAID if secret else value, fix=fix)
+            problems.add(path, fault, value=OMITTED if secret else value, fix=fix)
         return value
 
     schema: Schema = {"type": "string", "maxLength": size_max, "pattern": pattern or NO_NUL_PATTERN}
-    return Field(read, schema | ({"description": what} if what else {}), default, required)
+    return Field(read, schema | ({"description": rule} if rule else {}), default, required)
 
 
-def choice(*words: str, later: tuple[str, ...] = (), default: str | None = None, required: bool = False) -> Field:
+def choice(*words: str, unsupported: tuple[str, ...] = (), default: str | None = None, required: bool = False) -> Field:
     known = frozenset(words)
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         if type(value) is str and value in known:
             return value
-        if type(value) is str and value in later:
+        if type(value) is str and value in unsupported:
             problems.add(path, "is not supported by this version", value=value, fix=f"use {' or '.join(words)}")
         else:
-            fix = nearest(value, words) if type(value) is str else None
+            fix = did_you_mean(value, words) if type(value) is str else None
             problems.add(path, f"must be {' or '.join(words)}", value=value, fix=fix)
         return words[0]
 
     return Field(read, {"type": "string", "enum": list(words)}, default, required)
 
 
-def flag(*, default: bool | None = None) -> Field:
+def boolean(*, default: bool | None = None) -> Field:
     def read(value: Any, path: str, problems: Problems) -> Any:
         if type(value) is not bool:
             problems.add(path, "must be true or false", value=value)
@@ -170,7 +170,7 @@ def flag(*, default: bool | None = None) -> Field:
     return Field(read, {"type": "boolean"}, default)
 
 
-def whole(minimum: int, maximum: int, *, default: int | None = None) -> Field:
+def integer(minimum: int, maximum: int, *, default: int | None = None) -> Field:
     """Also spelt 5.0: to a JSON Schema that is one."""
 
     def read(value: Any, path: str, problems: Problems) -> Any:
@@ -198,7 +198,7 @@ def number(minimum: float, maximum: float, *, default: float | None = None) -> F
 
 def duration(maximum_s: float, *, default: float | None = None, or_time: bool = False) -> Field:
     """Seconds, from `90s`, `1h30m` or a bare number of seconds. `or_time`: a refusal says that a time would do, too."""
-    what = "a time or a duration" if or_time else "a duration"
+    rule = "a time or a duration" if or_time else "a duration"
     fix = "write it like 2030-01-31T08:00:00Z or 10m" if or_time else "write it like 90s, 10m or 1h30m"
 
     def read(value: Any, path: str, problems: Problems) -> float:
@@ -207,14 +207,16 @@ def duration(maximum_s: float, *, default: float | None = None, or_time: bool = 
         except (ValueError, OverflowError):
             seconds = -1.0
         if seconds < 0:
-            problems.add(path, f"must be {what}", value=value, fix=fix)
+            problems.add(path, f"must be {rule}", value=value, fix=fix)
         elif seconds > maximum_s:
             problems.add(path, f"must be at most {maximum_s:,.0f} s", value=value)
         return seconds
 
-    spelled = {"type": "string", "pattern": DURATION_PATTERN, "maxLength": SPELLING_SIZE_MAX}
-    counted = {"type": "number", "minimum": 0, "maximum": maximum_s}
-    return Field(read, {"description": "a duration like 90s, or seconds", "anyOf": [spelled, counted]}, default)
+    text_schema = {"type": "string", "pattern": DURATION_PATTERN, "maxLength": QUANTITY_TEXT_SIZE_MAX}
+    number_schema = {"type": "number", "minimum": 0, "maximum": maximum_s}
+    return Field(
+        read, {"description": "a duration like 90s, or seconds", "anyOf": [text_schema, number_schema]}, default
+    )
 
 
 def amount(resource: str, minimum: int, maximum: int, *, default: int | None = None) -> Field:
@@ -230,17 +232,17 @@ def amount(resource: str, minimum: int, maximum: int, *, default: int | None = N
         if fault.startswith("not"):
             problems.add(path, "must be a quantity", value=value, fix="write it like 2, 500m or 256Mi")
         elif fault or not minimum <= found <= maximum:
-            least, most = format_amount(resource, minimum), format_amount(resource, maximum)
-            problems.add(path, f"must be {least} to {most}", value=value)
+            minimum_text, maximum_text = format_amount(resource, minimum), format_amount(resource, maximum)
+            problems.add(path, f"must be {minimum_text} to {maximum_text}", value=value)
         return found
 
-    spelled = {"type": "string", "pattern": QUANTITY_PATTERN, "maxLength": SPELLING_SIZE_MAX}
+    text_schema = {"type": "string", "pattern": QUANTITY_PATTERN, "maxLength": QUANTITY_TEXT_SIZE_MAX}
     unit = parse_amount(resource, 1)  # what a bare number counts, in the inner unit
-    counted = {"type": "number", "minimum": minimum // unit, "maximum": maximum // unit}
-    return Field(read, {"description": "a quantity like 500m or 256Mi", "anyOf": [spelled, counted]}, default)
+    number_schema = {"type": "number", "minimum": minimum // unit, "maximum": maximum // unit}
+    return Field(read, {"description": "a quantity like 500m or 256Mi", "anyOf": [text_schema, number_schema]}, default)
 
 
-def anything() -> Field:
+def any_value() -> Field:
     """A field whose value says nothing to Shunter."""
     return Field(lambda value, _path, _problems: value, {})
 

@@ -18,11 +18,11 @@ LABEL_KEY_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?$"
 LABEL_KEY_RULE = "letters, digits, '.', '_', '/' and '-', beginning and ending with a letter or digit"
 LABEL_VALUE_PATTERN = r"^[^\u0000-\u001f\u007f]*$"
 
-NAME = text(NAME_PATTERN, size_max=NAME_SIZE_MAX, what=NAME_RULE)
-RUN = text(RUN_PATTERN, size_max=NAME_SIZE_MAX + 1 + RUN_DIGITS_MAX, what="a job's NAME, or NAME@RUN like render@3")
-LABEL_KEY = text(LABEL_KEY_PATTERN, size_max=LABEL_KEY_SIZE_MAX, what=LABEL_KEY_RULE)
+NAME = text(NAME_PATTERN, size_max=NAME_SIZE_MAX, rule=NAME_RULE)
+RUN = text(RUN_PATTERN, size_max=NAME_SIZE_MAX + 1 + RUN_DIGITS_MAX, rule="a job's NAME, or NAME@RUN like render@3")
+LABEL_KEY = text(LABEL_KEY_PATTERN, size_max=LABEL_KEY_SIZE_MAX, rule=LABEL_KEY_RULE)
 LABELS = mapping(
     LABEL_KEY,
-    text(LABEL_VALUE_PATTERN, size_max=LABEL_VALUE_SIZE_MAX, what="text without control characters"),
+    text(LABEL_VALUE_PATTERN, size_max=LABEL_VALUE_SIZE_MAX, rule="text without control characters"),
     count_max=LABELS_MAX,
 )

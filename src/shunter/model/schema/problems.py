@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from shunter.model.errors import Invalid, Problem, ShunterError
 
 PROBLEMS_MAX = 100
-SHOWN_MAX = 80
-NEAREST_CUTOFF = 0.6
-UNSAID = object()
+DISPLAY_CHARS_MAX = 80
+SIMILARITY_CUTOFF = 0.6
+OMITTED = object()
 
 
 class Problems:
@@ -20,8 +20,8 @@ class Problems:
     def __init__(self) -> None:
         self.found: list[Problem] = []
 
-    def add(self, path: str, message: str, *, value: object = UNSAID, fix: str | None = None) -> None:
-        self.found.append(Problem(path, message, None if value is UNSAID else shown(value), fix))
+    def add(self, path: str, message: str, *, value: object = OMITTED, fix: str | None = None) -> None:
+        self.found.append(Problem(path, message, None if value is OMITTED else format_value(value), fix))
         if len(self.found) >= PROBLEMS_MAX:
             self.raise_any()
 
@@ -30,7 +30,7 @@ class Problems:
             raise Invalid(self.found)
 
 
-def shown(value: object) -> str | int | float | bool:
+def format_value(value: object) -> str | int | float | bool:
     """A value as a problem may show it: short, and of a mapping or list only its size, since it may hold secrets."""
     if value is None:
         return "null"
@@ -43,16 +43,16 @@ def shown(value: object) -> str | int | float | bool:
     if isinstance(value, float) and math.isfinite(value):
         return value
     written = value if isinstance(value, str) else str(value)
-    return written if len(written) <= SHOWN_MAX else written[: SHOWN_MAX - 3] + "..."
+    return written if len(written) <= DISPLAY_CHARS_MAX else written[: DISPLAY_CHARS_MAX - 3] + "..."
 
 
-def nearest(name: str, known: Iterable[str], cutoff: float = NEAREST_CUTOFF) -> str | None:
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = SIMILARITY_CUTOFF) -> str | None:
     """`did you mean command?`, or None where nothing known is near."""
-    near = get_close_matches(name[:SHOWN_MAX], known, n=1, cutoff=cutoff)
-    return f"did you mean {near[0]}?" if near else None
+    matches = get_close_matches(name[:DISPLAY_CHARS_MAX], known, n=1, cutoff=cutoff)
+    return f"did you mean {matches[0]}?" if matches else None
 
 
-def sentences(error: ShunterError) -> str:
+def format_error(error: ShunterError) -> str:
     """The error in one line; several problems in a line each."""
     if len(error.problems) < 2:
         return error.detail

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from shunter.model.job.spec import LICENCE_PREFIX
-from shunter.planning.explain.suggest import on_nodes
-from shunter.planning.filter.filters import FILTERS, Filter, Refusal, avoiding, spell_amount
-from shunter.planning.filter.node_ledger import Ledger
-from shunter.planning.filter.rules import Couplings, coupling_filter
+from shunter.planning.explain.suggest import without_licence_needs
+from shunter.planning.filter.filters import FILTERS, Filter, Refusal, avoid_filter, format_amount_short
+from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.filter.rules import RuleSet, rules_filter
 from shunter.planning.score.gangs import gang_of
 from shunter.planning.view import ClusterView, IntArray, Nodes, TaskClass
 
 EXAMPLES_MAX = 3
 REASONS_MAX = 20
-WANTED = ("datacenter", "runtime", "constraints")  # filters by what a job asks for, whatever state a node is in
+REQUESTED_FILTERS = (
+    "datacenter",
+    "runtime",
+    "constraints",
+)  # filters by what a job asks for, whatever state a node is in
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +38,27 @@ def explain(
     nodes: Nodes,
     filters: Sequence[Filter] = FILTERS,
     view: ClusterView | None = None,
-    only: int = 0,
+    only_node: int = 0,
 ) -> list[Reason]:
     """The first reason of every node; together they count each node once. What is the matter with nodes that the tasks
     ask for comes before those that they do not ask for; of each, the most frequent first. With the whole `view` also
     what is no matter of nodes, before everything else, and the rules that couple tasks. Tasks that run on the
-    node `only` or nowhere have no other to be explained."""
+    node `only_node` or nowhere have no other to be explained."""
     if nodes.count <= 1:
         return [Reason("the cluster has no nodes", 0, ())]
-    ledger = Ledger()
+    ledger = NodeLedger()
     ledger.sync(nodes)
-    above = [] if view is None else [Reason(text, 0, ()) for text in limits_reached(task_class, view)]
+    limit_reasons = [] if view is None else [Reason(text, 0, ()) for text in limits_reached(task_class, view)]
     if view is not None:
-        filters = (*filters, coupling_filter(Couplings(view, ledger)), avoiding(_avoided(task_class, view)))
-    task_class = on_nodes(task_class)
-    rows = np.array([only]) if only else np.arange(1, nodes.count)
-    hopeless = None if only else _never_fits(task_class, ledger)
-    refusals = [(hopeless, rows)] if hopeless else _refusals(task_class, ledger, rows, filters)
+        filters = (*filters, rules_filter(RuleSet(view, ledger)), avoid_filter(_avoided(task_class, view)))
+    task_class = without_licence_needs(task_class)
+    rows = np.array([only_node]) if only_node else np.arange(1, nodes.count)
+    never_fits = None if only_node else _never_fits(task_class, ledger)
+    refusals = [(never_fits, rows)] if never_fits else _refusals(task_class, ledger, rows, filters)
     if len(refusals) > REASONS_MAX:
         rest = np.concatenate([rows for _, rows in refusals[REASONS_MAX - 1 :]])
         refusals[REASONS_MAX - 1 :] = [("other reasons", rest)]
-    return above + [
+    return limit_reasons + [
         Reason(text, len(rows), tuple(nodes.names[row] for row in rows[:EXAMPLES_MAX].tolist()))
         for text, rows in refusals
     ]
@@ -77,8 +81,8 @@ def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
             total, used = view.licences.get(name, (0, 0))
             of_all = sum(each.needs.get(name, 0) * count for each, count in gang.items())
             if total - used < max(need, of_all):
-                who = f"the gang needs {of_all}" if of_all else f"needs {need}"
-                yield f"{name}: {who}, {max(total - used, 0)} of {total} are free"
+                needed_by = f"the gang needs {of_all}" if of_all else f"needs {need}"
+                yield f"{name}: {needed_by}, {max(total - used, 0)} of {total} are free"
 
 
 def _avoided(task_class: TaskClass, view: ClusterView) -> frozenset[int]:
@@ -94,28 +98,32 @@ def _gang(task_class: TaskClass, view: ClusterView) -> dict[TaskClass, int]:
     return {each.task_class: each.count for each in view.queued if gang_of(each.task_class) == gang} if gang else {}
 
 
-def _never_fits(task_class: TaskClass, ledger: Ledger) -> str | None:
+def _never_fits(task_class: TaskClass, ledger: NodeLedger) -> str | None:
     """The one reason that makes all others idle: no node is large enough, even if it were empty."""
     for resource, need in task_class.needs.items():
         largest = int(ledger.capacity(resource).max()) if resource in ledger.column else 0
         if largest == 0:
             return f"no node has {resource}"
         if largest < need:
-            needs, has = spell_amount(resource, need), spell_amount(resource, largest)
+            needs, has = format_amount_short(resource, need), format_amount_short(resource, largest)
             return f"{resource}: needs {needs}, the largest node has {has}"
     return None
 
 
-def _refusals(task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Sequence[Filter]) -> list[Refusal]:
-    others, wanted = _refused(task_class, ledger, rows, [each for each in filters if each.name in WANTED])
-    refusals, left = _refused(task_class, ledger, wanted, [each for each in filters if each.name not in WANTED])
+def _refusals(task_class: TaskClass, ledger: NodeLedger, rows: IntArray, filters: Sequence[Filter]) -> list[Refusal]:
+    unrequested, wanted = _refused(
+        task_class, ledger, rows, [each for each in filters if each.name in REQUESTED_FILTERS]
+    )
+    refusals, left = _refused(
+        task_class, ledger, wanted, [each for each in filters if each.name not in REQUESTED_FILTERS]
+    )
     is_gang = gang_of(task_class) > 0
     turn = "has room for some of the gang, which starts together" if is_gang else "has room: waits for its turn"
-    return _merged([*refusals, (turn, left)]) + _merged(others)
+    return _merged([*refusals, (turn, left)]) + _merged(unrequested)
 
 
 def _refused(
-    task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Sequence[Filter]
+    task_class: TaskClass, ledger: NodeLedger, rows: IntArray, filters: Sequence[Filter]
 ) -> tuple[list[Refusal], IntArray]:
     """The reasons of those nodes that one of these refuses; and the other nodes."""
     found: list[Refusal] = []

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.planning.explain.suggest import RESOURCES, on_nodes
+from shunter.planning.explain.suggest import RESOURCES, without_licence_needs
 from shunter.planning.filter.filters import FILTERS, Filter, feasible
-from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import BoolArray, Nodes, TaskClass
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ExpectedEnd:
     """A task that runs is expected to end, and what it holds comes free."""
 
     at_ms: int
@@ -27,17 +27,17 @@ class Forecast:
     """Which nodes one class may use, whatever room they have, and how much room there is on them."""
 
     def __init__(self, task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> None:
-        task_class = on_nodes(task_class)
+        task_class = without_licence_needs(task_class)
         self._class = task_class
-        self._ledger = Ledger()
+        self._ledger = NodeLedger()
         self._ledger.sync(nodes)
-        others = tuple(each for each in filters if each.name != RESOURCES)
-        self._accepted: BoolArray = feasible(task_class, self._ledger, slice(0, self._ledger.count), others)
+        other_filters = tuple(each for each in filters if each.name != RESOURCES)
+        self._accepted: BoolArray = feasible(task_class, self._ledger, slice(0, self._ledger.count), other_filters)
         self._needs = {name: need for name, need in task_class.needs.items() if name in self._ledger.column}
         if len(self._needs) < len(task_class.needs):
             self._accepted = np.zeros_like(self._accepted)
 
-    def could_ever(self, count: int = 1) -> bool:
+    def could_ever_fit(self, count: int = 1) -> bool:
         """Whether so many tasks would fit if nothing else ran."""
         rows = np.flatnonzero(self._accepted)
         room = np.full(len(rows), count, dtype=np.int64)
@@ -50,7 +50,7 @@ class Forecast:
         rows = np.flatnonzero(self._accepted)
         return min(int(self._ledger.room(self._class, rows, most).sum()), most) if len(rows) else 0
 
-    def first_room(self, endings: Sequence[Ending], count: int = 1) -> Ending | None:
+    def first_fit(self, expected_ends: Sequence[ExpectedEnd], count: int = 1) -> ExpectedEnd | None:
         """The ending after which `count` tasks have room. None: not even when all of these have ended.
 
         One sweep through the endings in the order of time; the room of a node only grows on the way.
@@ -59,17 +59,17 @@ class Forecast:
         room = dict(zip(rows.tolist(), self._ledger.room(self._class, rows, count).tolist(), strict=True))
         total = sum(room.values())
         free: dict[int, dict[str, int]] = {}
-        for ending in sorted(endings, key=lambda ending: ending.at_ms):
-            row = ending.node
+        for expected_end in sorted(expected_ends, key=lambda expected_end: expected_end.at_ms):
+            row = expected_end.node
             if row not in room:
                 continue
             if row not in free:
                 free[row] = {name: int(self._ledger.free[self._ledger.column[name]][row]) for name in self._needs}
             for resource in free[row]:
-                free[row][resource] += ending.needs.get(resource, 0)
+                free[row][resource] += expected_end.needs.get(resource, 0)
             fits = min((free[row][name] // need for name, need in self._needs.items()), default=count)
             total += min(fits, count) - room[row]
             room[row] = min(fits, count)
             if total >= count:
-                return ending
+                return expected_end
         return None

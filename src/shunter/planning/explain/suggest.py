@@ -14,7 +14,7 @@ import numpy as np
 from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.resources import CPU, DISK, MEMORY, STANDARD
 from shunter.planning.filter.filters import FILTERS, Filter, feasible
-from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import BoolArray, Nodes, TaskClass
 
 RESOURCES = "resources"  # the name of the filter that compares amounts
@@ -23,7 +23,7 @@ CUT_SHARE_MIN = 0.1  # to ask for less than this of what was asked for is no adv
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ResourceCut:
     """Asking for `amount` of a resource instead would fit `nodes` nodes; 0 means doing without it."""
 
     resource: str
@@ -32,43 +32,43 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedConstraint:
     """Without this constraint (by its place), some nodes would fit."""
 
-    place: int
+    index: int
     nodes: int
 
 
 @dataclass(frozen=True, slots=True)
-class Widened:
+class AddedDatacenter:
     """With this datacenter too, some nodes would fit."""
 
     datacenter: str
     nodes: int
 
 
-def on_nodes(task_class: TaskClass) -> TaskClass:
+def without_licence_needs(task_class: TaskClass) -> TaskClass:
     """What of a class is a matter of nodes: licences are counted for the whole cluster."""
     needs = {name: need for name, need in task_class.needs.items() if not name.startswith(LICENCE_PREFIX)}
     return task_class if len(needs) == len(task_class.needs) else replace(task_class, needs=needs)
 
 
-class Fitting:
+class FitChecker:
     """Asks, for variations of a class, which nodes could take one task."""
 
     def __init__(self, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> None:
         self._nodes = nodes
         self._filters = tuple(filters)
-        self._ledger = Ledger()
+        self._ledger = NodeLedger()
         self._ledger.sync(nodes)
 
     def count(self, task_class: TaskClass) -> int:
         """How many nodes could take one task now."""
         return int(np.count_nonzero(self._accepted(task_class, self._filters)))
 
-    def cuts(self, task_class: TaskClass) -> Iterator[Cut]:
+    def resource_cuts(self, task_class: TaskClass) -> Iterator[ResourceCut]:
         """For each resource the largest amount below the need with which one node at least would do."""
-        task_class = on_nodes(task_class)
+        task_class = without_licence_needs(task_class)
         for resource, need in task_class.needs.items():
             rest = replace(
                 task_class, needs={name: amount for name, amount in task_class.needs.items() if name != resource}
@@ -79,17 +79,17 @@ class Fitting:
             amount = self._most_free(resource, accepted, need)
             if amount is None or (resource in STANDARD and amount < need * CUT_SHARE_MIN):
                 continue
-            less = replace(task_class, needs={**rest.needs, resource: amount}) if amount else rest
-            yield Cut(resource, amount, self.count(less))
+            reduced = replace(task_class, needs={**rest.needs, resource: amount}) if amount else rest
+            yield ResourceCut(resource, amount, self.count(reduced))
 
-    def drops(self, task_class: TaskClass) -> Iterator[Dropped]:
-        for place in range(len(task_class.constraints)):
-            kept = task_class.constraints[:place] + task_class.constraints[place + 1 :]
-            nodes = self.count(replace(task_class, constraints=kept))
+    def droppable_constraints(self, task_class: TaskClass) -> Iterator[DroppedConstraint]:
+        for index in range(len(task_class.constraints)):
+            remaining = task_class.constraints[:index] + task_class.constraints[index + 1 :]
+            nodes = self.count(replace(task_class, constraints=remaining))
             if nodes:
-                yield Dropped(place, nodes)
+                yield DroppedConstraint(index, nodes)
 
-    def widenings(self, task_class: TaskClass) -> list[Widened]:
+    def added_datacenters(self, task_class: TaskClass) -> list[AddedDatacenter]:
         """Datacenters that would help, those with most nodes first."""
         if not task_class.datacenters:
             return []
@@ -98,18 +98,18 @@ class Fitting:
         for row in np.flatnonzero(accepted).tolist():
             datacenter = self._nodes.kinds[int(self._nodes.kind[row])].datacenter
             found[datacenter] = found.get(datacenter, 0) + 1
-        widened = [Widened(datacenter, nodes) for datacenter, nodes in found.items() if datacenter]
+        widened = [AddedDatacenter(datacenter, nodes) for datacenter, nodes in found.items() if datacenter]
         return sorted(widened, key=lambda each: (-each.nodes, each.datacenter))[:DATACENTERS_MAX]
 
     def ineligible(self, task_class: TaskClass) -> list[int]:
         """Nodes that would do if only they were eligible."""
-        others = tuple(each for each in self._filters if each.name != "eligible")
-        accepted = self._accepted(task_class, others) & ~self._ledger.eligible[: self._ledger.count]
+        other_filters = tuple(each for each in self._filters if each.name != "eligible")
+        accepted = self._accepted(task_class, other_filters) & ~self._ledger.eligible[: self._ledger.count]
         accepted[0] = False
         return [int(row) for row in np.flatnonzero(accepted)]
 
     def _accepted(self, task_class: TaskClass, filters: tuple[Filter, ...]) -> BoolArray:
-        return feasible(on_nodes(task_class), self._ledger, slice(0, self._ledger.count), filters)
+        return feasible(without_licence_needs(task_class), self._ledger, slice(0, self._ledger.count), filters)
 
     def _most_free(self, resource: str, accepted: BoolArray, need: int) -> int | None:
         """The most that any accepted node has free, in a round number; None where that is no less than the need."""

@@ -16,8 +16,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from shunter.model.resources import CPU
-from shunter.planning.filter.cel_errors import explain_fault
-from shunter.planning.filter.cel_fast import Test, read_plain
+from shunter.planning.filter.cel_errors import explain_cel_error
+from shunter.planning.filter.cel_fast import Predicate, parse_simple
 
 if TYPE_CHECKING:
     from shunter.planning.view import NodeKind
@@ -26,8 +26,8 @@ LENGTH_MAX = 2000
 LOOPS_MAX = 4  # of all, exists, map, filter, ...: with the length, this bounds how long an evaluation can take
 # CEL keeps some 90 bytes for each character of an expression, so few of the long ones are remembered.
 SHORT_MAX = 200
-REMEMBERED_SHORT_MAX = 4096
-REMEMBERED_LONG_MAX = 256
+CACHED_SHORT_MAX = 4096
+CACHED_LONG_MAX = 256
 
 _TEXT = "text"
 _TEXTS = "texts"
@@ -57,28 +57,28 @@ class Constraint:
 
     text: str
     scope: Scope
-    plain: Test | None
+    simple: Predicate | None
     compiled: Any  # CEL's expression, where it is not plain
 
     def holds(self, kind: NodeKind, name: str = "", capacity: Mapping[str, int] | None = None) -> bool:
         """`capacity` has inner amounts; expressions see cpu in cores. What the scope leaves out need not be given."""
-        if self.plain is not None:
-            return self.plain(kind)
-        known = {
+        if self.simple is not None:
+            return self.simple(kind)
+        variables = {
             "node.labels": dict(kind.labels),
             "node.attributes": dict(kind.attributes),
             "node.datacenter": kind.datacenter,
         }
         if self.scope >= Scope.SIZE:
             sizes = capacity or {}
-            known["node.capacity"] = {key: size / 1000 if key == CPU else size for key, size in sizes.items()}
+            variables["node.capacity"] = {key: size / 1000 if key == CPU else size for key, size in sizes.items()}
         if self.scope >= Scope.NAME:
-            known["node.name"] = name
-        return _evaluate(self.compiled, known)
+            variables["node.name"] = name
+        return _evaluate(self.compiled, variables)
 
 
 @dataclass(frozen=True, slots=True)
-class JobFacts:
+class JobAttributes:
     """What an affinity can ask about a job."""
 
     name: str
@@ -95,15 +95,15 @@ class JobMatch:
     text: str
     compiled: Any
 
-    def holds(self, job: JobFacts) -> bool:
-        known = {
+    def holds(self, job: JobAttributes) -> bool:
+        variables = {
             "job.name": job.name,
             "job.namespace": job.namespace,
             "job.labels": dict(job.labels),
             "job.user": job.user,
             "job.type": job.type,
         }
-        return _evaluate(self.compiled, known)
+        return _evaluate(self.compiled, variables)
 
 
 def parse_constraint(text: str) -> Constraint:
@@ -111,21 +111,21 @@ def parse_constraint(text: str) -> Constraint:
     return _parse_short(text) if len(text) <= SHORT_MAX else _parse_long(text)
 
 
-@lru_cache(maxsize=REMEMBERED_LONG_MAX)
+@lru_cache(maxsize=CACHED_LONG_MAX)
 def parse_job_match(text: str) -> JobMatch:
     """Raises ValueError with what is wrong, where, and how to mend it."""
     _check_limits(text)
     try:
         return JobMatch(text, _compile(text, None))
     except RuntimeError as error:
-        raise ValueError(explain_fault(text, str(error), JOB_NAMES)) from None
+        raise ValueError(explain_cel_error(text, str(error), JOB_NAMES)) from None
 
 
 def _parse(text: str) -> Constraint:
     _check_limits(text)
-    if plain := read_plain(text):
-        return Constraint(text, Scope.KIND, plain, None)
-    if found := _TEXT_SIZE.search(text):  # CEL knows no map of whole numbers and fractions, so it would not tell
+    if simple := parse_simple(text):
+        return Constraint(text, Scope.KIND, simple, None)
+    if found := _QUOTED_CAPACITY.search(text):  # CEL knows no map of whole numbers and fractions, so it would not tell
         raise ValueError(
             f"node.capacity has numbers, and a text is at character {found.start(1) + 1}; write it without quotes: cpu "
             "in cores, memory and disk in bytes (4 * 1024 * 1024 * 1024), others as counts"
@@ -138,27 +138,27 @@ def _parse(text: str) -> Constraint:
     try:
         return Constraint(text, Scope.NAME, None, _compile(text, Scope.NAME))
     except RuntimeError as error:
-        raise ValueError(explain_fault(text, str(error), NODE_NAMES[Scope.NAME])) from None
+        raise ValueError(explain_cel_error(text, str(error), NODE_NAMES[Scope.NAME])) from None
 
 
-_parse_short = lru_cache(maxsize=REMEMBERED_SHORT_MAX)(_parse)
-_parse_long = lru_cache(maxsize=REMEMBERED_LONG_MAX)(_parse)
+_parse_short = lru_cache(maxsize=CACHED_SHORT_MAX)(_parse)
+_parse_long = lru_cache(maxsize=CACHED_LONG_MAX)(_parse)
 
 
 _LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b(?=\s*\()|[()]")
-_OBSCURE_LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b")
-_TEXT_SIZE = re.compile(r"\bnode\.capacity(?:\.\w+|\[[^]]*\])\s*(?:[=!<>]=|[<>])\s*(['\"])")
+_AMBIGUOUS_LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b")
+_QUOTED_CAPACITY = re.compile(r"\bnode\.capacity(?:\.\w+|\[[^]]*\])\s*(?:[=!<>]=|[<>])\s*(['\"])")
 _OVER_A_NAME = re.compile(r"\w\s*\.\s*$")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
-_OBSCURE = re.compile(r"\\|//|'''|\"\"\"")  # with these, what is text cannot be told from code by a glance
+_AMBIGUOUS_QUOTING = re.compile(r"\\|//|'''|\"\"\"")  # with these, what is text cannot be told from code by a glance
 
 
 def _check_limits(text: str) -> None:
     """A loop over labels is fine; loops within loops, or over long lists, could keep the planner busy for hours."""
     if len(text) > LENGTH_MAX:
         raise ValueError(f"is longer than {LENGTH_MAX:,} characters")
-    if _OBSCURE.search(text):
-        if found := _OBSCURE_LOOP.search(text):
+    if _AMBIGUOUS_QUOTING.search(text):
+        if found := _AMBIGUOUS_LOOP.search(text):
             raise ValueError(f"must not loop beside \\, // or triple quotes, at character {found.start() + 1}")
         return
     code = _STRING.sub(lambda found: " " * len(found[0]), text)
@@ -203,9 +203,9 @@ def _environment(scope: Scope | None) -> Any:
     return cel.NewEnv(variables={name: kinds[kind] for name, kind in names.items()})
 
 
-def _evaluate(compiled: Any, known: dict[str, Any]) -> bool:
+def _evaluate(compiled: Any, variables: dict[str, Any]) -> bool:
     try:
-        value = compiled.eval(data=known)
+        value = compiled.eval(data=variables)
     except RuntimeError:
         return False
     return value.value() is True

@@ -16,56 +16,56 @@ _OPERATOR = re.compile(r"^_(.*)_$")
 _TYPES = {"string": "text", "int": "whole number", "double": "number", "bool": "true or false"}
 _QUOTE_KEY = "write a key with other characters than letters, digits and _ as node.labels['the-key']"
 _QUOTES = "put texts in quotes, like 'ssd'"
-_WORDS = {"and": "&&", "or": "||", "not": "!"}
+_OPERATOR_WORDS = {"and": "&&", "or": "||", "not": "!"}
 _NUMBERS = {"whole number", "number"}
-_NEAR = 0.8
+_SIMILARITY_MIN = 0.8
 
 
-def explain_fault(text: str, message: str, names: Iterable[str]) -> str:
+def explain_cel_error(text: str, message: str, names: Iterable[str]) -> str:
     """`names` are those that the expression may use."""
     if returned := _RETURNS.fullmatch(message):
         return f"must be true or false, but is a {returned[1].lower()}; compare it with something"
     found = _ERROR.search(message)
     if found is None:
         return f"cannot be read: {message.partition(' [')[0].removeprefix('CANCELLED: ')}"
-    line, column, fault = int(found[1]), int(found[2]), found[3]
+    line, column, error_text = int(found[1]), int(found[2]), found[3]
     offset = sum(len(before) + 1 for before in text.split("\n")[: line - 1]) + column - 1
-    if unknown := _UNKNOWN.search(fault):
+    if unknown := _UNKNOWN.search(error_text):
         return _explain_name(text, unknown[1], offset, list(names))
-    if overload := _OVERLOAD.search(fault):
+    if overload := _OVERLOAD.search(error_text):
         return _explain_types(overload[1], overload[2], offset)
-    if "operand of a select" in fault:
+    if "operand of a select" in error_text:
         return f"a text has no fields, at character {offset + 1}; {_QUOTE_KEY}"
-    return _explain_syntax(text, fault, offset)
+    return _explain_syntax(text, error_text, offset)
 
 
 def _explain_name(text: str, name: str, offset: int, names: list[str]) -> str:
     start = text.rfind(name, 0, offset + len(name))
-    place = f"at character {(offset if start < 0 else start) + 1}"
+    where = f"at character {(offset if start < 0 else start) + 1}"
     before = text[: max(start, 0)].rstrip()
     if name.isidentifier() and text[max(start, 0) + len(name) :].lstrip().startswith("("):
-        return f"unknown function {name} {place}"
+        return f"unknown function {name} {where}"
     if before.endswith("-") and re.search(r"\w\.\w+(-\w+)*\s*-$", before):
-        return f"unknown name {name} {place}; {_QUOTE_KEY}"
+        return f"unknown name {name} {where}; {_QUOTE_KEY}"
     known = f"the names are {', '.join(names)}"
     if "." in name:
-        near = get_close_matches(".".join(name.split(".")[:2]), names, n=1, cutoff=_NEAR)
-        return f"unknown name {name} {place}; {f'did you mean {near[0]}?' if near else known}"
-    return f"unknown name {name} {place}; {_QUOTES}; {known}"
+        near = get_close_matches(".".join(name.split(".")[:2]), names, n=1, cutoff=_SIMILARITY_MIN)
+        return f"unknown name {name} {where}; {f'did you mean {near[0]}?' if near else known}"
+    return f"unknown name {name} {where}; {_QUOTES}; {known}"
 
 
 def _explain_types(operator: str, types: str, offset: int) -> str:
     sign = _OPERATOR.sub(r"\1", operator).removeprefix("@")
-    plain = (
+    simplified = (
         types.strip("()").replace("map(string, string", "a map of texts").replace("map(string, dyn", "a map of numbers")
     )
-    words = [_TYPES.get(each.strip(" )"), each.strip(" )")) for each in plain.split(",")]
+    words = [_TYPES.get(each.strip(" )"), each.strip(" )")) for each in simplified.split(",")]
     fix = "labels and attributes are texts: put the value in quotes, or write int(...) or double(...) around the text"
     hint = f"; {fix}" if "text" in words and _NUMBERS.intersection(words) else ""
     return f"{sign} does not go with {' and '.join(words)}, at character {offset + 1}{hint}"
 
 
-def _explain_syntax(text: str, fault: str, offset: int) -> str:
+def _explain_syntax(text: str, error_text: str, offset: int) -> str:
     rest = text[offset:]
     if not rest.strip():
         return f"ends too early, at character {offset + 1}"
@@ -74,12 +74,14 @@ def _explain_syntax(text: str, fault: str, offset: int) -> str:
     if rest.startswith("=") and not rest.startswith("=="):
         hint = "; equality is spelt =="
     elif rest[0] in "'\"":
-        hint = "; the text is not closed" if "token recognition" in fault else ""
+        hint = "; the text is not closed" if "token recognition" in error_text else ""
     elif rest[0] in "&|" and rest[:2] not in ("&&", "||"):
         hint = f"; write {rest[0] * 2}"
-    elif wrong := next((each for each in (*text[:offset].split()[-1:], word and word[0]) if each in _WORDS), None):
-        hint = f"; {wrong} is spelt {_WORDS[wrong]}"
+    elif wrong := next(
+        (each for each in (*text[:offset].split()[-1:], word and word[0]) if each in _OPERATOR_WORDS), None
+    ):
+        hint = f"; {wrong} is spelt {_OPERATOR_WORDS[wrong]}"
     elif re.search(r"\.$", text[:offset]) or re.match(r"\.\d", rest):
         hint = f"; {_QUOTE_KEY}"
-    shown = word[0] if word else rest[0]
-    return f"cannot be read from character {offset + 1} on, found {shown!r}{hint}"
+    excerpt = word[0] if word else rest[0]
+    return f"cannot be read from character {offset + 1} on, found {excerpt!r}{hint}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAPS = ("labels", "attributes")
 FIELDS = ("datacenter", *MAPS)
 
-Test = Callable[["NodeKind"], bool]
+Predicate = Callable[["NodeKind"], bool]
 Value = Callable[["NodeKind"], str | None]
 
 _TOKEN = re.compile(
@@ -27,26 +27,26 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _TRIPLE = re.compile(r"'''|\"\"\"")  # texts of several lines, which are CEL's
-_NO_KEYS = frozenset({"in", "true", "false", "null"})  # what CEL does not take for a field's name
+_RESERVED_WORDS = frozenset({"in", "true", "false", "null"})  # what CEL does not take for a field's name
 
 
-class _NotPlainError(Exception):
+class _NotSimpleError(Exception):
     """The text is something else: perhaps CEL, perhaps nothing at all."""
 
 
-def read_plain(text: str) -> Test | None:
+def parse_simple(text: str) -> Predicate | None:
     """A test of node kinds, or None where the text is not plain. A value that a node lacks makes its test fail."""
     if _TRIPLE.search(text):
         return None
     try:
         parser = _Parser(text)
-        tests = [parser.test()]
+        predicates = [parser.predicate()]
         while parser.accept("&&"):
-            tests.append(parser.test())
+            predicates.append(parser.predicate())
         parser.require_end()
-    except _NotPlainError:
+    except _NotSimpleError:
         return None
-    return lambda kind: all(test(kind) for test in tests)
+    return lambda kind: all(predicate(kind) for predicate in predicates)
 
 
 class _Parser:
@@ -57,14 +57,14 @@ class _Parser:
         self._end = 0
         self._advance()
 
-    def test(self) -> Test:
+    def predicate(self) -> Predicate:
         """`VALUE == VALUE`, `VALUE != VALUE`, `VALUE in ['a', 'b']` or `'key' in node.labels`."""
         left = self._value()
         if self.accept("in"):
             return self._membership(left)
         wanted = self.accept("==")
         if not wanted and not self.accept("!="):
-            raise _NotPlainError
+            raise _NotSimpleError
         right = self._value()
 
         def compare(kind: NodeKind) -> bool:
@@ -82,12 +82,12 @@ class _Parser:
 
     def require_end(self) -> None:
         if self.kind != "end":
-            raise _NotPlainError
+            raise _NotSimpleError
 
-    def _membership(self, left: Value) -> Test:
+    def _membership(self, left: Value) -> Predicate:
         if not self.accept("["):
-            held = self._map()
-            return lambda kind: left(kind) in held(kind)
+            map_of = self._map()
+            return lambda kind: left(kind) in map_of(kind)
         values = {self._string()}
         while self.accept(","):
             values.add(self._string())
@@ -107,14 +107,14 @@ class _Parser:
         else:
             self._require(".")
             key = self._word()
-            if key in _NO_KEYS:
-                raise _NotPlainError
+            if key in _RESERVED_WORDS:
+                raise _NotSimpleError
         return lambda kind: getattr(kind, field).get(key)
 
     def _map(self) -> Callable[[NodeKind], Mapping[str, str]]:
         field = self._field()
         if field not in MAPS:
-            raise _NotPlainError
+            raise _NotSimpleError
         return lambda kind: getattr(kind, field)
 
     def _field(self) -> str:
@@ -122,31 +122,31 @@ class _Parser:
         self._require(".")
         field = self._word()
         if field not in FIELDS:
-            raise _NotPlainError
+            raise _NotSimpleError
         return field
 
     def _word(self) -> str:
         if self.kind != "word":
-            raise _NotPlainError
+            raise _NotSimpleError
         word = self.token
         self._advance()
         return word
 
     def _string(self) -> str:
         if self.kind != "string":
-            raise _NotPlainError
+            raise _NotSimpleError
         text = self.token[1:-1]
         self._advance()
         return text
 
     def _require(self, token: str) -> None:
         if not self.accept(token):
-            raise _NotPlainError
+            raise _NotSimpleError
 
     def _advance(self) -> None:
         match = _TOKEN.match(self._text, self._end)
         if match is None or match.lastgroup is None:
-            raise _NotPlainError
+            raise _NotSimpleError
         self.kind = match.lastgroup
         self.token = match[self.kind]
         self._end = match.end()

@@ -12,13 +12,13 @@ import numpy as np
 
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.resources import DISK, MEMORY, format_amount
-from shunter.planning.filter.node_kinds import RUNTIME_ANYWHERE
-from shunter.planning.filter.node_ledger import Ledger, Rows
+from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
+from shunter.planning.filter.node_ledger import NodeLedger, Rows
 from shunter.planning.view import BoolArray, IntArray, TaskClass
 
-Accepts = Callable[[TaskClass, Ledger, Rows], BoolArray | None]  # None: this filter has nothing against any row
+Accepts = Callable[[TaskClass, NodeLedger, Rows], BoolArray | None]  # None: this filter has nothing against any row
 Refusal = tuple[str, IntArray]  # a reason, and the rows that it holds for
-Reasons = Callable[[TaskClass, Ledger, IntArray], Iterator[Refusal]]
+Reasons = Callable[[TaskClass, NodeLedger, IntArray], Iterator[Refusal]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Filter:
     reasons: Reasons
 
 
-def feasible(task_class: TaskClass, ledger: Ledger, rows: Rows, filters: Sequence[Filter]) -> BoolArray:
+def feasible(task_class: TaskClass, ledger: NodeLedger, rows: Rows, filters: Sequence[Filter]) -> BoolArray:
     """The rows that every filter accepts."""
     accepted: BoolArray | None = None
     for each in filters:
@@ -40,17 +40,17 @@ def feasible(task_class: TaskClass, ledger: Ledger, rows: Rows, filters: Sequenc
     return np.ones_like(ledger.eligible[rows]) if accepted is None else accepted
 
 
-def is_eligible(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:
+def is_eligible(_: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray:
     return ledger.eligible[rows]
 
 
-def why_ineligible(_: TaskClass, ledger: Ledger, rows: IntArray) -> Iterator[Refusal]:
+def why_ineligible(_: TaskClass, ledger: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     texts = [ledger.ineligible_because(row) for row in rows.tolist()]
     for text in dict.fromkeys(texts):
         yield text, rows[[other == text for other in texts]]
 
 
-def is_not_owned(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+def is_not_exclusive_to_other(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
     """A node that a job has for itself is no candidate for any other."""
     if not ledger.has_owners:
         return None
@@ -59,59 +59,59 @@ def is_not_owned(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray
     return free if task_class.rules is None else free | (owner == task_class.rules.job)
 
 
-def why_owned(_: TaskClass, __: Ledger, rows: IntArray) -> Iterator[Refusal]:
+def why_exclusive_to_other(_: TaskClass, __: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     yield "another job has the node for itself", rows
 
 
-def has_runtime(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
-    if task_class.runtime == RUNTIME_ANYWHERE:
+def has_runtime(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
+    if task_class.runtime == RUNTIME_BUILT_IN:
         return None
-    return ledger.kinds.run(task_class.runtime)[ledger.kind[rows]]
+    return ledger.kinds.kinds_with_runtime(task_class.runtime)[ledger.kind[rows]]
 
 
-def why_no_runtime(task_class: TaskClass, _: Ledger, rows: IntArray) -> Iterator[Refusal]:
+def why_no_runtime(task_class: TaskClass, _: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     yield f"has no {task_class.runtime} runtime", rows
 
 
-def avoiding(avoid: frozenset[int]) -> Filter:
+def avoid_filter(avoid: frozenset[int]) -> Filter:
     """Not on the nodes on which all queued tasks of the class have failed."""
-    barred = np.array(sorted(avoid), dtype=np.int64)
+    avoided_rows = np.array(sorted(avoid), dtype=np.int64)
 
-    def accepts(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:
-        accepted: BoolArray = ~np.isin(ledger.number[rows], barred)
+    def accepts(_: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray:
+        accepted: BoolArray = ~np.isin(ledger.number[rows], avoided_rows)
         return accepted
 
-    def reasons(_: TaskClass, __: Ledger, rows: IntArray) -> Iterator[Refusal]:
+    def reasons(_: TaskClass, __: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
         yield "its tasks failed there before, and are to run elsewhere", rows
 
     return Filter("avoid", accepts, reasons)
 
 
-def lies_in_datacenter(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+def is_in_datacenter(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
     if not task_class.datacenters:
         return None
-    return ledger.kinds.lie_in(task_class.datacenters)[ledger.kind[rows]]
+    return ledger.kinds.kinds_in_datacenters(task_class.datacenters)[ledger.kind[rows]]
 
 
-def why_elsewhere(task_class: TaskClass, _: Ledger, rows: IntArray) -> Iterator[Refusal]:
+def why_wrong_datacenter(task_class: TaskClass, _: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     yield f"datacenter is not {' or '.join(task_class.datacenters)}", rows
 
 
-def meets_constraints(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+def meets_constraints(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
     if not task_class.constraints:
         return None
     met: BoolArray = np.logical_and.reduce([ledger.kinds.hold_on(text, rows) for text in task_class.constraints])
     return met
 
 
-def why_unmet(task_class: TaskClass, ledger: Ledger, rows: IntArray) -> Iterator[Refusal]:
+def why_constraints_unmet(task_class: TaskClass, ledger: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     for text in task_class.constraints:
         met = ledger.kinds.hold_on(text, rows)
         yield f"constraint does not hold: {text}", rows[~met]
         rows = rows[met]
 
 
-def has_resources(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+def has_resources(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
     fits: BoolArray | None = None
     for resource, need in task_class.needs.items():
         if resource not in ledger.column:
@@ -121,26 +121,29 @@ def has_resources(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArra
     return fits
 
 
-def why_too_small(task_class: TaskClass, ledger: Ledger, rows: IntArray) -> Iterator[Refusal]:
+def why_insufficient_resources(task_class: TaskClass, ledger: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     """By the first resource that lacks; a node too small even when empty is told from one that is full now."""
     for resource, need in task_class.needs.items():
         if resource not in ledger.column:
             yield f"no node has {resource}", rows
             return
         column = ledger.column[resource]
-        needs = f"{resource}: needs {spell_amount(resource, need)}"
+        needs = f"{resource}: needs {format_amount_short(resource, need)}"
         free, size = ledger.free[column][rows], ledger.capacity(resource)[rows]
         small, full = size < need, (size >= need) & (free < need)
         if small.any():
-            yield f"{needs}, {spell_amount(resource, int(size[small].max()))} at most even when empty", rows[small]
+            yield (
+                f"{needs}, {format_amount_short(resource, int(size[small].max()))} at most even when empty",
+                rows[small],
+            )
         if full.any() and resource.startswith(PORT_PREFIX):
             yield f"port {resource.removeprefix(PORT_PREFIX)} is taken", rows[full]
         elif full.any():
-            yield f"{needs}, {spell_amount(resource, max(0, int(free[full].max())))} free at most", rows[full]
+            yield f"{needs}, {format_amount_short(resource, max(0, int(free[full].max())))} free at most", rows[full]
         rows = rows[~small & ~full]
 
 
-def spell_amount(resource: str, amount: int) -> str:
+def format_amount_short(resource: str, amount: int) -> str:
     """As short as `format_amount` where that is short, otherwise rounded down to a tenth of a unit: `48.3Gi`."""
     exact = format_amount(resource, amount)
     if resource in (MEMORY, DISK) and len(exact) > len("1023Mi"):
@@ -153,11 +156,11 @@ def spell_amount(resource: str, amount: int) -> str:
 # The order matters to `explain` alone: what will not change by waiting comes before what may.
 FILTERS = (
     Filter("eligible", is_eligible, why_ineligible),
-    Filter("datacenter", lies_in_datacenter, why_elsewhere),
+    Filter("datacenter", is_in_datacenter, why_wrong_datacenter),
     Filter("runtime", has_runtime, why_no_runtime),
-    Filter("constraints", meets_constraints, why_unmet),
-    Filter("owner", is_not_owned, why_owned),
-    Filter("resources", has_resources, why_too_small),
+    Filter("constraints", meets_constraints, why_constraints_unmet),
+    Filter("owner", is_not_exclusive_to_other, why_exclusive_to_other),
+    Filter("resources", has_resources, why_insufficient_resources),
 )
-_OF_THE_MOMENT = ("eligible", "owner", "resources")  # a task can wait there until a node that another has is free
-LASTING_FILTERS = tuple(each for each in FILTERS if each.name not in _OF_THE_MOMENT)
+_DYNAMIC_FILTERS = ("eligible", "owner", "resources")  # a task can wait there until a node that another has is free
+STATIC_FILTERS = tuple(each for each in FILTERS if each.name not in _DYNAMIC_FILTERS)

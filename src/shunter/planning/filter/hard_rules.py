@@ -13,47 +13,49 @@ import numpy as np
 
 from shunter.planning.explain.suggest import RESOURCES
 from shunter.planning.filter.filters import Filter, feasible
-from shunter.planning.filter.node_ledger import Ledger
-from shunter.planning.filter.rules import Coupling, Couplings
+from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.filter.rules import PlacementRules, RuleSet
 from shunter.planning.view import BoolArray, ClusterView, Placement, TaskClass
 
 
-class Law:
+class HardRules:
     """The rules of one decision. What it admitted counts for what is asked afterwards."""
 
-    def __init__(self, view: ClusterView, ledger: Ledger, filters: Sequence[Filter]) -> None:
+    def __init__(self, view: ClusterView, ledger: NodeLedger, filters: Sequence[Filter]) -> None:
         self._ledger, self._count = ledger, view.nodes.count
         self._filters = tuple(each for each in filters if each.name != RESOURCES)
-        self._couplings = Couplings(view, ledger)
+        self._rule_set = RuleSet(view, ledger)
 
     def accepts(self, task_class: TaskClass) -> BoolArray:
         """Which rows would take a task of the class, whatever room they have."""
         accepted = feasible(task_class, self._ledger, slice(0, self._count), self._filters)
-        if self._couplings.couples(task_class):
-            accepted = accepted & self._couplings.of(task_class).allowed
+        if self._rule_set.constrains(task_class):
+            accepted = accepted & self._rule_set.rules_for(task_class).allowed
         return accepted
 
     def admit(self, task_class: TaskClass, placement: Placement) -> Placement:
         """What of a placement may be."""
         allowed = feasible(task_class, self._ledger, placement.nodes, self._filters)
-        admitted = _only(placement, allowed)
-        if self._couplings.couples(task_class):
-            coupling = self._couplings.of(task_class)
-            admitted = _apart(_only(admitted, coupling.allowed[admitted.nodes]), coupling)
-        self._couplings.note(task_class, admitted.nodes, admitted.counts)
+        admitted = _select_rows(placement, allowed)
+        if self._rule_set.constrains(task_class):
+            placement_rules = self._rule_set.rules_for(task_class)
+            admitted = _without_conflicts(
+                _select_rows(admitted, placement_rules.allowed[admitted.nodes]), placement_rules
+            )
+        self._rule_set.record_placement(task_class, admitted.nodes, admitted.counts)
         return admitted
 
 
-def _apart(placement: Placement, coupling: Coupling) -> Placement:
+def _without_conflicts(placement: Placement, placement_rules: PlacementRules) -> Placement:
     """Without what the tasks of one placement have against each other."""
-    if coupling.together:
-        placement = _only(placement, np.arange(len(placement.nodes)) == 0)
-    if coupling.apart is not None:
-        _, first = np.unique(coupling.apart[placement.nodes], return_index=True)
-        placement = _only(placement, np.isin(np.arange(len(placement.nodes)), first))
-    most = 1 if coupling.apart is not None else coupling.a_node_max
+    if placement_rules.is_colocated:
+        placement = _select_rows(placement, np.arange(len(placement.nodes)) == 0)
+    if placement_rules.distinct_domain is not None:
+        _, first = np.unique(placement_rules.distinct_domain[placement.nodes], return_index=True)
+        placement = _select_rows(placement, np.isin(np.arange(len(placement.nodes)), first))
+    most = 1 if placement_rules.distinct_domain is not None else placement_rules.per_node_max
     return placement if most is None else replace(placement, counts=np.minimum(placement.counts, most))
 
 
-def _only(placement: Placement, rows: BoolArray) -> Placement:
+def _select_rows(placement: Placement, rows: BoolArray) -> Placement:
     return Placement(placement.class_id, placement.nodes[rows], placement.counts[rows])

@@ -1,5 +1,5 @@
 """What constraints and datacenters say about nodes, evaluated once a kind where they ask about nothing else.
-Owned by a `Ledger`; filters and couplings ask.
+Owned by a `NodeLedger`; filters and couplings ask.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from shunter.planning.filter.cel import Constraint, Scope, parse_constraint
 from shunter.planning.view import BoolArray, IntArray, NodeKind, Nodes, TaskClass
 
-RUNTIME_ANYWHERE = "process"  # every worker has it
+RUNTIME_BUILT_IN = "process"  # every worker has it
 VERDICTS_MAX = 4096  # questions remembered; past it all are asked again
 ROW_VERDICTS_MAX = 256  # those that look at single nodes, which take more memory
-SIZES_MAX = 65536  # answers by kind and capacity that are kept for one question
+SIZE_VERDICTS_MAX = 65536  # answers by kind and capacity that are kept for one question
 
 Rows = slice | IntArray
 
 
-class Kinds:
+class NodeKindIndex:
     """Answers by kind. The engine only appends to its list of kinds, so an answer stays true and just grows longer."""
 
     def __init__(self, kinds: list[NodeKind], nodes: Nodes | None = None) -> None:
@@ -34,48 +34,48 @@ class Kinds:
         assert self._nodes is not None, "rows are asked about only where there are nodes"
         parsed = _parse(constraint)
         if parsed is None or parsed.scope == Scope.KIND:
-            return self.meet(constraint)[self._nodes.kind[: self._nodes.count][rows]]
+            return self.kinds_meeting(constraint)[self._nodes.kind[: self._nodes.count][rows]]
         known = self._by_row.get(constraint)
         if known is None:
             if len(self._by_row) >= ROW_VERDICTS_MAX:
                 self._by_row.clear()
             known = self._by_row[constraint] = _RowVerdicts(parsed, self._nodes)
-        return known.on(rows)
+        return known.evaluate(rows)
 
-    def meet(self, constraint: str) -> BoolArray:
+    def kinds_meeting(self, constraint: str) -> BoolArray:
         """By kind. Manifests are refused if a constraint cannot be read. One that another version let in holds nowhere:
         its tasks wait, and all other tasks are planned."""
         parsed = _parse(constraint)
         if parsed is None or parsed.scope != Scope.KIND:
             return np.zeros(len(self._kinds), dtype=np.bool_)
-        return self._ask(constraint, parsed.holds)
+        return self._evaluate(constraint, parsed.holds)
 
-    def lie_in(self, datacenters: tuple[str, ...]) -> BoolArray:
-        return self._ask(("datacenters", datacenters), lambda kind: kind.datacenter in datacenters)
+    def kinds_in_datacenters(self, datacenters: tuple[str, ...]) -> BoolArray:
+        return self._evaluate(("datacenters", datacenters), lambda kind: kind.datacenter in datacenters)
 
-    def run(self, runtime: str) -> BoolArray:
+    def kinds_with_runtime(self, runtime: str) -> BoolArray:
         """Workers say by an attribute which runtimes they have."""
         attribute = f"runtime.{runtime}"
-        return self._ask(("runtime", runtime), lambda kind: attribute in kind.attributes)
+        return self._evaluate(("runtime", runtime), lambda kind: attribute in kind.attributes)
 
-    def suit(self, task_class: TaskClass) -> BoolArray:
+    def suitable_kinds(self, task_class: TaskClass) -> BoolArray:
         """Which kinds meet all that the class demands of them; what it asks about single nodes is left out."""
         suits = np.ones(len(self._kinds), dtype=np.bool_)
         if task_class.datacenters:
-            suits &= self.lie_in(task_class.datacenters)
-        if task_class.runtime != RUNTIME_ANYWHERE:
-            suits &= self.run(task_class.runtime)
+            suits &= self.kinds_in_datacenters(task_class.datacenters)
+        if task_class.runtime != RUNTIME_BUILT_IN:
+            suits &= self.kinds_with_runtime(task_class.runtime)
         for text in task_class.constraints:
             parsed = _parse(text)
             if parsed is None or parsed.scope == Scope.KIND:
-                suits &= self.meet(text)
+                suits &= self.kinds_meeting(text)
         return suits
 
     def __len__(self) -> int:
         return len(self._kinds)
 
-    def _ask(self, question: Hashable, holds: Callable[[NodeKind], bool]) -> BoolArray:
-        known = self._verdicts.get(question)
+    def _evaluate(self, key: Hashable, holds: Callable[[NodeKind], bool]) -> BoolArray:
+        known = self._verdicts.get(key)
         if known is not None and len(known) == len(self._kinds):
             return known
         if len(self._verdicts) >= VERDICTS_MAX:
@@ -83,7 +83,7 @@ class Kinds:
         first = 0 if known is None else len(known)
         fresh = np.fromiter((holds(kind) for kind in self._kinds[first:]), dtype=np.bool_)
         verdict = fresh if known is None else np.concatenate([known, fresh])
-        self._verdicts[question] = verdict
+        self._verdicts[key] = verdict
         return verdict
 
 
@@ -96,37 +96,37 @@ class _RowVerdicts:
         self._verdicts: BoolArray = np.zeros(0, dtype=np.bool_)
         self._kind: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._capacity: IntArray = np.zeros((0, 0), dtype=np.int64)
-        self._answers: dict[tuple[int, bytes], bool] = {}
+        self._verdicts_by_size: dict[tuple[int, bytes], bool] = {}
 
-    def on(self, rows: Rows) -> BoolArray:
+    def evaluate(self, rows: Rows) -> BoolArray:
         nodes = self._nodes
         if len(self._verdicts) < nodes.count or self._capacity.shape[1] != len(nodes.resources):
             self._grow()
-        asked = np.arange(nodes.count)[rows]
-        changed = (self._kind[asked] != nodes.kind[asked]) | (
-            self._capacity[asked] != nodes.capacity[asked, : len(nodes.resources)]
+        requested_rows = np.arange(nodes.count)[rows]
+        changed = (self._kind[requested_rows] != nodes.kind[requested_rows]) | (
+            self._capacity[requested_rows] != nodes.capacity[requested_rows, : len(nodes.resources)]
         ).any(axis=1)
-        for row in asked[changed].tolist():
-            self._verdicts[row] = self._ask(row)
-        stale = asked[changed]
+        for row in requested_rows[changed].tolist():
+            self._verdicts[row] = self._evaluate(row)
+        stale = requested_rows[changed]
         self._kind[stale] = nodes.kind[stale]
         self._capacity[stale] = nodes.capacity[stale, : len(nodes.resources)]
-        verdict: BoolArray = self._verdicts[asked]
+        verdict: BoolArray = self._verdicts[requested_rows]
         return verdict
 
-    def _ask(self, row: int) -> bool:
+    def _evaluate(self, row: int) -> bool:
         nodes, constraint = self._nodes, self._constraint
         kind, amounts = int(nodes.kind[row]), nodes.capacity[row, : len(nodes.resources)]
         sizes = {name: amount for name, amount in zip(nodes.resources, amounts.tolist(), strict=True) if amount}
         if constraint.scope == Scope.NAME:
             return constraint.holds(nodes.kinds[kind], nodes.names[row], sizes)
         key = (kind, amounts.tobytes())
-        answer = self._answers.get(key)
-        if answer is None:
-            if len(self._answers) >= SIZES_MAX:
-                self._answers.clear()
-            answer = self._answers[key] = constraint.holds(nodes.kinds[kind], capacity=sizes)
-        return answer
+        verdict = self._verdicts_by_size.get(key)
+        if verdict is None:
+            if len(self._verdicts_by_size) >= SIZE_VERDICTS_MAX:
+                self._verdicts_by_size.clear()
+            verdict = self._verdicts_by_size[key] = constraint.holds(nodes.kinds[kind], capacity=sizes)
+        return verdict
 
     def _grow(self) -> None:
         """New rows, and all rows where there is a new resource, are of no kind at all, so that they are asked."""
@@ -134,7 +134,7 @@ class _RowVerdicts:
         self._verdicts = np.zeros(rows, dtype=np.bool_)
         self._kind = np.full(rows, -1, dtype=np.int32)
         self._capacity = np.zeros((rows, len(self._nodes.resources)), dtype=np.int64)
-        self._answers.clear()
+        self._verdicts_by_size.clear()
 
 
 def _parse(constraint: str) -> Constraint | None:

@@ -11,18 +11,18 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from shunter.model.resources import AMOUNT_MAX, CPU
-from shunter.planning.filter.node_kinds import Kinds
+from shunter.planning.filter.node_kinds import NodeKindIndex
 from shunter.planning.view import BoolArray, FloatArray, IntArray, Nodes, TaskClass
 
 NONE_SIZE = float(AMOUNT_MAX)  # a node without a resource is reckoned as a huge one that is full
 TIE_BREAK = 1e-9  # measured shares come in steps of 5 %, so that it never outweighs one
 COLUMNS = ("free", "size", "reserved", "kept", "busy", "tasks", "eligible", "owner", "kind", "stamp", "_doubted")
 
-Keep = Callable[[FloatArray], FloatArray]
+ShareFunction = Callable[[FloatArray], FloatArray]
 Rows = slice | IntArray  # a slice where all rows are meant, or one, because it needs no copies
 
 
-class Ledger:
+class NodeLedger:
     """Columns by resource, each contiguous, so that a filter or a score is a few vector operations.
 
     `stamp[i]` is the value that `clock` had when row i last changed, be it in the view or by a placement of ours. Who
@@ -30,16 +30,16 @@ class Ledger:
     a score's costly function of the used shares, worked out only where they change.
     """
 
-    def __init__(self, keep: Keep | None = None) -> None:
+    def __init__(self, keep: ShareFunction | None = None) -> None:
         self._keep = keep
         self.clock = 0
         self.count = 0
         self.cursor = 0  # the row that round-robin served last
         self.column: dict[str, int] = {}
-        self.kinds = Kinds([])
+        self.kinds = NodeKindIndex([])
         self._nodes: Nodes | None = None
         self._tick = -1
-        self._tightened = -1
+        self._tightened_at = -1
         self.starts = 0  # how often everything was read anew: what is remembered about needs and rows is void then
         self._allocate(resources=0, rows=0)
 
@@ -67,7 +67,7 @@ class Ledger:
         touched: Rows = slice(rows.item(), rows.item() + 1) if len(rows) == 1 else rows
         for resource, need in task_class.needs.items():
             self.free[self.column[resource]][touched] -= counts * need
-        self._settle(touched)
+        self._update_derived(touched)
         self.tasks[touched] += counts
         self._doubted[touched] = True
 
@@ -89,12 +89,12 @@ class Ledger:
             free[touched] += np.bincount(place, amount, len(touched)).astype(np.int64)  # sums below 2**53 are exact
         self.tasks[touched] -= np.bincount(place, tasks, len(touched)).astype(np.int64)
         self.owner[touched[self.tasks[touched] <= 0]] = 0
-        self._settle(touched)
+        self._update_derived(touched)
         self.tighten()
 
-    def scratch(self) -> Ledger:
+    def scratch(self) -> NodeLedger:
         """A copy to try placements on; nobody remembers anything about it, and it is never synced."""
-        copy = Ledger(self._keep)
+        copy = NodeLedger(self._keep)
         copy.__dict__.update(self.__dict__)
         for name in ("free", "reserved", "kept", "tasks", "owner", "stamp", "_doubted"):
             setattr(copy, name, getattr(self, name).copy())
@@ -122,7 +122,7 @@ class Ledger:
         reserved = self.reserved_with(resource, rows, extra)
         return _used(reserved, self.busy[rows]) if resource == CPU else reserved
 
-    def by_size(self, resource: str, rows: Rows, function: Keep) -> FloatArray:
+    def by_size(self, resource: str, rows: Rows, function: ShareFunction) -> FloatArray:
         """A function of the capacity, worked out once a size: machines come in few sizes."""
         column = self.column[resource]
         if column not in self._sizes:
@@ -166,9 +166,9 @@ class Ledger:
 
     def tighten(self) -> None:
         """Bring the bound behind `may_fit` up to date. Placements only lower it, so a late update is harmless."""
-        if self._tightened == self.clock:
+        if self._tightened_at == self.clock:
             return
-        self._tightened = self.clock
+        self._tightened_at = self.clock
         free = np.where(self.eligible[: self.count], self.free[:, : self.count], -1)
         self._free_most: list[int] = free.max(axis=1, initial=-1).tolist()
 
@@ -181,7 +181,7 @@ class Ledger:
         self._tick = -1
         self.starts += 1
         self.column = {name: column for column, name in enumerate(nodes.resources)}
-        self.kinds = Kinds(nodes.kinds, nodes)
+        self.kinds = NodeKindIndex(nodes.kinds, nodes)
         self._allocate(resources=len(nodes.resources), rows=len(nodes.changed))
         self.clock += 1
         self.stamp[:] = self.clock  # whatever is remembered about any row is void
@@ -236,11 +236,11 @@ class Ledger:
         self.kind[rows] = nodes.kind[rows]
         self.has_owners = bool(self.owner[: self.count].any())
         if len(rows):
-            self._settle(rows)
+            self._update_derived(rows)
         found: IntArray = rows[improved]
         return found
 
-    def _settle(self, rows: Rows) -> None:
+    def _update_derived(self, rows: Rows) -> None:
         """Derive what depends on the free amounts of these rows, and let everybody know."""
         size = self.size[:, rows]
         share = (size - self.free[:, rows]) / size
@@ -251,6 +251,9 @@ class Ledger:
             self.kept[:, rows] = self._keep(share)
         self.clock += 1
         self.stamp[rows] = self.clock
+
+
+Ledger = NodeLedger  # the name that plugins import
 
 
 def _used(reserved: FloatArray, busy: FloatArray) -> FloatArray:

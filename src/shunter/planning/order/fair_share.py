@@ -19,7 +19,7 @@ Amounts = list[int]  # by column of the nodes' resources
 Owner = tuple[str, str | None]  # namespace and user, or the whole namespace
 
 
-class Shares:
+class FairShare:
     """What everybody holds: as the view says, plus what this decision has placed."""
 
     def __init__(self, usage: Mapping[tuple[str, str], IntArray], totals: Sequence[int]) -> None:
@@ -35,7 +35,7 @@ class Shares:
 
     def level(self, owner: Owner) -> int:
         """The dominant share in whole steps."""
-        self._take_in()
+        self._add_placed()
         level = self._levels.get(owner)
         if level is None:
             held = self._held_by(owner)
@@ -43,9 +43,9 @@ class Shares:
             level = self._levels[owner] = max(steps, default=0)
         return level
 
-    def tasks_to(self, level: int, owner: Owner, needs: Sequence[int]) -> int | None:
+    def tasks_until_level(self, level: int, owner: Owner, needs: Sequence[int]) -> int | None:
         """After how many tasks the share reaches a level above its present one; None if it never does."""
-        self._take_in()
+        self._add_placed()
         held = self._held_by(owner)
         tasks = [
             -((STEPS * amount - level * total) // (STEPS * need))
@@ -54,7 +54,7 @@ class Shares:
         ]
         return max(1, min(tasks)) if tasks else None
 
-    def _take_in(self) -> None:
+    def _add_placed(self) -> None:
         """Add what was placed. While a single party is in line nobody asks, and it is never added."""
         for namespace, user, needs, count in self._placed:
             for owner in ((namespace, user), (namespace, None)):

@@ -10,10 +10,10 @@ from typing import overload
 
 from shunter.planning.view import Queued
 
-GONE_MAX = 10_000  # classes that do not wait any more and are still remembered as changed
+DROPPED_MAX = 10_000  # classes that do not wait any more and are still remembered as changed
 
 
-class Waiting(Sequence[Queued]):
+class PendingQueue(Sequence[Queued]):
     """One entry for each class with tasks to place. `tick` counts the changes, as in `Nodes`."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Waiting(Sequence[Queued]):
         self._queued: dict[int, Queued] = {}
         self._changed: dict[int, int] = {}  # class id -> tick of its last change, the latest last
         self._entered: dict[int, int] = {}  # class id -> tick at which it came to wait, the latest last
-        self._forgotten = 0  # changes up to this tick are not known any more
+        self._forgotten_until = 0  # changes up to this tick are not known any more
 
     def put(self, queued: Queued) -> None:
         """The class waits like this now; without tasks it does not wait at all. Never alter an entry in place."""
@@ -30,17 +30,17 @@ class Waiting(Sequence[Queued]):
             self.drop(class_id)
         elif (before := self._queued.get(class_id)) != queued:
             self._queued[class_id] = queued
-            self._note(class_id)
+            self._mark_changed(class_id)
             if before is None:
                 self._entered[class_id] = self.tick
 
     def drop(self, class_id: int) -> None:
         if self._queued.pop(class_id, None) is not None:
-            self._note(class_id)
+            self._mark_changed(class_id)
             del self._entered[class_id]
-            if len(self._changed) > len(self._queued) + GONE_MAX:
+            if len(self._changed) > len(self._queued) + DROPPED_MAX:
                 self._changed = {id: tick for id, tick in self._changed.items() if id in self._queued}
-                self._forgotten = self.tick
+                self._forgotten_until = self.tick
 
     def get(self, class_id: int) -> Queued | None:
         return self._queued.get(class_id)
@@ -51,7 +51,7 @@ class Waiting(Sequence[Queued]):
 
     def changed_since(self, tick: int) -> list[int] | None:
         """The classes that changed after that tick, gone ones included; None if that is not known any more."""
-        if tick < self._forgotten:
+        if tick < self._forgotten_until:
             return None
         changed = []
         for class_id, at in reversed(self._changed.items()):
@@ -73,7 +73,7 @@ class Waiting(Sequence[Queued]):
     def __iter__(self) -> Iterator[Queued]:
         return iter(self._queued.values())
 
-    def _note(self, class_id: int) -> None:
+    def _mark_changed(self, class_id: int) -> None:
         self.tick += 1
         self._changed.pop(class_id, None)
         self._changed[class_id] = self.tick

@@ -13,18 +13,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from shunter.planning.order.class_table import Seat, Seats
+from shunter.planning.order.class_table import PendingClass, PendingClassTable
 from shunter.planning.score.gangs import gang_of
 from shunter.planning.view import BoolArray, IntArray, QueueRules
 
 
-class Gates:
+class QueueLimits:
     """How many tasks of a class may still start, and who has to wait for its turn in a strict queue."""
 
-    def __init__(self, seats: Seats, queues: Mapping[str, QueueRules], licences: Mapping[str, tuple[int, int]]) -> None:
-        self._seats = seats
+    def __init__(
+        self,
+        pending_classes: PendingClassTable,
+        queues: Mapping[str, QueueRules],
+        licences: Mapping[str, tuple[int, int]],
+    ) -> None:
+        self._pending_classes = pending_classes
         self._queues = {name: rules for name, rules in queues.items() if rules != QueueRules(running=rules.running)}
-        self._room = {
+        self._queue_capacity = {
             name: 0 if rules.is_paused else max(0, rules.running_max - rules.running)
             for name, rules in self._queues.items()
             if rules.is_paused or rules.running_max
@@ -32,90 +37,101 @@ class Gates:
         self._totals = {name: total for name, (total, _) in licences.items()}
         self._licences = {name: max(0, total - used) for name, (total, used) in licences.items()}
 
-    def most(self, seat: Seat, count: int) -> int:
+    def admissible_count(self, pending_class: PendingClass, count: int) -> int:
         """How many of `count` tasks its queue and its licences let through; both may be in debt, since limits can be
         lowered below what is in use."""
-        if seat.task_class.queue in self._room:
-            count = min(count, self._room[seat.task_class.queue])
-        for name, need in seat.licences:
+        if pending_class.task_class.queue in self._queue_capacity:
+            count = min(count, self._queue_capacity[pending_class.task_class.queue])
+        for name, need in pending_class.licences:
             count = min(count, self._licences[name] // need)
         return max(count, 0)
 
-    def place(self, seat: Seat, count: int) -> None:
-        if seat.task_class.queue in self._room:
-            self._room[seat.task_class.queue] -= count
-        for name, need in seat.licences:
+    def place(self, pending_class: PendingClass, count: int) -> None:
+        if pending_class.task_class.queue in self._queue_capacity:
+            self._queue_capacity[pending_class.task_class.queue] -= count
+        for name, need in pending_class.licences:
             self._licences[name] -= need * count
 
-    def limits(self, seat: Seat) -> bool:
+    def is_limited(self, pending_class: PendingClass) -> bool:
         """Whether its queue or a licence may keep it back."""
-        return bool(seat.licences) or seat.task_class.queue in self._room
+        return bool(pending_class.licences) or pending_class.task_class.queue in self._queue_capacity
 
-    def shared(self, seat: Seat, other: Seat) -> str:
+    def shared_limit(self, pending_class: PendingClass, other: PendingClass) -> str:
         """What of it one of them takes is missing to the other: a limited queue, or a licence; empty if nothing is."""
-        if seat.task_class.queue in self._room and seat.task_class.queue == other.task_class.queue:
-            return f"queue {seat.task_class.queue}"
+        if (
+            pending_class.task_class.queue in self._queue_capacity
+            and pending_class.task_class.queue == other.task_class.queue
+        ):
+            return f"queue {pending_class.task_class.queue}"
         names = {name for name, _ in other.licences}
-        return next((name for name, _ in seat.licences if name in names), "")
+        return next((name for name, _ in pending_class.licences if name in names), "")
 
-    def admit(self, wanted: Sequence[tuple[Seat, int]]) -> bool:
+    def can_admit(self, demand: Sequence[tuple[PendingClass, int]]) -> bool:
         """Whether queues and licences let all of these through together."""
-        admitted: list[tuple[Seat, int]] = []
-        for seat, count in wanted:
-            if self.most(seat, count) < count:
+        admitted: list[tuple[PendingClass, int]] = []
+        for pending_class, count in demand:
+            if self.admissible_count(pending_class, count) < count:
                 break
-            self.place(seat, count)
-            admitted.append((seat, count))
-        for seat, count in admitted:
-            self.place(seat, -count)
-        return len(admitted) == len(wanted)
+            self.place(pending_class, count)
+            admitted.append((pending_class, count))
+        for pending_class, count in admitted:
+            self.place(pending_class, -count)
+        return len(admitted) == len(demand)
 
-    def admits_ever(self, wanted: Sequence[tuple[Seat, int]]) -> bool:
+    def can_ever_admit(self, demand: Sequence[tuple[PendingClass, int]]) -> bool:
         """Whether they would, if nothing else of these queues and licences were in use."""
-        return Gates(
-            self._seats,
+        return QueueLimits(
+            self._pending_classes,
             {name: replace(rules, running=0) for name, rules in self._queues.items()},
             {name: (total, 0) for name, total in self._totals.items()},
-        ).admit(wanted)
+        ).can_admit(demand)
 
-    def short(self) -> list[Seat]:
+    def starvable(self) -> list[PendingClass]:
         """Those who may need more at once than is left, while others could take what is left one by one."""
-        seats = self._seats
-        if not self._room and not self._licences:
+        pending_classes = self._pending_classes
+        if not self._queue_capacity and not self._licences:
             return []
-        left = np.array([max(self._licences[name], 0) for name in seats.licences], np.int64)
-        lacks: BoolArray = np.asarray(((seats.licence_needs > left) & (left > 0)).any(axis=1))
-        for number in seats.coupled:
-            seat = seats.seat(number)
-            if gang_of(seat.task_class) and (seat.licences or self._room.get(seat.task_class.queue, 0) > 0):
+        left = np.array([max(self._licences[name], 0) for name in pending_classes.licences], np.int64)
+        lacks: BoolArray = np.asarray(((pending_classes.licence_needs > left) & (left > 0)).any(axis=1))
+        for number in pending_classes.with_rules:
+            pending_class = pending_classes.pending_class(number)
+            if gang_of(pending_class.task_class) and (
+                pending_class.licences or self._queue_capacity.get(pending_class.task_class.queue, 0) > 0
+            ):
                 lacks[number] = True
-        return [seats.seat(number) for number in np.flatnonzero(lacks & (seats.counts > 0)).tolist()]
+        return [
+            pending_classes.pending_class(number)
+            for number in np.flatnonzero(lacks & (pending_classes.counts > 0)).tolist()
+        ]
 
-    def open(self, ready: BoolArray) -> BoolArray:
+    def within_limits(self, ready: BoolArray) -> BoolArray:
         """Of the seats that are ready, those that no queue and no licence keeps back."""
-        seats = self._seats
-        for name, room in self._room.items():
+        pending_classes = self._pending_classes
+        for name, room in self._queue_capacity.items():
             if room <= 0:
-                ready = ready & (seats.queue != seats.queue_number(name))
+                ready = ready & (pending_classes.queue != pending_classes.queue_number(name))
         if self._licences:
-            left = np.array([max(self._licences[name], 0) for name in seats.licences], np.int64)
-            ready = ready & (seats.licence_needs <= left).all(axis=1)
+            left = np.array([max(self._licences[name], 0) for name in pending_classes.licences], np.int64)
+            ready = ready & (pending_classes.licence_needs <= left).all(axis=1)
         return ready
 
-    def loose(self, ready: BoolArray) -> BoolArray:
+    def outside_strict_queues(self, ready: BoolArray) -> BoolArray:
         """Of the seats that are ready, those in no strict queue."""
-        strict = [self._seats.queue_number(name) for name, rules in self._queues.items() if rules.is_strict]
-        return ready & ~np.isin(self._seats.queue, strict)
+        strict = [self._pending_classes.queue_number(name) for name, rules in self._queues.items() if rules.is_strict]
+        return ready & ~np.isin(self._pending_classes.queue, strict)
 
-    def strict_lines(self, ready: BoolArray) -> list[IntArray]:
+    def strict_queue_order(self, ready: BoolArray) -> list[IntArray]:
         """For each strict queue: the seats in it that may go, in their order, as far as nobody ahead has to wait."""
-        lines = []
+        strict_queues = []
         for name, rules in self._queues.items():
             if rules.is_strict:
                 members = np.flatnonzero(
-                    (self._seats.queue == self._seats.queue_number(name)) & (self._seats.counts > 0)
+                    (self._pending_classes.queue == self._pending_classes.queue_number(name))
+                    & (self._pending_classes.counts > 0)
                 )
-                members = members[np.lexsort((self._seats.ids[members], self._seats.since[members]))]
-                stuck = np.flatnonzero(~ready[members])
-                lines.append(members[: stuck[0]] if len(stuck) else members)
-        return lines
+                members = members[
+                    np.lexsort((self._pending_classes.ids[members], self._pending_classes.since[members]))
+                ]
+                blocked = np.flatnonzero(~ready[members])
+                strict_queues.append(members[: blocked[0]] if len(blocked) else members)
+        return strict_queues

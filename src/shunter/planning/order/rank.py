@@ -16,7 +16,7 @@ AGE_STEP_MS = 30_000  # of waiting, for one point of priority
 NO_DEADLINE = 2**62
 
 Rank = tuple[int, int]  # the lower one goes first; among equals fair shares decide, then the longer wait
-Order = Callable[[Queued], Rank]
+RankFunction = Callable[[Queued], Rank]
 
 
 def by_urgency(queued: Queued) -> Rank:

@@ -16,30 +16,30 @@ from typing import NamedTuple
 import numpy as np
 
 from shunter.planning.order.backlog import Backlog
-from shunter.planning.order.class_table import Seat, Seats
-from shunter.planning.order.fair_share import Owner, Shares
-from shunter.planning.order.queue_limits import Gates
+from shunter.planning.order.class_table import PendingClass, PendingClassTable
+from shunter.planning.order.fair_share import FairShare, Owner
+from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.view import IntArray
 
 Key = tuple[int, int, int, int, int]  # urgency, deadline, level of the share, since, class id: the least goes first
 
 
 class Turn(NamedTuple):
-    seat: Seat
+    pending_class: PendingClass
     quantum: int | None  # tasks until somebody else is to go first; None while nobody else is in line
 
 
 @dataclass(slots=True, eq=False)
-class Party:
+class TurnGroup:
     """Classes of one user, or of one strict queue, that go one after the other."""
 
     number: int  # negative for a strict queue
-    line: list[int]  # numbers of seats; the first is at the end of the list
-    seats: Seats
+    remaining: list[int]  # numbers of seats; the first is at the end of the list
+    pending_classes: PendingClassTable
 
     @property
-    def first(self) -> Seat:
-        return self.seats.seat(self.line[-1])
+    def first(self) -> PendingClass:
+        return self.pending_classes.pending_class(self.remaining[-1])
 
     @property
     def user(self) -> Owner:
@@ -52,168 +52,171 @@ class Party:
 
     def key(self, level: int) -> Key:
         """Behind whoever kept it waiting in a strict queue, somebody may be more urgent than the others of the rank."""
-        seat, number = self.first, self.line[-1]
-        urgency, deadline = self.seats.urgency.item(number), self.seats.deadline.item(number)
-        return urgency, deadline, level, seat.queued.since, seat.task_class.id
+        pending_class, number = self.first, self.remaining[-1]
+        urgency, deadline = self.pending_classes.urgency.item(number), self.pending_classes.deadline.item(number)
+        return urgency, deadline, level, pending_class.queued.since, pending_class.task_class.id
 
 
-class Lineup:
-    """All seats that may go, sorted once. The planner tells by `settle` how a turn ended."""
+class Turns:
+    """All seats that may go, sorted once. The planner tells by `end_turn` how a turn ended."""
 
-    def __init__(self, backlog: Backlog, gates: Gates, shares: Shares) -> None:
+    def __init__(self, backlog: Backlog, queue_limits: QueueLimits, fair_share: FairShare) -> None:
         self._backlog = backlog
-        self._gates = gates
-        self._shares = shares
+        self._queue_limits = queue_limits
+        self._fair_share = fair_share
         self.rebuild()
 
     def rebuild(self) -> None:
         """Line up anew, without those who cannot go any more."""
-        self._stuck: set[int] = set()  # strict queues whose first has to wait
-        self._contests = self._line_up()
-        self._contest: Contest | None = None
+        self._blocked_queues: set[int] = set()  # strict queues whose first has to wait
+        self._all_rank_turns = self._sort_by_rank()
+        self._rank_turns: RankTurns | None = None
 
     def next(self) -> Turn | None:
         while True:
-            turn = self._contest.next() if self._contest is not None else None
+            turn = self._rank_turns.next() if self._rank_turns is not None else None
             if turn is not None:
                 return turn
-            self._contest = next(self._contests, None)
-            if self._contest is None:
+            self._rank_turns = next(self._all_rank_turns, None)
+            if self._rank_turns is None:
                 return None
 
-    def settle(self, has_to_wait: bool) -> None:
+    def end_turn(self, has_to_wait: bool) -> None:
         """The class of the last turn is done for now: all its tasks are placed, or the rest has to wait."""
-        assert self._contest is not None, "a turn comes first"
-        party = self._contest.party
-        if has_to_wait and party.number < 0:
-            self._stuck.add(party.number)
-            party.line.clear()
+        assert self._rank_turns is not None, "a turn comes first"
+        turn_group = self._rank_turns.turn_group
+        if has_to_wait and turn_group.number < 0:
+            self._blocked_queues.add(turn_group.number)
+            turn_group.remaining.clear()
         else:
-            party.line.pop()
+            turn_group.remaining.pop()
 
-    def _line_up(self) -> Iterator[Contest]:
+    def _sort_by_rank(self) -> Iterator[RankTurns]:
         """The contests of all ranks, the most urgent first."""
-        seats, ready = self._backlog.seats, self._gates.open(self._backlog.ready())
-        urgency, deadline, party = seats.urgency, seats.deadline, seats.party
-        lines = self._gates.strict_lines(ready)
-        if lines:
-            ready = self._gates.loose(ready)
-            urgency, deadline, party = urgency.copy(), deadline.copy(), party.copy()
-            for number, line in enumerate(lines):
-                ready[line] = True
-                party[line] = -1 - number
-                urgency[line], deadline[line] = _worst_so_far(urgency[line], deadline[line])
+        pending_classes, ready = self._backlog.pending_classes, self._queue_limits.within_limits(self._backlog.ready())
+        urgency, deadline, turn_group = pending_classes.urgency, pending_classes.deadline, pending_classes.turn_group
+        strict_queues = self._queue_limits.strict_queue_order(ready)
+        if strict_queues:
+            ready = self._queue_limits.outside_strict_queues(ready)
+            urgency, deadline, turn_group = urgency.copy(), deadline.copy(), turn_group.copy()
+            for number, remaining in enumerate(strict_queues):
+                ready[remaining] = True
+                turn_group[remaining] = -1 - number
+                urgency[remaining], deadline[remaining] = _worst_so_far(urgency[remaining], deadline[remaining])
         numbers = np.flatnonzero(ready)
-        keys = (seats.ids, seats.since, party, deadline, urgency)
+        keys = (pending_classes.ids, pending_classes.since, turn_group, deadline, urgency)
         numbers = numbers[np.lexsort([column[numbers] for column in keys])]
         is_new_rank = (np.diff(urgency[numbers]) != 0) | (np.diff(deadline[numbers]) != 0)
         for first, end in pairwise([0, *(np.flatnonzero(is_new_rank) + 1).tolist(), len(numbers)]):
             if first < end:
-                yield Contest(self._parties(numbers[first:end], party[numbers[first:end]]), self._shares)
+                yield RankTurns(self._turn_groups(numbers[first:end], turn_group[numbers[first:end]]), self._fair_share)
 
-    def _parties(self, numbers: IntArray, party: IntArray) -> list[Party]:
-        line, seats = numbers.tolist(), self._backlog.seats
-        cuts = [0, *(np.flatnonzero(np.diff(party)) + 1).tolist(), len(line)]
-        parties = [Party(int(party[first]), line[first:end][::-1], seats) for first, end in pairwise(cuts)]
-        return [each for each in parties if each.number not in self._stuck]
+    def _turn_groups(self, numbers: IntArray, turn_group: IntArray) -> list[TurnGroup]:
+        remaining, pending_classes = numbers.tolist(), self._backlog.pending_classes
+        cuts = [0, *(np.flatnonzero(np.diff(turn_group)) + 1).tolist(), len(remaining)]
+        turn_groups = [
+            TurnGroup(int(turn_group[first]), remaining[first:end][::-1], pending_classes)
+            for first, end in pairwise(cuts)
+        ]
+        return [each for each in turn_groups if each.number not in self._blocked_queues]
 
 
-class Contest:
+class RankTurns:
     """The parties of one rank. With a single one there is nothing to compare, and no share is worked out.
 
     Shares only rise while a decision is made. So a key that was worked out earlier is too low at worst: whoever comes
     first by such keys is asked for the true one, and goes only if it is still the least.
     """
 
-    def __init__(self, parties: list[Party], shares: Shares) -> None:
-        self._shares = shares
-        self._alone = parties[0] if len(parties) == 1 else None
-        if parties:
-            self.party = parties[0]
-        if self._alone is not None:
+    def __init__(self, turn_groups: list[TurnGroup], fair_share: FairShare) -> None:
+        self._fair_share = fair_share
+        self._only_group = turn_groups[0] if len(turn_groups) == 1 else None
+        if turn_groups:
+            self.turn_group = turn_groups[0]
+        if self._only_group is not None:
             return
-        by_namespace: dict[object, list[Party]] = {}
-        for each in parties:
+        by_namespace: dict[object, list[TurnGroup]] = {}
+        for each in turn_groups:
             by_namespace.setdefault(each.number if each.number < 0 else each.namespace, []).append(each)
-        contenders = [Contender(members, shares) for members in by_namespace.values()]
-        if len(contenders) == 1:
-            self._heap = [((0, 0, 0, 0, 0), contenders[0])]
+        all_namespace_turns = [NamespaceTurns(members, fair_share) for members in by_namespace.values()]
+        if len(all_namespace_turns) == 1:
+            self._heap = [((0, 0, 0, 0, 0), all_namespace_turns[0])]
         else:
-            self._heap = [(key, each) for each in contenders if (key := each.key(is_alone=False)) is not None]
+            self._heap = [(key, each) for each in all_namespace_turns if (key := each.key(is_alone=False)) is not None]
             heapq.heapify(self._heap)
 
     def next(self) -> Turn | None:
-        if self._alone is not None:
-            return Turn(self._alone.first, None) if self._alone.line else None
+        if self._only_group is not None:
+            return Turn(self._only_group.first, None) if self._only_group.remaining else None
         while self._heap:
-            known, contender = self._heap[0]
-            key = contender.key(is_alone=len(self._heap) == 1)
+            known, namespace_turns = self._heap[0]
+            key = namespace_turns.key(is_alone=len(self._heap) == 1)
             if key is None:
                 heapq.heappop(self._heap)
             elif key != known:
-                heapq.heapreplace(self._heap, (key, contender))
+                heapq.heapreplace(self._heap, (key, namespace_turns))
             else:
-                self.party = contender.first
-                return Turn(self.party.first, self._quantum(contender, key))
+                self.turn_group = namespace_turns.first
+                return Turn(self.turn_group.first, self._quantum(namespace_turns, key))
         return None
 
-    def _quantum(self, contender: Contender, key: Key) -> int | None:
-        quantum = contender.quantum()
+    def _quantum(self, namespace_turns: NamespaceTurns, key: Key) -> int | None:
+        quantum = namespace_turns.quantum()
         if len(self._heap) > 1:
             rival = min(self._heap[1:3])[0]
-            most = _tasks_until(rival, key, self.party.namespace, self.party.first, self._shares)
+            most = _tasks_until(rival, key, self.turn_group.namespace, self.turn_group.first, self._fair_share)
             quantum = most if quantum is None or (most is not None and most < quantum) else quantum
         return quantum
 
 
-class Contender:
+class NamespaceTurns:
     """One namespace with its users, or one strict queue, which counts as whoever is first in it."""
 
-    def __init__(self, parties: list[Party], shares: Shares) -> None:
-        self._shares = shares
-        self._heap = [(each.key(self._level(each, len(parties))), each) for each in parties]
+    def __init__(self, turn_groups: list[TurnGroup], fair_share: FairShare) -> None:
+        self._fair_share = fair_share
+        self._heap = [(each.key(self._level(each, len(turn_groups))), each) for each in turn_groups]
         heapq.heapify(self._heap)
 
     @property
-    def first(self) -> Party:
+    def first(self) -> TurnGroup:
         return self._heap[0][1]
 
     def key(self, is_alone: bool) -> Key | None:
         """Where it stands among the namespaces; None if it has nobody left."""
         while self._heap:
-            known, party = self._heap[0]
-            if not party.line:
+            known, turn_group = self._heap[0]
+            if not turn_group.remaining:
                 heapq.heappop(self._heap)
                 continue
-            key = party.key(self._level(party, len(self._heap)))
+            key = turn_group.key(self._level(turn_group, len(self._heap)))
             if key == known:
-                return party.key(0 if is_alone else self._shares.level(party.namespace))
-            heapq.heapreplace(self._heap, (key, party))
+                return turn_group.key(0 if is_alone else self._fair_share.level(turn_group.namespace))
+            heapq.heapreplace(self._heap, (key, turn_group))
         return None
 
     def quantum(self) -> int | None:
         """How many tasks its first user may have before the next one's turn."""
         if len(self._heap) == 1:
             return None
-        key, party = self._heap[0]
-        return _tasks_until(min(self._heap[1:3])[0], key, party.user, party.first, self._shares)
+        key, turn_group = self._heap[0]
+        return _tasks_until(min(self._heap[1:3])[0], key, turn_group.user, turn_group.first, self._fair_share)
 
-    def _level(self, party: Party, rivals: int) -> int:
-        return self._shares.level(party.user) if rivals > 1 else 0
+    def _level(self, turn_group: TurnGroup, rival_count: int) -> int:
+        return self._fair_share.level(turn_group.user) if rival_count > 1 else 0
 
 
-def _tasks_until(rival: Key, mine: Key, owner: Owner, seat: Seat, shares: Shares) -> int | None:
+def _tasks_until(rival: Key, mine: Key, owner: Owner, pending_class: PendingClass, fair_share: FairShare) -> int | None:
     """After how many tasks a rival's key is the lesser one; None while it is less urgent."""
     if mine[:2] < rival[:2]:
         return None
     level = rival[2] + 1 if mine[3:] < rival[3:] else rival[2]
-    return shares.tasks_to(level, owner, seat.needs)
+    return fair_share.tasks_until_level(level, owner, pending_class.needs)
 
 
 def _worst_so_far(urgency: IntArray, deadline: IntArray) -> tuple[IntArray, IntArray]:
     """For each of a line, the rank of the least urgent up to it."""
     order = np.lexsort((deadline, urgency))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    worst = order[np.maximum.accumulate(place)]
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    worst = order[np.maximum.accumulate(position)]
     return urgency[worst], deadline[worst]

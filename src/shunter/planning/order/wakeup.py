@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.planning.filter.node_ledger import Ledger
-from shunter.planning.order.class_table import Seats
+from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.order.class_table import PendingClassTable
 from shunter.planning.view import BoolArray, IntArray
 
 GROUPS_MAX = 64  # of rows: past it, neighbours in size are taken together, and only their best counts
-SITES_MAX = 256  # sets of demands on the kind of node that are told apart; past it kinds are not looked at
+NODE_DEMANDS_MAX = 256  # sets of demands on the kind of node that are told apart; past it kinds are not looked at
 CELLS_MAX = 1_000_000  # classes x rows compared at a time
 
 
-def may_fit(seats: Seats, numbers: IntArray, rows: IntArray, ledger: Ledger) -> BoolArray:
+def may_fit(pending_classes: PendingClassTable, numbers: IntArray, rows: IntArray, ledger: NodeLedger) -> BoolArray:
     """For each of these seats: whether some row, or group of rows, has enough of everything that one task needs."""
     rows = rows[ledger.eligible[rows]]
     if not len(rows) or not len(numbers):
@@ -27,31 +27,35 @@ def may_fit(seats: Seats, numbers: IntArray, rows: IntArray, ledger: Ledger) -> 
     free = np.maximum.reduceat(
         np.maximum(ledger.free[:, rows], 0), starts, axis=1
     )  # who needs none may overlook a debt
-    suits = _suits(seats, rows, starts, ledger)
+    suits = _suits(pending_classes, rows, starts, ledger)
     found = np.empty(len(numbers), np.bool_)
     batch = max(1, CELLS_MAX // len(starts))
     for first in range(0, len(numbers), batch):
         some = numbers[first : first + batch]
         fits = np.ones((len(some), len(starts)), np.bool_)
         for column in range(len(free)):
-            need = seats.needs[some, column]
+            need = pending_classes.needs[some, column]
             if need.any():
                 fits &= need[:, np.newaxis] <= free[column]
         if suits is not None:
-            fits &= suits[seats.site[some]]
+            fits &= suits[pending_classes.node_demand[some]]
         found[first : first + batch] = fits.any(axis=1)
     return found
 
 
-def _suits(seats: Seats, rows: IntArray, starts: IntArray, ledger: Ledger) -> BoolArray | None:
+def _suits(
+    pending_classes: PendingClassTable, rows: IntArray, starts: IntArray, ledger: NodeLedger
+) -> BoolArray | None:
     """By set of demands and group of rows: whether some row in it is of a kind that will do."""
-    if len(seats.examples) > SITES_MAX:
+    if len(pending_classes.example_classes) > NODE_DEMANDS_MAX:
         return None
-    for site in range(len(seats.examples)):
-        if site == len(seats.suitable):
-            seats.suitable.append(ledger.kinds.suit(seats.examples[site]))
-        elif len(seats.suitable[site]) < len(ledger.kinds):
-            seats.suitable[site] = ledger.kinds.suit(seats.examples[site])
-    by_row: BoolArray = np.array(seats.suitable)[:, ledger.kind[rows]]
+    for node_demand in range(len(pending_classes.example_classes)):
+        if node_demand == len(pending_classes.suitable):
+            pending_classes.suitable.append(ledger.kinds.suitable_kinds(pending_classes.example_classes[node_demand]))
+        elif len(pending_classes.suitable[node_demand]) < len(ledger.kinds):
+            pending_classes.suitable[node_demand] = ledger.kinds.suitable_kinds(
+                pending_classes.example_classes[node_demand]
+            )
+    by_row: BoolArray = np.array(pending_classes.suitable)[:, ledger.kind[rows]]
     suits: BoolArray = np.logical_or.reduceat(by_row, starts, axis=1)
     return suits

@@ -18,14 +18,14 @@ from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import Testbed
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, Answers, NodeRows, ViewDelta
 from shunter.planning.filter.filters import FILTERS
-from shunter.planning.filter.hard_rules import Law
-from shunter.planning.filter.node_ledger import Ledger
-from shunter.planning.order.pending_queue import Waiting
-from shunter.planning.remote.view_queries import Recorded, read_class
-from shunter.planning.remote.view_scope import empty_nodes, grow, limit_view, widen
+from shunter.planning.filter.hard_rules import HardRules
+from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.order.pending_queue import PendingQueue
+from shunter.planning.remote.view_queries import RecordedAnswers, read_class
+from shunter.planning.remote.view_scope import add_resource_columns, empty_nodes, grow_rows, limit_view
 from shunter.planning.view import BoolArray, ClusterView, IntArray, NodeKind, Nodes, Queued, QueueRules, TaskClass
 
-Kept = TypeVar("Kept", Testbed, BatchJob, Scheduling)
+ObjectType = TypeVar("ObjectType", Testbed, BatchJob, Scheduling)
 
 
 class GapInDeltas(Exception):
@@ -38,9 +38,9 @@ class ViewReader:
     def __init__(self, wants: Collection[str]) -> None:
         self._wants = frozenset(wants)
         self._number = 0
-        self._answers: Recorded | None = None
+        self._answers: RecordedAnswers | None = None
         self._missing = 0
-        self._ledger = Ledger()
+        self._ledger = NodeLedger()
         self._start()
 
     def read(self, delta: ViewDelta) -> ClusterView:
@@ -66,7 +66,7 @@ class ViewReader:
 
     def _start(self) -> None:
         self._nodes = empty_nodes(resources=())
-        self._waiting = Waiting()
+        self._pending_queue = PendingQueue()
         self._classes: dict[int, TaskClass] = {}
         self._usage: dict[tuple[str, str], IntArray] = {}
         self._queues: dict[str, QueueRules] = {}
@@ -79,13 +79,13 @@ class ViewReader:
         for row in delta.classes:
             self._classes[row.id] = read_class(row)
         for class_id in delta.gone:
-            self._waiting.drop(class_id)
+            self._pending_queue.drop(class_id)
         for each in delta.queued:
             task_class = self._classes[each.class_id]
             avoid = frozenset(each.avoid)
-            self._waiting.put(Queued(task_class, each.count, each.since, each.since_ms, each.estimate_s, avoid))
+            self._pending_queue.put(Queued(task_class, each.count, each.since, each.since_ms, each.estimate_s, avoid))
         for class_id in delta.gone:
-            if self._waiting.get(class_id) is None:
+            if self._pending_queue.get(class_id) is None:
                 self._classes.pop(class_id, None)
 
     def _read_limits(self, delta: ViewDelta) -> None:
@@ -103,12 +103,12 @@ class ViewReader:
 
     def _view(self, delta: ViewDelta) -> ClusterView:
         self._missing = self.missing
-        answers = Recorded(delta.answers or Answers(), self._nodes.count, self._classes)
+        answers = RecordedAnswers(delta.answers or Answers(), self._nodes.count, self._classes)
         self._answers = answers
         view = ClusterView(
             version=delta.version,
             nodes=self._nodes,
-            queued=self._waiting,
+            queued=self._pending_queue,
             usage=self._usage,
             queues=self._queues,
             licences=self._licences,
@@ -134,21 +134,21 @@ class ViewReader:
 
     def _accepts(self, view: ClusterView) -> Callable[[TaskClass], BoolArray]:
         """As the manager would say it, but for filters that its plugins bring. Worked out when it is asked."""
-        laws: list[Law] = []
+        cached_rules: list[HardRules] = []
 
         def accepts(task_class: TaskClass) -> BoolArray:
-            if not laws:
+            if not cached_rules:
                 self._ledger.sync(view.nodes)
-                laws.append(Law(view, self._ledger, FILTERS))
-            return laws[0].accepts(task_class)
+                cached_rules.append(HardRules(view, self._ledger, FILTERS))
+            return cached_rules[0].accepts(task_class)
 
         return accepts
 
 
 def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:
     if delta.resources is not None:
-        widen(nodes, delta.resources)
-    grow(nodes, delta.count)
+        add_resource_columns(nodes, delta.resources)
+    grow_rows(nodes, delta.count)
     for row in range(nodes.count, delta.count):
         nodes.names.append(delta.names[row])
     nodes.count = delta.count
@@ -160,27 +160,29 @@ def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:
             nodes.capacity[delta.capacity.rows, nodes.resources.index(resource)] = amounts
 
 
-def _put_rows(nodes: Nodes, told: NodeRows) -> None:
-    if told.rows:
-        rows = np.array(told.rows, np.int64)
+def _put_rows(nodes: Nodes, changes: NodeRows) -> None:
+    if changes.rows:
+        rows = np.array(changes.rows, np.int64)
         nodes.tick += 2  # whoever looks again at what changed at the last tick must find just the last row
         nodes.changed[rows] = nodes.tick - 1
         nodes.changed[rows[-1]] = nodes.tick
-        nodes.tasks[rows] = told.tasks
-        for resource, amounts in told.reserved.items():
+        nodes.tasks[rows] = changes.tasks
+        for resource, amounts in changes.reserved.items():
             nodes.reserved[rows, nodes.resources.index(resource)] = amounts
-    columns = ((nodes.tasks, told.uncounted), (nodes.busy, told.busy), (nodes.eligible, told.eligible))
-    for column, values in (*columns, (nodes.owner, told.owner), (nodes.kind, told.kind)):
+    columns = ((nodes.tasks, changes.uncounted), (nodes.busy, changes.busy), (nodes.eligible, changes.eligible))
+    for column, values in (*columns, (nodes.owner, changes.owner), (nodes.kind, changes.kind)):
         if values:
             column[list(values)] = list(values.values())
-    for row, text in told.because.items():
+    for row, text in changes.because.items():
         if text:
             nodes.ineligible_because[row] = text
         else:
             nodes.ineligible_because.pop(row, None)
 
 
-def _read_objects(objects: dict[ObjectName, Kept], changed: Iterable[Kept], gone: Iterable[ObjectName]) -> None:
+def _read_objects(
+    objects: dict[ObjectName, ObjectType], changed: Iterable[ObjectType], gone: Iterable[ObjectName]
+) -> None:
     for name in gone:
         del objects[name]
     for each in changed:

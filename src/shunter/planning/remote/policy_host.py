@@ -10,18 +10,18 @@ from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import ClusterView, Decides, Decision
 
 
-class Thinker:
+class PolicyHost:
     def __init__(self, policy: Decides) -> None:
         self.policy = policy
         self._reader = ViewReader(wants_of(policy))
 
-    def look(self, situation: Situation) -> ClusterView:
+    def observe(self, situation: Situation) -> ClusterView:
         """Take in what is new. Must hear of every situation in order, also of those on which it does not decide."""
         return self._reader.read(situation.delta)
 
     def decide(self, situation: Situation) -> DecisionRow:
         """Take in what is new, and decide."""
-        decision = self.policy.decide(self.look(situation), situation.now, situation.budget)
+        decision = self.policy.decide(self.observe(situation), situation.now, situation.budget)
         if not isinstance(decision, Decision):
             raise TypeError(f"decide answered {decision!r}, not a Decision")
         return decision_row(decision, situation.delta.number)

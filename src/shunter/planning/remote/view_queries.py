@@ -1,8 +1,7 @@
 """What a view works out only when it is asked: noting it down, and answering from what was noted.
 
-`Listening` notes what a policy asks, for the flight recorder; `full_answers` asks for everything that a policy may, for
-those who cannot ask back; `Recorded` answers in a reader's view.
-"""
+`QueryRecorder` notes what a policy asks, for the flight recorder; `full_answers` asks for everything that a policy may,
+for those who cannot ask back; `RecordedAnswers` answers in a reader's view."""
 
 from __future__ import annotations
 
@@ -15,18 +14,18 @@ import numpy as np
 from shunter.model.protocol.scheduler_messages import RULES, RUNNING, Answers, ClassRow, RuleRow, RunningRows
 from shunter.planning.view import ClusterView, IntArray, Rules, Running, TaskClass
 
-NEXT_MAX = 64  # tasks of a class whose estimates are told to those who cannot ask back
-LOWEST_NONE = 2**31  # what `lowest_priority` says where nothing runs
+ESTIMATED_TASKS_MAX = 64  # tasks of a class whose estimates are told to those who cannot ask back
+NO_LOWEST_PRIORITY = 2**31  # what `lowest_priority` says where nothing runs
 Amounts = dict[int, int]
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Listening:
+class QueryRecorder:
     """Notes what its view is asked, and answers it. Made for one decision."""
 
     def __init__(self, view: ClusterView) -> None:
-        self._asked: dict[str, Any] = {"repels": None if view.repels is None else {}}
+        self._recorded: dict[str, Any] = {"repels": None if view.repels is None else {}}
         self._classes: dict[int, TaskClass] = {}
         self._view = view
         self.view = replace(
@@ -45,93 +44,98 @@ class Listening:
 
     def answers(self) -> Answers | None:
         """None if nothing was asked."""
-        if not self._classes and len(self._asked) == 1 and not self._asked["repels"] and self._view.repels is None:
+        if (
+            not self._classes
+            and len(self._recorded) == 1
+            and not self._recorded["repels"]
+            and self._view.repels is None
+        ):
             return None
-        return Answers(classes=[class_row(each) for each in self._classes.values()], **self._asked)
+        return Answers(classes=[class_row(each) for each in self._classes.values()], **self._recorded)
 
     def _running(self) -> Running:
-        running = _present(self._view.running)()
-        self._asked["running"] = running_rows(running)
+        running = _required(self._view.running)()
+        self._recorded["running"] = running_rows(running)
         return running
 
     def _class_of(self, class_id: int) -> TaskClass:
-        self._classes[class_id] = _present(self._view.classes)(class_id)
+        self._classes[class_id] = _required(self._view.classes)(class_id)
         return self._classes[class_id]
 
     def _tally(self, class_id: int) -> Mapping[int, int]:
-        tally = _present(self._view.tally)(class_id)
-        self._asked.setdefault("tally", {})[class_id] = dict(tally)
+        tally = _required(self._view.tally)(class_id)
+        self._recorded.setdefault("tally", {})[class_id] = dict(tally)
         return tally
 
     def _leaving(self, class_id: int) -> Mapping[int, int]:
-        leaving = _present(self._view.leaving)(class_id)
-        self._asked.setdefault("leaving", {})[class_id] = dict(leaving)
+        leaving = _required(self._view.leaving)(class_id)
+        self._recorded.setdefault("leaving", {})[class_id] = dict(leaving)
         return leaving
 
     def _presence(self, match: str) -> IntArray:
-        counts = _present(self._view.presence)(match)
-        self._asked.setdefault("presence", {})[match] = sparse(counts)
+        counts = _required(self._view.presence)(match)
+        self._recorded.setdefault("presence", {})[match] = sparse(counts)
         return counts
 
     def _matches(self, match: str, class_id: int) -> bool:
-        holds = _present(self._view.matches)(match, class_id)
-        self._asked.setdefault("matches", {}).setdefault(match, {})[class_id] = holds
+        holds = _required(self._view.matches)(match, class_id)
+        self._recorded.setdefault("matches", {}).setdefault(match, {})[class_id] = holds
         return holds
 
     def _repels(self, class_id: int) -> IntArray | None:
-        counts = _present(self._view.repels)(class_id)
-        self._asked["repels"][class_id] = None if counts is None else sparse(counts)
+        counts = _required(self._view.repels)(class_id)
+        self._recorded["repels"][class_id] = None if counts is None else sparse(counts)
         return counts
 
     def _lowest_priority(self) -> int:
-        self._asked["lowest_priority"] = lowest = _present(self._view.lowest_priority)()
+        self._recorded["lowest_priority"] = lowest = _required(self._view.lowest_priority)()
         return lowest
 
     def _called(self, class_id: int) -> str:
-        name = _present(self._view.called)(class_id)
-        self._asked.setdefault("called", {})[class_id] = name
+        name = _required(self._view.called)(class_id)
+        self._recorded.setdefault("called", {})[class_id] = name
         return name
 
     def _longest_s(self, class_id: int, count: int) -> float:
-        seconds = _present(self._view.longest_s)(class_id, count)
-        self._asked.setdefault("longest_s", {}).setdefault(class_id, {})[count] = seconds
+        seconds = _required(self._view.longest_s)(class_id, count)
+        self._recorded.setdefault("longest_s", {}).setdefault(class_id, {})[count] = seconds
         return seconds
 
 
 def full_answers(view: ClusterView, wants: Collection[str]) -> Answers:
     """All that a policy may ask about what waits and what runs."""
-    listening = Listening(view)
-    asking = listening.view
-    on_nodes: list[int] = []
-    if RUNNING in wants and asking.running is not None:
-        class_of = _present(asking.classes)
-        on_nodes = np.unique(asking.running().class_ids).tolist()
-        for class_id in on_nodes:
+    recorder = QueryRecorder(view)
+    recorded_view = recorder.view
+    running_ids: list[int] = []
+    if RUNNING in wants and recorded_view.running is not None:
+        class_of = _required(recorded_view.classes)
+        running_ids = np.unique(recorded_view.running().class_ids).tolist()
+        for class_id in running_ids:
             class_of(class_id)
-        if asking.lowest_priority is not None:
-            asking.lowest_priority()
-        for queued in asking.queued if asking.longest_s is not None else ():
-            _present(asking.longest_s)(queued.task_class.id, min(queued.count, NEXT_MAX))
+        if recorded_view.lowest_priority is not None:
+            recorded_view.lowest_priority()
+        for queued in recorded_view.queued if recorded_view.longest_s is not None else ():
+            _required(recorded_view.longest_s)(queued.task_class.id, min(queued.count, ESTIMATED_TASKS_MAX))
     if RULES in wants:
-        _ask_about_rules(asking, on_nodes)
-    return listening.answers() or Answers()
+        _query_rules(recorded_view, running_ids)
+    return recorder.answers() or Answers()
 
 
-def _ask_about_rules(view: ClusterView, on_nodes: list[int]) -> None:
+def _query_rules(view: ClusterView, running_ids: list[int]) -> None:
     classes = [queued.task_class for queued in view.queued]
     if view.tally is None or view.presence is None or view.matches is None:
         return
     ruled = [each for each in classes if each.rules is not None]
     for match in dict.fromkeys(_matches_of(ruled)):
         view.presence(match)
-        for class_id in {*on_nodes, *(each.id for each in classes)}:
+        for class_id in {*running_ids, *(each.id for each in classes)}:
             view.matches(match, class_id)
     for each in ruled:
         view.tally(each.id)
         if view.leaving is not None:
             view.leaving(each.id)
     for each in classes if view.repels is not None else ():
-        _present(view.repels)(each.id)
+        _required(view.repels)(each.id)
 
 
 def _matches_of(classes: Iterable[TaskClass]) -> Iterable[str]:
@@ -141,7 +145,7 @@ def _matches_of(classes: Iterable[TaskClass]) -> Iterable[str]:
                 yield rule.match
 
 
-class Recorded:
+class RecordedAnswers:
     """Answers from a record. What was not asked when it was made is answered as if nothing ran, and `missing` counts
     it."""
 
@@ -181,15 +185,15 @@ class Recorded:
         return bool(found)
 
     def repels(self, class_id: int) -> IntArray | None:
-        asked = self._answers.repels or {}
-        self.missing += class_id not in asked
-        found = asked.get(class_id)
+        recorded = self._answers.repels or {}
+        self.missing += class_id not in recorded
+        found = recorded.get(class_id)
         return None if found is None else dense(found, self._count)
 
     def lowest_priority(self) -> int:
         lowest = self._answers.lowest_priority
         self.missing += lowest is None
-        return LOWEST_NONE if lowest is None else lowest
+        return NO_LOWEST_PRIORITY if lowest is None else lowest
 
     def called(self, class_id: int) -> str:
         return self._answers.called.get(class_id, f"class {class_id}")
@@ -197,7 +201,7 @@ class Recorded:
     def longest_s(self, class_id: int, count: int) -> float:
         """What is known of more tasks is a bound for fewer."""
         known = self._answers.longest_s.get(class_id, {})
-        nearest = min((asked for asked in known if asked >= count), default=None)
+        nearest = min((recorded for recorded in known if recorded >= count), default=None)
         self.missing += nearest is None
         return 0.0 if nearest is None else known[nearest]
 
@@ -267,6 +271,6 @@ def dense(amounts: Amounts, count: int) -> IntArray:
     return counts
 
 
-def _present(ask: Callable[P, R] | None) -> Callable[P, R]:
-    assert ask is not None, "only what the view has is wrapped"
-    return ask
+def _required(query: Callable[P, R] | None) -> Callable[P, R]:
+    assert query is not None, "only what the view has is wrapped"
+    return query

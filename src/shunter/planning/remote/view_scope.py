@@ -15,7 +15,7 @@ import numpy as np
 
 from shunter.model.protocol.scheduler_messages import NAMES, OBJECTS, RULES, RUNNING, TASKS, WANTS_DEFAULT
 from shunter.model.resources import STANDARD
-from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.view import ClusterView, Decides, NodeKind, Nodes
 
 ROWS_MIN = 64
@@ -27,19 +27,19 @@ def wants_of(policy: Decides) -> tuple[str, ...]:
 
 
 def limit_view(view: ClusterView, wants: Collection[str]) -> ClusterView:
-    less: dict[str, Any] = {}
+    hidden: dict[str, Any] = {}
     if TASKS not in wants:
-        less |= {"nodes": empty_nodes(), "queued": Waiting(), "usage": {}, "queues": {}, "licences": {}}
-        less |= {"preempt_gap": None, "reserve_after_s": None, "hold_after_s": None}
+        hidden |= {"nodes": empty_nodes(), "queued": PendingQueue(), "usage": {}, "queues": {}, "licences": {}}
+        hidden |= {"preempt_gap": None, "reserve_after_s": None, "hold_after_s": None}
     if OBJECTS not in wants:
-        less |= {"testbeds": {}, "batch_jobs": {}, "schedulings": {}}
+        hidden |= {"testbeds": {}, "batch_jobs": {}, "schedulings": {}}
     if RUNNING not in wants:
-        less |= {"running": None, "classes": None, "lowest_priority": None, "longest_s": None}
+        hidden |= {"running": None, "classes": None, "lowest_priority": None, "longest_s": None}
     if RULES not in wants:
-        less |= {"tally": None, "leaving": None, "presence": None, "matches": None, "repels": None}
+        hidden |= {"tally": None, "leaving": None, "presence": None, "matches": None, "repels": None}
     if NAMES not in wants:
-        less["called"] = None
-    return replace(view, accepts=None, **less) if less else view
+        hidden["called"] = None
+    return replace(view, accepts=None, **hidden) if hidden else view
 
 
 def empty_nodes(resources: Sequence[str] = STANDARD) -> Nodes:
@@ -73,19 +73,19 @@ def read_only(nodes: Nodes) -> Iterator[None]:
             column.flags.writeable = True
 
 
-def widen(nodes: Nodes, resources: Sequence[str]) -> None:
+def add_resource_columns(nodes: Nodes, resources: Sequence[str]) -> None:
     """Make room for further resources; those that there are stay where they are."""
     more = np.zeros((len(nodes.changed), len(resources) - len(nodes.resources)), np.int64)
     nodes.resources.extend(resources[len(nodes.resources) :])
     nodes.capacity, nodes.reserved = np.hstack([nodes.capacity, more]), np.hstack([nodes.reserved, more])
 
 
-def grow(nodes: Nodes, count: int) -> None:
+def grow_rows(nodes: Nodes, count: int) -> None:
     """Make room for so many rows."""
-    have = len(nodes.changed)
-    if count <= have:
+    size = len(nodes.changed)
+    if count <= size:
         return
-    more = max(count, have * 2) - have
+    more = max(count, size * 2) - size
     for name in COLUMNS:
         old = getattr(nodes, name)
         setattr(nodes, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
@@ -98,16 +98,16 @@ def view_hash(view: ClusterView) -> str:
     digest = blake2b(digest_size=16)
     for name in COLUMNS[:-1]:  # when rows changed is counted by everybody for himself
         digest.update(np.ascontiguousarray(getattr(nodes, name)[:count]).tobytes())
-    told = (
+    contents = (
         nodes.resources, nodes.names[:count], [_kind_key(kind) for kind in nodes.kinds],
         sorted(nodes.ineligible_because.items()),
         [_queued_key(queued) for queued in view.queued],
-        sorted((who, amounts.tolist()) for who, amounts in view.usage.items()),
+        sorted((owner, amounts.tolist()) for owner, amounts in view.usage.items()),
         sorted(view.queues.items(), key=lambda item: item[0]), sorted(view.licences.items()),
         view.preempt_gap, view.reserve_after_s, view.hold_after_s,
         list(view.testbeds.items()), list(view.batch_jobs.items()), list(view.schedulings.items()),
     )  # fmt: skip
-    digest.update(repr(told).encode())
+    digest.update(repr(contents).encode())
     return digest.hexdigest()
 
 

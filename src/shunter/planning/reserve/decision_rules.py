@@ -10,215 +10,236 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from shunter.planning.order.backlog import Backlog
-from shunter.planning.order.class_table import Seat
-from shunter.planning.order.queue_limits import Gates
-from shunter.planning.reserve.backfill import put_again
-from shunter.planning.reserve.held_limits import Limits
-from shunter.planning.reserve.reservations import Claims, Memory, Patience, key_of
-from shunter.planning.score.gangs import Item, Placed, gang_of, place_gang, take_all_back
+from shunter.planning.order.class_table import PendingClass
+from shunter.planning.order.queue_limits import QueueLimits
+from shunter.planning.reserve.backfill import put_if_fits
+from shunter.planning.reserve.held_limits import HeldLimits
+from shunter.planning.reserve.reservations import ReservationMemory, Reservations, WaitThresholds, key_of
+from shunter.planning.score.gangs import Item, ItemPlacement, gang_of, place_gang, undo_all
 from shunter.planning.score.pick import Picked
-from shunter.planning.score.workspace import NOWHERE, Site
+from shunter.planning.score.workspace import NO_NODES, Workspace
 from shunter.planning.view import ClusterView, Decision, Queued, TaskClass
 
 HEADS_MAX = 16  # blocked classes of earlier decisions that are looked at; those of one gang count each
-HELD_AGAIN_MS = 1_000  # after so long, whoever was held back looks at all rows again
+HELD_RETRY_MS = 1_000  # after so long, whoever was held back looks at all rows again
 
 
 @dataclass(slots=True)
-class Recall:
+class PlannerMemory:
     """What a planner remembers about claims between decisions. It is a hint: without it, only work is done twice."""
 
-    memory: Memory = field(default_factory=Memory)
+    reservation_memory: ReservationMemory = field(default_factory=ReservationMemory)
     held: set[int] = field(default_factory=set)  # classes that were held back by a claim
     heads: tuple[int, ...] = ()  # the blocked classes for whose sake
     held_at_ms: int = 0
     winners: tuple[int, ...] = ()  # for whose sake others were ending when the held ones last looked
     is_partial: bool = False
 
-    def copy(self) -> Recall:
-        return replace(self, memory=self.memory.copy(), held=set(self.held))
+    def copy(self) -> PlannerMemory:
+        return replace(self, reservation_memory=self.reservation_memory.copy(), held=set(self.held))
 
 
-class Companions:
+class DecisionRules:
     def __init__(
         self,
         view: ClusterView,
         now_ms: int,
         backlog: Backlog,
-        gates: Gates,
-        site: Site,
-        patience: Patience,
-        recall: Recall,
+        queue_limits: QueueLimits,
+        workspace: Workspace,
+        wait_thresholds: WaitThresholds,
+        planner_memory: PlannerMemory,
     ) -> None:
         self._backlog = backlog
-        self._gates = gates
-        self._site = site
-        self._recall = recall
+        self._queue_limits = queue_limits
+        self._workspace = workspace
+        self._planner_memory = planner_memory
         self._now_ms = now_ms
-        self._gangs: dict[int, list[Seat]] | None = None
+        self._gangs: dict[int, list[PendingClass]] | None = None
         self._longest_s = view.longest_s
-        self._taken: Counter[int] = Counter()  # class id -> tasks that this decision placed
-        self._claims = Claims(view, site, now_ms, patience, recall.memory) if view.running is not None else None
-        self._limits = Limits(gates, self._claims, lambda class_id: backlog.seats.by_class[class_id])
-        self._short: list[Seat] | None = None  # who may need more at once of a limit than is left, the most urgent last
-        self._heads: list[Seat] = []  # blocked by earlier decisions, the most urgent last
-        self._has_carried = False  # some are held back as an earlier decision left them
-        if self._claims is not None:
+        self._placed_counts: Counter[int] = Counter()  # class id -> tasks that this decision placed
+        self._reservations = (
+            Reservations(view, workspace, now_ms, wait_thresholds, planner_memory.reservation_memory)
+            if view.running is not None
+            else None
+        )
+        self._held_limits = HeldLimits(
+            queue_limits, self._reservations, lambda class_id: backlog.pending_classes.by_class[class_id]
+        )
+        # who may need more at once of a limit than is left, the most urgent last
+        self._starvable: list[PendingClass] | None = None
+        self._heads: list[PendingClass] = []  # blocked by earlier decisions, the most urgent last
+        self._has_carried_over = False  # some are held back as an earlier decision left them
+        if self._reservations is not None:
             self._wake_held()
-            self._has_carried = bool(recall.held)
+            self._has_carried_over = bool(planner_memory.held)
             self._heads = backlog.first_blocked(HEADS_MAX)[::-1]
 
     @property
-    def is_cut(self) -> bool:
+    def is_cut_short(self) -> bool:
         """Whether claims have had their share of this decision: who comes behind them has to wait for the next."""
-        return self._claims is not None and self._claims.is_cut
+        return self._reservations is not None and self._reservations.is_cut_short
 
-    def winners(self) -> list[tuple[Seat, int]]:
+    def winners(self) -> list[tuple[PendingClass, int]]:
         """Those for whose sake others are ending, and for how many tasks: they go before everybody.
 
         Otherwise whoever has waited longer would take the room, victims included, and others would end again and again.
         """
-        by_class = self._backlog.seats.by_class
-        winners = self._recall.memory.winners if self._claims is not None else {}
-        self._backlog.look_again(winners)
+        by_class = self._backlog.pending_classes.by_class
+        winners = self._planner_memory.reservation_memory.winners if self._reservations is not None else {}
+        self._backlog.recheck_all_rows(winners)
         return [(by_class[each], count) for each, count in winners.items() if each in by_class]
 
     # ---- a class by itself ----
 
-    def couples(self, task_class: TaskClass) -> bool:
-        return self._site.couplings.couples(task_class)
+    def constrains(self, task_class: TaskClass) -> bool:
+        return self._workspace.rule_set.constrains(task_class)
 
-    def pick(self, seat: Seat, count: int) -> Picked:
+    def pick(self, pending_class: PendingClass, count: int) -> Picked:
         """The nodes for a class that rules couple to others."""
-        return self._site.pick(seat.queued, count)
+        return self._workspace.pick(pending_class.queued, count)
 
-    def leave_claims(self, seat: Seat, count: int, picked: Picked) -> Picked:
+    def respect_reservations(self, pending_class: PendingClass, count: int, picked: Picked) -> Picked:
         """What of it may be had beside what items ahead have claimed."""
-        if self._claims is None or not self._claims.has_items or not len(picked.rows):
+        if self._reservations is None or not self._reservations.has_items or not len(picked.rows):
             return picked
-        asked = self._timed(seat, int(picked.counts.sum()))
-        ceilings = self._claims.ceilings(asked)
-        if self._claims.is_cut:
-            return NOWHERE
+        timed = self._with_longest_estimate(pending_class, int(picked.counts.sum()))
+        ceilings = self._reservations.ceilings(timed)
+        if self._reservations.is_cut_short:
+            return NO_NODES
         if ceilings:
-            allowed = self._site.pick(asked, count, ceilings)
+            allowed = self._workspace.pick(timed, count, ceilings)
             if allowed.counts.sum() < picked.counts.sum():
-                self._hold_back(seat, asked)
+                self._hold_back(pending_class, timed)
             picked = allowed
         return picked
 
-    def put(self, seat: Seat, picked: Picked) -> None:
-        self._site.put(seat.queued.task_class, picked)
-        if self._claims is not None and len(picked.rows):
-            if self._claims.has_items:
-                self._claims.note(self._timed(seat, int(picked.counts.sum())), picked)
-            self._taken[seat.task_class.id] += int(picked.counts.sum())
+    def put(self, pending_class: PendingClass, picked: Picked) -> None:
+        self._workspace.put(pending_class.queued.task_class, picked)
+        if self._reservations is not None and len(picked.rows):
+            if self._reservations.has_items:
+                self._reservations.record_placement(
+                    self._with_longest_estimate(pending_class, int(picked.counts.sum())), picked
+                )
+            self._placed_counts[pending_class.task_class.id] += int(picked.counts.sum())
 
-    def _timed(self, seat: Seat, count: int) -> Queued:
+    def _with_longest_estimate(self, pending_class: PendingClass, count: int) -> Queued:
         """With the longest estimate of so many that would go next, after what was placed before."""
         if self._longest_s is None:
-            return seat.queued
-        next_ones = self._taken[seat.task_class.id] + count
-        return replace(seat.queued, estimate_s=self._longest_s(seat.task_class.id, next_ones))
+            return pending_class.queued
+        count_so_far = self._placed_counts[pending_class.task_class.id] + count
+        return replace(pending_class.queued, estimate_s=self._longest_s(pending_class.task_class.id, count_so_far))
 
-    def most(self, seat: Seat, count: int) -> int:
+    def admissible_count(self, pending_class: PendingClass, count: int) -> int:
         """How many of `count` tasks queues and licences let through, beside what items ahead are to use of them."""
-        return self._limits.most(seat, count)
+        return self._held_limits.admissible_count(pending_class, count)
 
-    def pass_heads(self, seat: Seat) -> None:
+    def block_heads_before(self, pending_class: PendingClass) -> None:
         """Before the turn of a seat: whoever was blocked before and is more urgent has its claim."""
-        while self._heads and self._rank(self._heads[-1]) < self._rank(seat):
+        while self._heads and self._rank(self._heads[-1]) < self._rank(pending_class):
             self.block(self._heads.pop())
-        if self._short is None:
-            short = self._gates.short() if self._claims is not None else []
-            self._short = sorted(short, key=self._rank, reverse=True)[-HEADS_MAX:]
-        while self._short and self._rank(self._short[-1]) < self._rank(seat):
-            self._keep_limits(self._short.pop())
+        if self._starvable is None:
+            starvable = self._queue_limits.starvable() if self._reservations is not None else []
+            self._starvable = sorted(starvable, key=self._rank, reverse=True)[-HEADS_MAX:]
+        while self._starvable and self._rank(self._starvable[-1]) < self._rank(pending_class):
+            self._hold_limits(self._starvable.pop())
 
-    def block(self, seat: Seat) -> None:
+    def block(self, pending_class: PendingClass) -> None:
         """The seat found too little room. It has a claim to no more than its queue and its licences let through."""
-        if self._claims is None or not seat.queued.count or seat.task_class.id in self._recall.held:
+        if (
+            self._reservations is None
+            or not pending_class.queued.count
+            or pending_class.task_class.id in self._planner_memory.held
+        ):
             return
-        item = self._item(seat)
-        if self._claims.knows(item):
+        item = self._item(pending_class)
+        if self._reservations.has_item(item):
             return
-        if item.is_whole:
-            may_start = self.admit(self.members(seat))
+        if item.is_all_or_nothing:
+            may_start = self.can_admit(self.members(pending_class))
         else:
-            item = Item((replace(seat.queued, count=self.most(seat, seat.queued.count)),))
+            item = Item(
+                (replace(pending_class.queued, count=self.admissible_count(pending_class, pending_class.queued.count)),)
+            )
             may_start = item.count > 0
         if may_start:
-            self._claims.block(item)
+            self._reservations.block(item)
 
-    def _keep_limits(self, seat: Seat) -> None:
+    def _hold_limits(self, pending_class: PendingClass) -> None:
         """For an item that has waited long enough for more than is left of a queue or a licence. Its members come one
         by one, and count once."""
-        assert self._claims is not None
-        item, gang = self._item(seat), gang_of(seat.task_class)
-        if seat.queued.count and not self._claims.knows(item) and self._claims.has_waited_long(item):
-            members = self.members(seat) if gang else [seat]
+        assert self._reservations is not None
+        item, gang = self._item(pending_class), gang_of(pending_class.task_class)
+        if (
+            pending_class.queued.count
+            and not self._reservations.has_item(item)
+            and self._reservations.has_waited_long(item)
+        ):
+            members = self.members(pending_class) if gang else [pending_class]
             first = (each.queued.count if gang else 1 for each in members)
-            self._limits.keep(item, list(zip(members, first, strict=True)))
-        self._short = [each for each in self._short or () if not gang or gang_of(each.task_class) != gang]
+            self._held_limits.hold_for(item, list(zip(members, first, strict=True)))
+        self._starvable = [each for each in self._starvable or () if not gang or gang_of(each.task_class) != gang]
 
     # ---- gangs ----
 
-    def members(self, seat: Seat) -> list[Seat]:
+    def members(self, pending_class: PendingClass) -> list[PendingClass]:
         """All seats of the same gang with tasks to place, the most urgent first."""
         if self._gangs is None:
             self._gangs = {}
-            for number in self._backlog.seats.coupled:
-                each = self._backlog.seats.seat(number)
+            for number in self._backlog.pending_classes.with_rules:
+                each = self._backlog.pending_classes.pending_class(number)
                 if gang_of(each.task_class):
                     self._gangs.setdefault(gang_of(each.task_class), []).append(each)
-        return sorted((each for each in self._gangs[gang_of(seat.task_class)] if each.queued.count), key=self._rank)
+        return sorted(
+            (each for each in self._gangs[gang_of(pending_class.task_class)] if each.queued.count), key=self._rank
+        )
 
-    def admit(self, members: Sequence[Seat]) -> bool:
+    def can_admit(self, members: Sequence[PendingClass]) -> bool:
         """Whether queues and licences let all of a gang through."""
-        return self._limits.admit([(each, each.queued.count) for each in members])
+        return self._held_limits.can_admit([(each, each.queued.count) for each in members])
 
-    def place_gang(self, members: Sequence[Seat]) -> Placed | None:
+    def place_gang(self, members: Sequence[PendingClass]) -> ItemPlacement | None:
         """Put all tasks of all members, or none: off the nodes that they are to avoid if that can be, else anywhere."""
         item = self._item(members[0])
-        tries = [_avoiding(item, members), item] if any(each.queued.avoid for each in members) else [item]
+        tries = [_with_avoided_nodes(item, members), item] if any(each.queued.avoid for each in members) else [item]
         is_held = False
         for each in tries:
-            placed, is_claimed = self._place_beside(each)
-            if placed is not None or self.is_cut:
+            placed, is_reserved = self._place_with_reservations(each)
+            if placed is not None or self.is_cut_short:
                 return placed
-            is_held |= is_claimed
+            is_held |= is_reserved
         if is_held:
-            for seat in members:
-                self._hold_back(seat, seat.queued)
+            for pending_class in members:
+                self._hold_back(pending_class, pending_class.queued)
         return None
 
-    def _place_beside(self, item: Item) -> tuple[Placed | None, bool]:
+    def _place_with_reservations(self, item: Item) -> tuple[ItemPlacement | None, bool]:
         """Beside what items ahead have claimed, which is worked out only if the gang fits; else whether that was it."""
-        cursor = self._site.ledger.cursor
+        cursor = self._workspace.ledger.cursor
         placed = self._place_whole(item)
-        if placed is None or self._claims is None or not self._claims.has_items:
+        if placed is None or self._reservations is None or not self._reservations.has_items:
             return placed, False
-        take_all_back(placed, self._site, cursor)
-        has_ceilings = any(self._claims.ceilings(each) for each in item.members)
-        if self._claims.is_cut:
+        undo_all(placed, self._workspace, cursor)
+        has_ceilings = any(self._reservations.ceilings(each) for each in item.members)
+        if self._reservations.is_cut_short:
             return None, False
         if not has_ceilings:
             placed = self._place_whole(item)
         else:
-            placed = place_gang(item.members, self._site, self._claims.ceilings)
-            if placed is not None and not self._claims.admit(placed):
-                take_all_back(placed, self._site, cursor)
+            placed = place_gang(item.members, self._workspace, self._reservations.ceilings)
+            if placed is not None and not self._reservations.can_admit(placed):
+                undo_all(placed, self._workspace, cursor)
                 placed = None
         for queued, picked in placed or ():
-            self._claims.note(queued, picked)
+            self._reservations.record_placement(queued, picked)
         return placed, placed is None
 
-    def _place_whole(self, item: Item) -> Placed | None:
+    def _place_whole(self, item: Item) -> ItemPlacement | None:
         """As it fits best; if at all possible, as it was once promised."""
-        placed = place_gang(item.members, self._site)
-        promise = self._recall.memory.promised.get(key_of(item))
-        if placed is None and promise is not None and put_again(item, promise.placed, self._site):
-            return promise.placed
+        placed = place_gang(item.members, self._workspace)
+        planned_start = self._planner_memory.reservation_memory.planned_starts.get(key_of(item))
+        if placed is None and planned_start is not None and put_if_fits(item, planned_start.placed, self._workspace):
+            return planned_start.placed
         return placed
 
     # ---- the end ----
@@ -226,74 +247,78 @@ class Companions:
     def finish(self, decision: Decision) -> None:
         """Name the victims and the reasons. A decision that was cut short has not seen everybody, and names none; but
         where claims took its time, whoever they were found for is ahead of all who have not been seen."""
-        if self._claims is None:
+        if self._reservations is None:
             return
         if not decision.is_partial:
             while self._heads:
                 self.block(self._heads.pop())
-            self._claims.finish()
-        if not decision.is_partial or self._claims.is_cut:
-            decision.preemptions, is_cut = self._claims.preemptions, self._claims.is_cut
-            self._recall.memory.winners = (self._recall.memory.winners if is_cut else {}) | self._claims.winners
-            decision.is_partial |= is_cut
-        decision.reasons, decision.kept = self._claims.reasons, self._claims.kept
+            self._reservations.finish()
+        if not decision.is_partial or self._reservations.is_cut_short:
+            decision.preemptions, is_cut_short = self._reservations.preemptions, self._reservations.is_cut_short
+            self._planner_memory.reservation_memory.winners = (
+                self._planner_memory.reservation_memory.winners if is_cut_short else {}
+            ) | self._reservations.winners
+            decision.is_partial |= is_cut_short
+        decision.reasons, decision.kept = self._reservations.reasons, self._reservations.kept
         decision.again_in_ms = self._again_in_ms()
-        self._recall.is_partial = decision.is_partial
+        self._planner_memory.is_partial = decision.is_partial
 
     def _again_in_ms(self) -> int | None:
         """Whoever was held back, or was looked for in vain a moment ago, must not wait for the next change to come."""
-        assert self._claims is not None
-        recall = self._recall
-        if recall.held and tuple(recall.memory.winners) != recall.winners:
+        assert self._reservations is not None
+        planner_memory = self._planner_memory
+        if planner_memory.held and tuple(planner_memory.reservation_memory.winners) != planner_memory.winners:
             return 0
-        waits = [self._claims.again_in_ms] if self._claims.again_in_ms is not None else []
-        if self._has_carried:
-            waits.append(max(recall.held_at_ms + HELD_AGAIN_MS - self._now_ms, 1))
+        waits = [self._reservations.again_in_ms] if self._reservations.again_in_ms is not None else []
+        if self._has_carried_over:
+            waits.append(max(planner_memory.held_at_ms + HELD_RETRY_MS - self._now_ms, 1))
         return min(waits, default=None)
 
     def _wake_held(self) -> None:
         """Whoever was held back looks again when others are ahead of it, or after a while; never midway in a pass."""
-        recall, winners = self._recall, tuple(self._recall.memory.winners)
-        if recall.is_partial:
+        planner_memory, winners = self._planner_memory, tuple(self._planner_memory.reservation_memory.winners)
+        if planner_memory.is_partial:
             return
-        if recall.held:
-            heads = tuple(seat.task_class.id for seat in self._backlog.first_blocked(HEADS_MAX))
-            has_changed = heads != recall.heads or winners != recall.winners
-            if has_changed or self._now_ms - recall.held_at_ms >= HELD_AGAIN_MS:
-                self._backlog.look_again(recall.held)
-                recall.held.clear()
-            recall.heads = heads
-        recall.winners = winners
+        if planner_memory.held:
+            heads = tuple(pending_class.task_class.id for pending_class in self._backlog.first_blocked(HEADS_MAX))
+            has_changed = heads != planner_memory.heads or winners != planner_memory.winners
+            if has_changed or self._now_ms - planner_memory.held_at_ms >= HELD_RETRY_MS:
+                self._backlog.recheck_all_rows(planner_memory.held)
+                planner_memory.held.clear()
+            planner_memory.heads = heads
+        planner_memory.winners = winners
 
-    def _hold_back(self, seat: Seat, asked: Queued) -> None:
-        assert self._claims is not None
-        self._claims.hold_back(asked)
-        if not self._recall.held:
-            self._recall.held_at_ms = self._now_ms
-        self._recall.held.add(seat.task_class.id)
+    def _hold_back(self, pending_class: PendingClass, timed: Queued) -> None:
+        assert self._reservations is not None
+        self._reservations.explain_held(timed)
+        if not self._planner_memory.held:
+            self._planner_memory.held_at_ms = self._now_ms
+        self._planner_memory.held.add(pending_class.task_class.id)
 
-    def _item(self, seat: Seat) -> Item:
+    def _item(self, pending_class: PendingClass) -> Item:
         """A gang may go anywhere: elsewhere there may never be room for all of it."""
-        gang = gang_of(seat.task_class)
+        gang = gang_of(pending_class.task_class)
         if not gang:
-            return Item((replace(seat.queued),))
-        members = [replace(each.queued, avoid=frozenset()) for each in self.members(seat)]
+            return Item((replace(pending_class.queued),))
+        members = [replace(each.queued, avoid=frozenset()) for each in self.members(pending_class)]
         if self._longest_s is not None:
             for each in members:
                 each.estimate_s = self._longest_s(each.task_class.id, each.count)
         return Item(tuple(members), gang)
 
-    def _rank(self, seat: Seat) -> tuple[int, int, int, int]:
-        seats, number = self._backlog.seats, seat.number
+    def _rank(self, pending_class: PendingClass) -> tuple[int, int, int, int]:
+        pending_classes, number = self._backlog.pending_classes, pending_class.number
         return (
-            seats.urgency.item(number),
-            seats.deadline.item(number),
-            seats.since.item(number),
-            seats.ids.item(number),
+            pending_classes.urgency.item(number),
+            pending_classes.deadline.item(number),
+            pending_classes.since.item(number),
+            pending_classes.ids.item(number),
         )
 
 
-def _avoiding(item: Item, members: Sequence[Seat]) -> Item:
+def _with_avoided_nodes(item: Item, members: Sequence[PendingClass]) -> Item:
     """As its members wish, which are in the same order."""
-    wishes = zip(item.members, members, strict=True)
-    return replace(item, members=tuple(replace(each, avoid=seat.queued.avoid) for each, seat in wishes))
+    pairs = zip(item.members, members, strict=True)
+    return replace(
+        item, members=tuple(replace(each, avoid=pending_class.queued.avoid) for each, pending_class in pairs)
+    )

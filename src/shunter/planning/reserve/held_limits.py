@@ -1,86 +1,105 @@
 """What of limited queues and of licences is left to a class beside what items ahead of it are to use. Made by
 `companions` for each decision.
 
-Room on nodes is kept by `claims`; but whoever ends others, or has room reserved, also needs its places in a limited
-queue and its licences when that room comes: nobody has them meanwhile, also not those who would have ended by then,
-lest it were kept back when its room has come. And what needs several of them at once would never get them while others
-take them one by one as they come free: after a while, what comes free is kept for it.
-"""
+Room on nodes is kept by `reservations`; but whoever ends others, or has room reserved, also needs its places in a
+limited queue and its licences when that room comes: nobody has them meanwhile, also not those who would have ended by
+then, lest it were kept back when its room has come. And what needs several of them at once would never get them while
+others take them one by one as they come free: after a while, what comes free is kept for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shunter.planning.order.class_table import Seat
-from shunter.planning.order.queue_limits import Gates
-from shunter.planning.reserve.reservations import Claims
+from shunter.planning.order.class_table import PendingClass
+from shunter.planning.order.queue_limits import QueueLimits
+from shunter.planning.reserve.reservations import Reservations
 from shunter.planning.score.gangs import Item
 
-Seats = Sequence[tuple[Seat, int]]  # so many tasks of each
+Demand = Sequence[tuple[PendingClass, int]]  # so many tasks of each
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class LimitHold:
     """Tasks of a seat that have what they need of queues and licences before those behind them."""
 
-    seat: Seat
+    pending_class: PendingClass
     count: int
     item: Item
 
 
-class Limits:
-    def __init__(self, gates: Gates, claims: Claims | None, seat_of: Callable[[int], Seat]) -> None:
-        self._gates = gates
-        self._claims = claims
-        self._seat_of = seat_of
-        self._owed: list[Owed] = []
+class HeldLimits:
+    def __init__(
+        self,
+        queue_limits: QueueLimits,
+        reservations: Reservations | None,
+        pending_class_of: Callable[[int], PendingClass],
+    ) -> None:
+        self._queue_limits = queue_limits
+        self._reservations = reservations
+        self._pending_class_of = pending_class_of
+        self._holds: list[LimitHold] = []
 
-    def most(self, seat: Seat, count: int) -> int:
+    def admissible_count(self, pending_class: PendingClass, count: int) -> int:
         """How many of `count` tasks may start."""
-        self._settle(seat)
-        most = self._gates.most(seat, count)
-        if most < count:
-            self._explain(seat)
-        return most
+        self._charge_granted(pending_class)
+        admissible_count = self._queue_limits.admissible_count(pending_class, count)
+        if admissible_count < count:
+            self._explain(pending_class)
+        return admissible_count
 
-    def admit(self, wanted: Seats) -> bool:
+    def can_admit(self, demand: Demand) -> bool:
         """Whether all of these may start together."""
-        for seat, _ in wanted:
-            self._settle(seat)
-        is_admitted = self._gates.admit(wanted)
+        for pending_class, _ in demand:
+            self._charge_granted(pending_class)
+        is_admitted = self._queue_limits.can_admit(demand)
         if not is_admitted:
-            for seat, _ in wanted:
-                self._explain(seat)
+            for pending_class, _ in demand:
+                self._explain(pending_class)
         return is_admitted
 
-    def keep(self, item: Item, wanted: Seats) -> None:
+    def hold_for(self, item: Item, demand: Demand) -> None:
         """What the item lacks is kept for it as it comes free, if it could start then."""
-        if self._claims is None or self._gates.admit(wanted) or not self._gates.admits_ever(wanted):
+        if (
+            self._reservations is None
+            or self._queue_limits.can_admit(demand)
+            or not self._queue_limits.can_ever_admit(demand)
+        ):
             return
-        if self._claims.could_start(item):
-            self._owe([Owed(seat, count, item) for seat, count in wanted])
-            self._claims.explain(item, "what comes free of its queue and licences is kept for it")
+        if self._reservations.could_start(item):
+            self._add_holds([LimitHold(pending_class, count, item) for pending_class, count in demand])
+            self._reservations.explain(item, "what comes free of its queue and licences is kept for it")
 
-    def _settle(self, seat: Seat) -> None:
+    def _charge_granted(self, pending_class: PendingClass) -> None:
         """Whoever shares a limit with an item ahead has to know what that comes to."""
-        if self._claims is None or not self._claims.has_items or not self._gates.limits(seat):
+        if (
+            self._reservations is None
+            or not self._reservations.has_items
+            or not self._queue_limits.is_limited(pending_class)
+        ):
             return
-        pending = (each.task_class.id for item in self._claims.pending for each in item.members)
-        if any(self._gates.shared(seat, self._seat_of(each)) for each in pending):
-            self._claims.work_out()
-        granted, self._claims.granted = self._claims.granted, []
+        pending = (each.task_class.id for item in self._reservations.pending for each in item.members)
+        if any(self._queue_limits.shared_limit(pending_class, self._pending_class_of(each)) for each in pending):
+            self._reservations.resolve()
+        granted, self._reservations.granted = self._reservations.granted, []
         for item, placed in granted:
-            self._owe([Owed(self._seat_of(each.task_class.id), int(at.counts.sum()), item) for each, at in placed])
+            self._add_holds(
+                [
+                    LimitHold(self._pending_class_of(each.task_class.id), int(at.counts.sum()), item)
+                    for each, at in placed
+                ]
+            )
 
-    def _owe(self, owed: list[Owed]) -> None:
-        self._owed += owed
-        for each in owed:
-            self._gates.place(each.seat, each.count)
+    def _add_holds(self, holds: list[LimitHold]) -> None:
+        self._holds += holds
+        for each in holds:
+            self._queue_limits.place(each.pending_class, each.count)
 
-    def _explain(self, seat: Seat) -> None:
+    def _explain(self, pending_class: PendingClass) -> None:
         """Say for whose sake it waits."""
-        for each in self._owed:
-            if self._claims is not None and (what := self._gates.shared(seat, each.seat)):
-                self._claims.refuse(seat.task_class.id, each.item, what)
+        for each in self._holds:
+            if self._reservations is not None and (
+                what := self._queue_limits.shared_limit(pending_class, each.pending_class)
+            ):
+                self._reservations.explain_limit(pending_class.task_class.id, each.item, what)
                 return

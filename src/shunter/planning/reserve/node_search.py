@@ -13,61 +13,68 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shunter.planning.filter.filters import feasible
-from shunter.planning.filter.rules import minds_company
+from shunter.planning.filter.rules import depends_on_own_placements
 from shunter.planning.reserve.occupancy import Occupancy
 from shunter.planning.reserve.victims import (
-    NOBODY,
+    NO_VICTIMS,
     SEARCH_STEPS_MAX,
     Chosen,
     Cost,
-    Effort,
-    Tenant,
+    StepBudget,
+    VictimCandidate,
     Victims,
     choose_victims,
     cost_of,
 )
-from shunter.planning.score.workspace import Site
+from shunter.planning.score.workspace import Workspace
 from shunter.planning.view import BoolArray, IntArray, Queued
 
 NODES_SEARCHED_MAX = 64  # before the first task of a class has its node
 NODES_MORE_MAX = 2  # and for each task after it
-SLICE_SEARCHES_MAX = 100  # nodes that are searched in one decision; it takes about 30 ms
-SLICE_SEARCHES_MIN = 20
-ENTRIES_A_SEARCH = 4_000  # of what runs: to read so many takes as long as a search
+SEARCHES_MAX = 100  # nodes that are searched in one decision; it takes about 30 ms
+SEARCHES_MIN = 20
+ENTRIES_PER_SEARCH = 4_000  # of what runs: to read so many takes as long as a search
 Costs = dict[int, Cost]  # by row
-AT_MOST: Cost = (2**31, 0, 0)  # above what any victims cost
-AT_LEAST_ONE: Cost = (1, 0, -(2**62))  # below what victims cost wherever there must be any
+COST_MAX: Cost = (2**31, 0, 0)  # above what any victims cost
+COST_OF_ONE_MIN: Cost = (1, 0, -(2**62))  # below what victims cost wherever there must be any
 
 
 @dataclass(slots=True)
-class Slice:
+class SearchBudget:
     """What may still be done in one decision."""
 
-    searches: int = SLICE_SEARCHES_MAX
-    is_over: bool = False
+    searches: int = SEARCHES_MAX
+    is_exhausted: bool = False
 
     def charge(self, entries: int) -> None:
         """So much had to be read first."""
-        self.searches = max(self.searches - entries // ENTRIES_A_SEARCH, SLICE_SEARCHES_MIN)
+        self.searches = max(self.searches - entries // ENTRIES_PER_SEARCH, SEARCHES_MIN)
 
 
-class Yielding:
-    """`counts` says how many tasks of each entry may still end; its owner keeps it true, and calls `renew` for rows."""
+class NodeSearch:
+    """`counts` says how many tasks of each entry may still end; its owner keeps it true, and calls `refresh` for
+    rows."""
 
     def __init__(
-        self, queued: Queued, site: Site, occupancy: Occupancy, counts: IntArray, slice: Slice, known: Costs
+        self,
+        queued: Queued,
+        workspace: Workspace,
+        occupancy: Occupancy,
+        counts: IntArray,
+        search_budget: SearchBudget,
+        known: Costs,
     ) -> None:
         self._known = known  # what was found out about rows, kept true here
-        self._slice = slice
+        self._search_budget = search_budget
         self._queued = queued
-        self._site = site
+        self._workspace = workspace
         self._occupancy = occupancy
         self._counts = counts
         self._is_exclusive = queued.task_class.rules is not None and queued.task_class.rules.exclusive
         self._searches = max(NODES_SEARCHED_MAX - len(known), NODES_MORE_MAX)
-        self._effort = Effort(SEARCH_STEPS_MAX)
-        self._allowed = self._allow()
-        self._age = [0] * site.ledger.count  # of what is known of each row: what is older is void
+        self._step_budget = StepBudget(SEARCH_STEPS_MAX)
+        self._allowed = self._allowed_rows()
+        self._row_version = [0] * workspace.ledger.count  # of what is known of each row: what is older is void
         self._heap: list[tuple[Cost, int, int, Victims | None]] = self._bounds()
         heapq.heapify(self._heap)
 
@@ -75,62 +82,62 @@ class Yielding:
         """The row on which room for one task costs least, and who has to end there; it leaves the line. None if there
         is none, or the slice is over."""
         while self._heap:
-            _, row, age, victims = heapq.heappop(self._heap)
-            if not self._allowed[row] or age != self._age[row]:
+            _, row, version, victims = heapq.heappop(self._heap)
+            if not self._allowed[row] or version != self._row_version[row]:
                 continue
             if victims is not None:
                 return row, victims
             if self._searches > 0 or row in self._known:
-                if self._slice.searches <= 0:
-                    self._slice.is_over = True
+                if self._search_budget.searches <= 0:
+                    self._search_budget.is_exhausted = True
                     return None
                 self._search(row)
         return None
 
-    def renew(self, row: int, others: IntArray) -> None:
+    def refresh(self, row: int, others: IntArray) -> None:
         """Tasks on the row have ended, and one of the class has its place there. Where a gang has ended, so have tasks
         on other rows: what comes free there costs nothing more."""
-        if minds_company(self._queued.task_class):
-            self._allowed = self._allow()
+        if depends_on_own_placements(self._queued.task_class):
+            self._allowed = self._allowed_rows()
         self._searches += NODES_MORE_MAX
-        self._age[row] += 1
+        self._row_version[row] += 1
         self._known.pop(row, None)
         bound = self._bound(row)
         if bound is not None:
-            heapq.heappush(self._heap, (bound, row, self._age[row], None))
-        has_room = self._site.ledger.room(self._queued.task_class, others, 1) > 0
+            heapq.heappush(self._heap, (bound, row, self._row_version[row], None))
+        has_room = self._workspace.ledger.room(self._queued.task_class, others, 1) > 0
         for other, is_free in zip(others.tolist(), has_room.tolist(), strict=True):
             if other != row:
-                self._age[other] += 1
+                self._row_version[other] += 1
                 self._known.pop(other, None)
-                known = (NOBODY.cost, NOBODY) if is_free and not self._is_exclusive else (AT_LEAST_ONE, None)
-                heapq.heappush(self._heap, (known[0], other, self._age[other], known[1]))
+                known = (NO_VICTIMS.cost, NO_VICTIMS) if is_free and not self._is_exclusive else (COST_OF_ONE_MIN, None)
+                heapq.heappush(self._heap, (known[0], other, self._row_version[other], known[1]))
 
     def _search(self, row: int) -> None:
         self._searches -= row not in self._known
-        self._slice.searches -= 1
+        self._search_budget.searches -= 1
         victims = self._victims_on(row)
-        self._known[row] = victims.cost if victims is not None else AT_MOST
+        self._known[row] = victims.cost if victims is not None else COST_MAX
         if victims is not None:
-            self._age[row] += 1
-            heapq.heappush(self._heap, (victims.cost, row, self._age[row], victims))
+            self._row_version[row] += 1
+            heapq.heappush(self._heap, (victims.cost, row, self._row_version[row], victims))
 
-    def _allow(self) -> BoolArray:
+    def _allowed_rows(self) -> BoolArray:
         """Rows that have nothing against the class but a lack of room."""
-        site, task_class = self._site, self._queued.task_class
+        workspace, task_class = self._workspace, self._queued.task_class
         if task_class.rules is not None and task_class.rules.exclusive:
             task_class = replace(task_class, rules=replace(task_class.rules, exclusive=False))
-        filters = [each for each in site.filters if each.name != "resources"]
-        allowed = feasible(task_class, site.ledger, slice(0, site.ledger.count), filters).copy()
-        if site.couplings.couples(task_class):
-            allowed &= site.couplings.of(task_class).allowed
+        filters = [each for each in workspace.filters if each.name != "resources"]
+        allowed = feasible(task_class, workspace.ledger, slice(0, workspace.ledger.count), filters).copy()
+        if workspace.rule_set.constrains(task_class):
+            allowed &= workspace.rule_set.rules_for(task_class).allowed
         allowed[[row for row in self._queued.avoid if row < len(allowed)]] = False
         return allowed
 
     def _bounds(self) -> list[tuple[Cost, int, int, Victims | None]]:
         """For each row where enough could end: the fewest tasks if all were as large as the largest, the least
         important, and the youngest."""
-        ledger = self._site.ledger
+        ledger = self._workspace.ledger
         if any(resource not in ledger.column for resource in self._queued.task_class.needs):
             return []
         parts, rows = self._parts(), ledger.count
@@ -157,20 +164,20 @@ class Yielding:
 
     def _bound(self, row: int) -> Cost | None:
         """The same for one row; None if not enough can end there."""
-        ledger, needs = self._site.ledger, self._queued.task_class.needs
+        ledger, needs = self._workspace.ledger, self._queued.task_class.needs
         columns = [ledger.column[resource] for resource in needs]
-        tenants = self._tenants(row, columns)
-        if not tenants:
+        candidates = self._candidates_on(row, columns)
+        if not candidates:
             return None
         fewest = 1
         for number, need in enumerate(needs.values()):
             lacking = need - int(ledger.free[columns[number], row])
-            if sum(each.amounts[number] * each.count for each in tenants) < lacking:
+            if sum(each.amounts[number] * each.count for each in candidates) < lacking:
                 return None
-            fewest = max(fewest, -(-lacking // max(1, *(each.amounts[number] for each in tenants))))
-        fewest *= min(each.tasks for each in tenants)
-        started_ms = max(each.started_ms for each in tenants)
-        return fewest, fewest * min(each.priority for each in tenants), -fewest * (started_ms + 1)
+            fewest = max(fewest, -(-lacking // max(1, *(each.amounts[number] for each in candidates))))
+        fewest *= min(each.tasks for each in candidates)
+        started_ms = max(each.started_ms for each in candidates)
+        return fewest, fewest * min(each.priority for each in candidates), -fewest * (started_ms + 1)
 
     def _parts(self) -> _Parts:
         """What can end by itself on a node: a task of an entry, or all that a gang has there."""
@@ -199,7 +206,7 @@ class Yielding:
         held = [np.bincount(part, amounts * counts).astype(np.int64) for amounts in occupancy.amounts[:, ganged]]
         started = np.zeros(len(first), dtype=np.int64)
         np.maximum.at(started, part, running.started_ms[ganged])
-        return parts.beside(
+        return parts.concat(
             _Parts(
                 running.node[ganged][first],
                 np.array(held),
@@ -211,60 +218,60 @@ class Yielding:
         )
 
     def _victims_on(self, row: int) -> Victims | None:
-        ledger, needs = self._site.ledger, self._queued.task_class.needs
+        ledger, needs = self._workspace.ledger, self._queued.task_class.needs
         columns = [ledger.column[resource] for resource in needs]
-        tenants = self._tenants(row, columns)
+        candidates = self._candidates_on(row, columns)
         if self._is_exclusive:
-            return self._whole(self._everybody_on(row, tenants))
+            return self._with_whole_gangs(self._all_tasks_on(row, candidates))
         lacking = [need - int(ledger.free[column, row]) for column, need in zip(columns, needs.values(), strict=True)]
-        return self._whole(choose_victims(tenants, lacking, self._effort))
+        return self._with_whole_gangs(choose_victims(candidates, lacking, self._step_budget))
 
-    def _whole(self, victims: Victims | None) -> Victims | None:
+    def _with_whole_gangs(self, victims: Victims | None) -> Victims | None:
         """With all of each gang of which a part was chosen."""
         if victims is None or not self._occupancy.gangs:
             return victims
         chosen: Chosen = {}
         for entry, count in victims.chosen.items():
             if self._occupancy.gang[entry]:
-                ends = self._occupancy.together(entry).tolist()
+                ends = self._occupancy.gang_entries(entry).tolist()
                 chosen |= {each: int(self._counts[each]) for each in ends if self._counts[each] > 0}
             else:
                 chosen[entry] = count
         return Victims(chosen, victims.cost)
 
-    def _tenants(self, row: int, columns: list[int]) -> list[Tenant]:
+    def _candidates_on(self, row: int, columns: list[int]) -> list[VictimCandidate]:
         running, gang = self._occupancy.running, self._occupancy.gang
-        entries = self._occupancy.on(row)
+        entries = self._occupancy.entries_on(row)
         entries = entries[self._counts[entries] > 0]
         plain = entries[gang[entries] == 0] if self._occupancy.gangs else entries
         amounts = self._occupancy.amounts[np.array(columns)[:, None], plain].T.tolist()
         columns_of = (self._counts, running.priority, running.started_ms)
         facts = zip(plain.tolist(), amounts, *(each[plain].tolist() for each in columns_of), strict=True)
-        tenants = [Tenant(entry, tuple(held), *rest) for entry, held, *rest in facts]
+        candidates = [VictimCandidate(entry, tuple(held), *rest) for entry, held, *rest in facts]
         if len(plain) == len(entries):
-            return tenants
+            return candidates
         ganged = [(int(gang[entry]), entry) for entry in entries.tolist() if gang[entry]]
         for number in dict.fromkeys(each for each, _ in ganged):
             here = [entry for each, entry in ganged if each == number]
-            tenants.append(self._gang_on(here[0], here, columns))
-        return tenants
+            candidates.append(self._gang_candidate(here[0], here, columns))
+        return candidates
 
-    def _gang_on(self, entry: int, here: list[int], columns: list[int]) -> Tenant:
+    def _gang_candidate(self, entry: int, here: list[int], columns: list[int]) -> VictimCandidate:
         """What a gang has on the node, at the price of all of it. Its age is the mean."""
-        running, ends = self._occupancy.running, self._occupancy.together(entry)
+        running, ends = self._occupancy.running, self._occupancy.gang_entries(entry)
         counts = self._counts[ends]
         tasks = int(counts.sum())
         held = (self._occupancy.amounts[:, here] * self._counts[here]).sum(axis=1)
         started_ms = int((running.started_ms[ends] * counts).sum()) // tasks
-        return Tenant(entry, tuple(held[columns].tolist()), 1, int(running.priority[entry]), started_ms, tasks)
+        return VictimCandidate(entry, tuple(held[columns].tolist()), 1, int(running.priority[entry]), started_ms, tasks)
 
-    def _everybody_on(self, row: int, tenants: list[Tenant]) -> Victims | None:
+    def _all_tasks_on(self, row: int, candidates: list[VictimCandidate]) -> Victims | None:
         """For a task that wants the node for itself: all that are there, or nobody if one of them must not end."""
-        here = self._occupancy.on(row)
-        if int(np.maximum(self._counts[here], 0).sum()) < int(self._site.ledger.tasks[row]):
+        here = self._occupancy.entries_on(row)
+        if int(np.maximum(self._counts[here], 0).sum()) < int(self._workspace.ledger.tasks[row]):
             return None
-        chosen = {each.entry: each.count for each in tenants}
-        return Victims(chosen, cost_of(tenants, chosen))
+        chosen = {each.entry: each.count for each in candidates}
+        return Victims(chosen, cost_of(candidates, chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +285,7 @@ class _Parts:
     priority: IntArray
     started_ms: IntArray
 
-    def beside(self, other: _Parts) -> _Parts:
+    def concat(self, other: _Parts) -> _Parts:
         return _Parts(
             np.concatenate([self.node, other.node]),
             np.concatenate([self.amounts, other.amounts], axis=1),

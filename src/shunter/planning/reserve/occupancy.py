@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import ClusterView, IntArray, Running
 
 
@@ -21,11 +21,11 @@ class Occupancy:
     gang: IntArray  # of each entry; 0 means none
     gangs: dict[int, IntArray]  # the entries of each gang: they end together
 
-    def on(self, row: int) -> IntArray:
+    def entries_on(self, row: int) -> IntArray:
         """The entries on one node."""
         return self.by_node[self.starts[row] : self.starts[row + 1]]
 
-    def together(self, entry: int) -> IntArray:
+    def gang_entries(self, entry: int) -> IntArray:
         """The entries that end with this one: all of its gang, or itself alone."""
         gang = int(self.gang[entry])
         return self.gangs[gang] if gang else np.array([entry])
@@ -33,7 +33,7 @@ class Occupancy:
     def with_counts(self, counts: IntArray) -> Occupancy:
         return replace(self, running=replace(self.running, count=counts))
 
-    def release(self, ledger: Ledger, entries: IntArray, counts: IntArray) -> None:
+    def release(self, ledger: NodeLedger, entries: IntArray, counts: IntArray) -> None:
         """So many tasks of these entries end, on a scratch of the ledger."""
         ledger.release(self.running.node[entries], self.amounts[:, entries] * counts, counts)
 
@@ -42,7 +42,7 @@ class Occupancy:
         return np.flatnonzero(self.running.is_stopping)
 
 
-def read_occupancy(view: ClusterView, ledger: Ledger) -> Occupancy | None:
+def read_occupancy(view: ClusterView, ledger: NodeLedger) -> Occupancy | None:
     """None where the view does not say what runs."""
     if view.running is None or view.classes is None:
         return None

@@ -1,4 +1,5 @@
-"""Room that is kept for items which found none: made by preemption, or reserved for later. One `Claims` a decision.
+"""Room that is kept for items which found none: made by preemption, or reserved for later. One `Reservations` a
+decision.
 
 The planner tells it in order which items are blocked. Before anybody behind them gets a node, it asks for the ceilings:
 nobody may take what an item ahead is about to use. Working that out costs something, so it waits until somebody behind
@@ -13,79 +14,89 @@ from functools import partial
 
 import numpy as np
 
-from shunter.planning.reserve.backfill import HOLD_AFTER_S, RESERVE_AFTER_S, Promise, Reservation, hold, reserve
-from shunter.planning.reserve.node_search import Slice
+from shunter.planning.reserve.backfill import HOLD_AFTER_S, RESERVE_AFTER_S, PlannedStart, Reservation, hold, reserve
+from shunter.planning.reserve.node_search import SearchBudget
 from shunter.planning.reserve.occupancy import Occupancy, read_occupancy
-from shunter.planning.reserve.preemption import PREEMPT_GAP, WINNERS_MAX, Begun, Outcome, preempt
-from shunter.planning.score.gangs import Item, Placed
+from shunter.planning.reserve.preemption import PREEMPT_GAP, WINNERS_MAX, PreemptionPlan, SuspendedAttempt, preempt
+from shunter.planning.score.gangs import Item, ItemPlacement
 from shunter.planning.score.pick import Picked
-from shunter.planning.score.workspace import Ceiling, Site
-from shunter.planning.view import ClusterView, IntArray, Kept, Preemption, Queued, TaskClass
+from shunter.planning.score.workspace import Ceiling, Workspace
+from shunter.planning.view import ClusterView, HeldRows, IntArray, Preemption, Queued, TaskClass
 
-RESERVING_SEARCHES = 10  # after more searches than this in vain, a reservation waits for the next decision
+SEARCHES_BEFORE_RESERVING_MAX = 10  # after more searches than this in vain, a reservation waits for the next decision
 BLOCKED_MAX = 4  # items for which room is made or reserved in one decision, the most urgent first
-IN_VAIN_MS = 1_000  # an item for which no victims were found is not looked at again for so long
-NAMED_MAX = 3  # nodes named in a reason
+FAILED_SEARCH_RETRY_MS = 1_000  # an item for which no victims were found is not looked at again for so long
+NAMED_NODES_MAX = 3  # nodes named in a reason
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class WaitThresholds:
     """How important an item must be to end others, and how long it waits for its own room."""
 
     preempt_gap: int = PREEMPT_GAP
     reserve_after_s: float = RESERVE_AFTER_S
     hold_after_s: float = HOLD_AFTER_S
 
-    def asked_for(self, view: ClusterView) -> Patience:
+    def with_overrides(self, view: ClusterView) -> WaitThresholds:
         """As the cluster's settings have it, where they say anything."""
         names = ("preempt_gap", "reserve_after_s", "hold_after_s")
-        given = {name: value for name in names if (value := getattr(view, name)) is not None}
-        return replace(self, **given) if given else self
+        overrides = {name: value for name in names if (value := getattr(view, name)) is not None}
+        return replace(self, **overrides) if overrides else self
 
 
-PATIENCE = Patience()
+WAIT_THRESHOLDS = WaitThresholds()
 
 
 @dataclass(slots=True)
-class Memory:
+class ReservationMemory:
     """What is remembered from one decision to the next: hints, which may be lost at any time."""
 
-    promised: dict[int, Promise] = field(default_factory=dict)  # by the key of the item, one at most
-    in_vain: dict[int, int] = field(default_factory=dict)  # key -> when no victims were found
+    planned_starts: dict[int, PlannedStart] = field(default_factory=dict)  # by the key of the item, one at most
+    failed_searches: dict[int, int] = field(default_factory=dict)  # key -> when no victims were found
     nodes: int = 0  # that took work then: what is found out on some does not hold for more
     winners: dict[int, int] = field(default_factory=dict)  # class for whose tasks others are ending -> how many tasks
-    begun: dict[int, Begun] = field(default_factory=dict)  # key -> a search for victims that goes on in the next slice
+    suspended: dict[int, SuspendedAttempt] = field(
+        default_factory=dict
+    )  # key -> a search for victims that goes on in the next slice
 
-    def copy(self) -> Memory:
-        return Memory(dict(self.promised), dict(self.in_vain), self.nodes, dict(self.winners), dict(self.begun))
+    def copy(self) -> ReservationMemory:
+        return ReservationMemory(
+            dict(self.planned_starts), dict(self.failed_searches), self.nodes, dict(self.winners), dict(self.suspended)
+        )
 
 
-class Claims:
-    def __init__(self, view: ClusterView, site: Site, now_ms: int, patience: Patience, memory: Memory) -> None:
+class Reservations:
+    def __init__(
+        self,
+        view: ClusterView,
+        workspace: Workspace,
+        now_ms: int,
+        wait_thresholds: WaitThresholds,
+        memory: ReservationMemory,
+    ) -> None:
         self._view = view
-        self._site = site
+        self._workspace = workspace
         self._now_ms = now_ms
-        self._patience = patience
+        self._wait_thresholds = wait_thresholds
         self._memory = memory
-        nodes = int(np.count_nonzero(site.ledger.eligible[: site.ledger.count]))
+        nodes = int(np.count_nonzero(workspace.ledger.eligible[: workspace.ledger.count]))
         if nodes > memory.nodes:
-            memory.in_vain.clear()
+            memory.failed_searches.clear()
         memory.nodes = nodes
         self._items: dict[int, Item] = {}
         self.pending: list[Item] = []  # that are not worked out yet
-        self.granted: list[tuple[Item, Placed]] = []  # that will start there
+        self.granted: list[tuple[Item, ItemPlacement]] = []  # that will start there
         self._occupancy: Occupancy | None = None
-        self._future: Site | None = (
-            None  # in which whoever was told to end has ended, and the winners have their places
-        )
+        # in which whoever was told to end has ended, and the winners have their places
+        self._future: Workspace | None = None
         self._rows: IntArray = np.empty(0, np.int64)  # the winners' nodes
-        self._least: int | None = None  # the lowest priority of what runs, when it has been asked for
+        self._lowest_priority: int | None = None  # the lowest priority of what runs, when it has been asked for
         self._winners = 0  # nodes on which room was made
         self._reservation: Reservation | None = None
-        self._whose: dict[str, Item] = {}
-        self._settled: set[int] = set()  # classes of the items that were worked out
-        self._slice = Slice()
-        self.is_cut = False  # the work of this decision is over: the next one goes on
+        self._items_by_role: dict[str, Item] = {}
+        self._resolved_classes: set[int] = set()  # classes of the items that were worked out
+        self._search_budget = SearchBudget()
+        self.is_cut_short = False  # the work of this decision is over: the next one goes on
         self.winners: dict[int, int] = {}
         self.preemptions: list[Preemption] = []
         self.reasons: dict[int, str] = {}  # class id -> why it waits
@@ -95,76 +106,81 @@ class Claims:
     def has_items(self) -> bool:
         return bool(self._items)
 
-    def knows(self, item: Item) -> bool:
+    def has_item(self, item: Item) -> bool:
         """Whether it has been told that the item is blocked."""
         return key_of(item) in self._items
 
     @property
-    def kept(self) -> Kept | None:
+    def kept(self) -> HeldRows | None:
         """The reserved rows. Where somebody has a reservation, or enough was looked at, nobody else gets one."""
-        if not self._settled:
+        if not self._resolved_classes:
             return None
         rows, at_ms = [], 0
         if self._reservation is not None:
-            rows, at_ms = rows_of(self._reservation.promise.placed).tolist(), self._reservation.promise.at_ms
+            rows, at_ms = (
+                rows_of(self._reservation.planned_start.placed).tolist(),
+                self._reservation.planned_start.at_ms,
+            )
         is_all = self._reservation is not None or len(self._items) >= BLOCKED_MAX
-        settled = {each.task_class.id for each in self._view.queued} if is_all else self._settled
-        return Kept(frozenset(settled), dict.fromkeys(rows, at_ms))
+        resolved = {each.task_class.id for each in self._view.queued} if is_all else self._resolved_classes
+        return HeldRows(frozenset(resolved), dict.fromkeys(rows, at_ms))
 
     def block(self, item: Item) -> None:
         """The item found no room. Told in order, the most urgent first. One that may neither end others nor have room
         kept for it just waits."""
-        if len(self._items) < BLOCKED_MAX and not self.knows(item) and self._may_claim(item):
+        if len(self._items) < BLOCKED_MAX and not self.has_item(item) and self._may_reserve(item):
             self._items[key_of(item)] = item
             self.pending.append(item)
 
     def ceilings(self, queued: Queued) -> list[Ceiling]:
         """What somebody behind all blocked items must leave alone."""
-        self.work_out()
+        self.resolve()
         ceilings: list[Ceiling] = []
         if self._future is not None and len(self._rows):
-            ceilings.append(partial(_ceiling, self._future, self._rows, self._closed("winner")))
-        if self._reservation is not None and not self._is_short(queued):
-            rows = rows_of(self._reservation.promise.placed)
-            ceilings.append(partial(_ceiling, self._reservation.site, rows, self._closed("reserved")))
+            ceilings.append(partial(_ceiling, self._future, self._rows, self._excludes_others("winner")))
+        if self._reservation is not None and not self._ends_before_reservation(queued):
+            rows = rows_of(self._reservation.planned_start.placed)
+            ceilings.append(partial(_ceiling, self._reservation.workspace, rows, self._excludes_others("reserved")))
         return ceilings
 
-    def note(self, queued: Queued, picked: Picked) -> None:
+    def record_placement(self, queued: Queued, picked: Picked) -> None:
         """Somebody behind them was placed. It is in their future too, unless it will have ended by then."""
         if self._future is not None:
             self._future.put(queued.task_class, picked)
-        if self._reservation is not None and not self._is_short(queued):
-            self._reservation.site.put(queued.task_class, picked)
+        if self._reservation is not None and not self._ends_before_reservation(queued):
+            self._reservation.workspace.put(queued.task_class, picked)
 
-    def admit(self, placed: Placed) -> bool:
+    def can_admit(self, placed: ItemPlacement) -> bool:
         """Whether all of these together, each below its ceilings, leave alone what items ahead are to use."""
         futures = [(self._future, self._rows)] if self._future is not None and len(self._rows) else []
         if self._reservation is not None:
-            futures.append((self._reservation.site, rows_of(self._reservation.promise.placed)))
-        for site, rows in futures:
-            free = site.ledger.free.copy()
+            futures.append((self._reservation.workspace, rows_of(self._reservation.planned_start.placed)))
+        for workspace, rows in futures:
+            free = workspace.ledger.free.copy()
             for queued, picked in placed:
-                if site is self._future or not self._is_short(queued):
+                if workspace is self._future or not self._ends_before_reservation(queued):
                     for resource, need in queued.task_class.needs.items():
-                        free[site.ledger.column[resource]][picked.rows] -= need * picked.counts
+                        free[workspace.ledger.column[resource]][picked.rows] -= need * picked.counts
             touched = rows[np.isin(rows, rows_of(placed))]
-            if (free[:, touched] < np.minimum(site.ledger.free[:, touched], 0)).any():
+            if (free[:, touched] < np.minimum(workspace.ledger.free[:, touched], 0)).any():
                 return False
         return True
 
-    def hold_back(self, queued: Queued) -> None:
+    def explain_held(self, queued: Queued) -> None:
         """Somebody got less than there was room for: say for whose sake."""
-        if self._reservation is not None and not self._is_short(queued):
-            at_ms = self._reservation.promise.at_ms
-            until = f"until about {_clock(at_ms)}" if at_ms else "until it starts"
-            self.reasons[queued.task_class.id] = f"room is held for {self._name(self._whose['reserved'])} {until}"
-        elif "winner" in self._whose:
-            name = self._name(self._whose["winner"])
+        if self._reservation is not None and not self._ends_before_reservation(queued):
+            at_ms = self._reservation.planned_start.at_ms
+            until = f"until about {_format_time(at_ms)}" if at_ms else "until it starts"
+            self.reasons[queued.task_class.id] = (
+                f"room is held for {self._item_name(self._items_by_role['reserved'])} {until}"
+            )
+        elif "winner" in self._items_by_role:
+            name = self._item_name(self._items_by_role["winner"])
             self.reasons[queued.task_class.id] = f"room is held for {name}, which waits for tasks that are ending"
 
-    def refuse(self, class_id: int, item: Item, what: str) -> None:
+    def explain_limit(self, class_id: int, item: Item, what: str) -> None:
         """A class waits since what is left of a queue or a licence is the item's."""
-        self.reasons[class_id] = f"what is left of {what} is kept for {self._name(item)}"
+        self.reasons[class_id] = f"what is left of {what} is kept for {self._item_name(item)}"
 
     def explain(self, item: Item, text: str) -> None:
         for each in item.members:
@@ -172,11 +188,11 @@ class Claims:
 
     def has_waited_long(self, item: Item) -> bool:
         """Whether what it lacks is kept for it by now, though nobody knows when that will be enough."""
-        return self._has_waited(item, self._patience.hold_after_s)
+        return self._has_waited(item, self._wait_thresholds.hold_after_s)
 
     def could_start(self, item: Item) -> bool:
         """Whether nodes would have room for the item, if all that is to end had ended."""
-        if not self._look_ahead():
+        if not self._project_future():
             return False
         assert self._future is not None and self._occupancy is not None
         return hold(item, self._future, self._occupancy) is not None
@@ -184,134 +200,144 @@ class Claims:
     def finish(self) -> None:
         """The order has been gone through: name the victims, if there can be any."""
         if any(self._may_preempt(item) for item in self.pending):
-            self.work_out()
-        self._memory.in_vain = {key: at for key, at in self._memory.in_vain.items() if self._now_ms - at < IN_VAIN_MS}
+            self.resolve()
+        self._memory.failed_searches = {
+            key: at for key, at in self._memory.failed_searches.items() if self._now_ms - at < FAILED_SEARCH_RETRY_MS
+        }
 
-    def _may_claim(self, item: Item) -> bool:
-        return item.is_whole or self._has_waited(item, self._patience.reserve_after_s) or self._may_preempt(item)
+    def _may_reserve(self, item: Item) -> bool:
+        return (
+            item.is_all_or_nothing
+            or self._has_waited(item, self._wait_thresholds.reserve_after_s)
+            or self._may_preempt(item)
+        )
 
     def _may_preempt(self, item: Item) -> bool:
-        if self._least is None and self._view.lowest_priority is not None:
-            self._least = self._view.lowest_priority()
-        return item.priority - self._patience.preempt_gap >= (self._least or 0)
+        if self._lowest_priority is None and self._view.lowest_priority is not None:
+            self._lowest_priority = self._view.lowest_priority()
+        return item.priority - self._wait_thresholds.preempt_gap >= (self._lowest_priority or 0)
 
     def _has_waited(self, item: Item, seconds: float) -> bool:
         return self._now_ms - item.since_ms >= seconds * 1000
 
-    def work_out(self) -> None:
-        if self.is_cut:
+    def resolve(self) -> None:
+        if self.is_cut_short:
             return
         pending, self.pending = self.pending, []
-        if not pending or not self._look_ahead():
+        if not pending or not self._project_future():
             return
         assert self._future is not None and self._occupancy is not None
-        for place, item in enumerate(pending):
-            before = self._slice.searches
-            has_room = self._make_room(item, self._future, self._occupancy)
-            if not has_room and self._slice.searches < before - RESERVING_SEARCHES:
-                self.is_cut = True  # what was spent on victims in vain is enough for now: the reservation comes next
-            if self.is_cut:
-                self.pending = pending[place:]
+        for index, item in enumerate(pending):
+            before = self._search_budget.searches
+            has_room = self._preempt_for(item, self._future, self._occupancy)
+            if not has_room and self._search_budget.searches < before - SEARCHES_BEFORE_RESERVING_MAX:
+                # what was spent on victims in vain is enough for now: the reservation comes next
+                self.is_cut_short = True
+            if self.is_cut_short:
+                self.pending = pending[index:]
                 return
-            self._settled.update(each.task_class.id for each in item.members)
+            self._resolved_classes.update(each.task_class.id for each in item.members)
             if not has_room:
                 self._reserve(item, self._future, self._occupancy)
 
-    def _look_ahead(self) -> bool:
+    def _project_future(self) -> bool:
         """Work out what is left when all have ended who were told to; False where the view does not say what runs."""
         if self._future is None:
-            self._occupancy = read_occupancy(self._view, self._site.ledger)
+            self._occupancy = read_occupancy(self._view, self._workspace.ledger)
             if self._occupancy is not None:
-                self._future, self._occupancy = _after_stopping(self._site, self._occupancy)
-                self._slice.charge(len(self._occupancy.running.count))
+                self._future, self._occupancy = _after_stopping(self._workspace, self._occupancy)
+                self._search_budget.charge(len(self._occupancy.running.count))
         return self._future is not None
 
-    def _make_room(self, item: Item, future: Site, occupancy: Occupancy) -> bool:
+    def _preempt_for(self, item: Item, future: Workspace, occupancy: Occupancy) -> bool:
         key = key_of(item)
         if self._winners >= WINNERS_MAX:
             return False
-        if key in self._memory.in_vain and self._now_ms - self._memory.in_vain[key] < IN_VAIN_MS:
-            left_ms = self._memory.in_vain[key] + IN_VAIN_MS - self._now_ms
+        if (
+            key in self._memory.failed_searches
+            and self._now_ms - self._memory.failed_searches[key] < FAILED_SEARCH_RETRY_MS
+        ):
+            left_ms = self._memory.failed_searches[key] + FAILED_SEARCH_RETRY_MS - self._now_ms
             self.again_in_ms = min(left_ms, self.again_in_ms or left_ms)
             return False
-        begun, gap = self._memory.begun.pop(key, None), self._patience.preempt_gap
-        outcome = preempt(self._beside_reserved(item), future, occupancy, gap, self._slice, begun)
-        if isinstance(outcome, Begun):
-            self._memory.begun, self.is_cut = {key: outcome}, True
+        suspended, gap = self._memory.suspended.pop(key, None), self._wait_thresholds.preempt_gap
+        plan = preempt(self._avoiding_reserved(item), future, occupancy, gap, self._search_budget, suspended)
+        if isinstance(plan, SuspendedAttempt):
+            self._memory.suspended, self.is_cut_short = {key: plan}, True
             return False
-        if outcome is None:
-            self._memory.in_vain[key] = self._now_ms
+        if plan is None:
+            self._memory.failed_searches[key] = self._now_ms
             return False
-        self._future, self._occupancy = outcome.site, _without(occupancy, outcome)
-        self._rows = np.array(sorted({*self._rows.tolist(), *rows_of(outcome.placed).tolist()}), dtype=np.int64)
-        self._winners += outcome.winners
+        self._future, self._occupancy = plan.workspace, _minus_victims(occupancy, plan)
+        self._rows = np.array(sorted({*self._rows.tolist(), *rows_of(plan.placed).tolist()}), dtype=np.int64)
+        self._winners += plan.winners
         first = item.members[0].task_class.id
-        if outcome.chosen or first in self._memory.winners:
-            self.winners[first] = sum(int(picked.counts.sum()) for _, picked in outcome.placed)
-        self._whose.setdefault("winner", item)
-        self.preemptions += outcome.preemptions
-        self.granted.append((item, outcome.placed))
-        self._explain_winner(item, outcome)
+        if plan.chosen or first in self._memory.winners:
+            self.winners[first] = sum(int(picked.counts.sum()) for _, picked in plan.placed)
+        self._items_by_role.setdefault("winner", item)
+        self.preemptions += plan.preemptions
+        self.granted.append((item, plan.placed))
+        self._explain_winner(item, plan)
         return True
 
-    def _reserve(self, item: Item, future: Site, occupancy: Occupancy) -> None:
+    def _reserve(self, item: Item, future: Workspace, occupancy: Occupancy) -> None:
         """Only the first gets a reservation: that is what makes it EASY. Of a class whose tasks each go by themselves
         one task gets it."""
         if self._reservation is not None:
             return
-        if not item.is_whole:
-            if not self._has_waited(item, self._patience.reserve_after_s):
+        if not item.is_all_or_nothing:
+            if not self._has_waited(item, self._wait_thresholds.reserve_after_s):
                 return
             item = Item((replace(item.members[0], count=1),))
         key = key_of(item)
-        reservation = reserve(item, future, occupancy, self._now_ms, self._memory.promised.get(key))
+        reservation = reserve(item, future, occupancy, self._now_ms, self._memory.planned_starts.get(key))
         if reservation is None and self.has_waited_long(item):
             reservation = hold(item, future, occupancy)
         if reservation is None:
             return
         self._reservation = reservation
-        self._whose["reserved"] = item
-        self._memory.promised = {key: reservation.promise}
-        self.granted.append((item, reservation.promise.placed))
-        where, at_ms = self._nodes(rows_of(reservation.promise.placed)), reservation.promise.at_ms
-        text = f"from about {_clock(at_ms)}" if at_ms else "as it comes free"
+        self._items_by_role["reserved"] = item
+        self._memory.planned_starts = {key: reservation.planned_start}
+        self.granted.append((item, reservation.planned_start.placed))
+        where, at_ms = self._node_names(rows_of(reservation.planned_start.placed)), reservation.planned_start.at_ms
+        text = f"from about {_format_time(at_ms)}" if at_ms else "as it comes free"
         self.explain(item, f"room on {where} is kept for it {text}")
 
-    def _beside_reserved(self, item: Item) -> Item:
+    def _avoiding_reserved(self, item: Item) -> Item:
         """Whoever ends others keeps off nodes that an item ahead of it was promised, unless it might end that one."""
         if self._reservation is None:
             return item
-        if self._whose["reserved"].priority <= item.priority - self._patience.preempt_gap:
+        if self._items_by_role["reserved"].priority <= item.priority - self._wait_thresholds.preempt_gap:
             return item
-        barred = frozenset(rows_of(self._reservation.promise.placed).tolist())
-        return replace(item, members=tuple(replace(each, avoid=each.avoid | barred) for each in item.members))
+        avoided_rows = frozenset(rows_of(self._reservation.planned_start.placed).tolist())
+        return replace(item, members=tuple(replace(each, avoid=each.avoid | avoided_rows) for each in item.members))
 
-    def _explain_winner(self, item: Item, outcome: Outcome) -> None:
-        victims = sum(outcome.chosen.values())
+    def _explain_winner(self, item: Item, plan: PreemptionPlan) -> None:
+        victims = sum(plan.chosen.values())
         text = f"{victims} tasks are being preempted for it" if victims != 1 else "a task is being preempted for it"
         if not victims:
-            text = f"tasks on {self._nodes(rows_of(outcome.placed))} are ending, and their room is kept for it"
+            text = f"tasks on {self._node_names(rows_of(plan.placed))} are ending, and their room is kept for it"
         self.explain(item, text)
 
-    def _is_short(self, queued: Queued) -> bool:
+    def _ends_before_reservation(self, queued: Queued) -> bool:
         """Whether it will have ended when the reserved item starts, for all that is known."""
         assert self._reservation is not None
-        return 0 < queued.estimate_s * 1000 <= self._reservation.promise.at_ms - self._now_ms
+        return 0 < queued.estimate_s * 1000 <= self._reservation.planned_start.at_ms - self._now_ms
 
-    def _closed(self, whose: str) -> bool:
+    def _excludes_others(self, role: str) -> bool:
         """Whether nobody at all may join the item on its nodes: its rules might not bear them."""
-        item = self._whose.get(whose)
+        item = self._items_by_role.get(role)
         rules = [each.task_class.rules for each in item.members] if item is not None else []
         return any(each is not None and (each.exclusive or each.affinity) for each in rules)
 
-    def _name(self, item: Item) -> str:
+    def _item_name(self, item: Item) -> str:
         first = item.members[0].task_class.id
         name = self._view.called(first) if self._view.called is not None else f"class {first}"
-        return f"gang {name}" if item.is_whole else name
+        return f"gang {name}" if item.is_all_or_nothing else name
 
-    def _nodes(self, rows: IntArray) -> str:
-        names = [self._view.nodes.names[row] for row in rows[:NAMED_MAX].tolist()]
-        more = f" and {len(rows) - NAMED_MAX} more" if len(rows) > NAMED_MAX else ""
+    def _node_names(self, rows: IntArray) -> str:
+        names = [self._view.nodes.names[row] for row in rows[:NAMED_NODES_MAX].tolist()]
+        more = f" and {len(rows) - NAMED_NODES_MAX} more" if len(rows) > NAMED_NODES_MAX else ""
         return ", ".join(names) + more
 
 
@@ -320,31 +346,31 @@ def key_of(item: Item) -> int:
     return -item.gang if item.gang else item.members[0].task_class.id
 
 
-def rows_of(placed: Placed) -> IntArray:
+def rows_of(placed: ItemPlacement) -> IntArray:
     rows = sorted({row for _, picked in placed for row in picked.rows.tolist()})
     return np.array(rows, dtype=np.int64)
 
 
-def _after_stopping(site: Site, occupancy: Occupancy) -> tuple[Site, Occupancy]:
+def _after_stopping(workspace: Workspace, occupancy: Occupancy) -> tuple[Workspace, Occupancy]:
     """The site when everybody has ended who was told to, and what else runs."""
-    future, stopping = site.scratch(), occupancy.stopping()
+    future, stopping = workspace.scratch(), occupancy.stopping()
     running = occupancy.running
     occupancy.release(future.ledger, stopping, running.count[stopping])
     return future, occupancy.with_counts(np.where(running.is_stopping, 0, running.count))
 
 
-def _without(occupancy: Occupancy, outcome: Outcome) -> Occupancy:
+def _minus_victims(occupancy: Occupancy, plan: PreemptionPlan) -> Occupancy:
     count = occupancy.running.count.copy()
-    for entry, ended in outcome.chosen.items():
-        count[entry] -= ended
+    for entry, preempted in plan.chosen.items():
+        count[entry] -= preempted
     return occupancy.with_counts(count)
 
 
-def _ceiling(future: Site, rows: IntArray, closed: bool, task_class: TaskClass, count: int) -> IntArray:
+def _ceiling(future: Workspace, rows: IntArray, is_closed: bool, task_class: TaskClass, count: int) -> IntArray:
     ceiling = np.full(future.ledger.count, count, dtype=np.int64)
-    ceiling[rows] = 0 if closed else np.maximum(future.ledger.room(task_class, rows, count), 0)
+    ceiling[rows] = 0 if is_closed else np.maximum(future.ledger.room(task_class, rows, count), 0)
     return ceiling
 
 
-def _clock(time_ms: int) -> str:
+def _format_time(time_ms: int) -> str:
     return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M} UTC"

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shunter.planning.score.pick import Picked
-from shunter.planning.score.workspace import Ceiling, Site
+from shunter.planning.score.workspace import Ceiling, Workspace
 from shunter.planning.view import Queued, TaskClass
 
-Placed = list[tuple[Queued, Picked]]
+ItemPlacement = list[tuple[Queued, Picked]]
 Ceilings = Callable[[Queued], Sequence[Ceiling]]  # what a member must leave alone
 
 
@@ -39,7 +39,7 @@ class Item:
         return min(each.since_ms for each in self.members)
 
     @property
-    def is_whole(self) -> bool:
+    def is_all_or_nothing(self) -> bool:
         """Whether it may lack nothing, or takes what it gets."""
         return self.gang > 0
 
@@ -53,28 +53,30 @@ def gang_of(task_class: TaskClass) -> int:
     return task_class.rules.gang if task_class.rules is not None else 0
 
 
-def place_gang(members: Sequence[Queued], site: Site, ceilings: Ceilings = no_ceilings) -> Placed | None:
+def place_gang(
+    members: Sequence[Queued], workspace: Workspace, ceilings: Ceilings = no_ceilings
+) -> ItemPlacement | None:
     """Put all tasks of all members on the site, or leave it as it was and answer None.
 
     First as the policy would, member by member. A policy that spreads tasks may leave no node with room for the large
     ones, so the second try packs them, the largest first; the third one begins with those that have the least choice. A
     perfect packing is not looked for: that takes too long.
     """
-    if not may_fit(members, site):
+    if not may_fit(members, workspace):
         return None
-    placed = _place_all(members, site, ceilings)
-    if placed is None and (len(members) > 1 or site.score.name != "bin-pack"):
-        largest = largest_first(members, site)
-        placed = _place_all(largest, site.packing(), ceilings)
-        choosy = least_choice_first(largest, site) if placed is None else largest
-        if choosy != largest:
-            placed = _place_all(choosy, site.packing(), ceilings)
+    placed = _place_all(members, workspace, ceilings)
+    if placed is None and (len(members) > 1 or workspace.score.name != "bin-pack"):
+        largest = largest_first(members, workspace)
+        placed = _place_all(largest, workspace.with_bin_packing(), ceilings)
+        by_choice = least_choice_first(largest, workspace) if placed is None else largest
+        if by_choice != largest:
+            placed = _place_all(by_choice, workspace.with_bin_packing(), ceilings)
     return placed
 
 
-def may_fit(members: Sequence[Queued], site: Site) -> bool:
+def may_fit(members: Sequence[Queued], workspace: Workspace) -> bool:
     """Whether each class by itself has room enough: quick, and most gangs that cannot start end here."""
-    ledger = site.ledger
+    ledger = workspace.ledger
     rows = np.flatnonzero(ledger.eligible[: ledger.count])
     for each in members:
         if any(resource not in ledger.column for resource in each.task_class.needs):
@@ -84,35 +86,35 @@ def may_fit(members: Sequence[Queued], site: Site) -> bool:
     return True
 
 
-def _place_all(members: Sequence[Queued], site: Site, ceilings: Ceilings) -> Placed | None:
-    cursor = site.ledger.cursor
-    placed: Placed = []
+def _place_all(members: Sequence[Queued], workspace: Workspace, ceilings: Ceilings) -> ItemPlacement | None:
+    cursor = workspace.ledger.cursor
+    placed: ItemPlacement = []
     for queued in members:
-        picked = site.pick(queued, queued.count, ceilings(queued))
+        picked = workspace.pick(queued, queued.count, ceilings(queued))
         if int(picked.counts.sum()) < queued.count:
-            take_all_back(placed, site, cursor)
+            undo_all(placed, workspace, cursor)
             return None
-        site.put(queued.task_class, picked)
+        workspace.put(queued.task_class, picked)
         placed.append((queued, picked))
     return placed
 
 
-def take_all_back(placed: Placed, site: Site, cursor: int) -> None:
+def undo_all(placed: ItemPlacement, workspace: Workspace, cursor: int) -> None:
     """As if nothing had been put there since round-robin's cursor stood at that row."""
     for queued, picked in reversed(placed):
-        site.take_back(queued.task_class, picked)
-    site.ledger.cursor = cursor
-    site.ledger.tighten()
+        workspace.undo_put(queued.task_class, picked)
+    workspace.ledger.cursor = cursor
+    workspace.ledger.tighten()
 
 
-def largest_first(members: Sequence[Queued], site: Site) -> list[Queued]:
+def largest_first(members: Sequence[Queued], workspace: Workspace) -> list[Queued]:
     """By the largest share of the largest node that one task takes."""
-    return sorted(members, key=lambda each: -_size(each, site))
+    return sorted(members, key=lambda each: -_size(each, workspace))
 
 
-def least_choice_first(members: Sequence[Queued], site: Site) -> list[Queued]:
+def least_choice_first(members: Sequence[Queued], workspace: Workspace) -> list[Queued]:
     """By how many more of them would have room, were they alone. Of those that keep apart a node takes one."""
-    ledger = site.ledger
+    ledger = workspace.ledger
     rows = np.flatnonzero(ledger.eligible[: ledger.count])
 
     def choice(queued: Queued) -> int:
@@ -123,8 +125,8 @@ def least_choice_first(members: Sequence[Queued], site: Site) -> list[Queued]:
     return sorted(members, key=choice)
 
 
-def _size(queued: Queued, site: Site) -> float:
-    ledger, needs = site.ledger, queued.task_class.needs
+def _size(queued: Queued, workspace: Workspace) -> float:
+    ledger, needs = workspace.ledger, queued.task_class.needs
     if any(resource not in ledger.column for resource in needs):
         return math.inf
     return max((need / max(int(ledger.capacity(resource).max()), 1) for resource, need in needs.items()), default=0.0)

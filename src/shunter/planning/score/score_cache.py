@@ -6,16 +6,16 @@ from collections import OrderedDict
 
 import numpy as np
 
-from shunter.planning.filter.filters import Filter, avoiding, feasible
-from shunter.planning.filter.node_ledger import Ledger, Rows
+from shunter.planning.filter.filters import Filter, avoid_filter, feasible
+from shunter.planning.filter.node_ledger import NodeLedger, Rows
 from shunter.planning.score.scores import Score
 from shunter.planning.view import FloatArray, Queued, TaskClass
 
-REMEMBERED_CELLS_MAX = 4_000_000  # prices kept, over all classes: 32 MB
-MET_MAX = 100_000  # classes remembered as seen once
+CACHED_CELLS_MAX = 4_000_000  # prices kept, over all classes: 32 MB
+SEEN_ONCE_MAX = 100_000  # classes remembered as seen once
 
 
-class PriceList:
+class ScoreList:
     """Prices of one class by row, true as of the ledger's clock at `seen`."""
 
     def __init__(self, task_class: TaskClass, avoid: frozenset[int]) -> None:
@@ -25,7 +25,7 @@ class PriceList:
         self.seen = -1
 
 
-class PriceBook:
+class ScoreCache:
     """The price lists of classes that come again; of one that comes for the first time nothing is kept.
 
     Most rounds see the classes of the round before and few changed nodes, so only those nodes are priced anew. Of ten
@@ -35,41 +35,41 @@ class PriceBook:
     def __init__(self, filters: tuple[Filter, ...], score: Score) -> None:
         self._filters = filters
         self._score = score
-        self._lists: OrderedDict[int, PriceList] = OrderedDict()
-        self._met: set[int] = set()
+        self._lists: OrderedDict[int, ScoreList] = OrderedDict()
+        self._seen_once: set[int] = set()
 
-    def prices(self, queued: Queued, ledger: Ledger) -> FloatArray:
+    def scores(self, queued: Queued, ledger: NodeLedger) -> FloatArray:
         """The price of the next task on each row: infinite where it cannot go."""
-        prices = self._list_of(queued, ledger.count)
-        if prices is None:
-            return self.prices_of(queued, ledger, slice(0, ledger.count))
-        if len(prices.values) < ledger.count:
-            prices.values = np.full(len(ledger.stamp), np.inf)
-            prices.seen = -1
-        if prices.seen < ledger.clock:
-            rows = ledger.changed_since(prices.seen)
-            prices.values[rows] = self.prices_of(queued, ledger, rows)
-            prices.seen = ledger.clock
-        return prices.values[: ledger.count]
+        scores = self._cached_list(queued, ledger.count)
+        if scores is None:
+            return self.scores_of_rows(queued, ledger, slice(0, ledger.count))
+        if len(scores.values) < ledger.count:
+            scores.values = np.full(len(ledger.stamp), np.inf)
+            scores.seen = -1
+        if scores.seen < ledger.clock:
+            rows = ledger.changed_since(scores.seen)
+            scores.values[rows] = self.scores_of_rows(queued, ledger, rows)
+            scores.seen = ledger.clock
+        return scores.values[: ledger.count]
 
-    def prices_of(self, queued: Queued, ledger: Ledger, rows: Rows) -> FloatArray:
+    def scores_of_rows(self, queued: Queued, ledger: NodeLedger, rows: Rows) -> FloatArray:
         """The same for these rows only; nothing is remembered."""
-        filters = (*self._filters, avoiding(queued.avoid)) if queued.avoid else self._filters
+        filters = (*self._filters, avoid_filter(queued.avoid)) if queued.avoid else self._filters
         accepted = feasible(queued.task_class, ledger, rows, filters)
         return np.where(accepted, self._score.cost(queued.task_class, ledger, rows, 0), np.inf)
 
-    def _list_of(self, queued: Queued, rows: int) -> PriceList | None:
+    def _cached_list(self, queued: Queued, rows: int) -> ScoreList | None:
         task_class = queued.task_class
-        known = self._lists.get(task_class.id)
-        if known is not None and known.task_class is task_class and known.avoid == queued.avoid:
+        cached = self._lists.get(task_class.id)
+        if cached is not None and cached.task_class is task_class and cached.avoid == queued.avoid:
             self._lists.move_to_end(task_class.id)
-            return known
-        if task_class.id not in self._met or self._score.settle is not None:
-            if len(self._met) >= MET_MAX:
-                self._met.clear()
-            self._met.add(task_class.id)
+            return cached
+        if task_class.id not in self._seen_once or self._score.settle is not None:
+            if len(self._seen_once) >= SEEN_ONCE_MAX:
+                self._seen_once.clear()
+            self._seen_once.add(task_class.id)
             return None
-        known = self._lists[task_class.id] = PriceList(task_class, queued.avoid)
-        while len(self._lists) > max(1, REMEMBERED_CELLS_MAX // rows):
+        cached = self._lists[task_class.id] = ScoreList(task_class, queued.avoid)
+        while len(self._lists) > max(1, CACHED_CELLS_MAX // rows):
             self._lists.popitem(last=False)
-        return known
+        return cached

@@ -14,12 +14,12 @@ from functools import partial
 import numpy as np
 
 from shunter.model.resources import CPU, MEMORY
-from shunter.planning.filter.node_ledger import Keep, Ledger, Rows
+from shunter.planning.filter.node_ledger import NodeLedger, Rows, ShareFunction
 from shunter.planning.view import FloatArray, IntArray, TaskClass
 
 More = int | IntArray  # tasks of the class put on the row beforehand; a column of numbers gives a matrix of costs
-Cost = Callable[[TaskClass, Ledger, Rows, More], FloatArray]
-Settle = Callable[[TaskClass, Ledger, IntArray, IntArray], None]
+Cost = Callable[[TaskClass, NodeLedger, Rows, More], FloatArray]
+Settle = Callable[[TaskClass, NodeLedger, IntArray, IntArray], None]
 
 
 class Shape(Enum):
@@ -39,7 +39,7 @@ class Score:
     shape: Shape
     cost: Cost
     settle: Settle | None = None
-    keep: Keep | None = None  # a costly function of used shares, for the ledger to keep
+    keep: ShareFunction | None = None  # a costly function of used shares, for the ledger to keep
 
 
 # E-PVM: Amir, Awerbuch, Barak, Borgstrom and Keren, "An Opportunity Cost Approach for Job Assignment in a Scalable
@@ -52,7 +52,7 @@ SHARE_MAX = 1000.0  # beyond it all shares weigh the same: a price must stay fin
 CLASSIC_TASKS_FULL = 4.0  # the reference reckons with this many tasks on a full node
 
 
-def e_pvm(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+def e_pvm(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
     """The rise of BASE ** used, for cpu and memory, where used is the larger of the reserved and the measured share.
 
     BASE**(u + r) - BASE**u is computed as BASE**u * (BASE**r - 1): the second factor is fixed for a node, so rounding
@@ -72,7 +72,7 @@ def e_pvm(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> 
     return fewest_tasks(task_class, ledger, rows, more) if cost is None else cost
 
 
-def e_pvm_classic(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+def e_pvm_classic(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
     """The reference's formula: memory, and twice the number of tasks, once beside memory and once beside cpu; the cpu
     load itself cancels out.
 
@@ -99,12 +99,12 @@ def _request_power(need: int, size: FloatArray) -> FloatArray:
     return np.expm1(LOG_BASE * np.minimum(need / size, 1.0))
 
 
-def greedy(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+def greedy(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
     """The cpu load, reserved or measured, whichever is larger."""
     return ledger.used_with(CPU, rows, more * task_class.needs.get(CPU, 0))
 
 
-def spread(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+def spread(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
     """The sum of the reserved shares of what the class needs: the emptiest node first."""
     cost: FloatArray | None = None
     for resource, need in task_class.needs.items():
@@ -113,23 +113,23 @@ def spread(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) ->
     return fewest_tasks(task_class, ledger, rows, more) if cost is None else cost
 
 
-def bin_pack(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+def bin_pack(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
     """The fullest node that still has room first."""
     return -spread(task_class, ledger, rows, more)
 
 
-def fewest_tasks(_: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+def fewest_tasks(_: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
     """For classes that need nothing which a score could weigh."""
     return (ledger.tasks[rows] + more).astype(np.float64)
 
 
-def round_robin(_: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+def round_robin(_: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
     """When it is the row's turn, counted from the row that was served last; a row's next turn is a whole lap later."""
     turn: IntArray = (ledger.number[rows] - ledger.cursor - 1) % ledger.count + ledger.count * more
     return turn.astype(np.float64)
 
 
-def move_cursor(task_class: TaskClass, ledger: Ledger, rows: IntArray, counts: IntArray) -> None:
+def move_cursor(task_class: TaskClass, ledger: NodeLedger, rows: IntArray, counts: IntArray) -> None:
     """The rotation goes on after the row whose last turn was the latest."""
     ledger.cursor = int(rows[round_robin(task_class, ledger, rows, counts - 1).argmax()])
 

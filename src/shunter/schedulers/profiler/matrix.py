@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-KEY = "profiler"  # of externalScheduler
+EXTERNAL_KEY = "profiler"  # of externalScheduler
 DIAGONAL = "/"
 UNKNOWN = "-"
 
@@ -47,7 +47,7 @@ def add_run(rows: Rows, other: str, duration_s: int) -> list[dict[str, str]]:
     gone; what cannot be read of this one starts anew."""
     known = next((mean for row in rows if (mean := parse_mean(row.get(other, ""))) is not None), None)
     mean = Mean(duration_s, 1) if known is None else known.add(duration_s)
-    kept: list[dict[str, str]] = []
+    updated: list[dict[str, str]] = []
     is_written = False
     for row in rows:
         if other in row and is_written:
@@ -55,8 +55,8 @@ def add_run(rows: Rows, other: str, duration_s: int) -> list[dict[str, str]]:
         elif other in row:
             row, is_written = {**row, other: str(mean)}, True
         if row:
-            kept.append(dict(row))
-    return kept if is_written else [*kept, {other: str(mean)}]
+            updated.append(dict(row))
+    return updated if is_written else [*updated, {other: str(mean)}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,34 +86,37 @@ class Matrix:
         return min(self.pairs, key=lambda pair: self.samples(pair) + failures.get(pair, 0))
 
 
-def read_matrix(noted: Mapping[str, Rows]) -> Matrix:
+def read_matrix(rows_by_job: Mapping[str, Rows]) -> Matrix:
     """The matrix of jobs, from what is noted with each; what it says of jobs that are gone is left out."""
-    jobs = tuple(sorted(noted))
+    jobs = tuple(sorted(rows_by_job))
     means: dict[Pair, Mean] = {}
     for job in jobs:
-        for row in noted[job]:
+        for row in rows_by_job[job]:
             for other, text in row.items():
                 mean = parse_mean(text)
-                if mean is not None and other in noted and other != job:
+                if mean is not None and other in rows_by_job and other != job:
                     means.setdefault((job, other), mean)
     return Matrix(jobs, means)
 
 
-def unreadable_cells(noted: Mapping[str, Rows]) -> Iterable[tuple[str, str, str]]:
+def unreadable_cells(rows_by_job: Mapping[str, Rows]) -> Iterable[tuple[str, str, str]]:
     """(job, other, text) of what is no mean."""
-    for job, rows in noted.items():
+    for job, rows in rows_by_job.items():
         for row in rows:
             yield from ((job, other, text) for other, text in row.items() if parse_mean(text) is None)
 
 
-def table(matrix: Matrix) -> list[str]:
+def format_table(matrix: Matrix) -> list[str]:
     """Lines for a person: a row for each job, a column for whom it ran beside."""
-    cells = [["", *matrix.jobs], *([job, *(_cell(matrix, job, other) for other in matrix.jobs)] for job in matrix.jobs)]
+    cells = [
+        ["", *matrix.jobs],
+        *([job, *(_format_cell(matrix, job, other) for other in matrix.jobs)] for job in matrix.jobs),
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
 
 
-def _cell(matrix: Matrix, job: str, other: str) -> str:
+def _format_cell(matrix: Matrix, job: str, other: str) -> str:
     if job == other:
         return DIAGONAL
     mean = matrix.means.get((job, other))

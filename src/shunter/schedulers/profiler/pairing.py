@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from shunter.schedulers.profiler.matrix import Matrix, Pair
 
-SHARED_BY = 2  # jobs on one node
+JOBS_PER_NODE = 2  # jobs on one node
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SlotLayout:
     """The slots of a Testbed: equally many on each of its nodes, numbered over all nodes first."""
 
     nodes: int
@@ -29,7 +29,7 @@ def choose_partners(matrix: Matrix, order: Sequence[str], nodes: int) -> list[Pa
     Greedy gives up the best sum over all pairs, and looks at the first job's time alone: times of different partners
     cannot be compared with each other.
     """
-    count = min(nodes, len(order) // SHARED_BY)
+    count = min(nodes, len(order) // JOBS_PER_NODE)
     firsts, unused = order[:count], list(order[count:])
     chosen: list[Pair] = []
     for first in firsts:
@@ -40,13 +40,13 @@ def choose_partners(matrix: Matrix, order: Sequence[str], nodes: int) -> list[Pa
     return chosen
 
 
-def queue_of(pairs: Sequence[Pair], room: Room) -> list[str]:
+def build_queue(pairs: Sequence[Pair], layout: SlotLayout) -> list[str]:
     """One entry for each executor: all of the first pass, then all of the second.
 
     Entry i gets slot i, and slots are numbered over all nodes first. So the first pass fills the first half of each
     node's slots, and the second puts the partners beside them. Each job gets slots / jobs executors; where that
     leaves a rest, the first pairs get one more node. Of an odd number of slots on a node, the last stays free.
     """
-    deal = [pairs[node % len(pairs)] for node in range(room.nodes)]
-    half = room.slots_per_node // SHARED_BY
-    return [first for first, _ in deal] * half + [second for _, second in deal] * half
+    pair_by_node = [pairs[node % len(pairs)] for node in range(layout.nodes)]
+    half = layout.slots_per_node // JOBS_PER_NODE
+    return [first for first, _ in pair_by_node] * half + [second for _, second in pair_by_node] * half

@@ -14,26 +14,26 @@ from dataclasses import dataclass, field
 from shunter.model.objects.objects import BATCH_JOB, TESTBED
 from shunter.model.rest.object_views import ObjectView
 from shunter.schedulers.profiler.matrix import (
-    KEY,
+    EXTERNAL_KEY,
     Matrix,
     Pair,
     Rows,
     add_run,
+    format_table,
     read_matrix,
-    table,
     unreadable_cells,
 )
-from shunter.schedulers.profiler.pairing import SHARED_BY, choose_partners, queue_of
+from shunter.schedulers.profiler.pairing import JOBS_PER_NODE, build_queue, choose_partners
 from shunter.schedulers.profiler.runs import (
-    Interface,
+    Report,
     RunFailed,
-    Tell,
-    completed,
-    free_room,
+    SchedulerClient,
+    completed_scheduling,
     last_duration_s,
+    layout_of,
     remove_leftovers,
-    room_of,
     usable_jobs,
+    wait_for_free_slots,
 )
 from shunter.sdk.errors import Conflict, NotFound
 
@@ -55,39 +55,39 @@ class Settings:
 
 @dataclass(slots=True)
 class ProfilingScheduler:
-    """Both loops over one interface; `tell` gets a line for each thing that happened."""
+    """Both loops over one interface; `report` gets a line for each thing that happened."""
 
-    interface: Interface
+    client: SchedulerClient
     settings: Settings
-    tell: Tell
+    report: Report
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     failed_runs: int = 0
     _failures: Counter[Pair] = field(default_factory=Counter)
 
     async def run(self) -> None:
         """Until every loop has done its runs; without a number of runs, until it is cancelled."""
-        turns = {
+        steps = {
             PROFILER_PREFIX: (self.settings.profiler_testbed, self._profile),
             SCHEDULER_PREFIX: (self.settings.scheduler_testbed, self._schedule),
         }
         try:
             async with asyncio.TaskGroup() as loops:
-                for prefix, (testbed, turn) in turns.items():
+                for prefix, (testbed, step) in steps.items():
                     if testbed is not None:
-                        loops.create_task(self._loop(prefix, testbed, turn))
+                        loops.create_task(self._loop(prefix, testbed, step))
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None  # one loop that cannot go on ends the other
 
-    async def _loop(self, prefix: str, testbed: str, turn: Callable[[str, str, int], Awaitable[None]]) -> None:
-        for name in await remove_leftovers(self.interface, prefix, testbed):
-            self.tell(f"{name} was left over and is deleted")
+    async def _loop(self, prefix: str, testbed: str, step: Callable[[str, str, int], Awaitable[None]]) -> None:
+        for name in await remove_leftovers(self.client, prefix, testbed):
+            self.report(f"{name} was left over and is deleted")
         number = failed_in_a_row = 0
         while self.settings.runs is None or number < self.settings.runs:
             try:
-                await turn(f"{prefix}-{number}", testbed, number)
+                await step(f"{prefix}-{number}", testbed, number)
                 failed_in_a_row = 0
             except RunFailed as error:
-                self.tell(str(error))
+                self.report(str(error))
                 self.failed_runs += 1
                 await self.sleep(min(2.0**failed_in_a_row, PAUSE_MAX_S))
                 failed_in_a_row += 1
@@ -95,67 +95,73 @@ class ProfilingScheduler:
 
     async def _profile(self, name: str, testbed: str, number: int) -> None:  # noqa: ARG002
         """Measure the pair of which the least is known, and write what was learnt to both."""
-        room = await free_room(self.interface, testbed, self.tell)
-        jobs = await usable_jobs(self.interface, self.tell)
-        before = read_matrix(noted(jobs))
+        layout = await wait_for_free_slots(self.client, testbed, self.report)
+        jobs = await usable_jobs(self.client, self.report)
+        before = read_matrix(rows_by_job(jobs))
         pair = before.next_pair(self._failures)
         try:
-            async with completed(self.interface, name, queue_of([pair], room), testbed, self.settings.run_max_s):
-                took_s = await self._note(name, pair)
+            async with completed_scheduling(
+                self.client, name, build_queue([pair], layout), testbed, self.settings.run_max_s
+            ):
+                durations_s = await self._record_durations(name, pair)
         except (RunFailed, NotFound, Conflict) as error:
             self._failures.update([pair, pair[::-1]])  # one run would have measured both
             raise RunFailed(f"{' and '.join(pair)}: {error}") from error
-        self.tell(f"{name}: {pair[0]} took {took_s[0]} s, {pair[1]} took {took_s[1]} s")
-        await self._show(before)
+        self.report(f"{name}: {pair[0]} took {durations_s[0]} s, {pair[1]} took {durations_s[1]} s")
+        await self._report_matrix(before)
 
-    async def _note(self, name: str, pair: Pair) -> tuple[int, int]:
+    async def _record_durations(self, name: str, pair: Pair) -> tuple[int, int]:
         """Write the durations to both jobs, which are still claimed, or to none."""
-        first, second = [await self.interface.get(BATCH_JOB, job) for job in pair]
-        took_s = last_duration_s(first, name), last_duration_s(second, name)
-        for job, other, duration_s in ((first, second, took_s[0]), (second, first, took_s[1])):
+        first, second = [await self.client.get(BATCH_JOB, job) for job in pair]
+        durations_s = last_duration_s(first, name), last_duration_s(second, name)
+        for job, other, duration_s in ((first, second, durations_s[0]), (second, first, durations_s[1])):
             rows = add_run(rows_of(job), other.name, duration_s)
-            await self.interface.write_external(job.name, {KEY: rows})
-        return took_s
+            await self.client.write_external(job.name, {EXTERNAL_KEY: rows})
+        return durations_s
 
-    async def _show(self, before: Matrix) -> None:
+    async def _report_matrix(self, before: Matrix) -> None:
         """The matrix, whenever every pair was measured once more."""
-        after = read_matrix(noted(await self.interface.objects(BATCH_JOB)))
+        after = read_matrix(rows_by_job(await self.client.objects(BATCH_JOB)))
         if after.samples_min > before.samples_min:
-            self.tell("\n".join(["", *table(after), ""]))
+            self.report("\n".join(["", *format_table(after), ""]))
 
     async def _schedule(self, name: str, testbed: str, number: int) -> None:
         """Run as many pairs as there are nodes; whose turn it is to choose a partner goes round."""
-        room = await free_room(self.interface, testbed, self.tell)
-        matrix = read_matrix(noted(await usable_jobs(self.interface, self.tell)))
-        pairs = choose_partners(matrix, turned(matrix.jobs, number * room.nodes), room.nodes)
-        self.tell(f"{name}: {', '.join(map(' with '.join, pairs))}")
-        async with completed(self.interface, name, queue_of(pairs, room), testbed, self.settings.run_max_s):
-            self.tell(f"{name} has completed")
+        layout = await wait_for_free_slots(self.client, testbed, self.report)
+        matrix = read_matrix(rows_by_job(await usable_jobs(self.client, self.report)))
+        pairs = choose_partners(matrix, rotated(matrix.jobs, number * layout.nodes), layout.nodes)
+        self.report(f"{name}: {', '.join(map(' with '.join, pairs))}")
+        async with completed_scheduling(
+            self.client, name, build_queue(pairs, layout), testbed, self.settings.run_max_s
+        ):
+            self.report(f"{name} has completed")
 
 
-async def describe(interface: Interface, scheduler_testbed: str | None) -> list[str]:
+async def describe(client: SchedulerClient, scheduler_testbed: str | None) -> list[str]:
     """The matrix, and the partners that would be chosen first on this Testbed, or on as many nodes as there are pairs.
     Changes nothing."""
-    notes = noted(await interface.objects(BATCH_JOB))
-    matrix = read_matrix(notes)
-    nodes = len(matrix.jobs) // SHARED_BY
+    rows_by_name = rows_by_job(await client.objects(BATCH_JOB))
+    matrix = read_matrix(rows_by_name)
+    nodes = len(matrix.jobs) // JOBS_PER_NODE
     if scheduler_testbed is not None:
-        nodes = room_of(await interface.get(TESTBED, scheduler_testbed)).nodes
+        nodes = layout_of(await client.get(TESTBED, scheduler_testbed)).nodes
     partners = [f"{first} with {second}" for first, second in choose_partners(matrix, matrix.jobs, nodes)]
-    unread = [f"not understood: {text!r} of {job} beside {other}" for job, other, text in unreadable_cells(notes)]
-    return [*table(matrix), "", *(partners or ["no partners: that takes two BatchJobs and a node"]), *unread]
+    unread = [
+        f"not understood: {text!r} of {job} beside {other}" for job, other, text in unreadable_cells(rows_by_name)
+    ]
+    return [*format_table(matrix), "", *(partners or ["no partners: that takes two BatchJobs and a node"]), *unread]
 
 
-def turned(jobs: Sequence[str], by: int) -> list[str]:
+def rotated(jobs: Sequence[str], by: int) -> list[str]:
     """The jobs in order, from another one on."""
     start = by % len(jobs)
     return [*jobs[start:], *jobs[:start]]
 
 
-def noted(jobs: Sequence[ObjectView]) -> dict[str, Rows]:
+def rows_by_job(jobs: Sequence[ObjectView]) -> dict[str, Rows]:
     return {job.name: rows_of(job) for job in jobs}
 
 
 def rows_of(job: ObjectView) -> Rows:
-    rows: Rows = job.spec.get("externalScheduler", {}).get(KEY, [])
+    rows: Rows = job.spec.get("externalScheduler", {}).get(EXTERNAL_KEY, [])
     return rows

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.rest.object_views import AppliedView, ObjectView, WatchLine
-from shunter.schedulers.profiler.pairing import SHARED_BY, Room
+from shunter.schedulers.profiler.pairing import JOBS_PER_NODE, SlotLayout
 from shunter.sdk.errors import Invalid, NotFound, Problem, Rejected
 
 COMPLETED, FAILED = "CompletedState", "FailedState"
@@ -19,14 +19,14 @@ UNUSABLE = (FAILED, "FailedSubmissionState")  # of a BatchJob: somebody has to s
 DELETED = "DELETED"
 OWNER_LABEL = "batchjob.tuberlin.de/scheduler"  # the label by which a scheduler knows its own
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class RunFailed(Exception):
     """A Scheduling that did not complete, with the reason."""
 
 
-class Interface(Protocol):
+class SchedulerClient(Protocol):
     """What a scheduler needs of `shunter.aio.Client`."""
 
     async def objects(self, kind: str | None = None, namespace: str | None = None) -> list[ObjectView]: ...
@@ -50,58 +50,60 @@ class Interface(Protocol):
 
 
 @asynccontextmanager
-async def completed(
-    interface: Interface, name: str, queue: Sequence[str], testbed: str, run_max_s: float
+async def completed_scheduling(
+    client: SchedulerClient, name: str, queue: Sequence[str], testbed: str, run_max_s: float
 ) -> AsyncIterator[None]:
     """Inside, all jobs of the queue have completed and are still claimed; afterwards the Scheduling is gone. Raises
     RunFailed."""
-    is_ours = True
+    is_created = True
     try:
         try:
-            await interface.apply(_manifest(name, queue, testbed))
+            await client.apply(_manifest(name, queue, testbed))
         except Rejected as error:
-            is_ours = False  # whatever has that name
+            is_created = False  # whatever has that name
             raise RunFailed(f"{name} was refused: {error}") from error
         try:
             async with asyncio.timeout(run_max_s):
-                found = await until(interface, SCHEDULING, name, _has_ended)
+                found = await wait_until(client, SCHEDULING, name, _is_terminal)
         except TimeoutError as error:
             raise RunFailed(f"{name} has not completed within {run_max_s:.0f} s") from error
         if found.status["state"] != COMPLETED:
             raise RunFailed(f"{name} failed: {'; '.join(found.status['problems']) or 'without a reason'}")
         yield
     finally:
-        if is_ours:
-            await remove(interface, name)
+        if is_created:
+            await delete_and_wait(client, name)
 
 
-async def until(interface: Interface, kind: str, name: str, holds: Callable[[ObjectView], bool]) -> ObjectView:
+async def wait_until(
+    client: SchedulerClient, kind: str, name: str, predicate: Callable[[ObjectView], bool]
+) -> ObjectView:
     """The object, as soon as it is as wanted. Raises NotFound if it is not there, or goes."""
-    found = await interface.get(kind, name)
-    if holds(found):
+    found = await client.get(kind, name)
+    if predicate(found):
         return found
-    lines = interface.watch(kind, name, after=found.resource_version)
+    lines = client.watch(kind, name, after=found.resource_version)
     async with aclosing(cast("Any", lines)) as changes:
         async for line in changes:
             if line.type == DELETED:
                 break
-            if holds(line.object):
+            if predicate(line.object):
                 return cast("ObjectView", line.object)
     raise NotFound(f"{kind} {name} was deleted")
 
 
-async def remove(interface: Interface, name: str) -> None:
+async def delete_and_wait(client: SchedulerClient, name: str) -> None:
     """Delete a Scheduling and wait until it is gone: then its Testbed and jobs are released."""
     with suppress(NotFound):
-        await interface.delete(SCHEDULING, name)
-        await until(interface, SCHEDULING, name, lambda _: False)
+        await client.delete(SCHEDULING, name)
+        await wait_until(client, SCHEDULING, name, lambda _: False)
 
 
-async def remove_leftovers(interface: Interface, prefix: str, testbed: str) -> list[str]:
+async def remove_leftovers(client: SchedulerClient, prefix: str, testbed: str) -> list[str]:
     """Schedulings that an earlier life of this scheduler left behind on this Testbed, by its label; they are gone."""
-    names = [each.name for each in await interface.objects(SCHEDULING) if _is_leftover(each, prefix, testbed)]
+    names = [each.name for each in await client.objects(SCHEDULING) if _is_leftover(each, prefix, testbed)]
     for name in names:
-        await remove(interface, name)
+        await delete_and_wait(client, name)
     return names
 
 
@@ -110,19 +112,19 @@ def _is_leftover(each: ObjectView, prefix: str, testbed: str) -> bool:
     return owner == prefix and str(each.spec["testbed"]["name"]) == testbed
 
 
-async def usable_jobs(interface: Interface, tell: Tell) -> list[ObjectView]:
+async def usable_jobs(client: SchedulerClient, report: Report) -> list[ObjectView]:
     """All BatchJobs that may run, by name; where there are less than two, waits for them."""
     while True:
-        found = sorted(filter(_is_usable, await interface.objects(BATCH_JOB)), key=lambda job: job.name)
-        if len(found) >= SHARED_BY:
+        found = sorted(filter(_is_usable, await client.objects(BATCH_JOB)), key=lambda job: job.name)
+        if len(found) >= JOBS_PER_NODE:
             return found
-        tell(f"waits for {SHARED_BY} BatchJobs that can run; there are {len(found)}")
+        report(f"waits for {JOBS_PER_NODE} BatchJobs that can run; there are {len(found)}")
         usable: set[str] = set()
-        async with aclosing(cast("Any", interface.watch(BATCH_JOB, present=True))) as changes:
+        async with aclosing(cast("Any", client.watch(BATCH_JOB, present=True))) as changes:
             async for line in changes:
-                is_there = line.type != DELETED and _is_usable(line.object)
-                (usable.add if is_there else usable.discard)(line.object.name)
-                if len(usable) >= SHARED_BY:
+                is_usable = line.type != DELETED and _is_usable(line.object)
+                (usable.add if is_usable else usable.discard)(line.object.name)
+                if len(usable) >= JOBS_PER_NODE:
                     break
 
 
@@ -130,28 +132,28 @@ def _is_usable(job: ObjectView) -> bool:
     return job.status.get("state") not in UNUSABLE and "deletionTimestamp" not in job.metadata
 
 
-async def free_room(interface: Interface, name: str, tell: Tell) -> Room:
+async def wait_for_free_slots(client: SchedulerClient, name: str, report: Report) -> SlotLayout:
     """The Testbed's room, once all of it is free. Raises Invalid where a node has no two slots."""
-    testbed = await interface.get(TESTBED, name)
+    testbed = await client.get(TESTBED, name)
     if not _is_free(testbed):
         reasons = [*testbed.status.get("problems", []), *map(str, testbed.status.get("nodeProblems", {}).values())]
-        state = testbed.status.get("state", "new") if room_of(testbed).slots else "without slots"
-        tell(f"waits for Testbed {name}, which is {'; '.join([state, *reasons])}")
-        testbed = await until(interface, TESTBED, name, _is_free)
-    room = room_of(testbed)
-    if room.slots_per_node < SHARED_BY:
-        fix = f"at least {SHARED_BY}: jobs are measured side by side"
-        raise Invalid([Problem(f"Testbed {name}: spec.slotsPerNode", "is too small", room.slots_per_node, fix)])
-    return room
+        state = testbed.status.get("state", "new") if layout_of(testbed).slots else "without slots"
+        report(f"waits for Testbed {name}, which is {'; '.join([state, *reasons])}")
+        testbed = await wait_until(client, TESTBED, name, _is_free)
+    layout = layout_of(testbed)
+    if layout.slots_per_node < JOBS_PER_NODE:
+        fix = f"at least {JOBS_PER_NODE}: jobs are measured side by side"
+        raise Invalid([Problem(f"Testbed {name}: spec.slotsPerNode", "is too small", layout.slots_per_node, fix)])
+    return layout
 
 
-def room_of(testbed: ObjectView) -> Room:
+def layout_of(testbed: ObjectView) -> SlotLayout:
     nodes = {slot["nodeName"] for slot in testbed.status.get("slots", []) if not slot.get("leaving")}
-    return Room(len(nodes), int(testbed.spec["slotsPerNode"]))
+    return SlotLayout(len(nodes), int(testbed.spec["slotsPerNode"]))
 
 
 def _is_free(testbed: ObjectView) -> bool:
-    return testbed.status.get("state") == "SUCCESS" and room_of(testbed).slots > 0
+    return testbed.status.get("state") == "SUCCESS" and layout_of(testbed).slots > 0
 
 
 def last_duration_s(job: ObjectView, scheduling: str) -> int:
@@ -163,7 +165,7 @@ def last_duration_s(job: ObjectView, scheduling: str) -> int:
     return int((datetime.fromisoformat(last["stop"]) - datetime.fromisoformat(last["start"])).total_seconds())
 
 
-def _has_ended(scheduling: ObjectView) -> bool:
+def _is_terminal(scheduling: ObjectView) -> bool:
     return scheduling.status.get("state") in (COMPLETED, FAILED)
 
 

@@ -21,7 +21,7 @@ from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 
 ALL_NAMESPACES = "*"
 LOG_PIECE_BYTES = 2**20
-RESUMED_AFTER_S = 0.2  # a cluster that ends its streams is about to stop: no hurry
+RESUME_DELAY_S = 0.2  # a cluster that ends its streams is about to stop: no hurry
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ def _follow(core: Core, request: Request, mode: str, timeout_s: float | None) ->
         try:
             while data := (yield Read(deadline.left_s())):
                 for line in progress.lines(data):
-                    patience.calm()
+                    patience.reset()
                     yield Emit(line)
         except ConnectionLost:
             pass  # the same as a stream that ends too early: go on with the next one
@@ -62,7 +62,7 @@ def _follow(core: Core, request: Request, mode: str, timeout_s: float | None) ->
         if progress.job is not None:
             request = requests.follow(f"id:{progress.job.id}", progress.job.namespace, mode)
         progress.restart()
-        yield from core.wait_out(_broken("the connection ended before the job did"), patience, deadline)
+        yield from core.back_off(_interrupted("the connection ended before the job did"), patience, deadline)
 
 
 @dataclass(slots=True)
@@ -74,29 +74,29 @@ class _Progress:
     exit_code: int | None = None
     created: bool = False
     _partial: bytes = b""
-    _shown: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # bytes of output, by stream
-    _repeated: dict[str, int] = field(default_factory=dict)
+    _received_bytes: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # bytes of output, by stream
+    _bytes_to_skip: dict[str, int] = field(default_factory=dict)
 
     def restart(self) -> None:
         """Another stream follows; it tells the output from its beginning, of which so much was shown."""
         self._partial = b""
-        self._repeated = dict(self._shown)
+        self._bytes_to_skip = dict(self._received_bytes)
 
     def lines(self, data: bytes) -> list[FollowLine]:
         """The lines that are complete and new with these bytes."""
         *whole, self._partial = (self._partial + data).split(b"\n")
-        return [line for text in whole if text and self._take(line := decode(text, FollowLine))]
+        return [line for text in whole if text and self._accept(line := decode(text, FollowLine))]
 
-    def _take(self, line: FollowLine) -> bool:
+    def _accept(self, line: FollowLine) -> bool:
         if line.job is not None:
             known, self.job = self.job is not None, line.job
             return not known
         if line.log is not None:
-            skipped = min(self._repeated.get(line.log.stream, 0), len(line.log.data))
+            skipped = min(self._bytes_to_skip.get(line.log.stream, 0), len(line.log.data))
             if skipped:
-                self._repeated[line.log.stream] -= skipped
+                self._bytes_to_skip[line.log.stream] -= skipped
                 line.log.data = line.log.data[skipped:]
-            self._shown[line.log.stream] += len(line.log.data)
+            self._received_bytes[line.log.stream] += len(line.log.data)
             return bool(line.log.data)
         if line.end is not None:
             self.end, self.exit_code = line.end, line.exit_code
@@ -104,7 +104,7 @@ class _Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class LogPart:
+class LogSelector:
     """Which output of which task. `attempt` None means the latest that has started."""
 
     reference: str
@@ -114,18 +114,18 @@ class LogPart:
     attempt: int | None = None
 
 
-def read_log(core: Core, part: LogPart) -> Conversation[bool]:
+def read_log(core: Core, selector: LogSelector) -> Conversation[bool]:
     """Emits what there is of a task's output, in pieces; comes to whether the log limit cut something out of it."""
     offset = 0
     truncated = False
     while True:
         query = [
-            ("stream", part.stream),
+            ("stream", selector.stream),
             ("offset", offset),
             ("limit", LOG_PIECE_BYTES),
-            ("attempt", part.attempt),
+            ("attempt", selector.attempt),
         ]
-        response = yield from core.exchange(requests.logs(part.reference, part.namespace, part.task, query))
+        response = yield from core.exchange(requests.logs(selector.reference, selector.namespace, selector.task, query))
         truncated = truncated or response.headers.get("x-log-truncated", "").lower() == "true"
         if response.body:
             yield Emit(response.body)
@@ -134,44 +134,46 @@ def read_log(core: Core, part: LogPart) -> Conversation[bool]:
             return truncated
 
 
-def follow_log(core: Core, part: LogPart) -> Conversation[bool]:
+def follow_log(core: Core, selector: LogSelector) -> Conversation[bool]:
     """Emits a task's output as it is written, until the task has ended."""
     offset = 0
     patience = core.patience()
     while True:
-        query = [("stream", part.stream), ("offset", offset), ("attempt", part.attempt), ("follow", True)]
-        request = requests.logs(part.reference, part.namespace, part.task, query)
+        query = [("stream", selector.stream), ("offset", offset), ("attempt", selector.attempt), ("follow", True)]
+        request = requests.logs(selector.reference, selector.namespace, selector.task, query)
         response = yield from core.exchange(request, stream=True, patience=patience)
         try:
             while data := (yield Read()):
-                patience.calm()
+                patience.reset()
                 offset += len(data)
                 yield Emit(data)
             return response.headers.get("x-log-truncated", "").lower() == "true"
         except ConnectionLost as error:
-            yield from core.wait_out(error, patience, Deadline(core.clock))
+            yield from core.back_off(error, patience, Deadline(core.clock))
 
 
 def follow_events(core: Core, namespace: str | None, job: str | None, after: str | None) -> Conversation[None]:
     """Emits events as they are committed, without end."""
     if after is None:  # a place to go on from, should the stream break before its first event
-        cluster = yield from core.ask(requests.cluster(), ClusterInfo)
+        cluster = yield from core.fetch(requests.cluster(), ClusterInfo)
         after = str(cluster.state_version)
     patience = core.patience()
-    space = event_namespace(core, namespace, job)
+    effective_namespace = event_namespace(core, namespace, job)
     while True:
-        yield from core.exchange(requests.follow_events(space, job, after), stream=True, patience=patience)
+        yield from core.exchange(
+            requests.follow_events(effective_namespace, job, after), stream=True, patience=patience
+        )
         partial = b""
         try:
             while data := (yield Read()):
-                patience.calm()
+                patience.reset()
                 *messages, partial = (partial + data).replace(b"\r\n", b"\n").split(b"\n\n")
                 for event in filter(None, map(_event, messages)):
                     after = event.id
                     yield Emit(event)
         except ConnectionLost:
             pass
-        yield from core.wait_out(_broken("the stream of events ended"), patience, Deadline(core.clock))
+        yield from core.back_off(_interrupted("the stream of events ended"), patience, Deadline(core.clock))
 
 
 def event_namespace(core: Core, namespace: str | None, job: str | None) -> str:
@@ -185,7 +187,7 @@ def _event(message: bytes) -> EventView | None:
     return decode(b"\n".join(data), EventView) if data else None
 
 
-def _broken(text: str) -> Unavailable:
+def _interrupted(text: str) -> Unavailable:
     error = Unavailable(text)
-    error.retry_after_s = RESUMED_AFTER_S
+    error.retry_after_s = RESUME_DELAY_S
     return error

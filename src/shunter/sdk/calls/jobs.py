@@ -34,7 +34,7 @@ from shunter.sdk.core import Core
 from shunter.sdk.manifests import Manifest, Source, job_manifest, read_manifest, read_manifests
 from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 
-JOB_ENDS = frozenset(state.word for state in JOB.ends)
+JOB_ENDS = frozenset(state.wire_name for state in JOB.terminal_states)
 
 
 def run(core: Core, command: Sequence[str], options: Mapping[str, Any]) -> Conversation[tuple[JobView, bool]]:
@@ -64,7 +64,7 @@ def jobs(
 
 
 def job(core: Core, reference: str, namespace: str | None = None) -> Conversation[JobView]:
-    return core.ask(requests.job(reference, namespace or core.namespace), JobView)
+    return core.fetch(requests.job(reference, namespace or core.namespace), JobView)
 
 
 def runs(core: Core, reference: str, limit: int | None) -> Conversation[int]:
@@ -75,31 +75,31 @@ def runs(core: Core, reference: str, limit: int | None) -> Conversation[int]:
 def stop(
     core: Core, reference: str, namespace: str | None, task: TaskKey | None, now: bool, signal: str | None = None
 ) -> Conversation[None]:
-    return core.tell(requests.stop(reference, namespace or core.namespace, task, now, signal))
+    return core.send(requests.stop(reference, namespace or core.namespace, task, now, signal))
 
 
 def update(
     core: Core, reference: str, namespace: str | None, source: Source, node: str | None
 ) -> Conversation[JobView]:
     request = requests.update(reference, namespace or core.namespace, read_manifest(source), node)
-    return core.ask(request, JobView)
+    return core.fetch(request, JobView)
 
 
 def scale(core: Core, reference: str, namespace: str | None, counts: int | Mapping[str, int]) -> Conversation[JobView]:
     by_group = {"": counts} if isinstance(counts, int) else counts
-    return core.ask(requests.scale(reference, namespace or core.namespace, by_group), JobView)
+    return core.fetch(requests.scale(reference, namespace or core.namespace, by_group), JobView)
 
 
 def roll_back(core: Core, reference: str, namespace: str | None) -> Conversation[JobView]:
-    return core.ask(requests.roll_back(reference, namespace or core.namespace), JobView)
+    return core.fetch(requests.roll_back(reference, namespace or core.namespace), JobView)
 
 
 def restart(core: Core, reference: str, namespace: str | None, task: TaskKey | None) -> Conversation[JobView]:
-    return core.ask(requests.restart(reference, namespace or core.namespace, task), JobView)
+    return core.fetch(requests.restart(reference, namespace or core.namespace, task), JobView)
 
 
 def move(core: Core, reference: str, namespace: str | None, task: TaskKey, node: str) -> Conversation[JobView]:
-    return core.ask(requests.move(reference, namespace or core.namespace, task, node), JobView)
+    return core.fetch(requests.move(reference, namespace or core.namespace, task, node), JobView)
 
 
 def tasks(
@@ -111,30 +111,30 @@ def tasks(
 
 
 def task(core: Core, reference: str, namespace: str | None, task: TaskKey) -> Conversation[TaskView]:
-    return core.ask(requests.task(reference, namespace or core.namespace, task), TaskView)
+    return core.fetch(requests.task(reference, namespace or core.namespace, task), TaskView)
 
 
 def attempts(core: Core, reference: str, namespace: str | None, task: TaskKey) -> Conversation[list[AttemptView]]:
-    page = yield from core.ask(requests.attempts(reference, namespace or core.namespace, task), AttemptPage)
+    page = yield from core.fetch(requests.attempts(reference, namespace or core.namespace, task), AttemptPage)
     return page.items
 
 
 def why(core: Core, reference: str, namespace: str | None = None, task: TaskKey | None = None) -> Conversation[WhyView]:
-    return core.ask(requests.why(reference, namespace or core.namespace, task), WhyView)
+    return core.fetch(requests.why(reference, namespace or core.namespace, task), WhyView)
 
 
 def plan(core: Core, sources: Source | Iterable[Manifest]) -> Conversation[PlanView]:
     manifests = read_manifests(sources) if isinstance(sources, Mapping | str | Path) else list(sources)
-    return core.ask(requests.plan(list(manifests), core.namespace), PlanView)
+    return core.fetch(requests.plan(list(manifests), core.namespace), PlanView)
 
 
 def policies(core: Core) -> Conversation[list[PolicyView]]:
-    page = yield from core.ask(requests.policies(), PolicyPage)
+    page = yield from core.fetch(requests.policies(), PolicyPage)
     return page.items
 
 
 def flight(core: Core) -> Conversation[list[FlightSegment]]:
-    page = yield from core.ask(Request("GET", "/flight"), FlightPage)
+    page = yield from core.fetch(Request("GET", "/flight"), FlightPage)
     return page.items
 
 
@@ -146,7 +146,7 @@ def flight_records(core: Core) -> Conversation[None]:
 
 
 def use_policy(core: Core, name: str) -> Conversation[list[PolicyView]]:
-    page = yield from core.ask(requests.use_policy(name), PolicyPage)
+    page = yield from core.fetch(requests.use_policy(name), PolicyPage)
     return page.items
 
 
@@ -156,39 +156,39 @@ def nodes(core: Core) -> Conversation[int]:
 
 
 def node(core: Core, name: str) -> Conversation[NodeView]:
-    return core.ask(requests.node(name), NodeView)
+    return core.fetch(requests.node(name), NodeView)
 
 
 def node_stats(core: Core, name: str) -> Conversation[NodeStatsView]:
-    return core.ask(requests.node_stats(name), NodeStatsView)
+    return core.fetch(requests.node_stats(name), NodeStatsView)
 
 
 def drain_node(core: Core, name: str, deadline: str | None) -> Conversation[NodeView]:
-    return core.ask(requests.drain_node(name, deadline), NodeView)
+    return core.fetch(requests.drain_node(name, deadline), NodeView)
 
 
 def undrain_node(core: Core, name: str) -> Conversation[NodeView]:
-    return core.ask(requests.undrain_node(name), NodeView)
+    return core.fetch(requests.undrain_node(name), NodeView)
 
 
 def cordon_node(core: Core, name: str, reason: str) -> Conversation[NodeView]:
-    return core.ask(requests.cordon_node(name, reason), NodeView)
+    return core.fetch(requests.cordon_node(name, reason), NodeView)
 
 
 def uncordon_node(core: Core, name: str) -> Conversation[NodeView]:
-    return core.ask(requests.uncordon_node(name), NodeView)
+    return core.fetch(requests.uncordon_node(name), NodeView)
 
 
 def release_node(core: Core, name: str) -> Conversation[NodeView]:
-    return core.ask(requests.release_node(name), NodeView)
+    return core.fetch(requests.release_node(name), NodeView)
 
 
 def attribute_node(core: Core, name: str, attributes: Mapping[str, str | None]) -> Conversation[NodeView]:
-    return core.ask(requests.attribute_node(name, attributes), NodeView)
+    return core.fetch(requests.attribute_node(name, attributes), NodeView)
 
 
 def label_node(core: Core, name: str, labels: Mapping[str, str | None]) -> Conversation[NodeView]:
-    return core.ask(requests.label_node(name, labels), NodeView)
+    return core.fetch(requests.label_node(name, labels), NodeView)
 
 
 def events(
@@ -203,12 +203,12 @@ def events(
 
 
 def cluster(core: Core) -> Conversation[ClusterInfo]:
-    return core.ask(requests.cluster(), ClusterInfo)
+    return core.fetch(requests.cluster(), ClusterInfo)
 
 
 def update_cluster(core: Core, settings: Mapping[str, Any]) -> Conversation[ClusterInfo]:
-    return core.ask(requests.update_cluster(settings), ClusterInfo)
+    return core.fetch(requests.update_cluster(settings), ClusterInfo)
 
 
 def down(core: Core, leave_running: bool) -> Conversation[None]:
-    return core.tell(requests.down(leave_running))
+    return core.send(requests.down(leave_running))

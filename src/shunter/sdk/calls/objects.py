@@ -35,8 +35,8 @@ BASE = f"/apis/{API_VERSIONS[0]}"
 ALL_NAMESPACES = "*"
 ALL_KINDS = "objects"
 PAGE_MAX = 1_000
-QUIET_MAX_S = 60.0  # without even a heartbeat, a watch is taken up anew
-RESUMED_AFTER_S = 0.1
+IDLE_MAX_S = 60.0  # without even a heartbeat, a watch is taken up anew
+RESUME_DELAY_S = 0.1
 MERGE_PATCH = ("Content-Type", "application/merge-patch+json")
 
 
@@ -44,12 +44,12 @@ def apply(core: Core, documents: Source | Iterable[Manifest], namespace: str | N
     manifests = read_manifests(documents) if isinstance(documents, Mapping | str | Path) else list(documents)
     path = path_with("/apply", [("namespace", namespace or core.namespace)])
     headers = (JSON, ("Idempotency-Key", core.new_key()))
-    body = msgspec.json.encode({"items": unfold(manifests)})
-    page = yield from core.ask(Request("POST", path, headers, body), AppliedPage)
+    body = msgspec.json.encode({"items": expand_lists(manifests)})
+    page = yield from core.fetch(Request("POST", path, headers, body), AppliedPage)
     return page.items
 
 
-def unfold(documents: Iterable[Manifest]) -> list[Manifest]:
+def expand_lists(documents: Iterable[Manifest]) -> list[Manifest]:
     """A list that was printed is all of its items: `get -o yaml` prints one."""
     found: list[Manifest] = []
     for document in documents:
@@ -59,22 +59,22 @@ def unfold(documents: Iterable[Manifest]) -> list[Manifest]:
 
 
 def get(core: Core, kind: str, name: str, namespace: str | None) -> Conversation[ObjectView]:
-    return core.ask(Request("GET", _path(core, kind, name, namespace)), ObjectView)
+    return core.fetch(Request("GET", _path(core, kind, name, namespace)), ObjectView)
 
 
 def list_objects(core: Core, kind: str | None, namespace: str | None) -> Conversation[list[ObjectView]]:
-    page = yield from core.ask(_Asked(core, kind, None, namespace).list_request(), ObjectList)
+    page = yield from core.fetch(_WatchTarget(core, kind, None, namespace).list_request(), ObjectList)
     return page.items
 
 
 def delete(core: Core, kind: str, name: str, namespace: str | None, version: int | None) -> Conversation[ObjectView]:
     path = path_with(_path(core, kind, name, namespace), [("resourceVersion", version)])
-    return core.ask(Request("DELETE", path), ObjectView)
+    return core.fetch(Request("DELETE", path), ObjectView)
 
 
 def patch(core: Core, kind: str, name: str, changes: Manifest, namespace: str | None) -> Conversation[ObjectView]:
     request = Request("PATCH", _path(core, kind, name, namespace), (MERGE_PATCH,), msgspec.json.encode(changes))
-    return core.ask(request, ObjectView)
+    return core.fetch(request, ObjectView)
 
 
 def write_external(
@@ -82,12 +82,12 @@ def write_external(
 ) -> Conversation[ObjectView]:
     path = _path(core, BATCH_JOB, name, namespace) + "/external"
     body = msgspec.json.encode({key: list(rows) for key, rows in data.items()})
-    return core.ask(Request("PATCH", path, (JSON,), body), ObjectView)
+    return core.fetch(Request("PATCH", path, (JSON,), body), ObjectView)
 
 
 def reset(core: Core, name: str, namespace: str | None) -> Conversation[ObjectView]:
     path = _path(core, BATCH_JOB, name, namespace) + "/reset"
-    return core.ask(Request("POST", path, (JSON,)), ObjectView)
+    return core.fetch(Request("POST", path, (JSON,)), ObjectView)
 
 
 def past_schedulings(core: Core, name: str | None, namespace: str | None, limit: int | None) -> Conversation[int]:
@@ -96,7 +96,7 @@ def past_schedulings(core: Core, name: str | None, namespace: str | None, limit:
 
 
 def past_scheduling(core: Core, uid: str) -> Conversation[PastSchedulingView]:
-    return core.ask(Request("GET", f"/schedulings/past/{quote(str(uid), safe='')}"), PastSchedulingView)
+    return core.fetch(Request("GET", f"/schedulings/past/{quote(str(uid), safe='')}"), PastSchedulingView)
 
 
 def _past_page(namespace: str, name: str | None, size: int, cursor: str | None) -> Request:
@@ -105,14 +105,14 @@ def _past_page(namespace: str, name: str | None, size: int, cursor: str | None) 
 
 
 def _path(core: Core, kind: str, name: str, namespace: str | None) -> str:
-    space = quote(namespace or core.namespace, safe="")
-    return f"{BASE}/namespaces/{space}/{_plural(kind)}/{quote(name, safe='')}"
+    effective_namespace = quote(namespace or core.namespace, safe="")
+    return f"{BASE}/namespaces/{effective_namespace}/{_plural(kind)}/{quote(name, safe='')}"
 
 
 def _plural(kind: str) -> str:
-    from shunter.model.objects.object_manifests import find_kind  # the tables of all fields, which few commands need
+    from shunter.model.objects.object_manifests import parse_kind  # the tables of all fields, which few commands need
 
-    found = find_kind(kind)
+    found = parse_kind(kind)
     return next(plural for plural, each in PLURALS.items() if each == found)
 
 
@@ -125,49 +125,49 @@ def watch(
     """Emits WatchLines without end: every change behind version `after`, or from now on; with `present`, first what is
     there, as ADDED. Where the cluster does not remember the changes since the last line, what is there is compared with
     what was seen instead."""
-    asked, seen = _Asked(core, kind, name, namespace), _Seen()
+    target, observed = _WatchTarget(core, kind, name, namespace), _ObservedState()
     if after is None:
-        news = seen.compare((yield from core.ask(asked.list_request(), ObjectList)))
-        for line in news if present else ():
+        changes_seen = observed.compare((yield from core.fetch(target.list_request(), ObjectList)))
+        for line in changes_seen if present else ():
             yield Emit(line)
     else:
-        seen.version = after
-    yield from _follow(core, asked, seen)
+        observed.version = after
+    yield from _follow(core, target, observed)
 
 
 def list_and_watch(core: Core, namespace: str | None) -> Conversation[None]:
     """Emits what is there of all kinds as one ObjectList, then WatchLines without end."""
-    asked, seen = _Asked(core, None, None, namespace), _Seen()
-    page = yield from core.ask(asked.list_request(), ObjectList)
-    seen.compare(page)
+    target, observed = _WatchTarget(core, None, None, namespace), _ObservedState()
+    page = yield from core.fetch(target.list_request(), ObjectList)
+    observed.compare(page)
     yield Emit(page)
-    yield from _follow(core, asked, seen)
+    yield from _follow(core, target, observed)
 
 
-def _follow(core: Core, asked: _Asked, seen: _Seen) -> Conversation[None]:
+def _follow(core: Core, target: _WatchTarget, observed: _ObservedState) -> Conversation[None]:
     patience = core.patience()
     while True:
         try:
-            yield from core.exchange(asked.watch_request(seen.version), stream=True, patience=patience)
+            yield from core.exchange(target.watch_request(observed.version), stream=True, patience=patience)
         except Gone:
-            for line in seen.compare((yield from core.ask(asked.list_request(), ObjectList))):
+            for line in observed.compare((yield from core.fetch(target.list_request(), ObjectList))):
                 yield Emit(line)
             continue
         partial = b""
         try:
-            while data := (yield Read(QUIET_MAX_S)):
-                patience.calm()
+            while data := (yield Read(IDLE_MAX_S)):
+                patience.reset()
                 *whole, partial = (partial + data).split(b"\n")
                 for line in [decode(text, WatchLine) for text in whole if text]:
-                    seen.take(line)
+                    observed.record(line)
                     yield Emit(line)
         except (ConnectionLost, TimeoutError):
             pass  # the same as a stream that ends: go on with the next one
-        yield from core.wait_out(_ended(), patience, Deadline(core.clock))
+        yield from core.back_off(_stream_ended(), patience, Deadline(core.clock))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _WatchTarget:
     """What is looked at: a kind or all, a namespace or all, one name or all."""
 
     core: Core
@@ -184,21 +184,25 @@ class _Asked:
 
     def _path(self) -> str:
         plural = ALL_KINDS if self.kind is None else _plural(self.kind)
-        space = self.namespace or self.core.namespace
-        return f"{BASE}/{plural}" if space == ALL_NAMESPACES else f"{BASE}/namespaces/{quote(space, safe='')}/{plural}"
+        effective_namespace = self.namespace or self.core.namespace
+        return (
+            f"{BASE}/{plural}"
+            if effective_namespace == ALL_NAMESPACES
+            else f"{BASE}/namespaces/{quote(effective_namespace, safe='')}/{plural}"
+        )
 
 
 Key = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ObservedState:
     """What a watch has told so far, to go on from there."""
 
     version: int = 0
     _objects: dict[Key, ObjectView] = field(default_factory=dict)
 
-    def take(self, line: WatchLine) -> None:
+    def record(self, line: WatchLine) -> None:
         self.version = line.object.resource_version
         if line.type == "DELETED":
             self._objects.pop(_key(line.object), None)
@@ -207,15 +211,15 @@ class _Seen:
 
     def compare(self, page: ObjectList) -> list[WatchLine]:
         """What must have happened for all to be as it is now."""
-        there = {_key(each): each for each in page.items}
-        lines = [WatchLine("DELETED", gone) for key, gone in self._objects.items() if key not in there]
-        for key, each in there.items():
+        current = {_key(each): each for each in page.items}
+        lines = [WatchLine("DELETED", deleted) for key, deleted in self._objects.items() if key not in current]
+        for key, each in current.items():
             known = self._objects.get(key)
             if known is None or known.metadata.get("uid") != each.metadata.get("uid"):
                 lines.append(WatchLine("ADDED", each))
             elif known.resource_version != each.resource_version:
                 lines.append(WatchLine("MODIFIED", each))
-        self._objects = there
+        self._objects = current
         self.version = int(page.metadata.resource_version)
         for line in lines[:-1]:
             line.more = True
@@ -226,9 +230,9 @@ def _key(each: ObjectView) -> Key:
     return each.kind, each.namespace, each.name
 
 
-def _ended() -> Unavailable:
+def _stream_ended() -> Unavailable:
     error = Unavailable("the stream of changes ended")
-    error.retry_after_s = RESUMED_AFTER_S
+    error.retry_after_s = RESUME_DELAY_S
     return error
 
 

@@ -61,8 +61,10 @@ TaskKey = int | str  # an index, or GROUP/INDEX where the job has several groups
 
 
 def stop(reference: str, namespace: str, task: TaskKey | None, now: bool, signal: str | None = None) -> Request:
-    below, query = ("", []) if task is None else task_part(task)
-    return Request("DELETE", job_path(reference, below, namespace, [*query, ("now", now or None), ("signal", signal)]))
+    subpath, query = ("", []) if task is None else task_part(task)
+    return Request(
+        "DELETE", job_path(reference, subpath, namespace, [*query, ("now", now or None), ("signal", signal)])
+    )
 
 
 def update(reference: str, namespace: str, manifest: Mapping[str, Any], node: str | None) -> Request:
@@ -88,8 +90,8 @@ def restart(reference: str, namespace: str, task: TaskKey | None) -> Request:
 
 
 def move(reference: str, namespace: str, task: TaskKey, node: str) -> Request:
-    below, query = task_part(task)
-    path = job_path(reference, f"{below}/move", namespace, query)
+    subpath, query = task_part(task)
+    path = job_path(reference, f"{subpath}/move", namespace, query)
     return Request("POST", path, (JSON,), msgspec.json.encode({"node": node}), repeatable=False)
 
 
@@ -103,23 +105,23 @@ def tasks(reference: str, namespace: str, states: Iterable[str], all: bool, limi
 
 
 def task(reference: str, namespace: str, task: TaskKey) -> Request:
-    below, query = task_part(task)
-    return Request("GET", job_path(reference, below, namespace, query))
+    subpath, query = task_part(task)
+    return Request("GET", job_path(reference, subpath, namespace, query))
 
 
 def attempts(reference: str, namespace: str, task: TaskKey) -> Request:
-    below, query = task_part(task)
-    return Request("GET", job_path(reference, f"{below}/attempts", namespace, query))
+    subpath, query = task_part(task)
+    return Request("GET", job_path(reference, f"{subpath}/attempts", namespace, query))
 
 
 def logs(reference: str, namespace: str, task: TaskKey, query: Query) -> Request:
-    below, group = task_part(task)
-    return Request("GET", job_path(reference, f"{below}/logs", namespace, [*group, *query]))
+    subpath, group = task_part(task)
+    return Request("GET", job_path(reference, f"{subpath}/logs", namespace, [*group, *query]))
 
 
 def why(reference: str, namespace: str, task: TaskKey | None = None) -> Request:
-    below, query = ("", []) if task is None else task_part(task)
-    return Request("GET", job_path(reference, f"{below}/why", namespace, query))
+    subpath, query = ("", []) if task is None else task_part(task)
+    return Request("GET", job_path(reference, f"{subpath}/why", namespace, query))
 
 
 def plan(manifests: list[Mapping[str, Any]], namespace: str) -> Request:
@@ -201,22 +203,22 @@ def follow_events(namespace: str, job_name: str | None, after: str | None) -> Re
 
 def task_part(task: TaskKey) -> tuple[str, list[tuple[str, object]]]:
     """INDEX or GROUP/INDEX; INDEX~PIECE is one that was replaced."""
-    group, _, place = str(task).rpartition("/")
-    index, _, piece = place.partition("~")
+    group, _, task_text = str(task).rpartition("/")
+    index, _, piece = task_text.partition("~")
     return f"/tasks/{quote(index, safe='')}", [("group", group or None), ("piece", piece or None)]
 
 
-def job_path(reference: str, below: str, namespace: str, query: Query = ()) -> str:
+def job_path(reference: str, subpath: str, namespace: str, query: Query = ()) -> str:
     job, slash, _ = reference.partition("/")
     if slash:
         raise Invalid([Problem("job", "is a task, and this is about whole jobs", reference, f"write {job}")])
-    return path_with(f"/jobs/{quote(reference, safe='@:')}{below}", [("namespace", namespace), *query])
+    return path_with(f"/jobs/{quote(reference, safe='@:')}{subpath}", [("namespace", namespace), *query])
 
 
 def path_with(path: str, query: Query) -> str:
-    given = [(name, _word(value)) for name, value in query if value is not None]
-    return f"{path}?{urlencode(given)}" if given else path
+    pairs = [(name, _query_value(value)) for name, value in query if value is not None]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
-def _word(value: object) -> str:
+def _query_value(value: object) -> str:
     return "true" if value is True else "false" if value is False else str(value)

@@ -23,14 +23,14 @@ from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Lease, Link
 
 if TYPE_CHECKING:
-    from shunter.planning.remote.policy_host import Thinker
+    from shunter.planning.remote.policy_host import PolicyHost
     from shunter.planning.view import Decides
 
 LEAD, SHADOW = "lead", "shadow"
 GRPC, REST = "grpc", "rest"
 RETRY_MIN_S, RETRY_MAX_S = 0.1, 5.0
 RENEW_SHARE = 3  # a lease is renewed so many times before it would end
-DECISIONS_KEPT = 1_000
+DECISIONS_MAX = 1_000
 log = Log(__name__)
 
 
@@ -74,7 +74,7 @@ class ExternalScheduler:
     ) -> None:
         self.policy, self.mode = policy, mode
         self.name: str = name or str(getattr(policy, "name", type(policy).__name__.lower()))
-        self.decisions: deque[Decided] = deque(maxlen=DECISIONS_KEPT)
+        self.decisions: deque[Decided] = deque(maxlen=DECISIONS_MAX)
         self.agreed = self.differed = 0  # in shadow
         self._connect = connect or partial(_connect, transport, address, token)
         self._on_decision = on_decision
@@ -110,9 +110,9 @@ class ExternalScheduler:
 
     def _serve(self, link: Link) -> None:
         """One session, from its first situation to its end."""
-        from shunter.planning.remote.policy_host import Thinker
+        from shunter.planning.remote.policy_host import PolicyHost
 
-        session, thinker = _Session(), Thinker(self.policy)
+        session, policy_host = _Session(), PolicyHost(self.policy)
         wants = tuple(getattr(self.policy, "wants", WANTS_DEFAULT))
         reader = threading.Thread(target=self._read, args=(link, session, wants), daemon=True)
         reader.start()
@@ -120,7 +120,7 @@ class ExternalScheduler:
             while not self._is_stopping.is_set():
                 situations = self._next(link, session)
                 if situations:
-                    self._decide(link, session, thinker, situations)
+                    self._decide(link, session, policy_host, situations)
         finally:
             link.stop_watching()
             reader.join(RETRY_MAX_S)
@@ -149,27 +149,27 @@ class ExternalScheduler:
             if isinstance(item, ShunterError):
                 raise item
             assert item is not None
-            situation, given = item
-            session.lease = given or session.lease
+            situation, new_lease = item
+            session.lease = new_lease or session.lease
             found.append(situation)
             try:
                 item = session.items.get_nowait()
             except queue.Empty:
                 return found
 
-    def _decide(self, link: Link, session: _Session, thinker: Thinker, situations: list[Situation]) -> None:
+    def _decide(self, link: Link, session: _Session, policy_host: PolicyHost, situations: list[Situation]) -> None:
         """On the newest one, having looked at all; a shadow decides on those on which the active policy did."""
         assert session.lease is not None, "the first situation brings it"
         for number, situation in enumerate(situations, start=1):
-            is_passed_over = number < len(situations) if self.mode == LEAD else situation.active is None
-            if is_passed_over:
-                thinker.look(situation)
+            is_skipped = number < len(situations) if self.mode == LEAD else situation.active is None
+            if is_skipped:
+                policy_host.observe(situation)
                 continue
-            row = thinker.decide(situation)
-            answer = _patiently(partial(link.decide, session.lease.token, row), self._is_stopping)
-            self._note(Decided(situation, row, answer))
+            row = policy_host.decide(situation)
+            answer = _retry_while_busy(partial(link.decide, session.lease.token, row), self._is_stopping)
+            self._record(Decided(situation, row, answer))
 
-    def _note(self, decided: Decided) -> None:
+    def _record(self, decided: Decided) -> None:
         self.decisions.append(decided)
         if decided.answer.agrees is not None:
             self.agreed += decided.answer.agrees
@@ -178,7 +178,7 @@ class ExternalScheduler:
             self._on_decision(decided)
 
 
-def _patiently(ask: Callable[[], DecisionAnswer], is_stopping: threading.Event) -> DecisionAnswer:
+def _retry_while_busy(ask: Callable[[], DecisionAnswer], is_stopping: threading.Event) -> DecisionAnswer:
     """Where the manager asks for patience, wait and ask again."""
     while True:
         try:

@@ -20,7 +20,7 @@ from shunter.wire.situations import decision_message, read_answer, read_situatio
 
 CALL_MAX_S = 10.0
 MESSAGE_BYTES_MAX = 256 * 2**20
-NO_DOOR = "the cluster has no door for schedulers; start it with: shunter up --external-grpc 127.0.0.1:0"
+NO_LISTENER = "the cluster has no door for schedulers; start it with: shunter up --external-grpc 127.0.0.1:0"
 _OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
@@ -94,7 +94,7 @@ def find_address(address: str | None, token: str | None) -> tuple[str, str]:
         local_endpoint(home)  # says what to do where no cluster runs
         address = json.loads((home / "cluster.json").read_text()).get("schedulers")
         if not address:
-            raise NotReachable(NO_DOOR)
+            raise NotReachable(NO_LISTENER)
     if token is None:
         token = local_endpoint(home).token
     return address, token

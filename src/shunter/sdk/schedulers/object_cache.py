@@ -20,49 +20,49 @@ _FIELDS: dict[type, str] = {Testbed: "testbeds", BatchJob: "batch_jobs", Schedul
 _Key = tuple[type, ObjectName]
 
 
-class KnownObjects:
+class ObjectCache:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._number = self._version = 0
         self._seen: dict[_Key, int] = {}  # revisions
-        self._told: dict[_Key, int] = {}  # uids
+        self._sent: dict[_Key, int] = {}  # uids
         self._changed: dict[_Key, Object | None] = {}  # seen and not told; None: it is gone
 
-    def whole(self, page: ObjectList) -> Situation:
+    def initial(self, page: ObjectList) -> Situation:
         """What is there, at the beginning, in the order in which it was made."""
         self._version = int(page.metadata.resource_version)
         for each in sorted(map(_read, page.items), key=lambda each: each.meta.uid):
             self._seen[_key(each)] = each.meta.revision
             self._changed[_key(each)] = each
-        return self._tell(is_whole=True)
+        return self._flush(is_whole=True)
 
-    def changed(self, line: WatchLine) -> Situation | None:
+    def apply_change(self, line: WatchLine) -> Situation | None:
         """None while more is to come, or if all of it was known."""
-        each, is_gone = _read(line.object), line.type == "DELETED"
+        each, is_deleted = _read(line.object), line.type == "DELETED"
         key, revision = _key(each), each.meta.revision
         self._version = max(self._version, revision)
-        if is_gone and key in self._seen:
+        if is_deleted and key in self._seen:
             del self._seen[key]
             self._changed[key] = None
-        elif not is_gone and revision > self._seen.get(key, 0):
+        elif not is_deleted and revision > self._seen.get(key, 0):
             self._seen[key] = revision
             self._changed[key] = each
-        return None if line.more or not self._changed else self._tell()
+        return None if line.more or not self._changed else self._flush()
 
-    def again(self) -> Situation:
+    def repeat(self) -> Situation:
         """Nothing is new but the time."""
         return self._situation()
 
-    def _tell(self, **more: Any) -> Situation:
+    def _flush(self, **more: Any) -> Situation:
         fields: dict[str, list[Any]] = {}
         for key, each in self._changed.items():
             uid = None if each is None else each.meta.uid
-            if self._told.get(key, uid) != uid:  # gone, or another one of the same name
+            if self._sent.get(key, uid) != uid:  # gone, or another one of the same name
                 fields.setdefault(f"{_FIELDS[key[0]]}_gone", []).append(key[1])
-                del self._told[key]
+                del self._sent[key]
             if each is not None:
                 fields.setdefault(_FIELDS[key[0]], []).append(each)
-                self._told[key] = each.meta.uid
+                self._sent[key] = each.meta.uid
         self._changed.clear()
         return self._situation(**fields, **more)
 

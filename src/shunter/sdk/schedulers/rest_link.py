@@ -33,7 +33,7 @@ from shunter.sdk.core import Core
 from shunter.sdk.endpoint import Finder
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Lease
-from shunter.sdk.schedulers.object_cache import KnownObjects
+from shunter.sdk.schedulers.object_cache import ObjectCache
 from shunter.sdk.transport.blocking import Aborted, Transport
 
 LEASE_S = 3_600.0  # of no meaning here: the driver looks at it to see that it lives
@@ -47,10 +47,10 @@ class RestLink:
     def __init__(self, find: Finder) -> None:
         find()  # a cluster that is not there is told at once
         self._client = Client(Transport(find), Core())
-        self._watching = Transport(find)
+        self._watch_transport = Transport(find)
         self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
-        self._known = KnownObjects(time.time)
-        self._again_at: float | None = None
+        self._cache = ObjectCache(time.time)
+        self._wake_at: float | None = None
 
     def watch(self, name: str, mode: str, wants: Sequence[str]) -> Iterator[tuple[Situation, Lease | None]]:
         if mode != "lead" or tuple(wants) != (OBJECTS,):
@@ -69,15 +69,15 @@ class RestLink:
         refusals = [ItemRefusal(f"placements[{number}]", NO_TASKS) for number in range(len(row.placements))]
         refusals += [ItemRefusal(f"preemptions[{number}]", NO_TASKS) for number in range(len(row.preemptions))]
         if row.atomic:
-            refusals += self._decide_whole(row, is_possible=not refusals)
+            refusals += self._decide_atomically(row, is_possible=not refusals)
         else:
             for number, name in enumerate(row.withdrawals):
-                refusals += _tried(f"withdrawals[{number}]", partial(self._withdraw, name))
+                refusals += _attempt(f"withdrawals[{number}]", partial(self._withdraw, name))
             for number, draft in enumerate(row.schedulings):
-                refusals += _tried(f"schedulings[{number}]", partial(self._apply, [draft]))
+                refusals += _attempt(f"schedulings[{number}]", partial(self._apply, [draft]))
         again_ms = 0 if row.is_partial else row.again_in_ms
         if again_ms is not None:
-            self._again_at = time.monotonic() + again_ms / 1000
+            self._wake_at = time.monotonic() + again_ms / 1000
             self._items.put(None)
         return DecisionAnswer(row.based_on, refusals=refusals)
 
@@ -86,7 +86,7 @@ class RestLink:
 
     def stop_watching(self) -> None:
         self._items.put(Conflict("the scheduler stops"))
-        self._watching.abort()
+        self._watch_transport.abort()
 
     def close(self) -> None:
         self.stop_watching()
@@ -97,7 +97,7 @@ class RestLink:
     def _read(self) -> None:
         """In a thread of its own, so that `_next` can look at the clock as well."""
         try:
-            for item in self._watching.stream(list_and_watch(Core(), ALL_NAMESPACES)):
+            for item in self._watch_transport.stream(list_and_watch(Core(), ALL_NAMESPACES)):
                 self._items.put(item)
         except ShunterError as error:
             self._items.put(error)
@@ -108,33 +108,33 @@ class RestLink:
 
     def _next(self) -> Situation | None:
         """The situation after the next whole commit, or the same again if it is time for that; None if neither."""
-        again_at = self._again_at
+        wake_at = self._wake_at
         try:
-            item = self._items.get(timeout=None if again_at is None else max(again_at - time.monotonic(), 0.0))
+            item = self._items.get(timeout=None if wake_at is None else max(wake_at - time.monotonic(), 0.0))
         except queue.Empty:
-            self._again_at = None
-            return self._known.again()
+            self._wake_at = None
+            return self._cache.repeat()
         if isinstance(item, ShunterError):
             raise item
         if item is None:
             return None
-        situation = self._known.whole(item) if isinstance(item, ObjectList) else self._known.changed(item)
+        situation = self._cache.initial(item) if isinstance(item, ObjectList) else self._cache.apply_change(item)
         if situation is not None:
-            self._again_at = None
+            self._wake_at = None
         return situation
 
     # ---- deciding ----
 
-    def _decide_whole(self, row: DecisionRow, is_possible: bool) -> list[ItemRefusal]:
+    def _decide_atomically(self, row: DecisionRow, is_possible: bool) -> list[ItemRefusal]:
         """Schedulings are applied in one request, so all or none of them; withdrawals follow, if all are there."""
         refusals: list[ItemRefusal] = []
         for number, name in enumerate(row.withdrawals):
-            refusals += _tried(f"withdrawals[{number}]", partial(self._look_up, name))
+            refusals += _attempt(f"withdrawals[{number}]", partial(self._look_up, name))
         if not refusals and is_possible:
-            refusals += _tried("schedulings", partial(self._apply, row.schedulings)) if row.schedulings else []
+            refusals += _attempt("schedulings", partial(self._apply, row.schedulings)) if row.schedulings else []
         if not refusals and is_possible:
             for number, name in enumerate(row.withdrawals):
-                refusals += _tried(f"withdrawals[{number}]", partial(self._withdraw, name))
+                refusals += _attempt(f"withdrawals[{number}]", partial(self._withdraw, name))
         return refusals
 
     def _apply(self, drafts: Iterable[SchedulingRow]) -> None:
@@ -153,9 +153,9 @@ def _manifest(draft: SchedulingRow) -> dict[str, Any]:
     return {"apiVersion": API_VERSIONS[0], "kind": SCHEDULING, "metadata": metadata, "spec": spec}
 
 
-def _tried(item: str, act: Callable[[], None]) -> list[ItemRefusal]:
+def _attempt(item: str, action: Callable[[], None]) -> list[ItemRefusal]:
     try:
-        act()
+        action()
     except (Rejected, NotFound) as error:
         return [ItemRefusal(item, error.detail)]
     return []

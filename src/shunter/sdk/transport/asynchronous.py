@@ -12,9 +12,15 @@ from typing import Any, TypeVar
 
 from shunter.sdk.endpoint import Endpoint, Finder
 from shunter.sdk.errors import ConnectionLost, NotReachable
-from shunter.sdk.transport.http1 import Answer, encode_request
-from shunter.sdk.transport.sockets import CONNECT_TIMEOUT_S, IDLE_MAX, RECEIVE_MAX_BYTES, refusal, tune
-from shunter.sdk.transport.steps import Conversation, Dialogue, Emit, Pause, Read, Response, Send, Step
+from shunter.sdk.transport.http1 import ResponseParser, encode_request
+from shunter.sdk.transport.sockets import (
+    CONNECT_TIMEOUT_S,
+    IDLE_MAX,
+    RECEIVE_MAX_BYTES,
+    set_socket_options,
+    unreachable_message,
+)
+from shunter.sdk.transport.steps import Conversation, ConversationDriver, Emit, Pause, Read, Response, Send, Step
 
 T = TypeVar("T")
 
@@ -27,19 +33,19 @@ class Transport:
         self._idle: list[Connection] = []
 
     async def perform(self, conversation: Conversation[T]) -> T:
-        dialogue = Dialogue(conversation)
-        async for _ in self._carry_out(dialogue):
+        driver = ConversationDriver(conversation)
+        async for _ in self._execute(driver):
             pass
-        return dialogue.result
+        return driver.result
 
     def stream(self, conversation: Conversation[Any]) -> AsyncGenerator[Any, None]:
-        return self._carry_out(Dialogue(conversation))
+        return self._execute(ConversationDriver(conversation))
 
     async def close(self) -> None:
         while self._idle:
             self._idle.pop().close()
 
-    async def take_connection(self) -> Connection:
+    async def acquire_connection(self) -> Connection:
         """An idle connection that is still open, or a new one. Raises NotReachable."""
         while self._idle:
             connection = self._idle.pop()
@@ -48,39 +54,39 @@ class Transport:
             connection.close()
         return await open_connection(self._find())
 
-    def give_back(self, connection: Connection) -> None:
+    def release_connection(self, connection: Connection) -> None:
         if len(self._idle) < IDLE_MAX:
             self._idle.append(connection)
         else:
             connection.close()
 
-    async def _carry_out(self, dialogue: Dialogue[Any]) -> AsyncGenerator[Any, None]:
-        line = _Line(self)
+    async def _execute(self, driver: ConversationDriver[Any]) -> AsyncGenerator[Any, None]:
+        leased = _LeasedConnection(self)
         try:
-            while (step := dialogue.step) is not None:
+            while (step := driver.step) is not None:
                 if isinstance(step, Emit):
                     yield step.item
-                    dialogue.answer(None)
+                    driver.answer(None)
                     continue
                 try:
-                    reply = await line.carry_out(step)
+                    reply = await leased.execute(step)
                 except (ConnectionLost, NotReachable, TimeoutError) as error:
-                    dialogue.fail(error)
+                    driver.fail(error)
                 else:
-                    dialogue.answer(reply)
+                    driver.answer(reply)
         finally:
-            line.let_go()
+            leased.release()
 
 
-class _Line:
+class _LeasedConnection:
     """The connection of one conversation: taken at the first send, given back when its answer is complete."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._connection: Connection | None = None
-        self._answer: Answer | None = None
+        self._parser: ResponseParser | None = None
 
-    async def carry_out(self, step: Step) -> Any:
+    async def execute(self, step: Step) -> Any:
         if isinstance(step, Send):
             return await self._send(step)
         if isinstance(step, Read):
@@ -89,34 +95,34 @@ class _Line:
         return await asyncio.sleep(step.seconds)
 
     async def _send(self, step: Send) -> Response:
-        self.let_go()
-        self._connection = await self._transport.take_connection()
-        self._answer = answer = Answer()
+        self.release()
+        self._connection = await self._transport.acquire_connection()
+        self._parser = parser = ResponseParser()
         await self._connection.send(encode_request(self._connection.endpoint, step.request))
-        while answer.status is None:
-            answer.feed(await self._connection.receive(step.timeout_s))
-        response = Response(answer.status, answer.headers)
-        if not step.stream or answer.status >= 300:
-            while not answer.complete:
-                answer.feed(await self._connection.receive(step.timeout_s))
-            response.body = answer.take()
-            self.let_go()
+        while parser.status is None:
+            parser.feed(await self._connection.receive(step.timeout_s))
+        response = Response(parser.status, parser.headers)
+        if not step.stream or parser.status >= 300:
+            while not parser.complete:
+                parser.feed(await self._connection.receive(step.timeout_s))
+            response.body = parser.take_body()
+            self.release()
         return response
 
     async def _read(self, timeout_s: float | None) -> bytes:
-        assert self._connection is not None and self._answer is not None
-        while not (data := self._answer.take()) and not self._answer.complete:
-            self._answer.feed(await self._connection.receive(timeout_s))
+        assert self._connection is not None and self._parser is not None
+        while not (data := self._parser.take_body()) and not self._parser.complete:
+            self._parser.feed(await self._connection.receive(timeout_s))
         return data
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         if self._connection is None:
             return
-        if self._answer is not None and self._answer.reusable:
-            self._transport.give_back(self._connection)
+        if self._parser is not None and self._parser.reusable:
+            self._transport.release_connection(self._connection)
         else:
             self._connection.close()
-        self._connection = self._answer = None
+        self._connection = self._parser = None
 
 
 class Connection:
@@ -158,8 +164,8 @@ async def open_connection(endpoint: Endpoint) -> Connection:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port, ssl=endpoint.tls or None)
     except OSError as error:
-        raise NotReachable(refusal(endpoint, error)) from error
+        raise NotReachable(unreachable_message(endpoint, error)) from error
     connected: socket.socket | None = writer.get_extra_info("socket")
     if connected is not None:
-        tune(connected)
+        set_socket_options(connected)
     return Connection(endpoint, reader, writer)

@@ -15,9 +15,15 @@ from typing import Any, TypeVar
 
 from shunter.sdk.endpoint import Endpoint, Finder
 from shunter.sdk.errors import ConnectionLost, NotReachable
-from shunter.sdk.transport.http1 import Answer, encode_request
-from shunter.sdk.transport.sockets import CONNECT_TIMEOUT_S, IDLE_MAX, RECEIVE_MAX_BYTES, refusal, tune
-from shunter.sdk.transport.steps import Conversation, Dialogue, Emit, Pause, Read, Response, Send, Step
+from shunter.sdk.transport.http1 import ResponseParser, encode_request
+from shunter.sdk.transport.sockets import (
+    CONNECT_TIMEOUT_S,
+    IDLE_MAX,
+    RECEIVE_MAX_BYTES,
+    set_socket_options,
+    unreachable_message,
+)
+from shunter.sdk.transport.steps import Conversation, ConversationDriver, Emit, Pause, Read, Response, Send, Step
 
 T = TypeVar("T")
 
@@ -45,22 +51,22 @@ class Transport:
                 return end.value  # type: ignore[no-any-return]
 
     def stream(self, conversation: Conversation[T]) -> Generator[Any, None, T]:
-        dialogue = Dialogue(conversation)
-        with _Line(self) as line:
-            while (step := dialogue.step) is not None:
+        driver = ConversationDriver(conversation)
+        with _LeasedConnection(self) as leased:
+            while (step := driver.step) is not None:
                 if isinstance(step, Emit):
                     yield step.item
-                    dialogue.answer(None)
+                    driver.answer(None)
                     continue
                 try:
-                    reply = line.carry_out(step)
+                    reply = leased.execute(step)
                 except (ConnectionLost, NotReachable, TimeoutError) as error:
                     if self._is_aborted:
                         raise Aborted("the client was closed") from error
-                    dialogue.fail(error)
+                    driver.fail(error)
                 else:
-                    dialogue.answer(reply)
-        return dialogue.result
+                    driver.answer(reply)
+        return driver.result
 
     def close(self) -> None:
         while self._idle:
@@ -73,26 +79,26 @@ class Transport:
             connection.interrupt()
         self.close()
 
-    def take_connection(self) -> Connection:
+    def acquire_connection(self) -> Connection:
         """An idle connection that is still open, or a new one. Raises NotReachable."""
-        connection = self._take_idle() or Connection(self._find())
+        connection = self._pop_idle() or Connection(self._find())
         self._busy.add(connection)
         if self._is_aborted:  # looked at after it was added: an abort that comes later finds it there
-            self.give_back(connection, False)
+            self.release_connection(connection, False)
             raise ConnectionLost("the client was closed")
         return connection
 
-    def _take_idle(self) -> Connection | None:
+    def _pop_idle(self) -> Connection | None:
         while True:
             try:
                 connection = self._idle.pop()
             except IndexError:  # asked this way, because another thread may have taken the last one
                 return None
-            if connection.open_and_silent():
+            if connection.is_reusable_now():
                 return connection
             connection.close()
 
-    def give_back(self, connection: Connection, is_reusable: bool) -> None:
+    def release_connection(self, connection: Connection, is_reusable: bool) -> None:
         self._busy.discard(connection)
         if is_reusable and len(self._idle) < IDLE_MAX and not self._is_aborted:
             self._idle.append(connection)
@@ -104,23 +110,23 @@ class Transport:
             self._sleep(seconds)
 
 
-class _Line:
+class _LeasedConnection:
     """The connection of one conversation: taken at the first send, given back when its answer is complete."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._connection: Connection | None = None
-        self._answer: Answer | None = None
+        self._parser: ResponseParser | None = None
 
-    def __enter__(self) -> _Line:
+    def __enter__(self) -> _LeasedConnection:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._let_go()
+        self._release()
 
-    def carry_out(self, step: Step) -> Any:
+    def execute(self, step: Step) -> Any:
         if isinstance(step, Send):
             return self._send(step)
         if isinstance(step, Read):
@@ -129,31 +135,31 @@ class _Line:
         return self._transport.pause(step.seconds)
 
     def _send(self, step: Send) -> Response:
-        self._let_go()
-        self._connection = self._transport.take_connection()
-        self._answer = answer = Answer()
+        self._release()
+        self._connection = self._transport.acquire_connection()
+        self._parser = parser = ResponseParser()
         self._connection.send(encode_request(self._connection.endpoint, step.request))
-        while answer.status is None:
-            answer.feed(self._connection.receive(step.timeout_s))
-        response = Response(answer.status, answer.headers)
-        if not step.stream or answer.status >= 300:
-            while not answer.complete:
-                answer.feed(self._connection.receive(step.timeout_s))
-            response.body = answer.take()
-            self._let_go()
+        while parser.status is None:
+            parser.feed(self._connection.receive(step.timeout_s))
+        response = Response(parser.status, parser.headers)
+        if not step.stream or parser.status >= 300:
+            while not parser.complete:
+                parser.feed(self._connection.receive(step.timeout_s))
+            response.body = parser.take_body()
+            self._release()
         return response
 
     def _read(self, timeout_s: float | None) -> bytes:
-        assert self._connection is not None and self._answer is not None
-        while not (data := self._answer.take()) and not self._answer.complete:
-            self._answer.feed(self._connection.receive(timeout_s))
+        assert self._connection is not None and self._parser is not None
+        while not (data := self._parser.take_body()) and not self._parser.complete:
+            self._parser.feed(self._connection.receive(timeout_s))
         return data
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if self._connection is None:
             return
-        self._transport.give_back(self._connection, self._answer is not None and self._answer.reusable)
-        self._connection = self._answer = None
+        self._transport.release_connection(self._connection, self._parser is not None and self._parser.reusable)
+        self._connection = self._parser = None
 
 
 class Connection:
@@ -164,7 +170,7 @@ class Connection:
         try:
             self._socket = _connect(endpoint)
         except OSError as error:
-            raise NotReachable(refusal(endpoint, error)) from error
+            raise NotReachable(unreachable_message(endpoint, error)) from error
 
     def send(self, data: bytes) -> None:
         try:
@@ -183,7 +189,7 @@ class Connection:
         except OSError as error:
             raise ConnectionLost(f"the connection to {self.endpoint.url} broke: {error}") from error
 
-    def open_and_silent(self) -> bool:
+    def is_reusable_now(self) -> bool:
         """An idle connection with something to read has been closed by the other side."""
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
@@ -202,7 +208,7 @@ def _connect(endpoint: Endpoint) -> socket.socket:
     # As bytes, because a host given as text loads the codec for international names: 5 ms of a command's start.
     host = endpoint.host.encode() if endpoint.host.isascii() else endpoint.host
     connected = socket.create_connection((host, endpoint.port), CONNECT_TIMEOUT_S)  # type: ignore[arg-type]
-    tune(connected)
+    set_socket_options(connected)
     if not endpoint.tls:
         return connected
     import ssl

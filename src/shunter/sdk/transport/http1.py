@@ -32,7 +32,7 @@ def encode_request(endpoint: Endpoint, request: Request) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + (request.body or b"")
 
 
-class Answer:
+class ResponseParser:
     """One answer as it comes in: `feed` it what the socket gave; `status` is None until the head is complete."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Answer:
         self.complete = False
         self._buffer = bytearray()
         self._ready = bytearray()
-        self._left: int | None = None  # of the body or of the present chunk; None: until the connection ends
+        self._remaining: int | None = None  # of the body or of the present chunk; None: until the connection ends
         self._chunked = False
         self._trailer = False
 
@@ -53,7 +53,7 @@ class Answer:
     def feed(self, data: bytes) -> None:
         """Take bytes in; b"" says that the other side closed the connection."""
         if not data:
-            self._closed()
+            self._on_closed()
             return
         self._buffer += data
         if self.status is None:
@@ -61,14 +61,14 @@ class Answer:
         if self.status is not None:
             self._read_body()
 
-    def take(self) -> bytes:
+    def take_body(self) -> bytes:
         """The part of the body that came in since the last call."""
         taken = bytes(self._ready)
         self._ready.clear()
         return taken
 
-    def _closed(self) -> None:
-        if self.status is None or self._chunked or self._left is not None:
+    def _on_closed(self) -> None:
+        if self.status is None or self._chunked or self._remaining is not None:
             raise ConnectionLost(STREAM_ENDED_EARLY)
         self.complete = True
         self.headers = {**self.headers, "connection": "close"}
@@ -88,27 +88,27 @@ class Answer:
         self.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         self._chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
         if self._chunked or status in (204, 304):
-            self._left = 0
+            self._remaining = 0
         elif (length := self.headers.get("content-length")) is not None:
-            self._left = _whole_number(length, 10)
+            self._remaining = _whole_number(length, 10)
         self.status = status
-        self.complete = not self._chunked and self._left == 0
+        self.complete = not self._chunked and self._remaining == 0
 
     def _read_body(self) -> None:
         while self._buffer and not self.complete:
-            if self._chunked and self._left == 0:
+            if self._chunked and self._remaining == 0:
                 if not self._read_chunk_line():
                     return
             else:
                 self._read_data()
 
     def _read_data(self) -> None:
-        size = len(self._buffer) if self._left is None else min(self._left, len(self._buffer))
+        size = len(self._buffer) if self._remaining is None else min(self._remaining, len(self._buffer))
         self._ready += self._buffer[:size]
         del self._buffer[:size]
-        if self._left is not None:
-            self._left -= size
-            self.complete = self._left == 0 and not self._chunked
+        if self._remaining is not None:
+            self._remaining -= size
+            self.complete = self._remaining == 0 and not self._chunked
 
     def _read_chunk_line(self) -> bool:
         """One line of framing: a chunk's size, the empty line after its data, a trailer. False: it is not all here."""
@@ -122,8 +122,8 @@ class Answer:
         if self._trailer:
             self.complete = not line
         elif line:
-            self._left = _whole_number(line.partition(";")[0].strip(), 16)
-            self._trailer = self._left == 0
+            self._remaining = _whole_number(line.partition(";")[0].strip(), 16)
+            self._trailer = self._remaining == 0
         return True
 
 

@@ -12,7 +12,7 @@ IDLE_MAX = 8
 KEEPALIVE_IDLE_S = 30
 
 
-def tune(connected: socket.socket) -> None:
+def set_socket_options(connected: socket.socket) -> None:
     """No waiting for fuller packets; and probes, because a stream may be silent for hours."""
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -20,7 +20,7 @@ def tune(connected: socket.socket) -> None:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_S)
 
 
-def refusal(endpoint: Endpoint, error: OSError) -> str:
+def unreachable_message(endpoint: Endpoint, error: OSError) -> str:
     if endpoint.local:
         return NO_CLUSTER
     return f"no cluster answers at {endpoint.url} ({error.strerror or error}); check SHUNTER_URL, or start one there"

@@ -65,7 +65,7 @@ Step = Send | Read | Pause | Emit
 Conversation = Generator[Step, Any, T]
 
 
-class Dialogue(Generic[T]):
+class ConversationDriver(Generic[T]):
     """A conversation under way, for transports: `step` is what to do next, None once `result` is there."""
 
     def __init__(self, conversation: Conversation[T]) -> None:

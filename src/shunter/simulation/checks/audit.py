@@ -13,23 +13,25 @@ from shunter.engine.state.records import TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.simulation.checks.model import Ledger
+from shunter.simulation.checks.model import ReferenceModel
 from shunter.simulation.checks.model_records import LIVE, require
-from shunter.simulation.checks.start_rules import FAIL_FLAGS, is_doomed, what_passes
+from shunter.simulation.checks.start_rules import FAIL_FLAGS, must_fail, temporary_block
 
 
-def audit(state: State, ledger: Ledger) -> None:
-    require(set(state.jobs) == set(ledger.unfinished), "the unfinished jobs differ from the ledger's")
+def audit(state: State, model: ReferenceModel) -> None:
+    require(set(state.jobs) == set(model.unfinished), "the unfinished jobs differ from the ledger's")
     runs = Counter((job.namespace, job.name, job.run) for job in state.jobs.values())
     require(all(count == 1 for count in runs.values()), f"runs of unfinished jobs are not unique: {runs}")
-    _audit_waits(ledger)
+    _audit_waiting_tasks(model)
     for job in state.jobs.values():
-        pieces = sorted(group.number for group in job.task_sets)
-        require(pieces == sorted(ledger.jobs[job.id].groups), f"job {job.id} has pieces {pieces}, not the ledger's")
+        task_sets = sorted(group.number for group in job.task_sets)
+        require(
+            task_sets == sorted(model.jobs[job.id].groups), f"job {job.id} has pieces {task_sets}, not the ledger's"
+        )
         for group in job.task_sets:
             _audit_counts(state, group)
-            _audit_tasks(state, ledger, group)
-    _audit_reservations(state, ledger)
+            _audit_tasks(state, model, group)
+    _audit_reservations(state, model)
 
 
 def audit_empty(state: State) -> None:
@@ -41,14 +43,14 @@ def audit_empty(state: State) -> None:
     require(sum(state.task_counts) == 0, f"tasks are counted that are over: {state.task_counts}")
 
 
-def _audit_waits(ledger: Ledger) -> None:
+def _audit_waiting_tasks(model: ReferenceModel) -> None:
     """Whatever waits has a reason that will pass: a job, a time or a group of its own. What is to fail is stopped."""
-    for job in ledger.unfinished.values():
+    for job in model.unfinished.values():
         for flag in () if job.stop_was_asked else FAIL_FLAGS:
-            require(not is_doomed(job, flag, ledger.now_ms), f"job {job.id} goes on although it is to fail ({flag})")
+            require(not must_fail(job, flag, model.now_ms), f"job {job.id} goes on although it is to fail ({flag})")
         for number, group in job.groups.items():
             if any(task.state is TaskState.WAITING for task in group.tasks):
-                reason = what_passes(ledger, job, group)
+                reason = temporary_block(model, job, group)
                 require(bool(reason), f"group {number} of job {job.id} waits for nothing any more")
 
 
@@ -59,10 +61,10 @@ def _audit_counts(state: State, group: TaskSet) -> None:
     require(sum(counts) == group.count, f"counts of job {group.job.id} do not sum to {group.count}")
 
 
-def _audit_tasks(state: State, ledger: Ledger, group: TaskSet) -> None:
+def _audit_tasks(state: State, model: ReferenceModel, group: TaskSet) -> None:
     """Every task is what the ledger says; every queued one is in a queue, once, and no other is."""
     rows = slice(group.base, group.base + group.count)
-    table, tasks = state.table, ledger.jobs[group.job.id].groups[group.number].tasks
+    table, tasks = state.table, model.jobs[group.job.id].groups[group.number].tasks
     queued = Counter(index for first, last, _ in group.ready for index in range(first, last + 1))
     delayed, is_free = group.delayed or {}, not group.job.is_held
     queued.update(dict.fromkeys(delayed, 1))
@@ -70,18 +72,18 @@ def _audit_tasks(state: State, ledger: Ledger, group: TaskSet) -> None:
     for index, (task, (state_now, attempt, node)) in enumerate(zip(tasks, found, strict=True)):
         is_same = task.state == state_now and task.attempt == attempt and (task.state not in LIVE or task.node == node)
         is_queued_once = queued[index] == (task.state is TaskState.QUEUED and (is_free or index in delayed))
-        is_somewhere = task.state not in LIVE or ledger.nodes[node].state is not NodeState.DOWN
-        if not (is_same and is_queued_once and is_somewhere):
-            where = f"task {group.job.id}/{index} ({TaskState(state_now).word}, attempt {attempt}, node {node})"
+        is_on_live_node = task.state not in LIVE or model.nodes[node].state is not NodeState.DOWN
+        if not (is_same and is_queued_once and is_on_live_node):
+            where = f"task {group.job.id}/{index} ({TaskState(state_now).wire_name}, attempt {attempt}, node {node})"
             require(is_same, f"{where} is {task} in the ledger")
             require(is_queued_once, f"{where} is {queued[index]} times in a queue")
-            require(is_somewhere, f"{where} is on a node that is down")
+            require(is_on_live_node, f"{where} is on a node that is down")
     if group.ready:
         is_found = group.in_queue and any(group is each for each in group.task_class.task_sets)
         require(is_found, f"job {group.job.id} has tasks ready that nobody will look at")
 
 
-def _audit_reservations(state: State, ledger: Ledger) -> None:
+def _audit_reservations(state: State, model: ReferenceModel) -> None:
     """Lanes hold what the table has, and what all lanes need fits on their node."""
     view = state.nodes.view
     outstanding = _outstanding(state)
@@ -90,7 +92,7 @@ def _audit_reservations(state: State, ledger: Ledger) -> None:
         for node, lanes in record.lanes.items():
             where, found = f"class {record.id} on node {node}", outstanding.pop((record.id, node), 0)
             require(lanes.outstanding == found, f"{where}: {lanes.outstanding} outstanding, really {found}")
-            committed = ledger.nodes[node].widths.get(record.id)
+            committed = model.nodes[node].widths.get(record.id)
             require(0 < lanes.width == committed, f"{where} is {lanes.width} wide, committed is {committed}")
             for resource, amount in record.task_class.needs.items():
                 if resource.startswith(LICENCE_PREFIX):
@@ -102,9 +104,9 @@ def _audit_reservations(state: State, ledger: Ledger) -> None:
                 reserved[state.nodes.by_name[slot.place.node].id, view.resources.index(resource)] += amount
     require(not outstanding, f"tasks are live without lanes (class, node): {dict(outstanding)}")
     require(bool((reserved == view.reserved).all()), "the reserved resources are not what lanes and slots need")
-    over = np.flatnonzero((reserved > view.capacity).any(axis=1)).tolist()
-    over = [node for node in over if not ledger.nodes[node].has_shrunk]
-    require(not over, f"more is reserved than these nodes have: {over}")
+    overcommitted = np.flatnonzero((reserved > view.capacity).any(axis=1)).tolist()
+    overcommitted = [node for node in overcommitted if not model.nodes[node].has_shrunk]
+    require(not overcommitted, f"more is reserved than these nodes have: {overcommitted}")
 
 
 def _outstanding(state: State) -> Counter[tuple[int, int]]:

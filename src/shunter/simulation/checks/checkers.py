@@ -12,7 +12,7 @@ from typing import Any
 
 from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksTransitioned, decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.submit import Submitted
+from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.records import ClassKey
 from shunter.engine.state.snapshots import load, make_snapshot
@@ -23,12 +23,12 @@ from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.checks.audit import audit
-from shunter.simulation.checks.model import Ledger
+from shunter.simulation.checks.model import ReferenceModel
 from shunter.simulation.checks.model_records import LIVE, require
 from shunter.simulation.checks.object_rules import check_objects
 from shunter.simulation.checks.placement_rules import check_gangs, check_lanes, check_placed
 from shunter.simulation.checks.service_rules import check_ended
-from shunter.simulation.fleet.machine import Machine, Wave
+from shunter.simulation.fleet.machine import Machine, RunningRange
 from shunter.simulation.fleet.node import SimulatedNode
 
 AUDIT_EVERY = 8  # rounds
@@ -36,18 +36,18 @@ SNAPSHOT_EVERY = 8  # audits
 
 
 @dataclass(slots=True)
-class Waits:
+class WaitTimes:
     """How long tasks waited from the submit of their job to the first time that they were placed."""
 
     tasks: int = 0
     total_ms: int = 0
 
-    def note(self, ledger: Ledger) -> None:
-        for placed in ledger.placed_now:
+    def record(self, model: ReferenceModel) -> None:
+        for placed in model.placed_in_round:
             if placed.attempt == 1:
                 count = placed.last - placed.first + 1
                 self.tasks += count
-                self.total_ms += count * (ledger.now_ms - ledger.jobs[placed.job].submitted_ms)
+                self.total_ms += count * (model.now_ms - model.jobs[placed.job].submitted_ms)
 
     @property
     def mean_s(self) -> float:
@@ -56,12 +56,12 @@ class Waits:
 
 class Checkers:
     def __init__(self) -> None:
-        self.ledger = Ledger()
+        self.model = ReferenceModel()
         self.shadow = State()  # what replaying the committed rounds gives
         self.checked: Counter[str] = Counter()
         self.changes: Counter[str] = Counter()  # committed, by kind
-        self.acknowledged: dict[int, Submitted] = {}
-        self.waits = Waits()
+        self.acknowledged: dict[int, SubmitResult] = {}
+        self.wait_times = WaitTimes()
         self._machines: dict[str, Machine] = {}
         self._classes: dict[int, ClassKey] = {}  # those that had lanes
 
@@ -70,18 +70,18 @@ class Checkers:
     def on_durable(self, engine: Engine, commit: Commit) -> None:
         """A round became durable; the live state is exactly the state after it."""
         changes = decode_round(commit.body)
-        self.ledger.begin(commit.epoch, commit.version, round(commit.at * 1000))
+        self.model.begin(commit.epoch, commit.version, round(commit.at * 1000))
         for change in changes:
-            self.ledger.apply(change)
+            self.model.apply(change)
             self._replay(change)
             self.changes[_kind_of(change)] += 1
         self.shadow.version = commit.version
-        check_placed(self.ledger)
-        check_gangs(self.ledger)
-        check_ended(self.ledger)
+        check_placed(self.model)
+        check_gangs(self.model)
+        check_ended(self.model)
         check_objects(self.shadow)
         self._check_losses()
-        self.waits.note(self.ledger)
+        self.wait_times.record(self.model)
         for job in commit.finished:
             self._check_finished(job)
         self.checked["round"] += 1
@@ -96,21 +96,23 @@ class Checkers:
         record = self.shadow.classes[change.class_id]
         lanes = record.lanes.get(change.node)
         width = lanes.width if lanes else 0
-        takes = bool(record.task_class.needs)  # an executor takes nothing: its slot, whose node may have shrunk, has it
+        takes_resources = bool(
+            record.task_class.needs
+        )  # an executor takes nothing: its slot, whose node may have shrunk, has it
         self.shadow.apply(change)
         view = self.shadow.nodes.view
-        fits = bool((view.reserved[change.node] <= view.capacity[change.node]).all()) or not takes
+        fits = bool((view.reserved[change.node] <= view.capacity[change.node]).all()) or not takes_resources
         require(fits or change.width <= width, f"node {change.node} has no room for {change.width - width} more lanes")
         if change.width > width:
             self._classes[change.class_id] = self.shadow.classes[change.class_id].key
-            check_lanes(self.ledger, self._classes, change.class_id)
+            check_lanes(self.model, self._classes, change.class_id)
 
     def on_audit(self, state: State) -> None:
         self.require_same(state, "the live state")
         if self.checked["audit"] % SNAPSHOT_EVERY == 0:
             self.require_same(load(make_snapshot(state)), "a snapshot of the live state")
             self.checked["snapshot"] += 1
-        audit(state, self.ledger)
+        audit(state, self.model)
         self.checked["audit"] += 1
 
     def on_recovered(self, engine: Engine) -> None:
@@ -135,15 +137,15 @@ class Checkers:
 
     # ---- what the engine says ----
 
-    def on_acknowledged(self, answers: list[Submitted]) -> None:
+    def on_acknowledged(self, answers: list[SubmitResult]) -> None:
         for answer in answers:
             self.acknowledged.setdefault(answer.job_id, answer)
-            is_known = answer.job_id in self.ledger.jobs or answer.job_id in self.ledger.templates.ids
+            is_known = answer.job_id in self.model.jobs or answer.job_id in self.model.templates.ids
             require(is_known, f"job {answer.job_id} was acknowledged and is not committed")
 
     def on_sent(self, engine: Engine, node: int, message: ManagerMessage) -> None:
         """A leader that was replaced may still say things of the past; workers refuse them by their epoch."""
-        if isinstance(message, Orders) and engine.epoch == self.ledger.epoch:
+        if isinstance(message, Orders) and engine.epoch == self.model.epoch:
             require(message.epoch == engine.epoch, f"orders of epoch {message.epoch} in epoch {engine.epoch}")
             for order in message.orders:
                 self._check_order(node, order)
@@ -151,7 +153,7 @@ class Checkers:
     def _check_order(self, node: int, order: Order) -> None:
         """An order goes out only when the commit that assigns it is durable."""
         for index in range(order.first, order.last + 1):
-            task = self.ledger.task(order.job, order.group, index)
+            task = self.model.task(order.job, order.group, index)
             where = f"task {order.job}/{index}#{order.attempt}"
             require(task is not None and order.attempt <= task.attempt, f"{where} was ordered and is not committed")
             if task is not None and order.attempt == task.attempt:
@@ -163,16 +165,18 @@ class Checkers:
 
     def watch(self, node: SimulatedNode) -> None:
         self._machines[node.hello.name] = node.machine
-        node.machine.observer = _Watch(self, node)
-        node.dropped = self.on_dropped
+        node.machine.observer = _MachineObserver(self, node)
+        node.on_result_dropped = self.on_dropped
 
-    def on_began(self, node: SimulatedNode, wave: Wave) -> None:
-        for index in range(wave.first, wave.last + 1):
-            task = self.ledger.task(wave.job, wave.group, index)
-            where = f"task {wave.job}/{index}#{wave.attempt} on {node.hello.name}"
-            require(task is not None and wave.attempt <= task.attempt, f"{where} began before it was committed")
+    def on_attempt_started(self, node: SimulatedNode, running_range: RunningRange) -> None:
+        for index in range(running_range.first, running_range.last + 1):
+            task = self.model.task(running_range.job, running_range.group, index)
+            where = f"task {running_range.job}/{index}#{running_range.attempt} on {node.hello.name}"
+            require(
+                task is not None and running_range.attempt <= task.attempt, f"{where} began before it was committed"
+            )
             if task is not None:
-                require(task.succeeded_as != wave.attempt, f"{where} began after it had succeeded")
+                require(task.succeeded_attempt != running_range.attempt, f"{where} began after it had succeeded")
         self._check_machine(node)
         self.checked["start"] += 1
 
@@ -180,42 +184,42 @@ class Checkers:
         """A worker forgot a result because the manager acknowledged it: the record must have it."""
         last = result.last if isinstance(result, Lost) else result.first + len(result.ended_ms) - 1
         for index in range(result.first, last + 1):
-            task = self.ledger.task(result.job, result.group, index)
+            task = self.model.task(result.job, result.group, index)
             is_live = task is not None and task.state in LIVE
-            is_believed = task is not None and is_live and (task.attempt, task.node) == (result.attempt, node.id)
+            is_current_attempt = task is not None and is_live and (task.attempt, task.node) == (result.attempt, node.id)
             where = f"task {result.job}/{index}#{result.attempt} of {node.hello.name}"
-            require(not is_believed, f"the result of {where} was acknowledged before it was committed")
+            require(not is_current_attempt, f"the result of {where} was acknowledged before it was committed")
         self.checked["result"] += 1
 
     def _check_machine(self, node: SimulatedNode) -> None:
         """What really runs fits into the lanes and on the machine, but for attempts that the engine has written off."""
         used: Counter[str] = Counter()
         busy: Counter[int] = Counter()
-        for wave in node.machine.running:
-            job = self.ledger.jobs[wave.job]
-            group = job.groups.get(wave.group)
+        for running_range in node.machine.running:
+            job = self.model.jobs[running_range.job]
+            group = job.groups.get(running_range.group)
             if group is None:
                 continue  # a piece that has left its job
-            tasks = group.tasks[wave.first : wave.last + 1]
-            live = sum((t.attempt, t.node) == (wave.attempt, node.id) and t.state in LIVE for t in tasks)
-            busy[wave.lanes.reservation] += live
+            tasks = group.tasks[running_range.first : running_range.last + 1]
+            live = sum((t.attempt, t.node) == (running_range.attempt, node.id) and t.state in LIVE for t in tasks)
+            busy[running_range.lanes.reservation] += live
             for resource, amount in group.spec.needs.items():
                 if not resource.startswith(LICENCE_PREFIX):
                     used[resource] += amount * live
         for reservation, live in busy.items():
-            width = self.ledger.nodes[node.id].widths.get(reservation, 0) if live else 0
+            width = self.model.nodes[node.id].widths.get(reservation, 0) if live else 0
             require(live <= width, f"{live} attempts live in {width} lanes of {reservation} on {node.hello.name}")
         for resource, amount in used.items():
             has_port = resource.startswith(PORT_PREFIX)
-            capacity = 1 if has_port else self.ledger.nodes[node.id].largest.get(resource, 0)
+            capacity = 1 if has_port else self.model.nodes[node.id].capacity_max.get(resource, 0)
             require(amount <= capacity, f"{amount} of {capacity} {resource} are in use on {node.hello.name}")
 
     def _check_losses(self) -> None:
         """An attempt is written off only if its node is down, or does not have it."""
-        for job, group, index, attempt, node in self.ledger.lost_now:
-            name = self.ledger.nodes[node].name
+        for job, group, index, attempt, node in self.model.lost_in_round:
+            name = self.model.nodes[node].name
             machine = self._machines.get(name)
-            if node in self.ledger.went_down or machine is None:
+            if node in self.model.went_down or machine is None:
                 continue
             has_it = any(
                 held.attempt == attempt and held.first <= index <= held.last for held in machine.held(job, group)
@@ -225,9 +229,10 @@ class Checkers:
 
     def _check_finished(self, finished: FinishedJob) -> None:
         """History keeps what the record says."""
-        job = self.ledger.jobs[finished.id]
+        job = self.model.jobs[finished.id]
         require(
-            finished.state == job.state.word, f"history has job {finished.id} {finished.state}, not {job.state.word}"
+            finished.state == job.state.wire_name,
+            f"history has job {finished.id} {finished.state}, not {job.state.wire_name}",
         )
         states: dict[int, list[int]] = {}
         for chunk in finished.tasks:
@@ -237,24 +242,24 @@ class Checkers:
             require(states.get(number) == expected, f"history has other tasks of job {finished.id} than the record")
 
 
-class _Watch:
+class _MachineObserver:
     """One machine's observer."""
 
     def __init__(self, checkers: Checkers, node: SimulatedNode) -> None:
         self._checkers = checkers
         self._node = node
 
-    def began(self, wave: Wave) -> None:
-        self._checkers.on_began(self._node, wave)
+    def on_started(self, running_range: RunningRange) -> None:
+        self._checkers.on_attempt_started(self._node, running_range)
 
-    def over(self, wave: Wave) -> None:
-        require(wave.lanes.busy >= 0, f"lanes of {self._node.hello.name} are less than empty")
+    def on_ended(self, running_range: RunningRange) -> None:
+        require(running_range.lanes.busy >= 0, f"lanes of {self._node.hello.name} are less than empty")
 
 
 def _kind_of(change: Change) -> str:
     """Its name, with the event where there are several."""
     name = type(change).__name__
-    return f"{name}.{TaskEvent(change.event).word}" if isinstance(change, TasksTransitioned | TaskEnded) else name
+    return f"{name}.{TaskEvent(change.event).wire_name}" if isinstance(change, TasksTransitioned | TaskEnded) else name
 
 
 def _difference(replayed: Any, found: Any) -> str:
@@ -264,7 +269,7 @@ def _difference(replayed: Any, found: Any) -> str:
             if replayed.get(key) != found.get(key):
                 return f"[{key}] {_difference(replayed.get(key), found.get(key))}"
     if isinstance(replayed, list | tuple) and isinstance(found, list | tuple) and len(replayed) == len(found):
-        for place, (one, other) in enumerate(zip(replayed, found, strict=True)):
+        for position, (one, other) in enumerate(zip(replayed, found, strict=True)):
             if one != other:
-                return f"[{place}] {_difference(one, other)}"
+                return f"[{position}] {_difference(one, other)}"
     return f"replayed {str(replayed)[:200]}, found {str(found)[:200]}"

@@ -12,9 +12,9 @@ from shunter.model.lifecycles import JOB, TaskState
 from shunter.planning.explain.explain import explain
 from shunter.ports.store import Retention
 from shunter.simulation.checks.audit import audit_empty
-from shunter.simulation.checks.model_records import LedgerJob, LedgerTask, require
+from shunter.simulation.checks.model_records import ModelJob, ModelTask, require
 from shunter.simulation.checks.object_rules import check_nothing_left
-from shunter.simulation.checks.start_rules import is_left_out
+from shunter.simulation.checks.start_rules import was_skipped
 from shunter.simulation.scenario import can_fail
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from shunter.simulation.world import World
 
 
-def is_quiet(world: World) -> bool:
+def is_quiescent(world: World) -> bool:
     """Every job has ended, and every machine is empty and has been told that its results are safe."""
-    if world.leader is None or world.checkers.ledger.unfinished:
+    if world.leader is None or world.checkers.model.unfinished:
         return False
     return all(worker.is_off or worker.node.machine.is_idle() for worker in world.workers.values())
 
@@ -40,7 +40,7 @@ async def check_end(world: World, users: Users) -> None:
     audit_empty(leader.engine.state)
     check_nothing_left(leader.engine.state)
     _check_machines(world)
-    for job_id, job in world.checkers.ledger.jobs.items():
+    for job_id, job in world.checkers.model.jobs.items():
         _check_job(job, users)
         finished = await world.store.finished_job(job_id)
         if finished is None:
@@ -49,9 +49,11 @@ async def check_end(world: World, users: Users) -> None:
 
 def _check_all_ended(world: World) -> None:
     """Progress: with no faults any more, whatever can end has ended. Says what the rest waits for."""
-    ledger, leader = world.checkers.ledger, world.leader
-    for job_id, job in ledger.unfinished.items():
-        states = [task.state.word for task in job.tasks() if task.state not in (TaskState.SUCCEEDED, TaskState.FAILED)]
+    model, leader = world.checkers.model, world.leader
+    for job_id, job in model.unfinished.items():
+        states = [
+            task.state.wire_name for task in job.tasks() if task.state not in (TaskState.SUCCEEDED, TaskState.FAILED)
+        ]
         assert leader is not None
         nodes = leader.engine.state.nodes.view
         waiting = [group for group in leader.engine.state.jobs[job_id].task_sets if group.ready]
@@ -68,9 +70,9 @@ def _check_machines(world: World) -> None:
         require(machine.is_idle(), f"{name} has tasks of jobs that have ended")
 
 
-def _check_job(job: LedgerJob, users: Users) -> None:
+def _check_job(job: ModelJob, users: Users) -> None:
     """A task ends badly only if its command does, somebody or a rule stopped it, or it was lost too often."""
-    require(job.state in JOB.ends, f"job {job.id} is {job.state.word}")
+    require(job.state in JOB.terminal_states, f"job {job.id} is {job.state.wire_name}")
     stopped = users.stopped.get(job.id, set())
     if job.stop_cause == "user":
         require(None in stopped, f"job {job.id} was stopped, and nobody asked for it")
@@ -78,12 +80,12 @@ def _check_job(job: LedgerJob, users: Users) -> None:
         is_purged = job.options.queue in users.purged
         is_replaced = job.type in LONG_RUNNING  # whether it was to be is looked at when it is told to end
         is_executor = bool(job.options.application)  # stopped when its driver has ended
-        may_be_cancelled = job.stop_was_asked or is_purged or is_left_out(job, group) or is_replaced or is_executor
+        cancel_allowed = job.stop_was_asked or is_purged or was_skipped(job, group) or is_replaced or is_executor
         for index, task in enumerate(group.tasks):
             where = f"task {job.id}/{group.spec.name}/{index}"
             if task.state is TaskState.CANCELLED:
                 is_stopped = (group.spec.name, index) in stopped
-                require(may_be_cancelled or is_stopped, f"{where} was cancelled, and nobody asked for it")
+                require(cancel_allowed or is_stopped, f"{where} was cancelled, and nobody asked for it")
             elif task.state is TaskState.FAILED:
                 may_fail = can_fail(group.spec) or task.lost >= LOST_MAX - 1
                 require(may_fail, f"{where} failed, and its command cannot: {task}")
@@ -91,8 +93,8 @@ def _check_job(job: LedgerJob, users: Users) -> None:
                 _check_success(where, task, group.spec)
 
 
-def _check_success(where: str, task: LedgerTask, spec: GroupSpec) -> None:
+def _check_success(where: str, task: ModelTask, spec: GroupSpec) -> None:
     require(task.state is TaskState.SUCCEEDED and task.successes == 1, f"{where} is {task}")
     exit_code = spec.task.env.get("SHUNTER_SIM_EXIT")
-    is_excused = any(rule.action == "succeed" and 3 in rule.codes for rule in spec.restart.on_exit)
-    require(exit_code is None or is_excused, f"{where} succeeded, and its command exits with {exit_code}")
+    exit_is_success = any(rule.action == "succeed" and 3 in rule.codes for rule in spec.restart.on_exit)
+    require(exit_code is None or exit_is_success, f"{where} succeeded, and its command exits with {exit_code}")

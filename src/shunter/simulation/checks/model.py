@@ -1,8 +1,8 @@
 """A second book: what was committed, kept by other means than the engine's state, so that the two can be compared.
 
 Fed by `simulation.checks.checkers` with every durable round. It knows the lifecycles and nothing of the engine's code;
-a round that the rules do not allow is a Violation. What tasks may do is in `ledger_tasks`, who may start in `waits`.
-"""
+a round that the rules do not allow is a Violation. What tasks may do is in `ledger_tasks`, who may start in
+`wait_times`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from shunter.engine import changes as c
-from shunter.model.job.spec import LICENCE_PREFIX, PER_NODE, PLAIN, GroupSpec, JobOptions
+from shunter.model.job.spec import DEFAULT_OPTIONS, LICENCE_PREFIX, PER_NODE, GroupSpec, JobOptions
 from shunter.model.lifecycles import (
     JOB,
     NODE,
@@ -26,43 +26,45 @@ from shunter.model.lifecycles import (
 from shunter.simulation.checks import model_tasks, start_rules
 from shunter.simulation.checks.model_records import (
     LIVE,
-    LedgerGroup,
-    LedgerJob,
-    LedgerNode,
-    LedgerQueue,
-    LedgerTask,
+    ModelJob,
+    ModelNode,
+    ModelQueue,
+    ModelTask,
+    ModelTaskSet,
     Placed,
     require,
 )
-from shunter.simulation.checks.model_templates import LedgerTemplates
+from shunter.simulation.checks.model_templates import ModelTemplates
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
-NO_RULES = LedgerQueue()
+NO_RULES = ModelQueue()
 
 
-class Ledger:
+class ReferenceModel:
     """Jobs stay in it when they have ended, so that nothing can come back."""
 
     def __init__(self) -> None:
         self.version = 0
         self.epoch = 0
         self.now_ms = 0  # of the last round
-        self.jobs: dict[int, LedgerJob] = {}
-        self.nodes: dict[int, LedgerNode] = {}
-        self.unfinished: dict[int, LedgerJob] = {}
-        self.templates = LedgerTemplates()
-        self.queues: dict[str, LedgerQueue] = {}
+        self.jobs: dict[int, ModelJob] = {}
+        self.nodes: dict[int, ModelNode] = {}
+        self.unfinished: dict[int, ModelJob] = {}
+        self.templates = ModelTemplates()
+        self.queues: dict[str, ModelQueue] = {}
         self.licences: dict[str, int] = {}
         self.keys: dict[str, list[int]] = {}
         self.forgotten_keys: set[str] = set()
         self.purged_names: set[tuple[str, str]] = set()  # history has forgotten them: their runs may count anew
         self.ended = 0  # attempts that came to an end, of whatever kind
-        self.lost_now: list[tuple[int, int, int, int, int]] = []  # job, group, index, attempt, node: in the last round
-        self.placed_now: list[Placed] = []  # in the last round
+        self.lost_in_round: list[
+            tuple[int, int, int, int, int]
+        ] = []  # job, group, index, attempt, node: in the last round
+        self.placed_in_round: list[Placed] = []  # in the last round
         # Of services: job, group and index of what was well and told to end, and which indexes were well then.
-        self.well_ended_now: list[tuple[int, str, int, set[int]]] = []
-        self.submitted_now: set[int] = set()
+        self.healthy_stopped_in_round: list[tuple[int, str, int, set[int]]] = []
+        self.submitted_in_round: set[int] = set()
         self.went_down: set[int] = set()  # nodes, in the last round
         self._last_runs: dict[tuple[str, str], int] = {}
         self._appliers: dict[type, Callable[[Any], None]] = {
@@ -104,10 +106,10 @@ class Ledger:
         require(epoch >= self.epoch, f"epoch {epoch} wrote after epoch {self.epoch}")
         require(version == self.version + 1, f"version {version} follows {self.version}")
         self.epoch, self.version, self.now_ms = epoch, version, at_ms
-        self.lost_now.clear()
-        self.placed_now.clear()
-        self.well_ended_now.clear()
-        self.submitted_now.clear()
+        self.lost_in_round.clear()
+        self.placed_in_round.clear()
+        self.healthy_stopped_in_round.clear()
+        self.submitted_in_round.clear()
         self.went_down = {node for node, record in self.nodes.items() if record.state is NodeState.DOWN}
 
     def apply(self, change: c.Change) -> None:
@@ -115,12 +117,12 @@ class Ledger:
         if applier is not None:  # attributes, drain deadlines and dead letters bind nobody here
             applier(change)
 
-    def task(self, job: int, group: int, index: int) -> LedgerTask | None:
+    def task(self, job: int, group: int, index: int) -> ModelTask | None:
         record = self.jobs.get(job)
-        piece = record.groups.get(group) or record.dropped.get(group) if record is not None else None
-        return piece.tasks[index] if piece is not None else None
+        task_set = record.groups.get(group) or record.dropped.get(group) if record is not None else None
+        return task_set.tasks[index] if task_set is not None else None
 
-    def live_on(self, node: int) -> Iterator[tuple[LedgerJob, LedgerGroup, int, LedgerTask]]:
+    def live_on(self, node: int) -> Iterator[tuple[ModelJob, ModelTaskSet, int, ModelTask]]:
         """Tasks that the committed record has on a node: job, piece, index, task."""
         for job in self.unfinished.values():
             for group in job.groups.values():
@@ -128,10 +130,10 @@ class Ledger:
                     if task.node == node and task.state in LIVE:
                         yield job, group, index, task
 
-    def queue(self, name: str) -> LedgerQueue:
+    def queue(self, name: str) -> ModelQueue:
         return self.queues.get(name, NO_RULES)
 
-    def runs_of(self, namespace: str, name: str) -> list[LedgerJob]:
+    def runs_of(self, namespace: str, name: str) -> list[ModelJob]:
         """Unfinished runs of a name, oldest first."""
         return [job for job in self.unfinished.values() if (job.namespace, job.name) == (namespace, name)]
 
@@ -140,42 +142,42 @@ class Ledger:
     def _submitted(self, change: c.JobSubmitted) -> None:
         name = (change.namespace, change.name)
         require(change.job not in self.jobs, f"job id {change.job} was used before")
-        is_free = not self.runs_of(*name) or name in self.templates.by_name
-        require(is_free, f"{name} is the name of an unfinished job")
+        is_name_free = not self.runs_of(*name) or name in self.templates.by_name
+        require(is_name_free, f"{name} is the name of an unfinished job")
         run = self._last_runs.get(name, 0) + 1
-        is_anew = change.run == 1 and name in self.purged_names
-        require(change.run == run or is_anew, f"{name} run {change.run} should be run {run}")
+        restarts_count = change.run == 1 and name in self.purged_names
+        require(change.run == run or restarts_count, f"{name} run {change.run} should be run {run}")
         specs = _groups_decoder.decode(bytes(change.groups))
-        options = PLAIN if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
+        options = DEFAULT_OPTIONS if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
         groups = {}
         if change.type not in PER_NODE:
             for number, spec in enumerate(specs):
                 state = TaskState.WAITING if change.is_waiting or spec.after else TaskState.QUEUED
                 if spec.count:
-                    groups[number] = LedgerGroup(spec, [LedgerTask(state) for _ in range(spec.count)])
-        job = LedgerJob(
+                    groups[number] = ModelTaskSet(spec, [ModelTask(state) for _ in range(spec.count)])
+        job = ModelJob(
             change.job, *name, change.run, change.type, change.priority, specs, groups, options, change.at_ms,
             list(change.targets), is_held=options.held,
         )  # fmt: skip
         self.jobs[change.job] = self.unfinished[change.job] = job
-        self.submitted_now.add(change.job)
+        self.submitted_in_round.add(change.job)
         self._last_runs[name] = change.run
 
     def _updated(self, change: c.JobUpdated) -> None:
         job = self.unfinished[change.job]
         job.specs = _groups_decoder.decode(bytes(change.groups))
-        job.options = PLAIN if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
+        job.options = DEFAULT_OPTIONS if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
         job.priority = change.priority
         if change.cause == "restart":
             job.down.clear()
         job.down = {(name, index) for name, index in job.down if self._exists(job, name, index)}
         if change.cause != "scale":
-            job.has_stalled, job.is_partly = False, change.node > 0
+            job.has_stalled, job.is_partial = False, change.node > 0
 
     def _refined(self, change: c.JobGroupsRefined) -> None:
         self.unfinished[change.job].specs = _groups_decoder.decode(bytes(change.groups))
 
-    def _exists(self, job: LedgerJob, name: str, index: int) -> bool:
+    def _exists(self, job: ModelJob, name: str, index: int) -> bool:
         return any(spec.name == name and (job.type in PER_NODE or index < spec.count) for spec in job.specs)
 
     def _update_settled(self, change: c.RolloutSettled) -> None:
@@ -194,8 +196,8 @@ class Ledger:
     def _flagged(self, change: c.JobFlagged) -> None:
         job = self.unfinished[change.job]
         if change.flag in start_rules.FAIL_FLAGS:
-            require(start_rules.is_doomed(job, change.flag, change.at_ms), f"job {job.id} was failed for no reason")
-            job.is_doomed = True
+            require(start_rules.must_fail(job, change.flag, change.at_ms), f"job {job.id} was failed for no reason")
+            job.must_fail = True
 
     def _stop_asked(self, change: c.JobStopRequested) -> None:
         job = self.unfinished[change.job]
@@ -206,9 +208,12 @@ class Ledger:
     def _job_ended(self, change: c.JobEnded) -> None:
         job = self.unfinished.pop(change.job)
         states = {task.state for task in job.tasks()}
-        require(states <= TASK.ends, f"job {change.job} ended while tasks are {sorted(states)}")
+        require(states <= TASK.terminal_states, f"job {change.job} ended while tasks are {sorted(states)}")
         expected = start_rules.expected_end(job, states)
-        require(change.event == expected, f"job {change.job} ended {JobEvent(change.event).word}, not {expected.word}")
+        require(
+            change.event == expected,
+            f"job {change.job} ended {JobEvent(change.event).wire_name}, not {expected.wire_name}",
+        )
         job.state = JOB.move(job.state, expected)
 
     def note_start(self, job_id: int) -> None:
@@ -220,9 +225,9 @@ class Ledger:
         job = self.unfinished[change.job]
         is_new = change.number not in job.groups and change.number not in job.dropped
         require(is_new, f"job {job.id} had a piece {change.number} before")
-        tasks = [LedgerTask(TaskState.WAITING) for _ in change.visible_index]
+        tasks = [ModelTask(TaskState.WAITING) for _ in change.visible_index]
         spec = job.groups[change.copy_of].spec if change.copy_of >= 0 else job.specs[change.group_index]
-        job.groups[change.number] = LedgerGroup(spec, tasks, list(change.visible_index), change.node)
+        job.groups[change.number] = ModelTaskSet(spec, tasks, list(change.visible_index), change.node)
 
     def _group_dropped(self, change: c.TaskSetDropped) -> None:
         job = self.unfinished[change.job]
@@ -251,11 +256,11 @@ class Ledger:
     # ---- nodes, queues and settings ----
 
     def _joined(self, change: c.NodeJoined) -> None:
-        known = self.nodes.setdefault(change.node, LedgerNode(change.name, change.capacity, {}))
+        known = self.nodes.setdefault(change.node, ModelNode(change.name, change.capacity, {}))
         require(known.name == change.name, f"node {change.node} was {known.name}, now {change.name}")
         known.capacity, known.labels = change.capacity, change.labels
         for resource, amount in change.capacity.items():
-            known.largest[resource] = max(amount, known.largest.get(resource, 0))
+            known.capacity_max[resource] = max(amount, known.capacity_max.get(resource, 0))
 
     def _node_moved(self, change: c.NodeTransitioned) -> None:
         node = self.nodes[change.node]
@@ -273,8 +278,10 @@ class Ledger:
         node = self.nodes[change.node]
         node.cordoned_by = change.by
         if change.by == "quarantine":
-            others = [each for each in self.nodes.values() if each.state is NodeState.READY and not each.cordoned_by]
-            require(bool(others), f"node {node.name} was put in quarantine, and no other takes work")
+            other_nodes = [
+                each for each in self.nodes.values() if each.state is NodeState.READY and not each.cordoned_by
+            ]
+            require(bool(other_nodes), f"node {node.name} was put in quarantine, and no other takes work")
 
     def _lanes_set(self, change: c.LanesSet) -> None:
         widths = self.nodes[change.node].widths
@@ -283,7 +290,7 @@ class Ledger:
             del widths[change.class_id]
 
     def _queue_set(self, change: c.QueueSet) -> None:
-        self.queues[change.name] = LedgerQueue(change.is_paused, change.running_max)
+        self.queues[change.name] = ModelQueue(change.is_paused, change.running_max)
 
     def _queue_dropped(self, change: c.QueueDropped) -> None:
         self.queues.pop(change.name, None)
@@ -293,5 +300,5 @@ class Ledger:
             self.licences[change.name] = int(change.value or 0)
 
 
-def _with(ledger: Ledger, applier: Callable[[Ledger, Any], None]) -> Callable[[Any], None]:
-    return lambda change: applier(ledger, change)
+def _with(model: ReferenceModel, applier: Callable[[ReferenceModel, Any], None]) -> Callable[[Any], None]:
+    return lambda change: applier(model, change)

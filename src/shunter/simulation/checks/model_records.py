@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shunter.model.job.spec import PLAIN, GroupSpec, JobOptions
+from shunter.model.job.spec import DEFAULT_OPTIONS, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 
 LIVE = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.STOPPING)
@@ -23,27 +23,27 @@ def require(holds: bool, claim: str) -> None:
 
 
 @dataclass(slots=True)
-class LedgerTask:
+class ModelTask:
     state: TaskState = TaskState.QUEUED
     attempt: int = 0
     node: int = 0  # while live
     restarts: int = 0
     lost: int = 0
     successes: int = 0
-    succeeded_as: int = 0  # the attempt that did
-    is_coming_back: bool = False  # it was told to end, to be queued again
-    avoids: int = 0  # the node that its next attempt shall not use
+    succeeded_attempt: int = 0  # the attempt that did
+    will_requeue: bool = False  # it was told to end, to be queued again
+    avoided_node: int = 0  # the node that its next attempt shall not use
     bound: int = 0  # the node that it was moved to and has not reached yet
     started_ms: int = 0  # while it runs
-    well_ms: int = 0  # since when its health checks pass
+    healthy_since_ms: int = 0  # since when its health checks pass
 
 
 @dataclass(slots=True)
-class LedgerGroup:
+class ModelTaskSet:
     """A group of a job, or a piece of one: tasks by one version of the spec."""
 
     spec: GroupSpec
-    tasks: list[LedgerTask]
+    tasks: list[ModelTask]
     visible_index: list[int] | None = None
     node: int = 0
 
@@ -63,15 +63,15 @@ class LedgerGroup:
         return "cancelled" if TaskState.CANCELLED in states else "succeeded"
 
 
-def is_well(group: LedgerGroup, task: LedgerTask, now_ms: int) -> bool:
+def is_healthy(group: ModelTaskSet, task: ModelTask, now_ms: int) -> bool:
     """It runs, and its checks have passed for long enough; without checks, it has run for long enough."""
-    since_ms = task.well_ms if group.spec.task.health else task.started_ms
+    since_ms = task.healthy_since_ms if group.spec.task.health else task.started_ms
     is_up = task.state is TaskState.RUNNING and since_ms > 0
     return is_up and since_ms + int(group.spec.update.healthy_for_s * 1000) <= now_ms
 
 
 @dataclass(slots=True)
-class LedgerJob:
+class ModelJob:
     id: int
     namespace: str
     name: str
@@ -79,18 +79,18 @@ class LedgerJob:
     type: str
     priority: int
     specs: tuple[GroupSpec, ...]
-    groups: dict[int, LedgerGroup]  # by number
-    options: JobOptions = PLAIN
+    groups: dict[int, ModelTaskSet]  # by number
+    options: JobOptions = DEFAULT_OPTIONS
     submitted_ms: int = 0
     targets: list[int] = field(default_factory=list)  # jobs whose end it waits for
     state: JobState = JobState.PENDING
     stop_was_asked: bool = False
     stop_cause: str = ""  # user, edge, replaced or doomed
     is_held: bool = False
-    is_doomed: bool = False
+    must_fail: bool = False
     down: set[tuple[str, int]] = field(default_factory=set)  # instances that were taken down: group, index
-    dropped: dict[int, LedgerGroup] = field(default_factory=dict)  # pieces that have left it
-    is_partly: bool = False  # the last update was for one node only
+    dropped: dict[int, ModelTaskSet] = field(default_factory=dict)  # pieces that have left it
+    is_partial: bool = False  # the last update was for one node only
     has_stalled: bool = False  # an update went wrong, and was left where it is
 
     @property
@@ -98,19 +98,19 @@ class LedgerJob:
         options = self.options
         return options.start_at_ms or (self.submitted_ms + int(options.start_in_s * 1000) if options.start_in_s else 0)
 
-    def tasks(self) -> Iterator[LedgerTask]:
+    def tasks(self) -> Iterator[ModelTask]:
         for group in self.groups.values():
             yield from group.tasks
 
-    def pieces(self, name: str) -> list[LedgerGroup]:
+    def task_sets(self, name: str) -> list[ModelTaskSet]:
         return [group for group in self.groups.values() if group.spec.name == name]
 
 
 @dataclass(slots=True)
-class LedgerNode:
+class ModelNode:
     name: str
     capacity: dict[str, int]
-    largest: dict[str, int]  # the most that it ever had
+    capacity_max: dict[str, int]  # the most that it ever had
     labels: dict[str, str] = field(default_factory=dict)
     override_labels: dict[str, str] = field(default_factory=dict)
     state: NodeState = NodeState.READY
@@ -120,7 +120,7 @@ class LedgerNode:
     @property
     def has_shrunk(self) -> bool:
         """It came back with less than it once had, so earlier reservations may be more than it has now."""
-        return any(self.capacity.get(resource, 0) < amount for resource, amount in self.largest.items())
+        return any(self.capacity.get(resource, 0) < amount for resource, amount in self.capacity_max.items())
 
     def free(self, resource: str, used: int) -> int:
         return self.capacity.get(resource, 0) - used
@@ -130,7 +130,7 @@ class LedgerNode:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerQueue:
+class ModelQueue:
     is_paused: bool = False
     running_max: int = 0
 
@@ -147,11 +147,11 @@ class Placed:
     node: int
 
 
-def well_indexes(job: LedgerJob, name: str, now_ms: int) -> set[int]:
+def healthy_indexes(job: ModelJob, name: str, now_ms: int) -> set[int]:
     """Of the instances of a service's group, those of which a task is well."""
     return {
-        piece.visible_index_of(index)
-        for piece in job.pieces(name)
-        for index, task in enumerate(piece.tasks)
-        if is_well(piece, task, now_ms)
+        task_set.visible_index_of(index)
+        for task_set in job.task_sets(name)
+        for index, task in enumerate(task_set.tasks)
+        if is_healthy(task_set, task, now_ms)
     }

@@ -21,11 +21,11 @@ _HELD = (SlotState.RESERVED, SlotState.OCCUPIED)
 
 
 def check_objects(state: State) -> None:
-    book = state.objects
-    if not (book.testbeds or book.batch_jobs or book.schedulings):
+    registry = state.objects
+    if not (registry.testbeds or registry.batch_jobs or registry.schedulings):
         return
     held: dict[tuple[ObjectName, SlotPlace], tuple[ObjectName, int]] = {}
-    for testbed in book.testbeds.values():
+    for testbed in registry.testbeds.values():
         _check_claims(state, testbed)
         for place, holder in _holders(testbed):
             held[testbed.meta.object_name, place] = holder
@@ -34,20 +34,22 @@ def check_objects(state: State) -> None:
         len(set(running.values())) == len(running), f"a slot has two executors: {sorted(map(str, running.values()))}"
     )
     for (job, executor), where in running.items():
-        has = held.get(where)
-        require(has == (job, executor), f"executor {executor} of {job} runs in {where}, which {has} has")
+        actual_holder = held.get(where)
+        require(
+            actual_holder == (job, executor), f"executor {executor} of {job} runs in {where}, which {actual_holder} has"
+        )
     for where, (job, executor) in held.items():
         require((job, executor) in running, f"slot {where} is kept for executor {executor} of {job}, which is gone")
-    for each in book.batch_jobs.values():
+    for each in registry.batch_jobs.values():
         _check_job(state, each)
 
 
 def check_nothing_left(state: State) -> None:
-    book = state.objects
-    left = [str(each.meta.object_name) for kind in KINDS for each in book.all(kind)]
+    registry = state.objects
+    left = [str(each.meta.object_name) for kind in KINDS for each in registry.all(kind)]
     require(not left, f"objects are left: {left}")
     require(
-        not (book.applications or book.jobs_by_testbed or book.claimed_jobs),
+        not (registry.applications or registry.jobs_by_testbed or registry.claimed_jobs),
         "something is kept for objects that are gone",
     )
 
@@ -64,19 +66,19 @@ def _holders(testbed: Testbed) -> Iterator[tuple[SlotPlace, tuple[ObjectName, in
 def _executors(state: State) -> Iterator[tuple[tuple[ObjectName, int], tuple[ObjectName, SlotPlace]]]:
     """Executors that are not gone, or not there yet, and the slots that their BatchJobs have for them."""
     for name, job in state.objects.batch_jobs.items():
-        core, status = state.jobs.get(job.status.application), job.status
-        if core is None or status.testbed is None:
+        application_job, status = state.jobs.get(job.status.application), job.status
+        if application_job is None or status.testbed is None:
             continue
-        pieces = [piece for piece in core.task_sets if piece.spec.name == EXECUTOR]
-        if not pieces and core.state is not JobState.STOPPING:  # they wait for their driver
+        task_sets = [task_set for task_set in application_job.task_sets if task_set.spec.name == EXECUTOR]
+        if not task_sets and application_job.state is not JobState.STOPPING:  # they wait for their driver
             yield from (((name, number), (status.testbed, place)) for number, place in enumerate(status.places))
-        for piece in pieces:
-            for index in range(piece.count):
-                task = TaskState(state.table.state[piece.base + index])
-                number = piece.visible_index_of(index)
+        for task_set in task_sets:
+            for index in range(task_set.count):
+                task = TaskState(state.table.state[task_set.base + index])
+                number = task_set.visible_index_of(index)
                 if task < TaskState.SUCCEEDED:
                     place = status.places[number]
-                    node = state.nodes.view.names[piece.node]
+                    node = state.nodes.view.names[task_set.node]
                     require(node == place.node, f"executor {number} of {name} is pinned to {node}, its slot is {place}")
                     yield (name, number), (status.testbed, place)
 
@@ -98,5 +100,5 @@ def _check_job(state: State, job: BatchJob) -> None:
     if status.state is BatchJobState.READY:
         require(not status.application and not status.places, f"{name} is ready and has {status}")
     if status.state in (BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING):
-        require(status.application in state.jobs, f"{name} is {status.state.word} and nothing runs for it")
+        require(status.application in state.jobs, f"{name} is {status.state.wire_name} and nothing runs for it")
     require(len(status.places) == len(status.slot_ids), f"{name} has slots {status.slot_ids} at {status.places}")

@@ -10,44 +10,46 @@ from typing import TYPE_CHECKING
 from shunter.engine import changes as c
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
-from shunter.simulation.checks.model_records import LedgerGroup, LedgerJob, require
+from shunter.simulation.checks.model_records import ModelJob, ModelTaskSet, require
 from shunter.testbeds.application_parts import DRIVER
 
 if TYPE_CHECKING:
-    from shunter.simulation.checks.model import Ledger
+    from shunter.simulation.checks.model import ReferenceModel
 
 FAIL_FLAGS = ("timeout", "failures")  # flags of jobs that end as failed
-_BEHIND = After("", "finished", "run")  # the earlier runs of the same template
+_AFTER_EARLIER_RUN = After("", "finished", "run")  # the earlier runs of the same template
 
 
-def why_not(ledger: Ledger, job: LedgerJob, group: LedgerGroup, is_queueing: bool = False) -> str:
+def blocking_reason(model: ReferenceModel, job: ModelJob, group: ModelTaskSet, is_queueing: bool = False) -> str:
     """Why no task of the group may start now; empty if it may. A held job's tasks may be queued, and no more."""
     if not is_queueing:
         if job.is_held:
             return "it is held"
-        if ledger.queue(job.options.queue).is_paused:
+        if model.queue(job.options.queue).is_paused:
             return f"queue {job.options.queue} is paused"
-    return what_passes(ledger, job, group) or _what_stays(ledger, job, group)
+    return temporary_block(model, job, group) or _permanent_block(model, job, group)
 
 
-def what_passes(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> str:
+def temporary_block(model: ReferenceModel, job: ModelJob, group: ModelTaskSet) -> str:
     """What a group waits for that will come: a time, the end of a job, the end of another group."""
-    if job.start_ms > ledger.now_ms:
-        return f"its start is {job.start_ms - ledger.now_ms} ms away"
-    for _, target in edges(ledger, job):
-        if target.state not in JOB.ends:
-            return f"it waits for job {target.id}, which is {target.state.word}"
-    if len(job.targets) > len(job.options.after) and (earlier := _runs_before(ledger, job)):
+    if job.start_ms > model.now_ms:
+        return f"its start is {job.start_ms - model.now_ms} ms away"
+    for _, target in edges(model, job):
+        if target.state not in JOB.terminal_states:
+            return f"it waits for job {target.id}, which is {target.state.wire_name}"
+    if len(job.targets) > len(job.options.after) and (earlier := _runs_before(model, job)):
         return f"it is queued behind run {earlier[0].run} of its name, which has not ended"
-    pending = (edge.group for edge in group.spec.after for piece in job.pieces(edge.group) if not piece.is_finished)
+    pending = (
+        edge.group for edge in group.spec.after for task_set in job.task_sets(edge.group) if not task_set.is_finished
+    )
     return next((f"group {name} is not over" for name in pending), "")
 
 
-def _what_stays(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> str:
+def _permanent_block(model: ReferenceModel, job: ModelJob, group: ModelTaskSet) -> str:
     """An end that came otherwise than the group wants it: then it never starts."""
-    for edge, target in edges(ledger, job):
-        if _is_unmet(edge, target.state.word):
-            return f"job {target.id} has {target.state.word} and was to have {edge.when}"
+    for edge, target in edges(model, job):
+        if _is_unmet(edge, target.state.wire_name):
+            return f"job {target.id} has {target.state.wire_name} and was to have {edge.when}"
     for wanted in group.spec.after:
         outcome = outcome_of(job, wanted.group)
         if _is_unmet(wanted, outcome):
@@ -55,50 +57,51 @@ def _what_stays(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> str:
     return ""
 
 
-def outcome_of(job: LedgerJob, name: str) -> str:
+def outcome_of(job: ModelJob, name: str) -> str:
     """How a group ended, all its pieces together."""
-    outcomes = {piece.outcome() for piece in job.pieces(name)}
+    outcomes = {task_set.outcome() for task_set in job.task_sets(name)}
     return next((word for word in ("failed", "cancelled") if word in outcomes), "succeeded")
 
 
-def edges(ledger: Ledger, job: LedgerJob) -> list[tuple[After, LedgerJob]]:
+def edges(model: ReferenceModel, job: ModelJob) -> list[tuple[After, ModelJob]]:
     after = job.options.after
     return [
-        (after[place] if place < len(after) else _BEHIND, ledger.jobs[target])
+        (after[place] if place < len(after) else _AFTER_EARLIER_RUN, model.jobs[target])
         for place, target in enumerate(job.targets)
     ]
 
 
-def edge_settled(ledger: Ledger, change: c.EdgeSettled) -> None:
-    job = ledger.unfinished[change.job]
-    edge, target = edges(ledger, job)[change.edge]
-    require(target.state in JOB.ends, f"job {job.id}: edge {change.edge} settled while job {target.id} has not ended")
-    is_met = edge.when in ("finished", target.state.word)
+def edge_settled(model: ReferenceModel, change: c.EdgeSettled) -> None:
+    job = model.unfinished[change.job]
+    edge, target = edges(model, job)[change.edge]
+    require(
+        target.state in JOB.terminal_states,
+        f"job {job.id}: edge {change.edge} settled while job {target.id} has not ended",
+    )
+    is_met = edge.when in ("finished", target.state.wire_name)
     require(change.is_met == is_met, f"job {job.id}: edge {change.edge} settled as {change.is_met}")
 
 
-def edge_moved(ledger: Ledger, change: c.EdgeRetargeted) -> None:
-    job, target = ledger.unfinished[change.job], ledger.unfinished.get(change.target)
-    older = ledger.jobs[job.targets[change.edge]]
+def edge_moved(model: ReferenceModel, change: c.EdgeRetargeted) -> None:
+    job, target = model.unfinished[change.job], model.unfinished.get(change.target)
+    older = model.jobs[job.targets[change.edge]]
     where = f"job {job.id}: edge {change.edge} moved"
     require(change.edge >= len(job.options.after), f"{where}, which is one of its manifest")
-    require(older.state in JOB.ends, f"{where} while job {older.id} has not ended")
-    require(
-        target in _runs_before(ledger, job), f"{where} to job {change.target}, which is no earlier run that goes on"
-    )
+    require(older.state in JOB.terminal_states, f"{where} while job {older.id} has not ended")
+    require(target in _runs_before(model, job), f"{where} to job {change.target}, which is no earlier run that goes on")
     job.targets[change.edge] = change.target
 
 
-def _runs_before(ledger: Ledger, job: LedgerJob) -> list[LedgerJob]:
-    return [other for other in ledger.runs_of(job.namespace, job.name) if other.run < job.run]
+def _runs_before(model: ReferenceModel, job: ModelJob) -> list[ModelJob]:
+    return [other for other in model.runs_of(job.namespace, job.name) if other.run < job.run]
 
 
-def has_another_node(ledger: Ledger, group: LedgerGroup, node: int) -> bool:
+def has_another_node(model: ReferenceModel, group: ModelTaskSet, node: int) -> bool:
     """Whether another node would do. Where constraints decide about that, or who is where, no claim is made."""
     spec = group.spec
     if group.node or spec.constraints or spec.datacenters or spec.distinct or spec.exclusive or spec.affinity:
         return False
-    if any(_shuts_out(other.spec) for job in ledger.unfinished.values() for other in job.groups.values()):
+    if any(_excludes_others(other.spec) for job in model.unfinished.values() for other in job.groups.values()):
         return False
     needs = {
         name: need for name, need in group.spec.needs.items() if not name.startswith((LICENCE_PREFIX, PORT_PREFIX))
@@ -108,31 +111,34 @@ def has_another_node(ledger: Ledger, group: LedgerGroup, node: int) -> bool:
         and other.state is NodeState.READY
         and not other.cordoned_by
         and all(other.capacity.get(name, 0) >= need for name, need in needs.items())
-        for number, other in ledger.nodes.items()
+        for number, other in model.nodes.items()
     )
 
 
-def _shuts_out(spec: GroupSpec) -> bool:
+def _excludes_others(spec: GroupSpec) -> bool:
     """Whether its tasks may keep others away from their nodes."""
     return spec.exclusive or any(rule.to == "job" and rule.anti and rule.require for rule in spec.affinity)
 
 
-def stop_cause(ledger: Ledger, job: LedgerJob) -> str:
+def stop_cause(model: ReferenceModel, job: ModelJob) -> str:
     """Whose stop of a job this must be, if not a user's."""
-    if job.is_doomed:
+    if job.must_fail:
         return "doomed"
     if job.options.application:
         return "application"
-    if any(target.state in JOB.ends and _is_unmet(edge, target.state.word) for edge, target in edges(ledger, job)):
+    if any(
+        target.state in JOB.terminal_states and _is_unmet(edge, target.state.wire_name)
+        for edge, target in edges(model, job)
+    ):
         return "edge"
-    template = ledger.templates.by_name.get((job.namespace, job.name))
-    runs = ledger.runs_of(job.namespace, job.name)
-    if template is not None and template.overlap == "replace" and runs[-1].id in ledger.submitted_now:
+    template = model.templates.by_name.get((job.namespace, job.name))
+    runs = model.runs_of(job.namespace, job.name)
+    if template is not None and template.overlap == "replace" and runs[-1].id in model.submitted_in_round:
         return "replaced"
     return "user"
 
 
-def is_doomed(job: LedgerJob, flag: str, at_ms: int) -> bool:
+def must_fail(job: ModelJob, flag: str, at_ms: int) -> bool:
     if flag == "timeout":
         limit_s = job.options.timeout_s
         return limit_s > 0 and at_ms >= job.submitted_ms + int(limit_s * 1000)
@@ -140,23 +146,23 @@ def is_doomed(job: LedgerJob, flag: str, at_ms: int) -> bool:
     return 0 < job.options.failures_max <= failed
 
 
-def expected_end(job: LedgerJob, states: set[TaskState]) -> JobEvent:
+def expected_end(job: ModelJob, states: set[TaskState]) -> JobEvent:
     """A group that was left out because of what it waited for does not make its job a cancelled one."""
-    if job.is_doomed or TaskState.FAILED in states:
+    if job.must_fail or TaskState.FAILED in states:
         return JobEvent.FAILED
     if job.options.application and any(
-        task.state is TaskState.SUCCEEDED for piece in job.pieces(DRIVER) for task in piece.tasks
+        task.state is TaskState.SUCCEEDED for task_set in job.task_sets(DRIVER) for task in task_set.tasks
     ):
         return JobEvent.SUCCEEDED  # its executors are stopped when the driver has ended
     if job.stop_was_asked or any(
-        TaskState.CANCELLED in {task.state for task in group.tasks} and not is_left_out(job, group)
+        TaskState.CANCELLED in {task.state for task in group.tasks} and not was_skipped(job, group)
         for group in job.groups.values()
     ):
         return JobEvent.CANCELLED
     return JobEvent.SUCCEEDED
 
 
-def is_left_out(job: LedgerJob, group: LedgerGroup) -> bool:
+def was_skipped(job: ModelJob, group: ModelTaskSet) -> bool:
     """Whether a group never ran because a group that it waits for ended otherwise."""
     never_ran = all(task.state is TaskState.CANCELLED and not task.attempt for task in group.tasks)
     return never_ran and any(_is_unmet(edge, outcome_of(job, edge.group)) for edge in group.spec.after)

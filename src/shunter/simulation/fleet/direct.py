@@ -27,7 +27,7 @@ from shunter.model.protocol.worker_messages import (
     Welcome,
 )
 from shunter.ports.clock import Clock
-from shunter.ports.workers import AttemptName
+from shunter.ports.workers import AttemptKey
 from shunter.simulation.fleet.fleet import Fleet
 from shunter.simulation.fleet.node import SimulatedNode
 
@@ -35,7 +35,7 @@ log = Log(__name__)
 STATS_EVERY_S = 5.0  # of real time; statistics are only looked at by people
 
 
-class EngineDoor(Protocol):
+class FleetEngine(Protocol):
     """What a fleet needs of the engine."""
 
     async def hello_many(self, hellos: list[Hello]) -> list[Welcome | Refused]: ...
@@ -50,22 +50,22 @@ class EngineDoor(Protocol):
 class SimulatedWorkers:
     """The workers port. `start` after the engine runs; `stop` ends every task's future."""
 
-    def __init__(self, clock: Clock, chance: random.Random) -> None:
-        self.fleet = Fleet(clock, chance, self._flush)
+    def __init__(self, clock: Clock, rng: random.Random) -> None:
+        self.fleet = Fleet(clock, rng, self._flush)
         self._clock = clock
-        self._engine: EngineDoor | None = None
+        self._engine: FleetEngine | None = None
         self._by_id: dict[int, SimulatedNode] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.heartbeat_s = STATS_EVERY_S  # as the clock counts, which may run faster than real time
 
-    async def start(self, engine: EngineDoor, hellos: Iterable[Hello]) -> None:
+    async def start(self, engine: FleetEngine, hellos: Iterable[Hello]) -> None:
         """All nodes at once; returns when the engine knows them and has been sent their inventories."""
         self._engine = engine
         for hello in hellos:
             self.fleet.add(hello)
         await self._join(engine)
         self._spawn(self.fleet.run())
-        self._spawn(self._measure(engine))
+        self._spawn(self._send_heartbeats(engine))
 
     async def stop(self) -> None:
         tasks = list(self._tasks)
@@ -95,7 +95,7 @@ class SimulatedWorkers:
         log.info("fleet.reset", reason=reason)
         if self._engine is not None:
             self._by_id.clear()  # until the engine has the inventories, nothing is sent and nothing reported
-            self._spawn(self._join_again(self._engine))
+            self._spawn(self._rejoin(self._engine))
 
     async def read_log(
         self,
@@ -105,12 +105,13 @@ class SimulatedWorkers:
         stream: str,
         offset: int,
         size_max: int,
-        opening: AttemptName | None = None,  # noqa: ARG002
+        unstarted_attempt: AttemptKey | None = None,  # noqa: ARG002
     ) -> LogData:
         simulated = self._find(node)
         line = f"simulated task {record} of job {segment} on {simulated.hello.name}\n" if stream == "stdout" else ""
         is_running = any(
-            wave.job == segment and wave.first <= record <= wave.last for wave in simulated.machine.running
+            running_range.job == segment and running_range.first <= record <= running_range.last
+            for running_range in simulated.machine.running
         )
         return LogData(0, line.encode()[offset : offset + size_max], eof=not is_running)
 
@@ -121,7 +122,7 @@ class SimulatedWorkers:
 
     # ---- what goes the other way ----
 
-    async def _join(self, engine: EngineDoor) -> None:
+    async def _join(self, engine: FleetEngine) -> None:
         answers = await engine.hello_many([node.hello for node in self.fleet.nodes])
         for node, answer in zip(self.fleet.nodes, answers, strict=True):
             if isinstance(answer, Refused):
@@ -132,7 +133,7 @@ class SimulatedWorkers:
             await engine.inventory(node.id, node.take_inventory())
             engine.heartbeat(node.id, node.machine_stats(self._clock.now()))
 
-    async def _join_again(self, engine: EngineDoor) -> None:
+    async def _rejoin(self, engine: FleetEngine) -> None:
         while True:
             try:
                 return await self._join(engine)
@@ -151,12 +152,12 @@ class SimulatedWorkers:
         except Unavailable as error:  # a reset follows, and the inventories will have it all
             log.info("fleet.report_refused", error=error)
 
-    async def _measure(self, engine: EngineDoor) -> None:
-        measured_at = self._clock.now()
+    async def _send_heartbeats(self, engine: FleetEngine) -> None:
+        sent_at = self._clock.now()
         while True:
             await asyncio.sleep(STATS_EVERY_S)
             now = self._clock.now()
-            self.heartbeat_s, measured_at = now - measured_at, now
+            self.heartbeat_s, sent_at = now - sent_at, now
             for node in list(self._by_id.values()):
                 engine.heartbeat(node.id, node.machine_stats(now))
 

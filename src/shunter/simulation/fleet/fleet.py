@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, SIMULATED_BOOT, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.ports.clock import Clock
-from shunter.simulation.fleet.machine import Machine, Wave
+from shunter.simulation.fleet.machine import Machine, RunningRange
 from shunter.simulation.fleet.node import SimulatedNode
 from shunter.simulation.fleet.outcomes import Outcomes
 
@@ -24,20 +24,20 @@ MEMORY_BYTES = 32 * 2**30  # of a node
 class Fleet:
     """The machines. `flush` is called with the nodes that have something to report, once for many events."""
 
-    def __init__(self, clock: Clock, chance: random.Random, flush: Flush) -> None:
+    def __init__(self, clock: Clock, rng: random.Random, flush: Flush) -> None:
         self.nodes: list[SimulatedNode] = []
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._flush = flush
         self.outcomes = Outcomes()
-        self._ends: list[tuple[float, int, Machine, Wave]] = []
-        self._pushed = 0
+        self._end_heap: list[tuple[float, int, Machine, RunningRange]] = []
+        self._sequence = 0
         self._dirty: list[SimulatedNode] = []
         self._flush_is_due = False
-        self._earlier = asyncio.Event()
+        self._earlier_end = asyncio.Event()
 
     def add(self, hello: Hello) -> SimulatedNode:
-        node = SimulatedNode(hello, self, self._chance)
+        node = SimulatedNode(hello, self, self._rng)
         self.nodes.append(node)
         return node
 
@@ -45,26 +45,26 @@ class Fleet:
         """End tasks when their time has come, until cancelled."""
         while True:
             self.advance()
-            self._earlier.clear()
-            timeout_s = max(self._ends[0][0] - self._clock.now(), 0.0) if self._ends else None
-            await self._clock.wait(self._earlier, timeout_s)
+            self._earlier_end.clear()
+            timeout_s = max(self._end_heap[0][0] - self._clock.now(), 0.0) if self._end_heap else None
+            await self._clock.wait(self._earlier_end, timeout_s)
 
     def advance(self) -> None:
         """Everything that is due. A task that follows another starts when that one ended, however late we look."""
         now = self._clock.now()
-        while self._ends and self._ends[0][0] <= now:
-            when, _, machine, wave = heapq.heappop(self._ends)
-            machine.finish(wave, when)
+        while self._end_heap and self._end_heap[0][0] <= now:
+            at_s, _, machine, running_range = heapq.heappop(self._end_heap)
+            machine.finish(running_range, at_s)
 
     # ---- what nodes ask of the fleet ----
 
-    def at(self, when: float, machine: Machine, wave: Wave) -> None:
-        if not self._ends or when < self._ends[0][0]:
-            self._earlier.set()
-        self._pushed += 1
-        heapq.heappush(self._ends, (when, self._pushed, machine, wave))
+    def schedule_end(self, at_s: float, machine: Machine, running_range: RunningRange) -> None:
+        if not self._end_heap or at_s < self._end_heap[0][0]:
+            self._earlier_end.set()
+        self._sequence += 1
+        heapq.heappush(self._end_heap, (at_s, self._sequence, machine, running_range))
 
-    def dirty(self, node: SimulatedNode) -> None:
+    def mark_dirty(self, node: SimulatedNode) -> None:
         self._dirty.append(node)
         if not self._flush_is_due:
             self._flush_is_due = True

@@ -1,7 +1,7 @@
 """A simulated machine with its keepers: tasks wait in lanes, start, end by themselves, are stopped or lost.
 
 Owned by `simulation.fleet.node`, which speaks for it; `simulation.fleet.fleet` owns the time. Tasks that start together
-and take equally long are one `Wave`, so that arrays cost little per task."""
+and take equally long are one `RunningRange`, so that arrays cost little per task."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from shunter.simulation.fleet.outbox import Outbox
 from shunter.simulation.fleet.outcomes import Outcome
 
 STARTED_AFTER_S = 0.005  # tasks that end sooner are reported as ended only
-STOP_TAKES_S = 0.05  # how long a task that heeds TERM needs to end
-STUBBORN_RATE = 0.1  # tasks that ignore TERM and end when the grace is over
-KILL_TAKES_S = 0.01
+STOP_DURATION_S = 0.05  # how long a task that heeds TERM needs to end
+IGNORES_TERM_RATE = 0.1  # tasks that ignore TERM and end when the grace is over
+KILL_DURATION_S = 0.01
 STUCK_RATE, STUCK_MAX_S = 0.02, 5.0  # processes that the kernel does not let go at once
 EXIT_TERM, EXIT_KILL = 143, 137
 ANY_ATTEMPT = 2**31
 
-Place = tuple[int, int, int, int]  # job, group, first and last index
+RangeBounds = tuple[int, int, int, int]  # job, group, first and last index
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class PendingRange:
     """Tasks of one order that have not started."""
 
     job: int
@@ -37,8 +37,8 @@ class Run:
     attempt: int
     outcome: Outcome
 
-    def part(self, first: int, last: int) -> Run:
-        return Run(self.job, self.group, first, last, self.attempt, self.outcome)
+    def part(self, first: int, last: int) -> PendingRange:
+        return PendingRange(self.job, self.group, first, last, self.attempt, self.outcome)
 
 
 @dataclass(slots=True, eq=False)
@@ -48,12 +48,12 @@ class Lanes:
     reservation: int
     width: int
     busy: int = 0
-    waiting: deque[Run] = field(default_factory=deque)
+    waiting: deque[PendingRange] = field(default_factory=deque)
 
 
 @dataclass(slots=True, eq=False)
-class Wave:
-    """Attempts first..last that started together and will end together. `live` turns false when they are over."""
+class RunningRange:
+    """Attempts first..last that started together and will end together. `is_live` turns false when they are over."""
 
     lanes: Lanes
     job: int
@@ -66,7 +66,7 @@ class Wave:
     exits: list[int]
     outcome: Outcome
     how: str = ""
-    live: bool = True
+    is_live: bool = True
     is_healthy: bool = False  # its health checks have passed
 
     @property
@@ -74,35 +74,45 @@ class Wave:
         return self.last - self.first + 1
 
 
-class Ends(Protocol):
+class EndScheduler(Protocol):
     """The fleet's one list of future ends."""
 
-    def at(self, when: float, machine: Machine, wave: Wave) -> None: ...
+    def schedule_end(self, at_s: float, machine: Machine, running_range: RunningRange) -> None: ...
 
 
 class Observer(Protocol):
     """Told what really happens; the checkers compare it with what the engine believes."""
 
-    def began(self, wave: Wave) -> None: ...
+    def on_started(self, running_range: RunningRange) -> None: ...
 
-    def over(self, wave: Wave) -> None: ...
+    def on_ended(self, running_range: RunningRange) -> None: ...
 
 
 class Machine:
-    """`news` is called whenever the outbox has something new."""
+    """`on_outbox_changed` is called whenever the outbox has something new."""
 
-    __slots__ = ("_chance", "_ends", "_news", "_superseding", "frozen", "lanes", "observer", "outbox", "running")
+    __slots__ = (
+        "_end_scheduler",
+        "_on_outbox_changed",
+        "_rng",
+        "_superseding",
+        "frozen",
+        "lanes",
+        "observer",
+        "outbox",
+        "running",
+    )
 
-    def __init__(self, ends: Ends, chance: random.Random, news: Callable[[], None]) -> None:
+    def __init__(self, end_scheduler: EndScheduler, rng: random.Random, on_outbox_changed: Callable[[], None]) -> None:
         self.outbox = Outbox()
         self.lanes: dict[int, Lanes] = {}
-        self.running: dict[Wave, None] = {}  # a dict, because a set has no order of its own
-        self.frozen: list[Wave] | None = None  # while the machine is paused: what should have ended meanwhile
+        self.running: dict[RunningRange, None] = {}  # a dict, because a set has no order of its own
+        self.frozen: list[RunningRange] | None = None  # while the machine is paused: what should have ended meanwhile
         self.observer: Observer | None = None
-        self._superseding: list[tuple[Lanes, Run]] = []  # newer attempts that wait for older ones to end
-        self._ends = ends
-        self._chance = chance
-        self._news = news
+        self._superseding: list[tuple[Lanes, PendingRange]] = []  # newer attempts that wait for older ones to end
+        self._end_scheduler = end_scheduler
+        self._rng = rng
+        self._on_outbox_changed = on_outbox_changed
 
     # ---- what the worker asks ----
 
@@ -113,102 +123,117 @@ class Machine:
         lanes.width = width
         return lanes
 
-    def push(self, lanes: Lanes, run: Run, now: float) -> None:
+    def enqueue(self, lanes: Lanes, pending_range: PendingRange, now: float) -> None:
         """Into the line. What is still here of older attempts is ended first; a first attempt has none."""
-        place = run.job, run.group, run.first, run.last
-        if run.attempt > 1:
-            self.take_back(*place)
-        if run.attempt > 1 and self._overlapping(*place):
-            self.signal(place, 0.0, now)
-            self._superseding.append((lanes, run))
+        bounds = pending_range.job, pending_range.group, pending_range.first, pending_range.last
+        if pending_range.attempt > 1:
+            self.reclaim(*bounds)
+        if pending_range.attempt > 1 and self._overlapping(*bounds):
+            self.signal(bounds, 0.0, now)
+            self._superseding.append((lanes, pending_range))
         else:
-            lanes.waiting.append(run)
+            lanes.waiting.append(pending_range)
 
-    def draw(self, lanes: Lanes, now: float) -> None:
+    def start_waiting(self, lanes: Lanes, now: float) -> None:
         """Start what the free lanes can take."""
         while lanes.waiting and lanes.busy < lanes.width:
-            run = lanes.waiting[0]
-            count = run.last - run.first + 1
-            if run.outcome.duration_s is None:
+            pending_range = lanes.waiting[0]
+            count = pending_range.last - pending_range.first + 1
+            if pending_range.outcome.duration_s is None:
                 count = 1
-            elif run.outcome.duration_s > 0:
+            elif pending_range.outcome.duration_s > 0:
                 count = min(count, lanes.width - lanes.busy)
-            if run.first + count > run.last:
+            if pending_range.first + count > pending_range.last:
                 lanes.waiting.popleft()
-            self._start(lanes, run, run.first, run.first + count - 1, now)
-            run.first += count
+            self._start(lanes, pending_range, pending_range.first, pending_range.first + count - 1, now)
+            pending_range.first += count
         if not lanes.waiting and not lanes.busy:
             self.lanes.pop(lanes.reservation, None)
 
-    def draw_all(self, now: float) -> None:
+    def start_all_waiting(self, now: float) -> None:
         for lanes in list(self.lanes.values()):
-            self.draw(lanes, now)
+            self.start_waiting(lanes, now)
 
-    def take_back(self, job: int, group: int, first: int, last: int, newest: int = ANY_ATTEMPT) -> list[Run]:
+    def reclaim(
+        self, job: int, group: int, first: int, last: int, attempt_max: int = ANY_ATTEMPT
+    ) -> list[PendingRange]:
         """Take what has not started of these tasks out of the lines, but for attempts newer than that."""
-        taken = []
+        reclaimed = []
         for lanes in self.lanes.values():
-            kept: deque[Run] = deque()
-            for run in lanes.waiting:
-                low, high = max(run.first, first), min(run.last, last)
-                if run.job != job or run.group != group or low > high or run.attempt > newest:
-                    kept.append(run)
+            remaining: deque[PendingRange] = deque()
+            for pending_range in lanes.waiting:
+                low, high = max(pending_range.first, first), min(pending_range.last, last)
+                if (
+                    pending_range.job != job
+                    or pending_range.group != group
+                    or low > high
+                    or pending_range.attempt > attempt_max
+                ):
+                    remaining.append(pending_range)
                     continue
-                taken.append(run.part(low, high))
-                kept.extend(
-                    run.part(*rest) for rest in ((run.first, low - 1), (high + 1, run.last)) if rest[0] <= rest[1]
+                reclaimed.append(pending_range.part(low, high))
+                remaining.extend(
+                    pending_range.part(*rest)
+                    for rest in ((pending_range.first, low - 1), (high + 1, pending_range.last))
+                    if rest[0] <= rest[1]
                 )
-            lanes.waiting = kept
-        for lanes, run in list(self._superseding):
-            is_meant = run.job == job and run.group == group and run.attempt <= newest
-            if is_meant and run.first <= last and run.last >= first:
-                self._superseding.remove((lanes, run))
-                taken.append(run)
-        return taken
+            lanes.waiting = remaining
+        for lanes, pending_range in list(self._superseding):
+            matches = pending_range.job == job and pending_range.group == group and pending_range.attempt <= attempt_max
+            if matches and pending_range.first <= last and pending_range.last >= first:
+                self._superseding.remove((lanes, pending_range))
+                reclaimed.append(pending_range)
+        return reclaimed
 
-    def take_back_all(self, reservation: int) -> list[Run]:
+    def reclaim_reservation(self, reservation: int) -> list[PendingRange]:
         lanes = self.lanes.get(reservation)
         if lanes is None:
             return []
-        taken = list(lanes.waiting)
+        reclaimed = list(lanes.waiting)
         lanes.waiting.clear()
         if not lanes.busy:
             del self.lanes[reservation]
-        return taken
+        return reclaimed
 
-    def signal(self, place: Place, grace_s: float, now: float, newest: int = ANY_ATTEMPT) -> None:
+    def signal(self, bounds: RangeBounds, grace_s: float, now: float, attempt_max: int = ANY_ATTEMPT) -> None:
         """End what runs of these tasks within the grace, if it does not end by itself before."""
-        _, _, first, last = place
-        for wave in self._overlapping(*place):
-            if wave.attempt > newest:
+        _, _, first, last = bounds
+        for running_range in self._overlapping(*bounds):
+            if running_range.attempt > attempt_max:
                 continue
-            heeds = self._chance.random() >= STUBBORN_RATE
-            takes_s = (min(STOP_TAKES_S, grace_s) if heeds else grace_s) + self._draw_kill_s()
-            if wave.how != "stopped" and wave.ends_at > now + takes_s:
-                self._split(wave, max(first, wave.first), min(last, wave.last), now + takes_s, heeds)
+            obeys_term = self._rng.random() >= IGNORES_TERM_RATE
+            stop_s = (min(STOP_DURATION_S, grace_s) if obeys_term else grace_s) + self._draw_kill_s()
+            if running_range.how != "stopped" and running_range.ends_at > now + stop_s:
+                self._split(
+                    running_range,
+                    max(first, running_range.first),
+                    min(last, running_range.last),
+                    now + stop_s,
+                    obeys_term,
+                )
 
-    def waiting(self) -> list[Run]:
+    def waiting(self) -> list[PendingRange]:
         """What has not started."""
         return [
-            *(run for lanes in self.lanes.values() for run in lanes.waiting),
-            *(run for _, run in self._superseding),
+            *(pending_range for lanes in self.lanes.values() for pending_range in lanes.waiting),
+            *(pending_range for _, pending_range in self._superseding),
         ]
 
-    def held(self, job: int, group: int) -> Iterator[Run | Wave]:
+    def held(self, job: int, group: int) -> Iterator[PendingRange | RunningRange]:
         """What waits or runs of a group."""
         for lanes in self.lanes.values():
-            for run in lanes.waiting:
-                if run.job == job and run.group == group:
-                    yield run
-        for _, run in self._superseding:
-            if run.job == job and run.group == group:
-                yield run
-        for wave in self.running:
-            if wave.job == job and wave.group == group:
-                yield wave
+            for pending_range in lanes.waiting:
+                if pending_range.job == job and pending_range.group == group:
+                    yield pending_range
+        for _, pending_range in self._superseding:
+            if pending_range.job == job and pending_range.group == group:
+                yield pending_range
+        for running_range in self.running:
+            if running_range.job == job and running_range.group == group:
+                yield running_range
 
     def running_count(self) -> int:
-        return sum(wave.count for wave in self.running)
+        return sum(running_range.count for running_range in self.running)
 
     def is_idle(self) -> bool:
         """Nothing waits, nothing runs, and the manager has every result."""
@@ -216,28 +241,37 @@ class Machine:
 
     # ---- what befalls it ----
 
-    def finish(self, wave: Wave, now: float) -> None:
+    def finish(self, running_range: RunningRange, now: float) -> None:
         """The time of a wave has come: it ends, or before that its health checks have passed."""
         if self.frozen is not None:
-            self.frozen.append(wave)
-        elif wave.live and now < wave.ends_at:
-            self._tell_health(wave, now)
-        elif wave.live:
-            self._end(wave)
-            self._tell_ended(wave, int(now * 1000))
-            self._go_on(wave.lanes, now)
+            self.frozen.append(running_range)
+        elif running_range.is_live and now < running_range.ends_at:
+            self._report_health(running_range, now)
+        elif running_range.is_live:
+            self._end(running_range)
+            self._report_ended(running_range, int(now * 1000))
+            self._start_next(running_range.lanes, now)
 
-    def lose(self, wave: Wave, reason: str, now: float) -> None:
+    def mark_lost(self, running_range: RunningRange, reason: str, now: float) -> None:
         """The keepers of these attempts are gone, and with them the exit codes."""
-        self._end(wave)
-        self.outbox.lost.append(Lost(wave.job, wave.group, wave.attempt, wave.first, wave.last, reason))
-        self._news()
-        self._go_on(wave.lanes, now)
+        self._end(running_range)
+        self.outbox.lost.append(
+            Lost(
+                running_range.job,
+                running_range.group,
+                running_range.attempt,
+                running_range.first,
+                running_range.last,
+                reason,
+            )
+        )
+        self._on_outbox_changed()
+        self._start_next(running_range.lanes, now)
 
-    def forget_everything(self) -> None:
+    def wipe(self) -> None:
         """The machine is gone, disks included."""
-        for wave in list(self.running):
-            self._end(wave)
+        for running_range in list(self.running):
+            self._end(running_range)
         self.lanes.clear()
         self._superseding.clear()
         self.outbox = Outbox()
@@ -248,128 +282,160 @@ class Machine:
 
     def thaw(self, now: float) -> None:
         overdue, self.frozen = self.frozen or [], None
-        for wave in overdue:
-            self.finish(wave, now)
+        for running_range in overdue:
+            self.finish(running_range, now)
 
     # ---- starting and ending ----
 
-    def _start(self, lanes: Lanes, run: Run, first: int, last: int, now: float) -> None:
-        outcome = run.outcome
-        duration_s = outcome.draw_duration_s(self._chance)
-        exits = outcome.draw_exits(last - first + 1, self._chance)
-        wave = Wave(
-            lanes, run.job, run.group, first, last, run.attempt, int(now * 1000), now + duration_s, exits, outcome
+    def _start(self, lanes: Lanes, pending_range: PendingRange, first: int, last: int, now: float) -> None:
+        outcome = pending_range.outcome
+        duration_s = outcome.draw_duration_s(self._rng)
+        exits = outcome.draw_exits(last - first + 1, self._rng)
+        running_range = RunningRange(
+            lanes,
+            pending_range.job,
+            pending_range.group,
+            first,
+            last,
+            pending_range.attempt,
+            int(now * 1000),
+            now + duration_s,
+            exits,
+            outcome,
         )
         if duration_s <= 0:  # as many as there are, one after another, in no time
-            self._start_and_end(wave)
+            self._start_and_end(running_range)
             return
         if 0 < outcome.timeout_s < duration_s:
-            wave.how, wave.exits, wave.ends_at = "timeout", [EXIT_KILL] * wave.count, now + outcome.timeout_s
-        if 0 < outcome.sick_after_s < wave.ends_at - now:
-            wave.how, wave.exits, wave.ends_at = "unhealthy", [EXIT_TERM] * wave.count, now + outcome.sick_after_s
-        lanes.busy += wave.count
-        self.running[wave] = None
+            running_range.how, running_range.exits, running_range.ends_at = (
+                "timeout",
+                [EXIT_KILL] * running_range.count,
+                now + outcome.timeout_s,
+            )
+        if 0 < outcome.unhealthy_after_s < running_range.ends_at - now:
+            running_range.how, running_range.exits, running_range.ends_at = (
+                "unhealthy",
+                [EXIT_TERM] * running_range.count,
+                now + outcome.unhealthy_after_s,
+            )
+        lanes.busy += running_range.count
+        self.running[running_range] = None
         if self.observer is not None:
-            self.observer.began(wave)
+            self.observer.on_started(running_range)
         if duration_s > STARTED_AFTER_S:
             self.outbox.started += [
                 Started(
-                    run.job, run.group, run.attempt, index, wave.started_ms, run.job, index,
-                    outcome.ports_of(run.job, index),
+                    pending_range.job, pending_range.group, pending_range.attempt, index, running_range.started_ms,
+                    pending_range.job, index, outcome.ports_of(pending_range.job, index),
                 )
                 for index in range(first, last + 1)
             ]  # fmt: skip
-            self._news()
-        self._ends.at(wave.ends_at, self, wave)
-        if outcome.well_after_s is not None:
-            self._ends.at(now + outcome.well_after_s, self, wave)
+            self._on_outbox_changed()
+        self._end_scheduler.schedule_end(running_range.ends_at, self, running_range)
+        if outcome.healthy_after_s is not None:
+            self._end_scheduler.schedule_end(now + outcome.healthy_after_s, self, running_range)
 
-    def _start_and_end(self, wave: Wave) -> None:
-        wave.live = False
+    def _start_and_end(self, running_range: RunningRange) -> None:
+        running_range.is_live = False
         if self.observer is not None:
-            self.observer.began(wave)
-            self.observer.over(wave)
-        self._tell_ended(wave, wave.started_ms)
+            self.observer.on_started(running_range)
+            self.observer.on_ended(running_range)
+        self._report_ended(running_range, running_range.started_ms)
 
-    def _go_on(self, lanes: Lanes, now: float) -> None:
+    def _start_next(self, lanes: Lanes, now: float) -> None:
         """After an end: the next in line, and newer attempts that waited for it."""
         if self._superseding:
             waiting, self._superseding = self._superseding, []
-            for lanes_of_run, run in waiting:
-                self.push(self.reserve(lanes_of_run.reservation, lanes_of_run.width), run, now)
-            self.draw_all(now)
-        self.draw(lanes, now)
+            for lanes_of_range, pending_range in waiting:
+                self.enqueue(self.reserve(lanes_of_range.reservation, lanes_of_range.width), pending_range, now)
+            self.start_all_waiting(now)
+        self.start_waiting(lanes, now)
 
-    def _end(self, wave: Wave) -> None:
-        wave.live = False
-        wave.lanes.busy -= wave.count
-        del self.running[wave]
+    def _end(self, running_range: RunningRange) -> None:
+        running_range.is_live = False
+        running_range.lanes.busy -= running_range.count
+        del self.running[running_range]
         if self.observer is not None:
-            self.observer.over(wave)
+            self.observer.on_ended(running_range)
 
-    def _tell_ended(self, wave: Wave, ended_ms: int) -> None:
+    def _report_ended(self, running_range: RunningRange, ended_ms: int) -> None:
         """One run for plain exits; anything else is told task by task. A log's place is the task's own name."""
-        spans = (
-            [(wave.first, wave.count)] if not wave.how else [(index, 1) for index in range(wave.first, wave.last + 1)]
+        ranges = (
+            [(running_range.first, running_range.count)]
+            if not running_range.how
+            else [(index, 1) for index in range(running_range.first, running_range.last + 1)]
         )
-        for first, count in spans:
-            exits = wave.exits if not wave.how else wave.exits[:1]
-            times = [wave.started_ms] * count, [ended_ms] * count
+        for first, count in ranges:
+            exits = running_range.exits if not running_range.how else running_range.exits[:1]
+            times = [running_range.started_ms] * count, [ended_ms] * count
             self.outbox.ended.append(
-                Ended(wave.job, wave.group, wave.attempt, first, exits, *times, wave.job, first, wave.how)
+                Ended(
+                    running_range.job,
+                    running_range.group,
+                    running_range.attempt,
+                    first,
+                    exits,
+                    *times,
+                    running_range.job,
+                    first,
+                    running_range.how,
+                )
             )
-        self._news()
+        self._on_outbox_changed()
 
-    def _tell_health(self, wave: Wave, now: float) -> None:
-        wave.is_healthy = True
-        self.outbox.health += self.health_of(wave, int(now * 1000))
-        self._news()
+    def _report_health(self, running_range: RunningRange, now: float) -> None:
+        running_range.is_healthy = True
+        self.outbox.health += self.health_of(running_range, int(now * 1000))
+        self._on_outbox_changed()
 
-    def health_of(self, wave: Wave, at_ms: int) -> list[Health]:
+    def health_of(self, running_range: RunningRange, at_ms: int) -> list[Health]:
         """What its checks say of each of its tasks."""
         return [
-            Health(wave.job, wave.group, wave.attempt, index, True, at_ms)
-            for index in range(wave.first, wave.last + 1)
-            if wave.is_healthy
+            Health(running_range.job, running_range.group, running_range.attempt, index, True, at_ms)
+            for index in range(running_range.first, running_range.last + 1)
+            if running_range.is_healthy
         ]
 
     def _draw_kill_s(self) -> float:
-        return self._chance.uniform(0, STUCK_MAX_S) if self._chance.random() < STUCK_RATE else KILL_TAKES_S
+        return self._rng.uniform(0, STUCK_MAX_S) if self._rng.random() < STUCK_RATE else KILL_DURATION_S
 
-    def _split(self, wave: Wave, first: int, last: int, ends_at: float, heeds: bool) -> None:
+    def _split(self, running_range: RunningRange, first: int, last: int, ends_at: float, obeys_term: bool) -> None:
         """first..last of the wave end sooner, the others when they would have."""
-        del self.running[wave]
-        wave.live = False
-        for low, high in ((wave.first, first - 1), (first, last), (last + 1, wave.last)):
+        del self.running[running_range]
+        running_range.is_live = False
+        for low, high in ((running_range.first, first - 1), (first, last), (last + 1, running_range.last)):
             if low > high:
                 continue
-            exits = wave.exits[low - wave.first : high - wave.first + 1]
-            part = Wave(
-                wave.lanes,
-                wave.job,
-                wave.group,
+            exits = running_range.exits[low - running_range.first : high - running_range.first + 1]
+            part = RunningRange(
+                running_range.lanes,
+                running_range.job,
+                running_range.group,
                 low,
                 high,
-                wave.attempt,
-                wave.started_ms,
-                wave.ends_at,
+                running_range.attempt,
+                running_range.started_ms,
+                running_range.ends_at,
                 exits,
-                wave.outcome,
-                wave.how,
-                is_healthy=wave.is_healthy,
+                running_range.outcome,
+                running_range.how,
+                is_healthy=running_range.is_healthy,
             )
             if low == first:
                 part.ends_at, part.how = ends_at, "stopped"
-                part.exits = [EXIT_TERM if heeds else EXIT_KILL] * part.count
+                part.exits = [EXIT_TERM if obeys_term else EXIT_KILL] * part.count
             self.running[part] = None
-            self._ends.at(part.ends_at, self, part)
-            if part.outcome.well_after_s is not None and not part.is_healthy:
-                self._ends.at(part.started_ms / 1000 + part.outcome.well_after_s, self, part)
+            self._end_scheduler.schedule_end(part.ends_at, self, part)
+            if part.outcome.healthy_after_s is not None and not part.is_healthy:
+                self._end_scheduler.schedule_end(part.started_ms / 1000 + part.outcome.healthy_after_s, self, part)
 
-    def _overlapping(self, job: int, group: int, first: int, last: int) -> list[Wave]:
+    def _overlapping(self, job: int, group: int, first: int, last: int) -> list[RunningRange]:
         """What runs of these tasks, whatever its attempt."""
         return [
-            wave
-            for wave in self.running
-            if wave.job == job and wave.group == group and wave.first <= last and wave.last >= first
+            running_range
+            for running_range in self.running
+            if running_range.job == job
+            and running_range.group == group
+            and running_range.first <= last
+            and running_range.last >= first
         ]

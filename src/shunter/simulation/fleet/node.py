@@ -21,35 +21,36 @@ from shunter.model.protocol.worker_messages import (
     StopRange,
     TaskStats,
 )
-from shunter.simulation.fleet.machine import ANY_ATTEMPT, Ends, Machine, Run
+from shunter.simulation.fleet.machine import ANY_ATTEMPT, EndScheduler, Machine, PendingRange
 from shunter.simulation.fleet.outcomes import Outcomes
 
-Dropped = Callable[["SimulatedNode", Ended | Lost], None]
+OnResultDropped = Callable[["SimulatedNode", Ended | Lost], None]
 
 
-class Depot(Ends, Protocol):
+class FleetPort(EndScheduler, Protocol):
     """What the fleet offers its nodes."""
 
     outcomes: Outcomes
 
-    def dirty(self, node: SimulatedNode) -> None:
+    def mark_dirty(self, node: SimulatedNode) -> None:
         """This node has something to report."""
         ...
 
 
 class SimulatedNode:
-    """A worker's memory: who it is, whom it obeys, and its machine. `dropped` hears of results no longer kept."""
+    """A worker's memory: who it is, whom it obeys, and its machine. `on_result_dropped` hears of results no longer
+    kept."""
 
-    __slots__ = ("_depot", "dropped", "epoch", "hello", "id", "is_dirty", "machine")
+    __slots__ = ("_fleet", "epoch", "hello", "id", "is_dirty", "machine", "on_result_dropped")
 
-    def __init__(self, hello: Hello, depot: Depot, chance: random.Random) -> None:
+    def __init__(self, hello: Hello, fleet: FleetPort, rng: random.Random) -> None:
         self.hello = hello
         self.id = 0  # given by Welcome
         self.epoch = 0
-        self.machine = Machine(depot, chance, self._mark_dirty)
-        self.dropped: Dropped | None = None
+        self.machine = Machine(fleet, rng, self._mark_dirty)
+        self.on_result_dropped: OnResultDropped | None = None
         self.is_dirty = False
-        self._depot = depot
+        self._fleet = fleet
 
     # ---- what the manager says ----
 
@@ -57,41 +58,43 @@ class SimulatedNode:
         if not self.accepts(message.epoch):
             return
         for order in message.orders:
-            outcome = self._depot.outcomes.of(message.specs[order.spec])
+            outcome = self._fleet.outcomes.for_spec(message.specs[order.spec])
             lanes = self.machine.reserve(order.reservation, order.width)
-            for first, last in self._news(order):
-                self.machine.push(lanes, Run(order.job, order.group, first, last, order.attempt, outcome), now)
-            self.machine.draw(lanes, now)
+            for first, last in self._new_parts(order):
+                self.machine.enqueue(
+                    lanes, PendingRange(order.job, order.group, first, last, order.attempt, outcome), now
+                )
+            self.machine.start_waiting(lanes, now)
 
     def stop(self, epoch: int, ranges: list[StopRange], now: float) -> None:
         """What has not started is returned; what runs ends within the grace, or sooner by itself. Newer attempts than
         were meant are left alone."""
         if not self.accepts(epoch):
             return
-        for wanted in ranges:
-            place = wanted.job, wanted.group, wanted.first, wanted.last
-            newest = wanted.attempt or ANY_ATTEMPT
-            self._return(self.machine.take_back(*place, newest))
-            self.machine.signal(place, wanted.grace_s, now, newest)
-        self.machine.draw_all(now)
+        for stop_range in ranges:
+            bounds = stop_range.job, stop_range.group, stop_range.first, stop_range.last
+            attempt_max = stop_range.attempt or ANY_ATTEMPT
+            self._return(self.machine.reclaim(*bounds, attempt_max))
+            self.machine.signal(bounds, stop_range.grace_s, now, attempt_max)
+        self.machine.start_all_waiting(now)
 
     def recall(self, epoch: int, reservations: list[int]) -> None:
         if not self.accepts(epoch):
             return
         for reservation in reservations:
-            self._return(self.machine.take_back_all(reservation))
+            self._return(self.machine.reclaim_reservation(reservation))
 
     def acknowledge(self, seq: int) -> None:
         for result in self.machine.outbox.acknowledge(seq):
-            if self.dropped is not None:
-                self.dropped(self, result)
+            if self.on_result_dropped is not None:
+                self.on_result_dropped(self, result)
 
     def shut_down(self, now: float) -> None:
         """The cluster stops: every task ends without an exit code; what had not started is given back."""
         for reservation in list(self.machine.lanes):
-            self._return(self.machine.take_back_all(reservation))
-        for wave in list(self.machine.running):
-            self.machine.lose(wave, "the cluster was stopped", now)
+            self._return(self.machine.reclaim_reservation(reservation))
+        for running_range in list(self.machine.running):
+            self.machine.mark_lost(running_range, "the cluster was stopped", now)
 
     def accepts(self, epoch: int) -> bool:
         """An older epoch than the newest seen is refused: its leader was replaced."""
@@ -110,16 +113,31 @@ class SimulatedNode:
         """All that this worker has, for a new connection; earlier reports may have been lost with the old one."""
         self.is_dirty = False
         waiting = self.machine.waiting()
-        held = [Held(run.job, run.group, run.attempt, run.first, run.last, False) for run in waiting]
+        held = [
+            Held(
+                pending_range.job,
+                pending_range.group,
+                pending_range.attempt,
+                pending_range.first,
+                pending_range.last,
+                False,
+            )
+            for pending_range in waiting
+        ]
         held += [
             Held(
-                wave.job, wave.group, wave.attempt, index, index, True, wave.started_ms, wave.job, index,
-                wave.outcome.ports_of(wave.job, index),
+                running_range.job, running_range.group, running_range.attempt, index, index, True,
+                running_range.started_ms, running_range.job, index, running_range.outcome.ports_of(running_range.job,
+                index),
             )
-            for wave in self.machine.running
-            for index in range(wave.first, wave.last + 1)
+            for running_range in self.machine.running
+            for index in range(running_range.first, running_range.last + 1)
         ]  # fmt: skip
-        health = [each for wave in self.machine.running for each in self.machine.health_of(wave, wave.started_ms)]
+        health = [
+            each
+            for running_range in self.machine.running
+            for each in self.machine.health_of(running_range, running_range.started_ms)
+        ]
         seq, ended, lost = self.machine.outbox.take_results()
         return Inventory(seq, held, ended, lost, health)
 
@@ -139,35 +157,51 @@ class SimulatedNode:
 
     def task_stats(self, now: float) -> list[TaskStats]:
         return [
-            TaskStats(wave.job, wave.group, index, wave.attempt, max(now - wave.started_ms / 1000, 0.0), 0, 1)
-            for wave in self.machine.running
-            for index in range(wave.first, wave.last + 1)
+            TaskStats(
+                running_range.job,
+                running_range.group,
+                index,
+                running_range.attempt,
+                max(now - running_range.started_ms / 1000, 0.0),
+                0,
+                1,
+            )
+            for running_range in self.machine.running
+            for index in range(running_range.first, running_range.last + 1)
         ]
 
     # ---- steps ----
 
-    def _news(self, order: Order) -> list[tuple[int, int]]:
+    def _new_parts(self, order: Order) -> list[tuple[int, int]]:
         """The parts of an order that this worker has not got yet, at this attempt or a later one: it acts once."""
-        fresh = [(order.first, order.last)]
+        new_parts = [(order.first, order.last)]
         for held in self.machine.held(order.job, order.group):
             if held.attempt >= order.attempt:
-                fresh = _without(fresh, held.first, held.last)
+                new_parts = _subtract(new_parts, held.first, held.last)
         for first, last in self.machine.outbox.results(order.job, order.group, order.attempt):
-            fresh = _without(fresh, first, last)
-        return fresh
+            new_parts = _subtract(new_parts, first, last)
+        return new_parts
 
-    def _return(self, runs: list[Run]) -> None:
-        for run in runs:
-            self.machine.outbox.returned.append(Returned(run.job, run.group, run.attempt, run.first, run.last))
+    def _return(self, runs: list[PendingRange]) -> None:
+        for pending_range in runs:
+            self.machine.outbox.returned.append(
+                Returned(
+                    pending_range.job,
+                    pending_range.group,
+                    pending_range.attempt,
+                    pending_range.first,
+                    pending_range.last,
+                )
+            )
             self._mark_dirty()
 
     def _mark_dirty(self) -> None:
         if not self.is_dirty:
             self.is_dirty = True
-            self._depot.dirty(self)
+            self._fleet.mark_dirty(self)
 
 
-def _without(spans: list[tuple[int, int]], first: int, last: int) -> list[tuple[int, int]]:
+def _subtract(ranges: list[tuple[int, int]], first: int, last: int) -> list[tuple[int, int]]:
     """The spans with first..last cut out of them."""
-    parts = [part for low, high in spans for part in ((low, min(high, first - 1)), (max(low, last + 1), high))]
+    parts = [part for low, high in ranges for part in ((low, min(high, first - 1)), (max(low, last + 1), high))]
     return [(low, high) for low, high in parts if low <= high]

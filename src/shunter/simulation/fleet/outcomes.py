@@ -17,9 +17,9 @@ from shunter.model.resources import parse_duration_s
 
 DURATION_MEDIAN_S = 1.0
 DURATION_SIGMA = 0.5
-OUTCOMES_KEPT_MAX = 10_000
+OUTCOMES_CACHED_MAX = 10_000
 FOREVER_S = 1e9
-PORTS_FROM, PORTS = 20_000, 10_000  # host ports that a simulated node chooses
+PORT_FIRST, PORT_COUNT = 20_000, 10_000  # host ports that a simulated node chooses
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +30,27 @@ class Outcome:
     exit_code: int
     fail_rate: float
     timeout_s: float
-    well_after_s: float | None = None  # until its health checks have passed; None: it has none, or they never do
-    sick_after_s: float = 0.0  # until its health checks have failed too often; 0 means never
+    healthy_after_s: float | None = None  # until its health checks have passed; None: it has none, or they never do
+    unhealthy_after_s: float = 0.0  # until its health checks have failed too often; 0 means never
     ports: tuple[Port, ...] = ()
 
     def ports_of(self, job: int, index: int) -> dict[str, int]:
         """The host ports of one task: those it asks for, or some."""
         return {
-            port.name: port.host_port or PORTS_FROM + (job * 101 + index * 7 + place) % PORTS
-            for place, port in enumerate(self.ports)
+            port.name: port.host_port or PORT_FIRST + (job * 101 + index * 7 + position) % PORT_COUNT
+            for position, port in enumerate(self.ports)
         }
 
-    def draw_duration_s(self, chance: random.Random) -> float:
+    def draw_duration_s(self, rng: random.Random) -> float:
         if self.duration_s is not None:
             return self.duration_s
-        return DURATION_MEDIAN_S * chance.lognormvariate(0.0, DURATION_SIGMA)
+        return DURATION_MEDIAN_S * rng.lognormvariate(0.0, DURATION_SIGMA)
 
-    def draw_exits(self, count: int, chance: random.Random) -> list[int]:
+    def draw_exits(self, count: int, rng: random.Random) -> list[int]:
         """Exit codes of `count` tasks; empty where all are 0."""
         if self.fail_rate:
             failed = self.exit_code or 1
-            exits = [failed if chance.random() < self.fail_rate else 0 for _ in range(count)]
+            exits = [failed if rng.random() < self.fail_rate else 0 for _ in range(count)]
             return exits if any(exits) else []
         return [self.exit_code] * count if self.exit_code else []
 
@@ -59,18 +59,18 @@ class Outcomes:
     """Outcomes by spec. Specs arrive again and again as the same objects, so they are read once."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[TaskSpec, Outcome]] = {}
+        self._cache: dict[int, tuple[TaskSpec, Outcome]] = {}
 
-    def of(self, spec: TaskSpec) -> Outcome:
-        kept = self._kept.get(id(spec))
-        if kept is None:
-            if len(self._kept) >= OUTCOMES_KEPT_MAX:
-                self._kept.clear()
-            kept = self._kept[id(spec)] = (spec, read_outcome(spec))  # holding the spec keeps its id its own
-        return kept[1]
+    def for_spec(self, spec: TaskSpec) -> Outcome:
+        cached = self._cache.get(id(spec))
+        if cached is None:
+            if len(self._cache) >= OUTCOMES_CACHED_MAX:
+                self._cache.clear()
+            cached = self._cache[id(spec)] = (spec, parse_outcome(spec))  # holding the spec keeps its id its own
+        return cached[1]
 
 
-def read_outcome(spec: TaskSpec) -> Outcome:
+def parse_outcome(spec: TaskSpec) -> Outcome:
     command = spec.command or (spec.container.args if spec.container is not None else ())
     program = PurePath(command[0]).name if command else ""
     duration_s = _number(spec.env.get("SHUNTER_SIM_DURATION"))

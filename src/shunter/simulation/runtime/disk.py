@@ -28,41 +28,44 @@ from shunter.ports.store import (
 from shunter.simulation.runtime.process import Gate
 from shunter.simulation.trace import Trace
 
-Durable = Callable[[Commit], None]
-HasPurged = Callable[[Purged], None]
+OnDurable = Callable[[Commit], None]
+OnPurged = Callable[[Purged], None]
 
-LATENCY_USUAL_S = 0.001
+LATENCY_DEFAULT_S = 0.001
 
 
 @dataclass(slots=True)
 class Disk:
     """How the disk behaves at present."""
 
-    chance: random.Random
+    rng: random.Random
     trace: Trace
-    latency_s: float = LATENCY_USUAL_S
+    latency_s: float = LATENCY_DEFAULT_S
     fail_before_rate: float = 0.0  # nothing was written
     fail_after_rate: float = 0.0  # it was written, and the writer is told otherwise
 
     def draw_latency_s(self) -> float:
-        return self.chance.expovariate(1 / self.latency_s)
+        return self.rng.expovariate(1 / self.latency_s)
 
     def maybe_fail(self, rate: float, what: str) -> None:
-        if rate and self.chance.random() < rate:
-            self.trace.note(what)
+        if rate and self.rng.random() < rate:
+            self.trace.record(what)
             raise StoreFailed(f"simulated: {what}")
 
 
 class FaultyStore:
-    """The store port of one manager's process. `durable` and `purged` are told of what the disk has and has no more."""
+    """The store port of one manager's process. `on_durable` and `on_purged` are told of what the disk has and has no
+    more."""
 
-    def __init__(self, store: Store, disk: Disk, clock: Clock, gate: Gate, durable: Durable, purged: HasPurged) -> None:
+    def __init__(
+        self, store: Store, disk: Disk, clock: Clock, gate: Gate, on_durable: OnDurable, on_purged: OnPurged
+    ) -> None:
         self._store = store
-        self._purged = purged
+        self._on_purged = on_purged
         self._disk = disk
         self._clock = clock
         self._gate = gate
-        self._durable = durable
+        self._on_durable = on_durable
 
     async def open(self) -> None:
         await self._store.open()
@@ -71,39 +74,39 @@ class FaultyStore:
         """The disk outlives the process."""
 
     async def commit(self, commit: Commit) -> None:
-        await self._spin()
+        await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_before_rate, "commit.failed_before")
         await self._store.commit(commit)
-        self._durable(commit)
-        await self._spin()
+        self._on_durable(commit)
+        await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_after_rate, "commit.failed_after")
 
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
-        await self._spin()
+        await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_before_rate, "snapshot.failed_before")
         await self._store.save_snapshot(epoch, snapshot)
-        self._disk.trace.note("snapshot.saved", f"version {snapshot.version}")
-        await self._spin()
+        self._disk.trace.record("snapshot.saved", f"version {snapshot.version}")
+        await self._wait_for_disk()
 
     async def begin_epoch(self) -> int:
-        await self._spin()
+        await self._wait_for_disk()
         epoch = await self._store.begin_epoch()
-        await self._spin()
+        await self._wait_for_disk()
         return epoch
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
-        await self._spin()
-        purged = await self._store.purge(epoch, retention, now)
-        self._purged(purged)
-        await self._spin()
-        return purged
+        await self._wait_for_disk()
+        on_purged = await self._store.purge(epoch, retention, now)
+        self._on_purged(on_purged)
+        await self._wait_for_disk()
+        return on_purged
 
     async def snapshot(self) -> Snapshot | None:
-        await self._spin()
+        await self._wait_for_disk()
         return await self._store.snapshot()
 
     async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
-        await self._spin()
+        await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_before_rate, "read.failed")
         return await self._store.rounds_after(version, limit)
 
@@ -140,8 +143,8 @@ class FaultyStore:
     async def past_scheduling(self, uid: int) -> PastRecord | None:
         return await self._store.past_scheduling(uid)
 
-    async def _spin(self) -> None:
+    async def _wait_for_disk(self) -> None:
         """Time on the disk; a process that was paused or killed meanwhile does not get any further."""
-        await self._gate.passed()
+        await self._gate.wait_open()
         await self._clock.sleep(self._disk.draw_latency_s())
-        await self._gate.passed()
+        await self._gate.wait_open()

@@ -111,7 +111,7 @@ def run_virtual(main: Callable[[random.Random], Coroutine[Any, Any, T]], seed: i
     try:
         result = loop.run_until_complete(main(random.Random(seed)))
     finally:
-        loop.run_until_complete(_cancel_the_rest())
+        loop.run_until_complete(_cancel_remaining())
         loop.close()
     for context in failures:
         if isinstance(context.get("exception"), Exception):
@@ -119,7 +119,7 @@ def run_virtual(main: Callable[[random.Random], Coroutine[Any, Any, T]], seed: i
     return result
 
 
-async def _cancel_the_rest() -> None:
+async def _cancel_remaining() -> None:
     rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in rest:
         task.cancel()

@@ -12,29 +12,29 @@ from functools import partial
 from typing import Protocol
 
 from shunter.engine.engine import Engine
-from shunter.engine.policy.policy_loop import drive
+from shunter.engine.policy.policy_loop import run_policy_loop
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import ShunterError
 from shunter.model.protocol.worker_messages import LogData, ManagerMessage, Shutdown, StatsData
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Purged, Store
-from shunter.ports.workers import AttemptName
+from shunter.ports.workers import AttemptKey
 from shunter.simulation.runtime.disk import Disk, FaultyStore
 from shunter.simulation.runtime.process import Gate, GatedClock
 from shunter.simulation.trace import Trace
-from shunter.simulation.workload.policies import at_once
+from shunter.simulation.workload.policies import run_inline
 from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.watcher import Watcher
 
-AtEnd = Callable[["SimulatedManager"], None]
+OnEnd = Callable[["SimulatedManager"], None]
 
 WATCHER_SETTINGS = WatcherSettings(return_s=6.0)
 PURGE_EVERY_S = 7.0
 STOP_MAX_S = 10.0
 
 
-class Ears(Protocol):
+class ManagerObserver(Protocol):
     """Who hears what a manager does."""
 
     def durable(self, manager: SimulatedManager, commit: Commit) -> None: ...
@@ -47,20 +47,20 @@ class Ears(Protocol):
 
 
 class SimulatedManager:
-    """`at_end` is called once, when the process is gone, whatever ended it."""
+    """`on_end` is called once, when the process is gone, whatever ended it."""
 
-    def __init__(self, number: int, clock: Clock, trace: Trace, chance: random.Random, at_end: AtEnd) -> None:
+    def __init__(self, number: int, clock: Clock, trace: Trace, rng: random.Random, on_end: OnEnd) -> None:
         self.number = number
-        self._at_end = at_end
+        self._on_end = on_end
         self.gate = Gate()
         self.is_leading = False
-        self.is_over = False
+        self.is_terminated = False
         self._is_stopping = False
-        self._is_gone = asyncio.Event()
+        self._terminated = asyncio.Event()
         self._trace = trace
         self._clock = GatedClock(clock, self.gate)
-        self._chance = random.Random(chance.getrandbits(32))
-        self._life: asyncio.Task[None] | None = None
+        self._rng = random.Random(rng.getrandbits(32))
+        self._main_task: asyncio.Task[None] | None = None
         self.watcher = Watcher(self._clock, WATCHER_SETTINGS)
         self.engine: Engine
 
@@ -68,36 +68,38 @@ class SimulatedManager:
     def name(self) -> str:
         return f"m{self.number}"
 
-    def start(self, policy: Policy, settings: EngineSettings, store: Store, disk: Disk, ears: Ears) -> None:
+    def start(
+        self, policy: Policy, settings: EngineSettings, store: Store, disk: Disk, observer: ManagerObserver
+    ) -> None:
         """Begin to live; `is_leading` turns true when it answers."""
-        durable = partial(ears.durable, self)
-        faulty = FaultyStore(store, disk, self._clock, self.gate, durable, ears.purged)
+        durable = partial(observer.durable, self)
+        faulty = FaultyStore(store, disk, self._clock, self.gate, durable, observer.purged)
         self.engine = Engine(
             store=faulty,
-            workers=_Overheard(self, ears),
+            workers=_ObservedWorkers(self, observer),
             policy=policy,
             clock=self._clock,
-            random=self._chance,
+            random=self._rng,
             settings=settings,
         )
-        self._life = asyncio.create_task(self._live(ears))
+        self._main_task = asyncio.create_task(self._run(observer))
 
     def kill(self) -> None:
         """As with kill -9: whatever it was doing stays undone."""
-        self._trace.note("manager.killed", self.name)
+        self._trace.record("manager.killed", self.name)
         self._end()
-        if self._life is not None:
-            self._life.cancel()
+        if self._main_task is not None:
+            self._main_task.cancel()
 
-    async def over(self) -> None:
+    async def wait_terminated(self) -> None:
         """Until the process is gone."""
-        await self._is_gone.wait()
+        await self._terminated.wait()
 
     def pause(self) -> None:
         self.gate.pause()
 
-    def wake(self) -> None:
-        self.gate.wake()
+    def resume(self) -> None:
+        self.gate.resume()
 
     async def stop(self, leave_running: bool) -> None:
         """An orderly end: tasks are queued again or left alone, then a snapshot."""
@@ -114,62 +116,64 @@ class SimulatedManager:
         try:
             await engine.stop()
         except ShunterError as error:
-            self._trace.note("manager.stop_failed", f"{self.name} {error}")
-        self._trace.note("manager.stopped", self.name)
+            self._trace.record("manager.stop_failed", f"{self.name} {error}")
+        self._trace.record("manager.stopped", self.name)
         self._end()
 
-    async def _live(self, ears: Ears) -> None:
-        engine, duties = self.engine, []
+    async def _run(self, observer: ManagerObserver) -> None:
+        engine, background_tasks = self.engine, []
         try:
             await engine.start()
-            ears.recovered(self)
+            observer.recovered(self)
             running = asyncio.create_task(engine.run())
-            duties = [running, asyncio.create_task(self._purge_now_and_then())]
+            background_tasks = [running, asyncio.create_task(self._purge_periodically())]
             if not engine.policy.fast:
-                duties.append(asyncio.create_task(drive(engine, engine.policy, self._clock, at_once)))
+                background_tasks.append(
+                    asyncio.create_task(run_policy_loop(engine, engine.policy, self._clock, run_inline))
+                )
             await self.watcher.start(engine, list(engine.state.nodes.records))
             self.is_leading = True
-            self._trace.note("manager.leads", f"{self.name} epoch {engine.epoch} version {engine.state.version}")
+            self._trace.record("manager.leads", f"{self.name} epoch {engine.epoch} version {engine.state.version}")
             await running
             if self._is_stopping:
-                await self.over()
+                await self.wait_terminated()
         except ShunterError as error:
-            self._trace.note("manager.ended", f"{self.name} {error}")
+            self._trace.record("manager.ended", f"{self.name} {error}")
         finally:
-            for duty in duties:
-                duty.cancel()
+            for task in background_tasks:
+                task.cancel()
             self._end()
 
-    async def _purge_now_and_then(self) -> None:
+    async def _purge_periodically(self) -> None:
         while True:
             await self._clock.sleep(PURGE_EVERY_S)
             try:
                 await self.engine.purge()
             except ShunterError as error:
-                self._trace.note("purge.failed", f"{self.name} {error}")
+                self._trace.record("purge.failed", f"{self.name} {error}")
 
     def _end(self) -> None:
         self.is_leading = False
         self.gate.kill()
-        if not self.is_over:
-            self.is_over = True
-            self._is_gone.set()
-            self._at_end(self)
+        if not self.is_terminated:
+            self.is_terminated = True
+            self._terminated.set()
+            self._on_end(self)
 
 
-class _Overheard:
+class _ObservedWorkers:
     """The engine's workers port; the checkers hear what is sent."""
 
-    def __init__(self, manager: SimulatedManager, ears: Ears) -> None:
+    def __init__(self, manager: SimulatedManager, observer: ManagerObserver) -> None:
         self._manager = manager
-        self._ears = ears
+        self._observer = observer
 
     @property
     def heartbeat_s(self) -> float:
         return self._manager.watcher.heartbeat_s
 
     def send(self, node: int, message: ManagerMessage) -> None:
-        self._ears.sent(self._manager, node, message)
+        self._observer.sent(self._manager, node, message)
         self._manager.watcher.send(node, message)
 
     def reset(self, reason: str) -> None:
@@ -183,9 +187,9 @@ class _Overheard:
         stream: str,
         offset: int,
         size_max: int,
-        opening: AttemptName | None = None,
+        unstarted_attempt: AttemptKey | None = None,
     ) -> LogData:
-        return await self._manager.watcher.read_log(node, segment, record, stream, offset, size_max, opening)
+        return await self._manager.watcher.read_log(node, segment, record, stream, offset, size_max, unstarted_attempt)
 
     async def read_stats(self, node: int) -> StatsData:
         return await self._manager.watcher.read_stats(node)

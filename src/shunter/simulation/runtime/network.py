@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Spawn = Callable[[Coroutine[Any, Any, None]], None]  # runs a task whose failure is the world's
 
-DELAY_USUAL_S = 0.002
+DELAY_DEFAULT_S = 0.002
 LATE_MAX_S = 3.0
 HALF_OPEN_MAX_S = 6.0
 
@@ -31,15 +31,15 @@ HALF_OPEN_MAX_S = 6.0
 class Network:
     """How the wires behave at present; faults turn these knobs."""
 
-    def __init__(self, clock: Clock, chance: random.Random, trace: Trace, spawn: Spawn) -> None:
+    def __init__(self, clock: Clock, rng: random.Random, trace: Trace, spawn: Spawn) -> None:
         self.spawn = spawn
         self.clock = clock
-        self.chance = chance
+        self.rng = rng
         self.trace = trace
-        self.delay_s = DELAY_USUAL_S
+        self.delay_s = DELAY_DEFAULT_S
         self.duplicate_rate = 0.0
         self.connections: list[Connection] = []
-        self._cut_off: dict[str, asyncio.Event] = {}  # worker name -> set when its partition is over
+        self._partitioned: dict[str, asyncio.Event] = {}  # worker name -> set when its partition is over
 
     def connect(self, worker: SimulatedWorker, manager: SimulatedManager) -> Connection:
         connection = Connection(self, worker, manager)
@@ -50,19 +50,19 @@ class Network:
         return [connection for connection in self.connections if connection.manager is manager]
 
     def partition(self, name: str) -> None:
-        self._cut_off.setdefault(name, asyncio.Event())
+        self._partitioned.setdefault(name, asyncio.Event())
 
     def heal(self, name: str) -> None:
-        over = self._cut_off.pop(name, None)
-        if over is not None:
-            over.set()
+        healed = self._partitioned.pop(name, None)
+        if healed is not None:
+            healed.set()
 
     def is_reachable(self, name: str) -> bool:
-        return name not in self._cut_off
+        return name not in self._partitioned
 
-    async def reachable(self, name: str) -> None:
-        while name in self._cut_off:
-            await self._cut_off[name].wait()
+    async def wait_reachable(self, name: str) -> None:
+        while name in self._partitioned:
+            await self._partitioned[name].wait()
 
 
 class Connection:
@@ -101,19 +101,19 @@ class Connection:
             return
         self.is_open = False
         self._network.connections.remove(self)
-        self._network.trace.note("connection.ended", f"{self.worker.name} m{self.manager.number} {reason}")
-        chance = self._network.chance
-        told_after_s = 0.0 if is_orderly or chance.random() < 0.6 else chance.uniform(0, HALF_OPEN_MAX_S)
-        self._up.cut(is_orderly, told_after_s, lambda: self._session.closed(reason))
-        self._down.cut(is_orderly, 0.0, lambda: self.worker.disconnected(self, reason))
+        self._network.trace.record("connection.ended", f"{self.worker.name} m{self.manager.number} {reason}")
+        rng = self._network.rng
+        close_delay_s = 0.0 if is_orderly or rng.random() < 0.6 else rng.uniform(0, HALF_OPEN_MAX_S)
+        self._up.end(is_orderly, close_delay_s, lambda: self._session.closed(reason))
+        self._down.end(is_orderly, 0.0, lambda: self.worker.disconnected(self, reason))
 
     async def _to_worker(self, message: ManagerMessage) -> None:
         self.worker.received(self, message)
 
     def _is_duplicated(self) -> bool:
         rate = self._network.duplicate_rate
-        if rate and self._network.chance.random() < rate:
-            self._network.trace.note("message.duplicated", self.worker.name)
+        if rate and self._network.rng.random() < rate:
+            self._network.trace.record("message.duplicated", self.worker.name)
             return True
         return False
 
@@ -125,11 +125,11 @@ class _Link:
         self._connection = connection
 
     def send(self, message: ManagerMessage) -> None:
-        if self._connection.manager.gate.is_moving:  # a killed process says nothing any more
+        if self._connection.manager.gate.is_running:  # a killed process says nothing any more
             self._connection.send_down(message)
 
     def close(self, reason: str) -> None:
-        if self._connection.manager.gate.is_moving:
+        if self._connection.manager.gate.is_running:
             self._connection.close(reason)
 
 
@@ -144,60 +144,60 @@ class _Pipe:
         self._worker = worker
         self._receiver = receiver
         self._deliver = deliver
-        self._under_way: deque[tuple[float, Any]] = deque()
+        self._in_flight: deque[tuple[float, Any]] = deque()
         self._last_arrival_s = 0.0
-        self._at_end: Callable[[], None] | None = None
-        self._told_after_s = 0.0
+        self._on_end: Callable[[], None] | None = None
+        self._close_delay_s = 0.0
         self._changed = asyncio.Event()
         network.spawn(self._run())
 
     def send(self, message: Any) -> None:
-        if self._at_end is not None:
+        if self._on_end is not None:
             return
-        delay_s = self._network.chance.expovariate(1 / self._network.delay_s)
+        delay_s = self._network.rng.expovariate(1 / self._network.delay_s)
         self._last_arrival_s = max(self._last_arrival_s, self._network.clock.now() + delay_s)
-        self._under_way.append((self._last_arrival_s, message))
+        self._in_flight.append((self._last_arrival_s, message))
         self._changed.set()
 
-    def cut(self, is_orderly: bool, told_after_s: float, at_end: Callable[[], None]) -> None:
+    def end(self, is_orderly: bool, close_delay_s: float, on_end: Callable[[], None]) -> None:
         """The last that comes through; then, after a while, the receiver learns that the connection is gone."""
-        chance = self._network.chance
+        rng = self._network.rng
         if not is_orderly:
-            kept = chance.randint(0, len(self._under_way))
-            lost = len(self._under_way) - kept
-            late_s = chance.uniform(0, LATE_MAX_S) if chance.random() < 0.3 else 0.0
-            self._under_way = deque((at + late_s, message) for at, message in list(self._under_way)[:kept])
+            delivered = rng.randint(0, len(self._in_flight))
+            lost = len(self._in_flight) - delivered
+            late_s = rng.uniform(0, LATE_MAX_S) if rng.random() < 0.3 else 0.0
+            self._in_flight = deque((at + late_s, message) for at, message in list(self._in_flight)[:delivered])
             if lost:
-                self._network.trace.note("message.lost", f"{self._label} {lost}")
-            if late_s and kept:
-                self._network.trace.note("message.late", f"{self._label} {kept}")
-        self._told_after_s = told_after_s
-        self._at_end = at_end
+                self._network.trace.record("message.lost", f"{self._label} {lost}")
+            if late_s and delivered:
+                self._network.trace.record("message.late", f"{self._label} {delivered}")
+        self._close_delay_s = close_delay_s
+        self._on_end = on_end
         self._changed.set()
 
     async def _run(self) -> None:
         while True:
-            while self._under_way:
-                await self._next_arrives()
-            if self._at_end is not None:
+            while self._in_flight:
+                await self._deliver_next()
+            if self._on_end is not None:
                 break
             self._changed.clear()
             await self._changed.wait()
-        await self._network.clock.sleep(self._told_after_s)
-        await self._receiver.passed()
-        self._at_end()
+        await self._network.clock.sleep(self._close_delay_s)
+        await self._receiver.wait_open()
+        self._on_end()
 
-    async def _next_arrives(self) -> None:
-        at, message = self._under_way[0]
+    async def _deliver_next(self) -> None:
+        at, message = self._in_flight[0]
         wait_s = at - self._network.clock.now()
         if wait_s > 0:
             await self._network.clock.sleep(wait_s)
-        await self._network.reachable(self._worker)
-        await self._receiver.passed()
-        if not self._under_way or self._under_way[0][1] is not message:
+        await self._network.wait_reachable(self._worker)
+        await self._receiver.wait_open()
+        if not self._in_flight or self._in_flight[0][1] is not message:
             return  # the connection broke meanwhile, and this was lost with it
-        self._under_way.popleft()
-        self._network.trace.note(f"{type(message).__name__.lower()}.delivered", f"{self._label} {describe(message)}")
+        self._in_flight.popleft()
+        self._network.trace.record(f"{type(message).__name__.lower()}.delivered", f"{self._label} {describe(message)}")
         await self._deliver(message)
 
 
@@ -208,19 +208,19 @@ def describe(message: Any) -> str:
         value = getattr(message, name)
         if isinstance(value, list | dict):
             if value:
-                fields.append(f"{name}={_short(value)}")
+                fields.append(f"{name}={_shorten(value)}")
         elif name in ("seq", "epoch", "node", "code", "boot", "name", "reason"):
             fields.append(f"{name}={value}")
     return " ".join(fields)
 
 
-def _short(value: list[Any] | dict[Any, Any]) -> str:
+def _shorten(value: list[Any] | dict[Any, Any]) -> str:
     if isinstance(value, dict):
         return str(len(value))
-    return ",".join(_range(item) for item in value[:4]) + ("..." if len(value) > 4 else "")
+    return ",".join(_describe_range(item) for item in value[:4]) + ("..." if len(value) > 4 else "")
 
 
-def _range(item: Any) -> str:
+def _describe_range(item: Any) -> str:
     job = getattr(item, "job", None)
     if job is None:
         return str(item)

@@ -19,21 +19,21 @@ class Gate:
         self._is_awake.set()
 
     @property
-    def is_moving(self) -> bool:
+    def is_running(self) -> bool:
         return self._is_awake.is_set() and not self.is_dead
 
     def pause(self) -> None:
         self._is_awake.clear()
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         self._is_awake.set()
 
     def kill(self) -> None:
         """From now on, whoever wants to pass waits for ever."""
         self.is_dead = True
 
-    async def passed(self) -> None:
-        while not self.is_moving:
+    async def wait_open(self) -> None:
+        while not self.is_running:
             if self.is_dead:
                 await asyncio.get_running_loop().create_future()
             await self._is_awake.wait()
@@ -51,9 +51,9 @@ class GatedClock:
 
     async def sleep(self, seconds: float) -> None:
         await self._clock.sleep(seconds)
-        await self._gate.passed()
+        await self._gate.wait_open()
 
     async def wait(self, event: asyncio.Event, timeout_s: float | None) -> bool:
         await self._clock.wait(event, timeout_s)
-        await self._gate.passed()
+        await self._gate.wait_open()
         return event.is_set()

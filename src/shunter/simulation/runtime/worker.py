@@ -42,13 +42,13 @@ class SimulatedWorker:
         self._network = network
         self._leader = leader
         self._connection: Connection | None = None
-        self._is_welcome = False
+        self._is_registered = False
         self._is_off = False
-        self._life = 1
+        self._incarnation = 1
         self._heartbeat_s = HELLO_TIMEOUT_S
-        self._answered = asyncio.Event()  # the hello of the present connection
-        self._gone = asyncio.Event()  # the present connection
-        network.spawn(self._connect_for_ever())
+        self._hello_answered = asyncio.Event()  # the hello of the present connection
+        self._disconnected = asyncio.Event()  # the present connection
+        network.spawn(self._run_connections())
 
     @property
     def name(self) -> str:
@@ -85,38 +85,38 @@ class SimulatedWorker:
     def disconnected(self, connection: Connection, _reason: str) -> None:
         if connection is self._connection:
             self._connection = None
-            self._is_welcome = False
-            self._answered.set()
-            self._gone.set()
+            self._is_registered = False
+            self._hello_answered.set()
+            self._disconnected.set()
 
     def flush(self) -> None:
         """The node has something to report; without a connection it waits for the next inventory."""
-        if self._connection is not None and self._is_welcome and self.gate.is_moving:
+        if self._connection is not None and self._is_registered and self.gate.is_running:
             self._connection.send_up(self.node.take_report())
 
     # ---- what befalls it ----
 
     def crash(self) -> None:
         """The worker's process dies; keepers and tasks go on, and a new process finds them."""
-        self._next_life("worker crashed")
+        self._restart("worker crashed")
 
     def resize(self, cpu_milli: int) -> None:
         """As a crash, but the next life declares another capacity."""
         capacity = {**self.node.hello.capacity, "cpu": cpu_milli}
         self.node.hello = msgspec.structs.replace(self.node.hello, capacity=capacity)
-        self._next_life("worker resized")
+        self._restart("worker resized")
 
     def lose_keeper(self, choice: int) -> None:
         """One keeper is killed; its task ends without an exit code."""
         running = list(self.node.machine.running)
         if running:
-            self.node.machine.lose(running[choice % len(running)], "keeper gone", self._network.clock.now())
+            self.node.machine.mark_lost(running[choice % len(running)], "keeper gone", self._network.clock.now())
 
     def switch_off(self) -> None:
         """The machine is gone with everything on it; nobody is told."""
         self._is_off = True
-        self.node.machine.forget_everything()
-        self._next_life("machine gone")
+        self.node.machine.wipe()
+        self._restart("machine gone")
 
     def switch_on(self) -> None:
         self._is_off = False
@@ -127,54 +127,56 @@ class SimulatedWorker:
             self._connection.send_up(Goodbye("leaves"))
             self._connection.close("leaves")
         self._is_off = True
-        self.node.machine.forget_everything()
+        self.node.machine.wipe()
 
     def pause(self) -> None:
         self.gate.pause()
         self.node.machine.freeze()
 
-    def wake(self) -> None:
-        self.gate.wake()
+    def resume(self) -> None:
+        self.gate.resume()
         if self.node.machine.frozen is not None:
             self.node.machine.thaw(self._network.clock.now())
         if self.node.is_dirty:
             self.flush()
 
-    def _next_life(self, reason: str) -> None:
-        self._life += 1
-        self.node.hello = msgspec.structs.replace(self.node.hello, boot=f"{self.name}-{self._life}")
+    def _restart(self, reason: str) -> None:
+        self._incarnation += 1
+        self.node.hello = msgspec.structs.replace(self.node.hello, boot=f"{self.name}-{self._incarnation}")
         self.node.epoch = 0
         self.node.machine.outbox.restart()
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            self._is_welcome = False
+            self._is_registered = False
             connection.reset(reason)
-            self._answered.set()
-            self._gone.set()
+            self._hello_answered.set()
+            self._disconnected.set()
 
     # ---- connecting ----
 
-    async def _connect_for_ever(self) -> None:
+    async def _run_connections(self) -> None:
         while True:
-            await self._network.clock.sleep(self._network.chance.uniform(0.01, RECONNECT_MAX_S))
-            await self.gate.passed()
+            await self._network.clock.sleep(self._network.rng.uniform(0.01, RECONNECT_MAX_S))
+            await self.gate.wait_open()
             manager = self._leader()
             if self._is_off or manager is None or not self._network.is_reachable(self.name):
                 continue
-            self._gone.clear()
-            self._answered.clear()
+            self._disconnected.clear()
+            self._hello_answered.clear()
             self._connection = self._network.connect(self, manager)
             self._connection.send_up(self.node.hello)
             await self._stay_connected(self._connection)
 
     async def _stay_connected(self, connection: Connection) -> None:
         """Heartbeats until the connection is gone; a hello that nobody answers ends it too."""
-        if not await self._network.clock.wait(self._answered, HELLO_TIMEOUT_S):
+        if not await self._network.clock.wait(self._hello_answered, HELLO_TIMEOUT_S):
             connection.reset("no answer to hello")
-        while connection is self._connection and not await self._network.clock.wait(self._gone, self._heartbeat_s):
-            await self.gate.passed()
+        while connection is self._connection and not await self._network.clock.wait(
+            self._disconnected, self._heartbeat_s
+        ):
+            await self.gate.wait_open()
             connection.send_up(Heartbeat(self.node.machine_stats(self._network.clock.now())))
-        await self._gone.wait()
+        await self._disconnected.wait()
 
     def _on_welcome(self, connection: Connection, message: Welcome) -> None:
         if not self.node.accepts(message.epoch):
@@ -182,6 +184,6 @@ class SimulatedWorker:
             return
         self.node.id = message.node
         self._heartbeat_s = message.heartbeat_s
-        self._is_welcome = True
-        self._answered.set()
+        self._is_registered = True
+        self._hello_answered.set()
         connection.send_up(self.node.take_inventory())

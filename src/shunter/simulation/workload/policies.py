@@ -14,7 +14,7 @@ from shunter.ports.flight import FlightLog
 
 
 @dataclass(frozen=True, slots=True)
-class Brains:
+class PolicyFactory:
     """`make` makes the policy of one manager's life, by the name that the seed drew; `record` says where the decisions
     of the life with this number are recorded, if anywhere."""
 
@@ -22,7 +22,7 @@ class Brains:
     record: Callable[[int], FlightLog | None] = lambda _: None
 
 
-class Outside:
+class BackgroundPolicy:
     """A policy, made to decide outside of rounds: it is shown deltas, and its decisions come in through the inbox."""
 
     fast = False
@@ -35,6 +35,6 @@ class Outside:
         return self._policy.decide(view, now, budget)
 
 
-async def at_once(think: Callable[[], Any]) -> Any:
+async def run_inline(decide: Callable[[], Any]) -> Any:
     """Nobody waits for a thread in virtual time."""
-    return think()
+    return decide()

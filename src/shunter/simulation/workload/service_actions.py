@@ -10,120 +10,120 @@ from typing import TYPE_CHECKING, Any
 from shunter.engine.engine import Engine
 from shunter.model.errors import Rejected
 from shunter.model.job.spec import LONG_RUNNING, SERVICE
-from shunter.simulation.checks.model_records import LedgerJob, require
-from shunter.simulation.checks.service_rules import unsettled
-from shunter.simulation.workload.job_draws import draw_lasting
+from shunter.simulation.checks.model_records import ModelJob, require
+from shunter.simulation.checks.service_rules import unconverged
+from shunter.simulation.workload.job_draws import draw_long_running
 
 if TYPE_CHECKING:
     from shunter.simulation.workload.users import Users
     from shunter.simulation.world import World
 
 RELEASE_EVERY_S = 5.0
-COME_TO_REST_S = 60.0  # within which services are as they shall be once nothing else happens
-COME_TO_REST_MAX_S = 600.0  # tasks that fail may be started again for ever
+CONVERGE_S = 60.0  # within which services are as they shall be once nothing else happens
+CONVERGE_MAX_S = 600.0  # tasks that fail may be started again for ever
 
 
-class Upkeep:
+class ServiceActions:
     def __init__(self, users: Users, world: World) -> None:
         self._users = users
         self._world = world
-        self._chance = world.chance
-        self._ledger = world.checkers.ledger
+        self._rng = world.rng
+        self._model = world.checkers.model
 
     async def release_nodes(self) -> None:
         """Let every node take work again."""
-        for node in list(self._ledger.nodes.values()):
+        for node in list(self._model.nodes.values()):
             for call in (_undrain, _uncordon, _release):
                 try:
-                    await self._users.ask(partial(call, name=node.name))
+                    await self._users.request(partial(call, name=node.name))
                 except Rejected:  # there was nothing to undo
                     pass
 
-    async def keep_releasing(self) -> None:
+    async def release_periodically(self) -> None:
         """Tasks go on failing when all is quiet, and nodes go into quarantine for it: somebody lets them out again."""
         while True:
-            for node in list(self._ledger.nodes.values()):
+            for node in list(self._model.nodes.values()):
                 if node.cordoned_by:
                     await self.release_nodes()
             await self._world.clock.sleep(RELEASE_EVERY_S)
 
-    async def check_rest(self) -> None:
+    async def check_converged(self) -> None:
         """Services and system jobs come to what was asked for, by themselves. Where the cluster is full they wait for
         others to end: the time is up when nobody has for so long."""
-        clock, ended = self._world.clock, self._ledger.ended
-        at_most_s = clock.now() + COME_TO_REST_MAX_S
-        until_s = clock.now() + COME_TO_REST_S
-        while (lacks := unsettled(self._ledger)) and clock.now() < min(until_s, at_most_s):
+        clock, ended = self._world.clock, self._model.ended
+        hard_deadline_s = clock.now() + CONVERGE_MAX_S
+        deadline = clock.now() + CONVERGE_S
+        while (shortfalls := unconverged(self._model)) and clock.now() < min(deadline, hard_deadline_s):
             await clock.sleep(1.0)
-            if self._ledger.ended > ended:
-                ended, until_s = self._ledger.ended, clock.now() + COME_TO_REST_S
-        require(not lacks, f"lasting jobs have not come to rest: {lacks[:3]}")
+            if self._model.ended > ended:
+                ended, deadline = self._model.ended, clock.now() + CONVERGE_S
+        require(not shortfalls, f"lasting jobs have not come to rest: {shortfalls[:3]}")
 
     # ---- the kinds ----
 
     async def scale(self) -> None:
-        job = self._some_lasting()
+        job = self._pick_long_running()
         if job is not None:
-            count = self._chance.randint(0, 4)
-            await self._users.ask(lambda engine: engine.scale(job.id, {"main": count}, "ada"))
+            count = self._rng.randint(0, 4)
+            await self._users.request(lambda engine: engine.scale(job.id, {"main": count}, "ada"))
 
     async def update(self) -> None:
         """To something else, which may be bad; or what is submitted becomes an update by its name."""
-        job = self._some_lasting()
-        spec = draw_lasting(self._chance)
+        job = self._pick_long_running()
+        spec = draw_long_running(self._rng)
         if job is not None and job.type == spec.type:
-            node = self._chance.choice([None, None, None, *self._node_names()])
-            await self._users.ask(lambda engine: engine.update(job.id, spec, "ada", node))
+            node = self._rng.choice([None, None, None, *self._node_names()])
+            await self._users.request(lambda engine: engine.update(job.id, spec, "ada", node))
 
     async def roll_back(self) -> None:
-        job = self._some_lasting()
+        job = self._pick_long_running()
         if job is not None:
-            await self._users.ask(lambda engine: engine.roll_back(job.id, "ada"))
+            await self._users.request(lambda engine: engine.roll_back(job.id, "ada"))
 
     async def restart(self) -> None:
-        job = self._some_lasting()
+        job = self._pick_long_running()
         if job is not None:
-            task = self._chance.choice((None, ("main", self._chance.randrange(3))))
-            await self._users.ask(lambda engine: engine.restart(job.id, task, "ada"))
+            task = self._rng.choice((None, ("main", self._rng.randrange(3))))
+            await self._users.request(lambda engine: engine.restart(job.id, task, "ada"))
 
     async def move(self) -> None:
-        jobs, names = list(self._ledger.unfinished.values()), self._node_names()
+        jobs, names = list(self._model.unfinished.values()), self._node_names()
         if jobs and names:
-            job, node = self._chance.choice(jobs), self._chance.choice(names)
-            spec = self._chance.choice(job.specs)
-            task = (spec.name, self._chance.randrange(max(spec.count, 1)))
-            await self._users.ask(lambda engine: engine.move(job.id, task, node, "ada"))
+            job, node = self._rng.choice(jobs), self._rng.choice(names)
+            spec = self._rng.choice(job.specs)
+            task = (spec.name, self._rng.randrange(max(spec.count, 1)))
+            await self._users.request(lambda engine: engine.move(job.id, task, node, "ada"))
 
     async def drain(self) -> None:
-        name, deadline_s = self._some_node(), self._chance.choice((None, 0.5, 5.0))
+        name, deadline_s = self._pick_node(), self._rng.choice((None, 0.5, 5.0))
         if name is not None:
-            await self._users.ask(lambda engine: engine.drain_node(name, deadline_s, "ada"))
-            await self._world.clock.sleep(self._chance.uniform(0.5, 20.0))
-            await self._users.ask(partial(_undrain, name=name))
+            await self._users.request(lambda engine: engine.drain_node(name, deadline_s, "ada"))
+            await self._world.clock.sleep(self._rng.uniform(0.5, 20.0))
+            await self._users.request(partial(_undrain, name=name))
 
     async def cordon(self) -> None:
-        name = self._some_node()
+        name = self._pick_node()
         if name is not None:
-            await self._users.ask(lambda engine: engine.cordon_node(name, "looked at"))
-            await self._world.clock.sleep(self._chance.uniform(0.5, 10.0))
-            await self._users.ask(partial(_uncordon, name=name))
+            await self._users.request(lambda engine: engine.cordon_node(name, "looked at"))
+            await self._world.clock.sleep(self._rng.uniform(0.5, 10.0))
+            await self._users.request(partial(_uncordon, name=name))
 
     async def attribute(self) -> None:
-        name, value = self._some_node(), self._chance.choice(("1", "2", None))
+        name, value = self._pick_node(), self._rng.choice(("1", "2", None))
         if name is not None:
-            await self._users.ask(lambda engine: engine.attribute_node(name, {"firmware": value}))
+            await self._users.request(lambda engine: engine.attribute_node(name, {"firmware": value}))
 
-    def _some_lasting(self) -> LedgerJob | None:
-        jobs = [job for job in self._ledger.unfinished.values() if job.type in LONG_RUNNING]
+    def _pick_long_running(self) -> ModelJob | None:
+        jobs = [job for job in self._model.unfinished.values() if job.type in LONG_RUNNING]
         services = [job for job in jobs if job.type == SERVICE]
-        return self._chance.choice(services or jobs) if jobs else None
+        return self._rng.choice(services or jobs) if jobs else None
 
-    def _some_node(self) -> str | None:
+    def _pick_node(self) -> str | None:
         names = self._node_names()
-        return self._chance.choice(names) if names else None
+        return self._rng.choice(names) if names else None
 
     def _node_names(self) -> list[str]:
-        return [node.name for node in self._ledger.nodes.values()]
+        return [node.name for node in self._model.nodes.values()]
 
 
 def _undrain(engine: Engine, name: str) -> Awaitable[None]:
@@ -138,13 +138,13 @@ def _release(engine: Engine, name: str) -> Awaitable[None]:
     return engine.release_node(name, "quarantine")
 
 
-KINDS: dict[str, Callable[[Upkeep], Coroutine[Any, Any, None]]] = {
-    "scale": Upkeep.scale,
-    "update": Upkeep.update,
-    "roll_back": Upkeep.roll_back,
-    "restart": Upkeep.restart,
-    "move": Upkeep.move,
-    "drain": Upkeep.drain,
-    "cordon": Upkeep.cordon,
-    "attribute": Upkeep.attribute,
+KINDS: dict[str, Callable[[ServiceActions], Coroutine[Any, Any, None]]] = {
+    "scale": ServiceActions.scale,
+    "update": ServiceActions.update,
+    "roll_back": ServiceActions.roll_back,
+    "restart": ServiceActions.restart,
+    "move": ServiceActions.move,
+    "drain": ServiceActions.drain,
+    "cordon": ServiceActions.cordon,
+    "attribute": ServiceActions.attribute,
 }

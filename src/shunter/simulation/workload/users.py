@@ -10,20 +10,20 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.submit import Submitted
+from shunter.engine.jobs.submit import SubmitResult
 from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
 from shunter.model.job.spec import LONG_RUNNING
-from shunter.simulation.checks.model_records import LedgerJob, require
+from shunter.simulation.checks.model_records import ModelJob, require
 from shunter.simulation.scenario import never_ends
-from shunter.simulation.workload.actions import Acts
+from shunter.simulation.workload.actions import UserActions
 from shunter.simulation.workload.job_draws import Submit
-from shunter.simulation.workload.objects import ObjectActs
+from shunter.simulation.workload.objects import ObjectActions
 
 if TYPE_CHECKING:
     from shunter.simulation.world import World
 
 T = TypeVar("T")
-PATIENCE_S = 8.0
+ANSWER_TIMEOUT_S = 8.0
 BUSY_MAX_S = 20.0
 ANSWER_LOST_RATE = 0.05
 
@@ -34,19 +34,19 @@ class Users:
         self._answered: dict[str, list[int]] = {}  # key -> jobs
         self.stopped: dict[int, set[tuple[str, int] | None]] = {}  # job -> tasks that a user stopped; None: all of it
         self.purged: set[str] = set()  # queues
-        self._acts = Acts(self, world)
-        self._objects = ObjectActs(self, world)
+        self._actions = UserActions(self, world)
+        self._objects = ObjectActions(self, world)
 
     async def run(self) -> None:
-        scenario, chance = self._world.scenario, self._world.chance
-        moments = [chance.uniform(0, scenario.trouble_s) for _ in range(scenario.stops)]
-        labelled = [chance.uniform(0, scenario.trouble_s) for _ in range(scenario.labels)]
-        acting = [chance.uniform(0, scenario.trouble_s) for _ in range(scenario.acts)]
+        scenario, rng = self._world.scenario, self._world.rng
+        stop_times_s = [rng.uniform(0, scenario.fault_period_s) for _ in range(scenario.stops)]
+        label_times_s = [rng.uniform(0, scenario.fault_period_s) for _ in range(scenario.labels)]
+        action_times_s = [rng.uniform(0, scenario.fault_period_s) for _ in range(scenario.actions)]
         await asyncio.gather(
             *(self._submit(submit) for submit in scenario.submits),
-            *(self._stop_something(at_s) for at_s in moments),
-            *(self._label_something(at_s) for at_s in labelled),
-            *(self._acts.run(at_s) for at_s in acting),
+            *(self._stop_random(at_s) for at_s in stop_times_s),
+            *(self._label_random(at_s) for at_s in label_times_s),
+            *(self._actions.run(at_s) for at_s in action_times_s),
             *([self._objects.run()] if scenario.has_objects else []),
         )
 
@@ -55,93 +55,93 @@ class Users:
         for ever are stopped, also those whose answer got lost."""
         while not await self._label("node-0", "a"):
             await self._world.clock.sleep(1.0)  # it has not joined yet
-        await self._acts.settle()
+        await self._actions.settle()
         if self._world.scenario.has_objects:
             await self._objects.settle()
         await self._stop_all(lambda job: job.type not in LONG_RUNNING and any(never_ends(spec) for spec in job.specs))
-        await self._acts.upkeep.check_rest()
+        await self._actions.service_actions.check_converged()
         await self._stop_all(lambda job: job.type in LONG_RUNNING)
 
-    async def _stop_all(self, is_meant: Callable[[LedgerJob], bool]) -> None:
-        for job_id, job in list(self._world.checkers.ledger.unfinished.items()):
-            if is_meant(job):
+    async def _stop_all(self, matches: Callable[[ModelJob], bool]) -> None:
+        for job_id, job in list(self._world.checkers.model.unfinished.items()):
+            if matches(job):
                 await self._stop(job_id, None, now=False)
 
     async def _submit(self, submit: Submit) -> None:
         await self._world.clock.sleep(submit.at_s)
         try:
-            answers = await self.ask(lambda engine: engine.submit(submit.specs, submit.user, submit.key))
+            answers = await self.request(lambda engine: engine.submit(submit.specs, submit.user, submit.key))
         except (Rejected, Busy) as refusal:
-            self._world.trace.note("submit.refused", str(refusal)[:80])
+            self._world.trace.record("submit.refused", str(refusal)[:80])
             return
         ids = [answer.job_id for answer in answers]
-        self._world.trace.note("submit.acknowledged", f"{submit.key} {ids}")
+        self._world.trace.record("submit.acknowledged", f"{submit.key} {ids}")
         self._world.checkers.on_acknowledged(answers)
         self._check_answer(submit, answers)
 
-    def _check_answer(self, submit: Submit, answers: list[Submitted]) -> None:
+    def _check_answer(self, submit: Submit, answers: list[SubmitResult]) -> None:
         require(len(answers) == len(submit.specs), f"{len(submit.specs)} jobs, {len(answers)} answers")
         ids = [answer.job_id for answer in answers]
-        if submit.key is not None and submit.key not in self._world.checkers.ledger.forgotten_keys:
+        if submit.key is not None and submit.key not in self._world.checkers.model.forgotten_keys:
             before = self._answered.setdefault(submit.key, ids)
             require(before == ids, f"key {submit.key} was answered with jobs {before}, then with {ids}")
         for answer, spec in zip(answers, submit.specs, strict=True):
-            job = self._world.checkers.ledger.jobs.get(answer.job_id)
+            job = self._world.checkers.model.jobs.get(answer.job_id)
             if job is None or job.type in LONG_RUNNING:
                 continue  # a template, or a job that may have been updated since
-            is_it = job.specs == spec.groups and job.namespace == spec.namespace and spec.name in ("", job.name)
-            require(is_it, f"job {answer.job_id} is not the job that was submitted")
+            is_same_job = job.specs == spec.groups and job.namespace == spec.namespace and spec.name in ("", job.name)
+            require(is_same_job, f"job {answer.job_id} is not the job that was submitted")
 
-    async def _stop_something(self, at_s: float) -> None:
+    async def _stop_random(self, at_s: float) -> None:
         await self._world.clock.sleep(at_s)
-        ledger = self._world.checkers.ledger
-        known = [job_id for job_id in self._world.checkers.acknowledged if job_id in ledger.jobs]
+        model = self._world.checkers.model
+        known = [job_id for job_id in self._world.checkers.acknowledged if job_id in model.jobs]
         if not known:
             return
-        chance = self._world.chance
-        job_id = chance.choice(known)
-        job = ledger.jobs[job_id]
-        spec = chance.choice(job.specs)
-        task = None if chance.random() < 0.5 else (spec.name, chance.randrange(max(spec.count, 1)))
+        rng = self._world.rng
+        job_id = rng.choice(known)
+        job = model.jobs[job_id]
+        spec = rng.choice(job.specs)
+        task = None if rng.random() < 0.5 else (spec.name, rng.randrange(max(spec.count, 1)))
         try:
-            await self._stop(job_id, task, now=chance.random() < 0.3)
+            await self._stop(job_id, task, now=rng.random() < 0.3)
         except (Rejected, Busy) as refusal:
-            self._world.trace.note("stop.refused", str(refusal)[:80])
+            self._world.trace.record("stop.refused", str(refusal)[:80])
 
     async def _stop(self, job_id: int, task: tuple[str, int] | None, now: bool) -> None:
         self.stopped.setdefault(job_id, set()).add(task)
-        self._world.trace.note("stop.asked", f"{job_id} {task}")
-        await self.ask(lambda engine: engine.stop_tasks(job_id, task, now))
+        self._world.trace.record("stop.asked", f"{job_id} {task}")
+        await self.request(lambda engine: engine.stop_tasks(job_id, task, now))
 
-    async def _label_something(self, at_s: float) -> None:
+    async def _label_random(self, at_s: float) -> None:
         await self._world.clock.sleep(at_s)
-        chance = self._world.chance
-        await self._label(chance.choice(sorted(self._world.workers)), chance.choice(("a", "b", None)))
+        rng = self._world.rng
+        await self._label(rng.choice(sorted(self._world.workers)), rng.choice(("a", "b", None)))
 
     async def _label(self, name: str, value: str | None) -> bool:
         try:
-            await self.ask(lambda engine: engine.label_node(name, {"rack": value}))
+            await self.request(lambda engine: engine.label_node(name, {"rack": value}))
         except (NotFound, Busy):
-            self._world.trace.note("label.refused", name)
+            self._world.trace.record("label.refused", name)
             return False
         return True
 
-    async def ask(self, call: Callable[[Engine], Awaitable[T]]) -> T:
+    async def request(self, call: Callable[[Engine], Awaitable[T]]) -> T:
         """Until answered. An answer may get lost on its way, and then the question is asked again. Busy for long, such
         as a queue that is full and paused, is an answer too; the time without a leader does not count as busy."""
         world = self._world
         busy_until_s: float | None = None
         while True:
-            await world.clock.sleep(world.chance.uniform(0.001, 0.2))
+            await world.clock.sleep(world.rng.uniform(0.001, 0.2))
             leader = world.leader
             if leader is None:
                 busy_until_s = None
                 continue
             try:
-                async with asyncio.timeout(PATIENCE_S):
-                    await leader.gate.passed()
+                async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                    await leader.gate.wait_open()
                     answer = await call(leader.engine)
-                    await leader.gate.passed()
+                    await leader.gate.wait_open()
             except Busy:
                 busy_until_s = busy_until_s or world.clock.now() + BUSY_MAX_S
                 if world.clock.now() > busy_until_s:
@@ -149,6 +149,6 @@ class Users:
                 continue
             except (TimeoutError, Unavailable):
                 continue
-            if world.chance.random() >= ANSWER_LOST_RATE:
+            if world.rng.random() >= ANSWER_LOST_RATE:
                 return answer
-            world.trace.note("answer.lost")
+            world.trace.record("answer.lost")

@@ -12,29 +12,29 @@ from shunter.worker.health.port import Check, Target, Unwell
 log = Log(__name__)
 
 LINE_MAX_BYTES = 8192
-WORDS_MAX = 200  # characters of a command's output in a reason
+OUTPUT_CHARS_MAX = 200  # characters of a command's output in a reason
 
 
-class Kinds:
+class CheckRegistry:
     """Checks by name. Plugins are loaded when the first kind is asked for that is not built in."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Check] = {"http": check_http, "tcp": check_tcp, "command": check_command}
-        self._are_plugins_loaded = False
+        self._checks: dict[str, Check] = {"http": check_http, "tcp": check_tcp, "command": check_command}
+        self._plugins_loaded = False
 
     def __getitem__(self, kind: str) -> Check:
         """A kind that nobody offers is a check that never passes: the task must not count as well unseen."""
-        if kind not in self._known and not self._are_plugins_loaded:
+        if kind not in self._checks and not self._plugins_loaded:
             self._load_plugins()
-        return self._known.get(kind, check_unknown)
+        return self._checks.get(kind, check_unknown)
 
     def _load_plugins(self) -> None:
-        self._are_plugins_loaded = True
+        self._plugins_loaded = True
         for plugin in find_plugins(HEALTH_CHECKS):
             if plugin.error:
                 log.error("plugin.broken", group=plugin.group, name=plugin.name, error=plugin.error)
             else:
-                self._known.setdefault(plugin.name, plugin.target)
+                self._checks.setdefault(plugin.name, plugin.target)
 
 
 async def check_http(check: HealthCheck, target: Target) -> None:
@@ -74,7 +74,7 @@ async def check_command(check: HealthCheck, target: Target) -> None:
     """A command beside the task exits with 0."""
     code, output = await target.execute(check.command, check.timeout_s)
     if code != 0:
-        words = " ".join(output.split())[-WORDS_MAX:]
+        words = " ".join(output.split())[-OUTPUT_CHARS_MAX:]
         raise Unwell(f"exited with {code}" + (f": {words}" if words else ""))
 
 

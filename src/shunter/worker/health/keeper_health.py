@@ -10,11 +10,11 @@ from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
 from shunter.worker.environment import task_environment
 from shunter.worker.health.monitor import Monitor
-from shunter.worker.health.process_target import Commands, ProcessTarget
+from shunter.worker.health.process_target import CommandRunner, ProcessTarget
 from shunter.worker.keeper.task_setup import user_folder
 from shunter.worker.process.keeper_client import Keeper
-from shunter.worker.process.launcher import PASSED_ON
-from shunter.worker.process.protocol import Ending, KeeperStarted
+from shunter.worker.process.launcher import INHERITED_ENV
+from shunter.worker.process.protocol import KeeperStarted, Termination
 from shunter.worker.settings import WorkerSettings
 
 UNHEALTHY = "unhealthy"
@@ -24,19 +24,21 @@ class KeeperHealth:
     def __init__(self, settings: WorkerSettings, monitor: Monitor) -> None:
         self._settings = settings
         self._monitor = monitor
-        self._commands = Commands()
-        self._inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        self._commands = CommandRunner()
+        self._inherited = {key: os.environ[key] for key in INHERITED_ENV if key in os.environ}
 
     def watch(self, keeper: Keeper, running: KeeperStarted, order: Order, spec: TaskSpec) -> None:
         """Look after the task that a keeper runs, if its spec has checks."""
         if not spec.health:
             return
         name = running.job, running.group, running.index, running.attempt
-        fail = partial(_end_unhealthy, keeper, running, spec.stop_grace_s)
-        self._monitor.watch(name, spec.health, self._target(keeper, running, order, spec), running.started_ms, fail)
+        on_unhealthy = partial(_end_unhealthy, keeper, running, spec.stop_grace_s)
+        self._monitor.watch(
+            name, spec.health, self._target(keeper, running, order, spec), running.started_ms, on_unhealthy
+        )
 
-    def forget_run(self, job: int, group: int, attempt: int, first: int, count: int) -> None:
-        self._monitor.forget_run(job, group, attempt, first, count)
+    def forget_range(self, job: int, group: int, attempt: int, first: int, count: int) -> None:
+        self._monitor.forget_range(job, group, attempt, first, count)
 
     def close(self) -> None:
         self._commands.close()
@@ -57,5 +59,5 @@ class KeeperHealth:
 
 
 def _end_unhealthy(keeper: Keeper, running: KeeperStarted, grace_s: float, detail: str) -> None:
-    place = running.job, running.group, running.index, running.index
-    keeper.stop(place, running.attempt, Ending(grace_s, how=UNHEALTHY, detail=detail))
+    bounds = running.job, running.group, running.index, running.index
+    keeper.stop(bounds, running.attempt, Termination(grace_s, how=UNHEALTHY, detail=detail))

@@ -17,81 +17,87 @@ from shunter.model.job.spec import HealthCheck
 from shunter.model.protocol.worker_messages import Health
 from shunter.ports.clock import Clock
 from shunter.worker.grants import TaskName
-from shunter.worker.health.checks import Kinds
+from shunter.worker.health.checks import CheckRegistry
 from shunter.worker.health.port import Target, Unwell
 from shunter.worker.runtimes.port import RuntimeGone
 
 log = Log(__name__)
 
 CHECKS_AT_ONCE_MAX = 64
-FIRST_EVERY_S = 0.25  # between tries before the first success
-GUARD_S = 5.0  # past its time, a check that does not keep it itself is given up
+STARTUP_INTERVAL_S = 0.25  # between tries before the first success
+TIMEOUT_MARGIN_S = 5.0  # past its time, a check that does not keep it itself is given up
 
-Say = Callable[[Health], None]
-Fail = Callable[[str], None]
+OnHealth = Callable[[Health], None]
+OnUnhealthy = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class _Watched:
+class _WatchedTask:
     name: TaskName
     target: Target
-    fail: Fail
-    well: list[bool]  # by check
-    opinion: Health | None = None
-    looking: list[asyncio.Task[None]] = field(default_factory=list)
+    on_unhealthy: OnUnhealthy
+    healthy: list[bool]  # by check
+    health: Health | None = None
+    checking: list[asyncio.Task[None]] = field(default_factory=list)
 
 
 class Monitor:
-    """`say` is told every change of opinion."""
+    """`on_health` is told every change of opinion."""
 
-    def __init__(self, clock: Clock, say: Say) -> None:
+    def __init__(self, clock: Clock, on_health: OnHealth) -> None:
         self._clock = clock
-        self._say = say
-        self._kinds = Kinds()
-        self._watched: dict[TaskName, _Watched] = {}
-        self._room = asyncio.Semaphore(CHECKS_AT_ONCE_MAX)
+        self._on_health = on_health
+        self._checks = CheckRegistry()
+        self._watched: dict[TaskName, _WatchedTask] = {}
+        self._check_semaphore = asyncio.Semaphore(CHECKS_AT_ONCE_MAX)
 
     def watch(
-        self, name: TaskName, checks: tuple[HealthCheck, ...], target: Target, started_ms: int, fail: Fail
+        self,
+        name: TaskName,
+        checks: tuple[HealthCheck, ...],
+        target: Target,
+        started_ms: int,
+        on_unhealthy: OnUnhealthy,
     ) -> None:
-        """Look after a task that runs. `fail` is called once, with the reason, when a check has failed too often."""
+        """Look after a task that runs. `on_unhealthy` is called once, with the reason, when a check has failed too
+        often."""
         if not checks or name in self._watched:
             return
-        watched = self._watched[name] = _Watched(name, target, fail, [False] * len(checks))
+        watched = self._watched[name] = _WatchedTask(name, target, on_unhealthy, [False] * len(checks))
         loop = asyncio.get_running_loop()
-        for place, check in enumerate(checks):
-            watched.looking.append(loop.create_task(self._look(watched, place, check, started_ms / 1000)))
+        for position, check in enumerate(checks):
+            watched.checking.append(loop.create_task(self._run_check(watched, position, check, started_ms / 1000)))
 
     def forget(self, name: TaskName) -> None:
         """The task has ended, or is being ended for another reason."""
         watched = self._watched.pop(name, None)
         if watched is not None:
-            for looking in watched.looking:
-                looking.cancel()
+            for checking in watched.checking:
+                checking.cancel()
 
-    def forget_run(self, job: int, group: int, attempt: int, first: int, count: int) -> None:
+    def forget_range(self, job: int, group: int, attempt: int, first: int, count: int) -> None:
         if self._watched:
             for index in range(first, first + count):
                 self.forget((job, group, index, attempt))
 
-    def opinions(self) -> list[Health]:
+    def current_health(self) -> list[Health]:
         """Of all tasks about which there is one, for the inventory."""
-        return [watched.opinion for watched in self._watched.values() if watched.opinion is not None]
+        return [watched.health for watched in self._watched.values() if watched.health is not None]
 
     async def close(self) -> None:
-        looking = [looking for watched in self._watched.values() for looking in watched.looking]
+        checking = [checking for watched in self._watched.values() for checking in watched.checking]
         for name in list(self._watched):
             self.forget(name)
-        await asyncio.gather(*looking, return_exceptions=True)
+        await asyncio.gather(*checking, return_exceptions=True)
 
-    async def _look(self, watched: _Watched, place: int, check: HealthCheck, started_at: float) -> None:
+    async def _run_check(self, watched: _WatchedTask, position: int, check: HealthCheck, started_at: float) -> None:
         """One check of one task, until it has failed too often."""
-        counts_from = max(started_at + check.start_grace_s, self._clock.now())
+        failures_count_from = max(started_at + check.start_grace_s, self._clock.now())
         next_at = self._clock.now() + check.interval_s
         has_passed = False
         failures = 0
         while True:
-            reason = await self._try(check, watched.target)
+            reason = await self._check_once(check, watched.target)
             now = self._clock.now()
             is_due = now >= next_at
             if is_due:
@@ -100,23 +106,23 @@ class Monitor:
                 pass
             elif not reason:
                 has_passed, failures = True, 0
-                if not watched.well[place]:
-                    watched.well[place] = True
-                    self._note_well(watched)
-            elif has_passed or (is_due and now >= counts_from):
+                if not watched.healthy[position]:
+                    watched.healthy[position] = True
+                    self._update_health(watched)
+            elif has_passed or (is_due and now >= failures_count_from):
                 failures += 1
                 if failures >= check.failures:
-                    self._note_failed(watched, check, reason)
+                    self._mark_unhealthy(watched, check, reason)
                     return
-            wait_s = next_at - now if has_passed else min(FIRST_EVERY_S, next_at - now)
+            wait_s = next_at - now if has_passed else min(STARTUP_INTERVAL_S, next_at - now)
             await self._clock.sleep(max(0.0, wait_s))
 
-    async def _try(self, check: HealthCheck, target: Target) -> str | None:
+    async def _check_once(self, check: HealthCheck, target: Target) -> str | None:
         """Why the task is not well; empty where it is, None where nobody could look."""
-        async with self._room:
+        async with self._check_semaphore:
             try:
-                async with asyncio.timeout(check.timeout_s + GUARD_S):
-                    await self._kinds[check.kind](check, target)
+                async with asyncio.timeout(check.timeout_s + TIMEOUT_MARGIN_S):
+                    await self._checks[check.kind](check, target)
             except TimeoutError:
                 return f"no answer within {check.timeout_s:g} s"
             except RuntimeGone:
@@ -130,24 +136,24 @@ class Monitor:
                 return f"the check itself failed: {type(error).__name__}: {error}"
         return ""
 
-    def _note_well(self, watched: _Watched) -> None:
-        if all(watched.well):
-            self._set(watched, True, "")
+    def _update_health(self, watched: _WatchedTask) -> None:
+        if all(watched.healthy):
+            self._set_health(watched, True, "")
 
-    def _note_failed(self, watched: _Watched, check: HealthCheck, reason: str) -> None:
+    def _mark_unhealthy(self, watched: _WatchedTask, check: HealthCheck, reason: str) -> None:
         detail = f"{describe(check)} failed {check.failures} times in a row: {reason}"
         if check.failures == 1:
             detail = f"{describe(check)} failed: {reason}"
         log.info("task.unhealthy", task=watched.name, detail=detail)
-        self._set(watched, False, detail)
+        self._set_health(watched, False, detail)
         self.forget(watched.name)
-        watched.fail(detail)
+        watched.on_unhealthy(detail)
 
-    def _set(self, watched: _Watched, is_healthy: bool, detail: str) -> None:
+    def _set_health(self, watched: _WatchedTask, is_healthy: bool, detail: str) -> None:
         job, group, index, attempt = watched.name
         at_ms = int(self._clock.now() * 1000)
-        watched.opinion = Health(job, group, attempt, index, is_healthy, at_ms, detail)
-        self._say(watched.opinion)
+        watched.health = Health(job, group, attempt, index, is_healthy, at_ms, detail)
+        self._on_health(watched.health)
 
 
 def describe(check: HealthCheck) -> str:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from shunter.model.job.spec import Port
-from shunter.worker.keeper.task_setup import Identity, NotStartable, find_identity
+from shunter.worker.keeper.task_setup import Identity, StartError, find_identity
 
 COMMANDS_AT_ONCE_MAX = 8
 OUTPUT_MAX_BYTES = 4096
@@ -41,7 +41,7 @@ class ProcessTarget:
     env: Mapping[str, str]
     folder: str
     user: str | None
-    commands: Commands
+    commands: CommandRunner
 
     def address(self, port: str) -> tuple[str, int]:
         return "127.0.0.1", find_port(port, self.ports, self.granted)
@@ -50,7 +50,7 @@ class ProcessTarget:
         return await self.commands.run(self, command, timeout_s)
 
 
-class Commands:
+class CommandRunner:
     """Runs checks' commands in a few threads: asyncio's own way cannot change the user under every event loop."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Commands:
             raise OSError("the worker ends")
         try:
             identity = None if target.user is None else find_identity(target.user)
-        except NotStartable as error:
+        except StartError as error:
             raise OSError(str(error)) from error
         with _start(target, command, identity) as process:
             self._running.add(process)
@@ -93,7 +93,7 @@ class Commands:
 
 
 def _start(target: ProcessTarget, command: list[str], identity: Identity | None) -> subprocess.Popen[bytes]:
-    changes = identity is not None and identity.uid != os.geteuid()
+    changes_user = identity is not None and identity.uid != os.geteuid()
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -102,9 +102,9 @@ def _start(target: ProcessTarget, command: list[str], identity: Identity | None)
         cwd=target.folder,
         env=dict(target.env),
         start_new_session=True,
-        user=identity.uid if identity is not None and changes else None,
-        group=identity.gid if identity is not None and changes else None,
-        extra_groups=identity.groups if identity is not None and changes else None,
+        user=identity.uid if identity is not None and changes_user else None,
+        group=identity.gid if identity is not None and changes_user else None,
+        extra_groups=identity.groups if identity is not None and changes_user else None,
     )
 
 

@@ -11,15 +11,15 @@ from time import monotonic
 from .json_lines import VERSION, decode, encode
 from .limits import Limits
 from .link import Link
-from .process_tree import Tree
+from .process_tree import ProcessTree
 from .results import Results
 from .runner import Runner
 from .scratch import Scratch
 from .segments import Segments
 from .syscalls import adopt_orphans
 from .task import Starter
-from .task_setup import Special, user_folder, variable
-from .work_queue import SPEC, Environment, Queue, Range, Spec, Work
+from .task_setup import TaskSetup, user_folder, variable_name
+from .work_queue import SPEC, Environment, Queue, RangeRow, Spec, TaskRange
 
 TYPE_CHECKING = False  # the real one, in `typing`, would cost every keeper a megabyte
 if TYPE_CHECKING:
@@ -32,21 +32,21 @@ FLUSH_EVERY_S = 0.02
 HOME_CHECK_S = 2.0
 LISTENER_FD = 3  # the worker hands over a socket that listens already, so that it need not wait to connect
 FD_MAX = 2**20
-INHERITED = (b"PATH", b"HOME", b"LANG")
-DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT)
+INHERITED_ENV = (b"PATH", b"HOME", b"LANG")
+IGNORED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT)
 
 
 def main(options: str) -> None:
     """OPTIONS: home, number, node, cores, groups (controller -> parent folder), and alone_max_s: how long it stays
     with nothing to run and no worker."""
-    given = decode(options.encode())
+    decoded = decode(options.encode())
     os.closerange(LISTENER_FD + 1, FD_MAX)  # what whoever started the worker left open
     sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # 1 and 2 become what tasks inherit
-    for number in DEAF_TO:
+    for number in IGNORED_SIGNALS:
         # A handler that does nothing, because a task would inherit an ignored signal as ignored.
         signal.signal(number, lambda *_: None)
     adopt_orphans()
-    lane = Lane(given)
+    lane = Lane(decoded)
     try:
         lane.run()
     finally:
@@ -67,24 +67,24 @@ class Lane:
         self._results = Results()
         self._poll = select.poll()
         scratch = Scratch(f"{home}/work/{number}")
-        self._special = Special(f"{home}/work/{number}", user_folder(home, number))
-        self._starter = Starter(options["node"], f"{home}:{number}", self._limits, scratch, self._special)
+        self._setup = TaskSetup(f"{home}/work/{number}", user_folder(home, number))
+        self._starter = Starter(options["node"], f"{home}:{number}", self._limits, scratch, self._setup)
         self._devices: dict[str, list[str]] = {}
-        self._runner = Runner(self._poll, self._starter, Tree(self._limits), self._segments, self)
+        self._runner = Runner(self._poll, self._starter, ProcessTree(self._limits), self._segments, self)
         self._link = Link(LISTENER_FD, self._poll)
-        self._inherited = {key: os.environb[key] for key in INHERITED if key in os.environb}
+        self._inherited = {key: os.environb[key] for key in INHERITED_ENV if key in os.environb}
         self._specs: dict[int, Spec] = {}
         self._queue = Queue()
-        self._flushed_at = self._home_seen_at = self._busy_at = monotonic()
-        self._over = False
-        self._was_told = False  # to end, by a worker that goes on
+        self._flushed_at = self._home_checked_at = self._busy_at = monotonic()
+        self._is_ending = False
+        self._end_requested = False  # to end, by a worker that goes on
 
     def run(self) -> None:
         """Tasks one after another, until told to end or left alone."""
-        while not self._over:
+        while not self._is_ending:
             task = self._queue.next()
             if task is None:
-                self._rest()
+                self._idle()
             else:
                 now = self._runner.run(*task)
                 if now - self._flushed_at > FLUSH_EVERY_S:
@@ -98,7 +98,7 @@ class Lane:
                 os.unlink(f"{self._home}/keepers/{self._number}.{suffix}")
             except OSError:
                 pass
-        self._limits.leave(for_good=not self._was_told)
+        self._limits.leave(is_final=not self._end_requested)
         # The connection closes with the process: a worker that sees it closed may take the keeper for dead.
 
     # ---- runner.Surroundings ----
@@ -109,21 +109,21 @@ class Lane:
 
     def handle(self, fd: int, event: int) -> None:
         for message in self._link.handle(fd, event):
-            self._obey(message)
+            self._handle_message(message)
 
     def flush(self) -> None:
         self._flush(monotonic())
 
-    def is_deserted(self, now: float) -> bool:
+    def is_home_gone(self, now: float) -> bool:
         """The home is gone: whatever runs here runs for nobody."""
-        if now - self._home_seen_at >= HOME_CHECK_S:
-            self._home_seen_at = now
-            self._over = self._over or not os.path.isdir(f"{self._home}/keepers")
-        return self._over
+        if now - self._home_checked_at >= HOME_CHECK_S:
+            self._home_checked_at = now
+            self._is_ending = self._is_ending or not os.path.isdir(f"{self._home}/keepers")
+        return self._is_ending
 
     # ---- between tasks ----
 
-    def _rest(self) -> None:
+    def _idle(self) -> None:
         """Nothing to run: say what is to be said, tidy up, and wait for the worker."""
         if self._results:
             self._busy_at = monotonic()
@@ -134,8 +134,8 @@ class Lane:
         now = monotonic()
         if self._link.connected or self._queue:
             self._busy_at = now
-        if self.is_deserted(now) or now - self._busy_at > self._alone_max_s:
-            self._over = True
+        if self.is_home_gone(now) or now - self._busy_at > self._alone_max_s:
+            self._is_ending = True
 
     def _flush(self, now: float) -> None:
         self._flushed_at = now
@@ -144,11 +144,11 @@ class Lane:
 
     # ---- what the worker says ----
 
-    def _obey(self, message: list[Any]) -> None:
+    def _handle_message(self, message: list[Any]) -> None:
         verb = message[0]
         if verb == "run":
             for order in message[1]:
-                self._queue.add(Work(order, self._specs[order[SPEC]]))
+                self._queue.add(TaskRange(order, self._specs[order[SPEC]]))
         elif verb == "ack":
             self._results.acknowledge(message[1])
         elif verb == "spec":
@@ -156,11 +156,11 @@ class Lane:
         elif verb == "forget":
             self._specs.pop(message[1], None)
         elif verb == "take":
-            self._link.send(f'["taken",{message[1]},{self._take(message[2], message[3])}]\n'.encode())
+            self._link.send(f'["taken",{message[1]},{self._reclaim(message[2], message[3])}]\n'.encode())
         elif verb == "stop":
             self._stop(*message[1:])
         elif verb == "ports":
-            self._special.ports[tuple(message[1:5])] = message[5]
+            self._setup.ports[tuple(message[1:5])] = message[5]
         elif verb == "devices":
             self._devices = message[1]
             self._starter.devices = device_variables(self._devices)
@@ -168,46 +168,50 @@ class Lane:
             self._specs.clear()
             self._send_state()
         elif verb == "end":
-            self._over = self._was_told = True
+            self._is_ending = self._end_requested = True
             self._queue = Queue()
             self._runner.end("stopped", 0.0)
 
-    def _take(self, kind: str, what: Any) -> list[Range]:
+    def _reclaim(self, kind: str, selector: Any) -> list[RangeRow]:
         if kind == "tail":
-            taken = self._queue.take_tail(what)
+            reclaimed = self._queue.reclaim_tail(selector)
         elif kind == "reservations":
-            taken = self._queue.take_reservations(what)
+            reclaimed = self._queue.reclaim_reservations(selector)
         else:
-            taken = self._queue.take_range(*what)
-        if self._special.ports:
-            for job, group, attempt, first, last in taken:
+            reclaimed = self._queue.reclaim_range(*selector)
+        if self._setup.ports:
+            for job, group, attempt, first, last in reclaimed:
                 for index in range(first, last + 1):
-                    self._special.ports.pop((job, group, index, attempt), None)
-        return taken
+                    self._setup.ports.pop((job, group, index, attempt), None)
+        return reclaimed
 
-    def _stop(self, place: list[int], attempt_max: int, grace_s: float, number: int, why: str, detail: str) -> None:
+    def _stop(self, place: list[int], attempt_max: int, grace_s: float, number: int, how: str, detail: str) -> None:
         task = self._runner.task
         job, group, first, last = place
-        if task is None or (task.work.job, task.work.group) != (job, group) or not first <= task.index <= last:
+        if (
+            task is None
+            or (task.task_range.job, task.task_range.group) != (job, group)
+            or not first <= task.index <= last
+        ):
             return
-        if task.work.attempt <= attempt_max:
-            self._runner.end(why, grace_s, number or signal.SIGTERM, detail)
+        if task.task_range.attempt <= attempt_max:
+            self._runner.end(how, grace_s, number or signal.SIGTERM, detail)
 
     def _send_state(self) -> None:
         """Every report that is not acknowledged; then who this keeper is and what it has."""
         task = self._runner.task
         running = None
         if task is not None:
-            if not task.noted:
-                self._runner.note_running(task)
-            order = task.work.part(task.index, task.index)
+            if not task.is_reported:
+                self._runner.record_running(task)
+            order = task.task_range.suborder(task.index, task.index)
             place = [self._segments.number, self._segments.records]
-            running = [order, task.index, task.started_ms, *place, task.pid, task.work.spec.fields, task.ports]
+            running = [order, task.index, task.started_ms, *place, task.pid, task.task_range.spec.fields, task.ports]
         elif self._results:
             self._segments.flush()
             self._results.close_report(self._segments.number)
         state = ["state", VERSION, self._number, os.getpid(), self._segments.number, running, self._queue.orders()]
-        state += [self._devices, [[*name, ports] for name, ports in self._special.ports.items()]]
+        state += [self._devices, [[*name, ports] for name, ports in self._setup.ports.items()]]
         self._link.send(self._results.unacknowledged() + encode(state).encode() + b"\n")
 
 
@@ -216,7 +220,7 @@ def device_variables(devices: dict[str, list[str]]) -> Environment:
     found: Environment = {}
     for kind, ids in devices.items():
         joined = ",".join(ids).encode()
-        found[variable(b"SHUNTER_DEVICES_", kind)] = joined
+        found[variable_name(b"SHUNTER_DEVICES_", kind)] = joined
         if kind == "gpu":
             found[b"CUDA_VISIBLE_DEVICES"] = joined
     return found

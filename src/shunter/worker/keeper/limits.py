@@ -25,7 +25,7 @@ class Limits:
         self._cores_milli = cores * 1000
         self._cpu_milli = 0
         self._memory_bytes = 0
-        self._killed_before = 0
+        self._oom_kills_seen = 0
 
     def enter(self) -> None:
         """Make the lane's groups and move into them. Raises OSError. Real-time scheduling is left before: the cpu group
@@ -36,14 +36,14 @@ class Limits:
             os.makedirs(folder, exist_ok=True)
             _write(f"{folder}/cgroup.procs", str(os.getpid()))
 
-    def leave(self, for_good: bool) -> None:
-        """Move out and remove the lane's groups; what cannot be removed is left to the worker's sweep. `for_good` when
+    def leave(self, is_final: bool) -> None:
+        """Move out and remove the lane's groups; what cannot be removed is left to the worker's sweep. `is_final` when
         no worker will come: then the last lane removes the tree."""
         for controller, folder in self._folders.items():
             try:
-                self._park(controller)
+                self._leave_group(controller)
                 os.rmdir(folder)
-                if for_good:
+                if is_final:
                     _write(f"{os.path.dirname(self._parents[controller])}/cgroup.procs", str(os.getpid()))
                     os.rmdir(self._parents[controller])
             except OSError:
@@ -60,11 +60,11 @@ class Limits:
             self._set_memory(memory_bytes)
             self._memory_bytes = memory_bytes
 
-    def passed_memory(self) -> bool:
+    def was_oom_killed(self) -> bool:
         """Has the kernel ended a process of this lane for want of memory since the last time of asking?"""
-        killed = self._memory_kills()
-        passed, self._killed_before = killed > self._killed_before, killed
-        return passed
+        killed = self._oom_kill_count()
+        was_killed, self._oom_kills_seen = killed > self._oom_kills_seen, killed
+        return was_killed
 
     @property
     def limits_memory(self) -> bool:
@@ -88,7 +88,7 @@ class Limits:
         controller = "unified" if self._unified else "freezer"
         folder = self._folders[controller]
         freeze, frozen, thawed = ("cgroup.freeze", "1", "0") if self._unified else ("freezer.state", "FROZEN", "THAWED")
-        self._park(controller)
+        self._leave_group(controller)
         try:
             _write(f"{folder}/{freeze}", frozen)
             for pid in self.members() or []:
@@ -100,12 +100,12 @@ class Limits:
             _write(f"{folder}/{freeze}", thawed)
             _write(f"{folder}/cgroup.procs", str(os.getpid()))
 
-    def _park(self, controller: str) -> None:
-        parking = self._parents[controller]
+    def _leave_group(self, controller: str) -> None:
+        parent = self._parents[controller]
         if self._unified:  # a group with controllers below it may not hold processes itself
-            parking = f"{parking}/parking"
-            os.makedirs(parking, exist_ok=True)
-        _write(f"{parking}/cgroup.procs", str(os.getpid()))
+            parent = f"{parent}/parking"
+            os.makedirs(parent, exist_ok=True)
+        _write(f"{parent}/cgroup.procs", str(os.getpid()))
 
     def _set_cpu(self, cpu_milli: int) -> None:
         quota_us = (cpu_milli + KEEPER_CPU_MILLI) * PERIOD_US // 1000 if cpu_milli else UNLIMITED
@@ -123,9 +123,9 @@ class Limits:
                 _write(f"{folder}/memory.swap.max", "0")
         elif "memory" in self._folders:
             _write(f"{self._folders['memory']}/memory.limit_in_bytes", str(limit))
-        self._killed_before = self._memory_kills()
+        self._oom_kills_seen = self._oom_kill_count()
 
-    def _memory_kills(self) -> int:
+    def _oom_kill_count(self) -> int:
         if not self.limits_memory:
             return 0
         folder = self._folders["unified" if self._unified else "memory"]

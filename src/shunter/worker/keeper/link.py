@@ -45,7 +45,7 @@ class Link:
             except BlockingIOError:
                 sent = 0
             except OSError:
-                self._drop()
+                self._disconnect()
                 return
             if sent == len(line):
                 return
@@ -56,14 +56,14 @@ class Link:
     def handle(self, fd: int, event: int) -> list[Any]:
         """React to the poll's event; returns the messages that came."""
         if fd == self._listener.fileno():
-            last_words = self._receive() if self._connection is not None else []
-            if not last_words:  # else the new worker waits until the old one was heard out, and answered
+            old_messages = self._receive() if self._connection is not None else []
+            if not old_messages:  # else the new worker waits until the old one was heard out, and answered
                 self._accept()
-            return last_words
+            return old_messages
         if self._connection is None or fd != self._connection.fileno():
             return []
         if event & select.POLLOUT:
-            self._send_more()
+            self._send_unsent()
         if event & (select.POLLIN | select.POLLHUP | select.POLLERR):
             return self._receive()
         return []
@@ -73,7 +73,7 @@ class Link:
             fd, _ = self._listener._accept()  # type: ignore[attr-defined]
         except OSError:
             return
-        self._drop()
+        self._disconnect()
         self._connection = _socket.socket(fileno=fd)
         self._connection.setblocking(False)
         self._poll.register(fd, select.POLLIN)
@@ -91,28 +91,28 @@ class Link:
         except OSError:
             ended = True
         if (ended and not data) or len(self._received) > LINE_MAX_BYTES:
-            self._drop()
+            self._disconnect()
             return []
         *lines, self._received = (self._received + data).split(b"\n")
         try:
             return [decode(line) for line in lines]
         except ValueError:  # whoever this is, it is not a worker of ours
-            self._drop()
+            self._disconnect()
             return []
 
-    def _send_more(self) -> None:
+    def _send_unsent(self) -> None:
         assert self._connection is not None
         try:
             del self._unsent[: self._connection.send(self._unsent)]
         except BlockingIOError:
             return
         except OSError:
-            self._drop()
+            self._disconnect()
             return
         if not self._unsent:
             self._poll.modify(self._connection.fileno(), select.POLLIN)
 
-    def _drop(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._poll.unregister(self._connection.fileno())
             self._connection.close()

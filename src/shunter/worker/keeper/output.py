@@ -16,16 +16,16 @@ class Output:
     def __init__(self, poll: select.poll, segments: Segments) -> None:
         self._segments = segments
         self.fds: dict[int, int] = {}
-        nothing = os.open("/dev/null", os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
+        null_fd = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(null_fd, 0)
+        os.close(null_fd)
         for stream, fd in ((OUT, 1), (ERR, 2)):
-            reading, writing = os.pipe()
-            os.set_blocking(reading, False)
-            os.dup2(writing, fd)
-            os.close(writing)
-            poll.register(reading, select.POLLIN)
-            self.fds[reading] = stream
+            read_fd, write_fd = os.pipe()
+            os.set_blocking(read_fd, False)
+            os.dup2(write_fd, fd)
+            os.close(write_fd)
+            poll.register(read_fd, select.POLLIN)
+            self.fds[read_fd] = stream
 
     def drain(self, fd: int) -> None:
         self._segments.write(self.fds[fd], os.read(fd, PIPE_BYTES))

@@ -10,29 +10,29 @@ import os
 
 from .limits import Limits
 
-PLAIN_ROUNDS = 2  # kill rounds without freezing; only what forks faster than it is killed needs more
+UNFROZEN_KILL_ROUNDS = 2  # kill rounds without freezing; only what forks faster than it is killed needs more
 
 
-class Tree:
+class ProcessTree:
     """All descendants of this process."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self.rounds = 0  # of killing; set to 0 when nothing is left
+        self.kill_rounds = 0  # of killing; set to 0 when nothing is left
 
     def signal(self, number: int) -> None:
-        _send(self.members(), number)
+        _signal_all(self.members(), number)
 
     def kill_round(self) -> None:
         """Kill all members found now. The caller reaps, and calls again while children are left."""
-        self.rounds += 1
-        if self.rounds > PLAIN_ROUNDS and self._limits.can_freeze():
+        self.kill_rounds += 1
+        if self.kill_rounds > UNFROZEN_KILL_ROUNDS and self._limits.can_freeze():
             try:
                 self._limits.kill_frozen()
                 return
             except OSError:
                 pass  # somebody else has changed the groups; the plain way is left
-        _send(self.members(), 9)
+        _signal_all(self.members(), 9)
 
     def members(self) -> list[int]:
         try:
@@ -42,7 +42,7 @@ class Tree:
         return _descendants(os.getpid()) if pids is None else pids
 
 
-def _send(pids: list[int], number: int) -> None:
+def _signal_all(pids: list[int], number: int) -> None:
     for pid in pids:
         try:
             os.kill(pid, number)

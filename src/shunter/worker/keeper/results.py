@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .json_lines import encode
-from .work_queue import Work
+from .work_queue import TaskRange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ else:
     from _collections import deque
 
 
-class EndedRun:
+class EndedRange:
     """Attempts of contiguous indexes and log records that ended one after another."""
 
-    __slots__ = ("detail", "ended", "exits", "first", "how", "record", "segment", "started", "work")
+    __slots__ = ("detail", "ended", "exits", "first", "how", "record", "segment", "started", "task_range")
 
-    def __init__(self, work: Work, first: int, segment: int, record: int, how: str, detail: str) -> None:
-        self.work = work
+    def __init__(self, task_range: TaskRange, first: int, segment: int, record: int, how: str, detail: str) -> None:
+        self.task_range = task_range
         self.first = first
         self.segment = segment
         self.record = record
@@ -31,10 +31,10 @@ class EndedRun:
         self.ended: list[int] = []
 
     def encoded(self) -> str:
-        work = self.work
+        task_range = self.task_range
         exits = self.exits if any(self.exits) else []  # a list of whole numbers is JSON as Python prints it
         return (
-            f"[{work.job},{work.group},{work.attempt},{self.first},{exits},{self.started},{self.ended},"
+            f"[{task_range.job},{task_range.group},{task_range.attempt},{self.first},{exits},{self.started},{self.ended},"
             f"{self.segment},{self.record},{encode(self.how)},{encode(self.detail)}]"
         )
 
@@ -43,8 +43,8 @@ class Results:
     """The report being gathered, and those not yet acknowledged."""
 
     def __init__(self) -> None:
-        self._ended: list[EndedRun] = []
-        self._run: EndedRun | None = None  # the last of _ended while it can grow
+        self._ended: list[EndedRange] = []
+        self._open_range: EndedRange | None = None  # the last of _ended while it can grow
         self._started: list[str] = []
         self._unacknowledged: deque[tuple[int, bytes]] = deque()
         self._seq = 0
@@ -53,24 +53,29 @@ class Results:
         return bool(self._ended or self._started)
 
     def add_ended(
-        self, work: Work, index: int, exit_code: int, times_ms: tuple[int, int], log: tuple[int, int]
+        self, task_range: TaskRange, index: int, exit_code: int, times_ms: tuple[int, int], log: tuple[int, int]
     ) -> None:
         """A plain exit. `log` is the segment and the record."""
-        run = self._run
-        if run is None or run.work is not work or run.first + len(run.exits) != index or run.segment != log[0]:
-            run = self._run = EndedRun(work, index, log[0], log[1], "", "")
-            self._ended.append(run)
-        run.exits.append(exit_code)
-        run.started.append(times_ms[0])
-        run.ended.append(times_ms[1])
+        ended_range = self._open_range
+        if (
+            ended_range is None
+            or ended_range.task_range is not task_range
+            or ended_range.first + len(ended_range.exits) != index
+            or ended_range.segment != log[0]
+        ):
+            ended_range = self._open_range = EndedRange(task_range, index, log[0], log[1], "", "")
+            self._ended.append(ended_range)
+        ended_range.exits.append(exit_code)
+        ended_range.started.append(times_ms[0])
+        ended_range.ended.append(times_ms[1])
 
-    def add_odd(self, run: EndedRun, exit_code: int, times_ms: tuple[int, int]) -> None:
+    def add_abnormal(self, ended_range: EndedRange, exit_code: int, times_ms: tuple[int, int]) -> None:
         """Anything but a plain exit: a run of its own."""
-        run.exits.append(exit_code)
-        run.started.append(times_ms[0])
-        run.ended.append(times_ms[1])
-        self._ended.append(run)
-        self._run = None
+        ended_range.exits.append(exit_code)
+        ended_range.started.append(times_ms[0])
+        ended_range.ended.append(times_ms[1])
+        self._ended.append(ended_range)
+        self._open_range = None
 
     def add_started(self, started: list[Any]) -> None:
         """The fields of `worker.process.protocol.KeeperStarted`."""
@@ -79,11 +84,11 @@ class Results:
     def close_report(self, segment: int) -> bytes:
         """What has gathered, as a line that is kept until it is acknowledged."""
         self._seq += 1
-        ended = ",".join([run.encoded() for run in self._ended])
+        ended = ",".join([ended_range.encoded() for ended_range in self._ended])
         started = ",".join(self._started)
         line = f'["report",{self._seq},[{ended}],[{started}],{segment}]\n'.encode()
         self._unacknowledged.append((self._seq, line))
-        self._ended, self._started, self._run = [], [], None
+        self._ended, self._started, self._open_range = [], [], None
         return line
 
     def acknowledge(self, seq: int) -> None:

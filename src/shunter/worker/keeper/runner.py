@@ -11,11 +11,11 @@ import select
 from time import monotonic, time
 
 from .output import Output
-from .process_tree import Tree
-from .results import EndedRun, Results
+from .process_tree import ProcessTree
+from .results import EndedRange, Results
 from .segments import Segments
-from .task import Starter, Task, why_not_started
-from .work_queue import Work
+from .task import Starter, Task, describe_start_error
+from .work_queue import TaskRange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ else:
 
     Protocol = object
 
-STARTED_AFTER_MS = 5  # a task that ends sooner is reported by its end alone
-LOOK_AROUND_S = 1.0  # the longest sleep beside a running task
+REPORT_START_AFTER_MS = 5  # a task that ends sooner is reported by its end alone
+POLL_MAX_S = 1.0  # the longest sleep beside a running task
 DISK_CHECK_S = 1.0
 DISK_CHECK_SHARE = 0.05  # of the time may go into adding up the scratch folder
 KILL_EVERY_MS = 10  # at first; what cannot be killed is tried ever less often
@@ -35,7 +35,7 @@ KILL_EVERY_MAX_MS = 1000
 CLOSE_ROUNDS_MAX = 300
 
 
-class Surroundings(Protocol):
+class LaneContext(Protocol):
     """What the runner needs of its lane."""
 
     @property
@@ -45,74 +45,76 @@ class Surroundings(Protocol):
 
     def flush(self) -> None: ...
 
-    def is_deserted(self, now: float) -> bool: ...
+    def is_home_gone(self, now: float) -> bool: ...
 
 
 class Runner:
     """`task` is the one that runs now."""
 
     def __init__(
-        self, poll: select.poll, starter: Starter, tree: Tree, segments: Segments, surroundings: Surroundings
+        self, poll: select.poll, starter: Starter, tree: ProcessTree, segments: Segments, lane_context: LaneContext
     ) -> None:
         self.task: Task | None = None
         self._poll = poll
         self._starter = starter
         self._tree = tree
         self._segments = segments
-        self._surroundings = surroundings
+        self._lane_context = lane_context
         self._output = Output(poll, segments)
-        self._traces = select.poll()  # what a task leaves when it has exited
+        self._exit_poll = select.poll()  # what a task leaves when it has exited
         for fd in self._output.fds:
-            self._traces.register(fd, select.POLLIN)
+            self._exit_poll.register(fd, select.POLLIN)
         if starter.scratch.watch_fd >= 0:
-            self._traces.register(starter.scratch.watch_fd, select.POLLIN)
+            self._exit_poll.register(starter.scratch.watch_fd, select.POLLIN)
 
-    def run(self, work: Work, index: int) -> float:
+    def run(self, task_range: TaskRange, index: int) -> float:
         """Run one task to its end and add its result; returns the time."""
         started_ms = int(time() * 1000)
-        self._segments.begin(work.spec.log_max_bytes)
+        self._segments.begin(task_range.spec.log_max_bytes)
         try:
-            pid = self._starter.start(work, index)
+            pid = self._starter.start(task_range, index)
         except (OSError, ValueError) as error:
-            return self._note_not_started(work, index, started_ms, error)
+            return self._record_start_failure(task_range, index, started_ms, error)
         pidfd = os.pidfd_open(pid)
         self._poll.register(pidfd, select.POLLIN)
-        task = self.task = Task(work, index, pid, pidfd, started_ms)
-        if work.spec.is_watched:
-            task.ports = self._starter.special.ports.pop((work.job, work.group, index, work.attempt), task.ports)
-            self.note_running(task)
-        wait_ms = STARTED_AFTER_MS
+        task = self.task = Task(task_range, index, pid, pidfd, started_ms)
+        if task_range.spec.is_watched:
+            task.ports = self._starter.setup.ports.pop(
+                (task_range.job, task_range.group, index, task_range.attempt), task.ports
+            )
+            self.record_running(task)
+        wait_ms = REPORT_START_AFTER_MS
         while True:
             events = self._poll.poll(wait_ms)
             for fd, _ in events:
                 if fd == pidfd:  # first: a stop in the same breath comes too late
-                    self._note_exit(task)
+                    self._mark_exited(task)
                     break
             for fd, event in events:
                 if fd != pidfd:
                     self.handle(fd, event)
-            if (task.exited or task.noted) and self._reap(task):
+            if (task.exited or task.is_reported) and self._reap(task):
                 break
             wait_ms = self._advance(task, bool(events))
         self.task = None
         scratch = self._starter.scratch
         scratch.is_fresh = scratch.is_fresh and scratch.watch_fd >= 0
-        for fd, _ in self._traces.poll(0):
+        for fd, _ in self._exit_poll.poll(0):
             if fd in self._output.fds:
                 self._output.drain(fd)
             else:
                 scratch.is_fresh = False
-        if not work.spec.is_plain:
-            self._starter.clean_special()
-        return self._note_end(task)
+        if not task_range.spec.is_plain:
+            self._starter.clean_setup()
+        return self._record_end(task)
 
     def handle(self, fd: int, event: int) -> None:
         if fd in self._output.fds:
             self._output.drain(fd)
         else:
-            self._surroundings.handle(fd, event)
+            self._lane_context.handle(fd, event)
 
-    def end(self, why: str, grace_s: float, first_signal: int = signal.SIGTERM, detail: str = "") -> None:
+    def end(self, how: str, grace_s: float, first_signal: int = signal.SIGTERM, detail: str = "") -> None:
         """Ask the task to end; after the grace it is killed. Asking again can only shorten the grace."""
         task = self.task
         if task is None or task.exited:
@@ -121,20 +123,20 @@ class Runner:
         if task.ending:
             task.kill_at = min(task.kill_at, kill_at)
             return
-        task.ending, task.kill_at, task.detail = why, kill_at, detail
+        task.ending, task.kill_at, task.detail = how, kill_at, detail
         if grace_s > 0:
             self._tree.signal(first_signal)
 
-    def note_running(self, task: Task) -> None:
+    def record_running(self, task: Task) -> None:
         """It runs on: write its record, so that its output can be followed, and say so."""
-        work, segments = task.work, self._segments
-        segments.note_running(work.job, work.group, task.index, work.attempt)
-        task.noted = True
-        task.noted_at = monotonic()
+        task_range, segments = task.task_range, self._segments
+        segments.record_running(task_range.job, task_range.group, task.index, task_range.attempt)
+        task.is_reported = True
+        task.reported_at = monotonic()
         place = [segments.number, segments.records]
-        name = [work.job, work.group, work.attempt, task.index]
-        self._surroundings.results.add_started([*name, task.started_ms, *place, task.pid, task.ports])
-        self._surroundings.flush()
+        name = [task_range.job, task_range.group, task_range.attempt, task.index]
+        self._lane_context.results.add_started([*name, task.started_ms, *place, task.pid, task.ports])
+        self._lane_context.flush()
 
     def clean(self) -> None:
         """Between tasks: nothing of the last one stays in the scratch folder."""
@@ -148,7 +150,7 @@ class Runner:
             self._poll.poll(KILL_EVERY_MS)
         self._starter.close()
 
-    def _note_exit(self, task: Task) -> None:
+    def _mark_exited(self, task: Task) -> None:
         self._poll.unregister(task.pidfd)
         os.close(task.pidfd)
         task.exited = True
@@ -160,7 +162,7 @@ class Runner:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 if task is not None and not task.exited:
-                    self._note_exit(task)
+                    self._mark_exited(task)
                 return True
             if pid == 0:
                 return False
@@ -172,13 +174,13 @@ class Runner:
         if task.exited:  # but something that it started has not
             return self._kill()
         now = monotonic()
-        if not task.noted:
+        if not task.is_reported:
             if woken and not task.ending:  # by output or a message: was it within the first few milliseconds?
                 task.woken_at = task.woken_at or now
-                if now - task.woken_at < STARTED_AFTER_MS / 1000:
-                    return STARTED_AFTER_MS
-            self.note_running(task)
-        if self._surroundings.is_deserted(now):
+                if now - task.woken_at < REPORT_START_AFTER_MS / 1000:
+                    return REPORT_START_AFTER_MS
+            self.record_running(task)
+        if self._lane_context.is_home_gone(now):
             self.end("stopped", 0.0)
         if not task.ending:
             self._check_limits(task, now)
@@ -188,52 +190,52 @@ class Runner:
 
     def _kill(self) -> int:
         self._tree.kill_round()
-        return min(KILL_EVERY_MS * self._tree.rounds, KILL_EVERY_MAX_MS)
+        return min(KILL_EVERY_MS * self._tree.kill_rounds, KILL_EVERY_MAX_MS)
 
     def _check_limits(self, task: Task, now: float) -> None:
-        spec = task.work.spec
-        if spec.run_timeout_s and now >= task.noted_at + spec.run_timeout_s:
+        spec = task.task_range.spec
+        if spec.run_timeout_s and now >= task.reported_at + spec.run_timeout_s:
             self.end("timeout", spec.stop_grace_s)
         elif spec.disk_bytes and spec.dir is None and now >= task.disk_check_at:
-            passed = self._starter.scratch_bytes(spec) > spec.disk_bytes
+            exceeded = self._starter.scratch_bytes(spec) > spec.disk_bytes
             took_s = monotonic() - now
             task.disk_check_at = now + max(DISK_CHECK_S, took_s / DISK_CHECK_SHARE)
-            if passed:
+            if exceeded:
                 self.end("disk", 0.0)
 
     def _sleep_ms(self, task: Task, now: float) -> int:
-        spec = task.work.spec
-        wait_s = LOOK_AROUND_S
+        spec = task.task_range.spec
+        wait_s = POLL_MAX_S
         if task.ending:
             wait_s = min(wait_s, task.kill_at - now)
         elif spec.run_timeout_s:
-            wait_s = min(wait_s, task.noted_at + spec.run_timeout_s - now)
+            wait_s = min(wait_s, task.reported_at + spec.run_timeout_s - now)
         return max(0, int(wait_s * 1000)) + 1
 
-    def _note_end(self, task: Task) -> float:
-        self._tree.rounds = 0
-        work, segments = task.work, self._segments
-        record = segments.end(work.job, work.group, task.index, work.attempt)
+    def _record_end(self, task: Task) -> float:
+        self._tree.kill_rounds = 0
+        task_range, segments = task.task_range, self._segments
+        record = segments.end(task_range.job, task_range.group, task.index, task_range.attempt)
         times_ms = (task.started_ms, int(time() * 1000))
-        how, detail = self._starter.judge(task) if task.status or task.ending else ("", "")
-        results = self._surroundings.results
-        if how or segments.trouble:
-            run = EndedRun(work, task.index, segments.number, record, how, detail or segments.trouble)
-            segments.trouble = ""
-            results.add_odd(run, task.exit_code(), times_ms)
+        how, detail = self._starter.classify_exit(task) if task.status or task.ending else ("", "")
+        results = self._lane_context.results
+        if how or segments.write_error:
+            run = EndedRange(task_range, task.index, segments.number, record, how, detail or segments.write_error)
+            segments.write_error = ""
+            results.add_abnormal(run, task.exit_code(), times_ms)
         else:
             code = task.exit_code() if task.status else 0
-            results.add_ended(work, task.index, code, times_ms, (segments.number, record))
+            results.add_ended(task_range, task.index, code, times_ms, (segments.number, record))
         if segments.is_large:
             segments.rotate()
         return monotonic()
 
-    def _note_not_started(self, work: Work, index: int, started_ms: int, error: Exception) -> float:
-        code, detail = why_not_started(work, error)
-        self._starter.special.ports.pop((work.job, work.group, index, work.attempt), None)
-        if not work.spec.is_plain:
-            self._starter.clean_special()
-        record = self._segments.end(work.job, work.group, index, work.attempt)
-        run = EndedRun(work, index, self._segments.number, record, "error", detail)
-        self._surroundings.results.add_odd(run, code, (started_ms, int(time() * 1000)))
+    def _record_start_failure(self, task_range: TaskRange, index: int, started_ms: int, error: Exception) -> float:
+        code, detail = describe_start_error(task_range, error)
+        self._starter.setup.ports.pop((task_range.job, task_range.group, index, task_range.attempt), None)
+        if not task_range.spec.is_plain:
+            self._starter.clean_setup()
+        record = self._segments.end(task_range.job, task_range.group, index, task_range.attempt)
+        run = EndedRange(task_range, index, self._segments.number, record, "error", detail)
+        self._lane_context.results.add_abnormal(run, code, (started_ms, int(time() * 1000)))
         return monotonic()

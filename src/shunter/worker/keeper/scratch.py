@@ -26,7 +26,7 @@ class Scratch:
         self.watch_fd = open_watch()
         self.is_fresh = False  # made, entered, and not used by a task since
 
-    def freshen(self) -> None:
+    def reset(self) -> None:
         """Make the folder anew, unless no task has left anything in it, and go there. Raises OSError."""
         if self.watch_fd < 0 and self._is_empty():
             self.is_fresh = True

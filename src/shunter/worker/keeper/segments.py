@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import struct
 
-from .syscalls import punch
+from .syscalls import punch_hole
 
 RECORD = struct.Struct("<qiiiIqqqq")  # job, group, index, attempt, flags, out start, out end, err start, err end
 CUT = struct.Struct("<qqq")  # record * 2 + stream, from, to: places in the stream's file
@@ -32,7 +32,7 @@ NEVER = 2**63
 class Stream:
     """One stream's file, and the slice of the present task."""
 
-    __slots__ = ("cut_at", "cut_place", "cut_to", "dropped_bytes", "fd", "half_bytes", "max_bytes", "size", "start")
+    __slots__ = ("cut_at", "cut_position", "cut_to", "dropped_bytes", "fd", "half_bytes", "max_bytes", "size", "start")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -45,7 +45,7 @@ class Stream:
         self.half_bytes = max_bytes // 2
         self.cut_at = self.start + max_bytes + CUT_SLACK_BYTES if max_bytes else NEVER
         self.cut_to = 0
-        self.cut_place = -1
+        self.cut_position = -1
         self.dropped_bytes = 0
 
 
@@ -54,13 +54,13 @@ class Segments:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self.trouble = ""  # why something could not be written, for the next result's detail
+        self.write_error = ""  # why something could not be written, for the next result's detail
         self.streams: tuple[Stream, Stream]
         self._index: int  # a file descriptor, as is _cuts
         self.records: int  # ended tasks in this segment
         self._buffer: bytearray  # their records, as far as they are not written yet
         self._flushed: int  # how many are
-        self._touched: bool  # by the present task: it wrote something, or its record was noted
+        self._is_dirty: bool  # by the present task: it wrote something, or its record was noted
         self._max_bytes: int  # of the present task
         self._open()
 
@@ -69,9 +69,9 @@ class Segments:
         """Go on with a segment whose only task runs on. Raises OSError where it is no longer there."""
         segments = cls.__new__(cls)
         segments._folder = folder
-        segments.trouble = ""
+        segments.write_error = ""
         segments._open_files(number, 0)
-        segments._noted = segments._touched = True
+        segments._has_running_record = segments._is_dirty = True
         segments._max_bytes = max_bytes
         for target in segments.streams:
             target.begin(max_bytes)
@@ -87,15 +87,15 @@ class Segments:
 
     def begin(self, max_bytes: int) -> None:
         """A task starts: its slices begin here."""
-        if self._touched or max_bytes != self._max_bytes:
-            self._touched = False
+        if self._is_dirty or max_bytes != self._max_bytes:
+            self._is_dirty = False
             self._max_bytes = max_bytes
             self.streams[OUT].begin(max_bytes)
             self.streams[ERR].begin(max_bytes)
 
     def write(self, stream: int, data: bytes) -> None:
         """Append output. A full disk costs the output, never the task."""
-        self._touched = True
+        self._is_dirty = True
         target = self.streams[stream]
         try:
             written = os.write(target.fd, data)
@@ -105,23 +105,23 @@ class Segments:
         except OSError as error:
             target.size = os.fstat(target.fd).st_size
             target.dropped_bytes += len(data)
-            self.trouble = f"some output was not kept: {os.strerror(error.errno or 0)}"
+            self.write_error = f"some output was not kept: {os.strerror(error.errno or 0)}"
         if target.size > target.cut_at:
             self._cut(target, stream, target.size - target.half_bytes)
 
-    def note_running(self, job: int, group: int, index: int, attempt: int) -> None:
+    def record_running(self, job: int, group: int, index: int, attempt: int) -> None:
         """Write the record of a task that runs on, so that its output can be followed."""
         self.flush()
         self._buffer += self._record(job, group, index, attempt, running=True)
         self.flush()
-        self._noted = self._touched = True
+        self._has_running_record = self._is_dirty = True
 
     def end(self, job: int, group: int, index: int, attempt: int) -> int:
         """Close the task's slices; returns its record. A record that was noted before is completed at once, because
         whoever reads it must not take the next task's output for this one's."""
         number = self.records
-        if self._touched:
-            self._end_touched(job, group, index, attempt)
+        if self._is_dirty:
+            self._end_dirty(job, group, index, attempt)
         else:  # a short task without output
             out, err = self.streams
             self._buffer += RECORD.pack(job, group, index, attempt, 0, out.size, out.size, err.size, err.size)
@@ -140,7 +140,7 @@ class Segments:
         """Time to begin a new segment, between tasks."""
         if self.records >= SEGMENT_RECORDS_MAX:
             return True
-        return self._touched and max(target.size for target in self.streams) >= SEGMENT_MAX_BYTES
+        return self._is_dirty and max(target.size for target in self.streams) >= SEGMENT_MAX_BYTES
 
     def rotate(self) -> None:
         """Begin a new segment; where none can be made, the old one goes on."""
@@ -149,7 +149,7 @@ class Segments:
         try:
             self._open()
         except OSError as error:
-            self.trouble = f"no new log segment could be made: {os.strerror(error.errno or 0)}"
+            self.write_error = f"no new log segment could be made: {os.strerror(error.errno or 0)}"
             return
         for fd in old:
             if fd >= 0:
@@ -169,8 +169,8 @@ class Segments:
         self.records = 0
         self._flushed = 0
         self._buffer = bytearray()
-        self._noted = False
-        self._touched = False
+        self._has_running_record = False
+        self._is_dirty = False
         self._max_bytes = 0
 
     def _find_cuts(self) -> None:
@@ -181,19 +181,19 @@ class Segments:
             return
         body = os.pread(self._cuts, CUT.size * 2, 0)
         self._cut_count = len(body) // CUT.size
-        for place in range(self._cut_count):
-            stream, _, to = CUT.unpack_from(body, place * CUT.size)
+        for position in range(self._cut_count):
+            stream, _, to = CUT.unpack_from(body, position * CUT.size)
             target = self.streams[stream]
-            target.cut_place, target.cut_to = place, to
+            target.cut_position, target.cut_to = position, to
             target.cut_at = target.size + CUT_SLACK_BYTES
 
-    def _end_touched(self, job: int, group: int, index: int, attempt: int) -> None:
+    def _end_dirty(self, job: int, group: int, index: int, attempt: int) -> None:
         for stream, target in enumerate(self.streams):
             if target.max_bytes and target.size - target.start > target.max_bytes + CUT_MIN_BYTES:
                 self._cut(target, stream, target.size - target.half_bytes)
         body = self._record(job, group, index, attempt, running=False)
-        if self._noted:
-            self._noted = False
+        if self._has_running_record:
+            self._has_running_record = False
             self._write_at(self._index, body, self.records * RECORD.size)
             self._flushed = self.records + 1
         else:
@@ -201,7 +201,7 @@ class Segments:
 
     def _record(self, job: int, group: int, index: int, attempt: int, running: bool) -> bytes:
         out, err = self.streams
-        flags = CUT_OUT * (out.cut_place >= 0) | CUT_ERR * (err.cut_place >= 0)
+        flags = CUT_OUT * (out.cut_position >= 0) | CUT_ERR * (err.cut_position >= 0)
         if out.dropped_bytes or err.dropped_bytes:
             flags |= INCOMPLETE
         out_end, err_end = (RUNNING_END, RUNNING_END) if running else (out.size, err.size)
@@ -212,21 +212,21 @@ class Segments:
         start = target.start + target.half_bytes
         if self._cuts < 0:
             self._cuts = os.open(f"{self._folder}/{self.number}.cut", os.O_WRONLY | os.O_CREAT, 0o600)
-        if target.cut_place < 0:
-            target.cut_place = self._cut_count
+        if target.cut_position < 0:
+            target.cut_position = self._cut_count
             self._cut_count += 1
-        self._write_at(self._cuts, CUT.pack(self.records * 2 + stream, start, to), target.cut_place * CUT.size)
+        self._write_at(self._cuts, CUT.pack(self.records * 2 + stream, start, to), target.cut_position * CUT.size)
         # A hole gives back whole blocks only, so it must reach back into the block where the last one ended.
         punch_from = max(start, target.cut_to - target.cut_to % BLOCK_BYTES)
         target.cut_to = to
         target.cut_at = target.size + CUT_SLACK_BYTES
-        punch(target.fd, punch_from, to - punch_from)
+        punch_hole(target.fd, punch_from, to - punch_from)
 
-    def _write_at(self, fd: int, data: bytes, place: int) -> None:
+    def _write_at(self, fd: int, data: bytes, position: int) -> None:
         try:
-            os.pwrite(fd, data, place)
+            os.pwrite(fd, data, position)
         except OSError as error:
-            self.trouble = f"the log's index could not be written: {os.strerror(error.errno or 0)}"
+            self.write_error = f"the log's index could not be written: {os.strerror(error.errno or 0)}"
 
 
 def _next_number(folder: str) -> int:

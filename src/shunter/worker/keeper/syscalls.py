@@ -11,7 +11,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _IN_ATTRIB, _IN_MOVED_FROM, _IN_MOVED_TO, _IN_CREATE, _IN_DELETE = 0x4, 0x40, 0x80, 0x100, 0x200
 
 
-def punch(fd: int, start: int, length: int) -> bool:
+def punch_hole(fd: int, start: int, length: int) -> bool:
     """Give the bytes back to the file system; they read as zeros. False where the file system cannot."""
     if length <= 0:
         return True

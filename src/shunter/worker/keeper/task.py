@@ -7,8 +7,8 @@ import os
 
 from .limits import Limits
 from .scratch import Scratch, tree_bytes
-from .task_setup import NotStartable, Special
-from .work_queue import Environment, Spec, Work
+from .task_setup import StartError, TaskSetup
+from .work_queue import Environment, Spec, TaskRange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,19 +24,32 @@ class Task:
     """The attempt that the lane runs now."""
 
     __slots__ = (
-        "detail", "disk_check_at", "ending", "exited", "index", "kill_at", "noted", "noted_at", "pid", "pidfd", "ports",
-        "started_ms", "status", "woken_at", "work",
+        "detail",
+        "disk_check_at",
+        "ending",
+        "exited",
+        "index",
+        "is_reported",
+        "kill_at",
+        "pid",
+        "pidfd",
+        "ports",
+        "reported_at",
+        "started_ms",
+        "status",
+        "task_range",
+        "woken_at",
     )  # fmt: skip
 
-    def __init__(self, work: Work, index: int, pid: int, pidfd: int, started_ms: int) -> None:
-        self.work = work
+    def __init__(self, task_range: TaskRange, index: int, pid: int, pidfd: int, started_ms: int) -> None:
+        self.task_range = task_range
         self.index = index
         self.pid = pid
         self.pidfd = pidfd  # closed once it has exited
         self.started_ms = started_ms
         self.ports: dict[str, int] = {}
-        self.noted = False  # reported as started, with a record of its own
-        self.noted_at = 0.0
+        self.is_reported = False  # reported as started, with a record of its own
+        self.reported_at = 0.0
         self.woken_at = 0.0  # when it first wrote something, or a message came
         self.exited = False
         self.status = 0
@@ -53,88 +66,90 @@ class Task:
 class Starter:
     """Starts tasks in the right folder, with the right variables and under the right limits."""
 
-    def __init__(self, node: str, mark: str, limits: Limits, scratch: Scratch, special: Special) -> None:
+    def __init__(self, node: str, mark: str, limits: Limits, scratch: Scratch, setup: TaskSetup) -> None:
         self._node = os.fsencode(node)
         self._mark = os.fsencode(mark)
         self._limits = limits
         self.scratch = scratch
-        self.special = special
+        self.setup = setup
         self.devices: Environment = {}  # variables that name the lane's devices
-        self._prepared: Work | None = None
+        self._prepared: TaskRange | None = None
         self._path = b""
         self._oom_fd = os.open("/proc/self/oom_score_adj", os.O_RDWR)
         score = int(os.read(self._oom_fd, 8))
-        self._oom_usual = b"%d" % score
+        self._oom_default = b"%d" % score
         self._oom_raised = b"%d" % min(OOM_SCORE_MAX, score + OOM_SCORE_RAISED_BY)
 
-    def start(self, work: Work, index: int) -> int:
+    def start(self, task_range: TaskRange, index: int) -> int:
         """Start the task; returns its process id. Raises OSError where it cannot be started."""
-        spec = work.spec
+        spec = task_range.spec
         if spec.dir is not None:
             self.scratch.is_fresh = False
             os.chdir(spec.dir)
         elif not self.scratch.is_fresh:
-            self.scratch.freshen()
-        if work is not self._prepared:
+            self.scratch.reset()
+        if task_range is not self._prepared:
             self._prepared = None
             self._limits.apply(spec.cpu_milli, spec.memory_bytes)
             self._path = spec.path()
-            self._prepared = work
-        environment = work.environment(index, self._node, self._mark, self.devices)
+            self._prepared = task_range
+        environment = task_range.environment(index, self._node, self._mark, self.devices)
         if spec.is_plain:
             if spec.memory_bytes or spec.disk_bytes:
-                return self._limited(spec, lambda: os.posix_spawn(self._path, spec.argv, environment, setsid=True))
+                return self._spawn_limited(
+                    spec, lambda: os.posix_spawn(self._path, spec.argv, environment, setsid=True)
+                )
             return os.posix_spawn(self._path, spec.argv, environment, setsid=True)
-        spawn = self.special.prepare(work, index, self._path, environment)
-        return self._limited(spec, spawn) if spec.memory_bytes or spec.disk_bytes else spawn()
+        spawn = self.setup.prepare(task_range, index, self._path, environment)
+        return self._spawn_limited(spec, spawn) if spec.memory_bytes or spec.disk_bytes else spawn()
 
-    def clean_special(self) -> None:
+    def clean_setup(self) -> None:
         """After a task that was started specially; the lane's own folder must be entered again."""
-        self.special.clean()
+        self.setup.clean()
         self.scratch.is_fresh = False
 
     def scratch_bytes(self, spec: Spec) -> int:
         """What the task's own folder holds on disk; files that vanish meanwhile count nothing."""
-        return tree_bytes(self.special.folder_of(spec.user) or self.scratch.path)
+        return tree_bytes(self.setup.folder_of(spec.user) or self.scratch.path)
 
     def clean(self) -> None:
         """Between tasks: leave nothing of the last one in the scratch folder."""
         if self._prepared is not None and self._prepared.spec.dir is None and not self.scratch.is_fresh:
             try:
-                self.scratch.freshen()
+                self.scratch.reset()
             except OSError:
                 pass  # the next task that wants it meets the same trouble, and says so
 
-    def judge(self, task: Task) -> tuple[str, str]:
+    def classify_exit(self, task: Task) -> tuple[str, str]:
         """How a task ended that did not simply exit with 0: nothing but its exit code to say, or a limit."""
-        spec = task.work.spec
+        spec = task.task_range.spec
         if task.ending == "timeout":
             return "timeout", f"ran longer than {spec.run_timeout_s:g} s"
         if task.ending == "disk" or (spec.disk_bytes and task.exit_code() == EXIT_FILE_TOO_LARGE):
-            return "disk", f"disk limit of {_size(spec.disk_bytes)}"
+            return "disk", f"disk limit of {_format_size(spec.disk_bytes)}"
         if task.ending:
             return task.ending, task.detail
-        if spec.memory_bytes and self._limits.passed_memory():
-            return "memory", f"memory limit of {_size(spec.memory_bytes)}"
+        if spec.memory_bytes and self._limits.was_oom_killed():
+            return "memory", f"memory limit of {_format_size(spec.memory_bytes)}"
         return "", ""
 
     def close(self) -> None:
-        self.special.clean()
+        self.setup.clean()
         try:
             self.scratch.remove()
         except OSError:
             pass  # the worker buries what is left
 
-    def _limited(self, spec: Spec, spawn: Callable[[], int]) -> int:
+    def _spawn_limited(self, spec: Spec, spawn: Callable[[], int]) -> int:
         # In want of memory the kernel shall end the task, not the keeper: the task inherits a raised score.
         os.pwrite(self._oom_fd, self._oom_raised, 0)
-        usual = _limit_files(spec.disk_bytes) if spec.disk_bytes else None
+        previous = _limit_file_size(spec.disk_bytes) if spec.disk_bytes else None
         try:
             pid = spawn()
         finally:
-            if usual is not None:
-                _limit_files(usual)
-            os.pwrite(self._oom_fd, self._oom_usual, 0)
+            if previous is not None:
+                _limit_file_size(previous)
+            os.pwrite(self._oom_fd, self._oom_default, 0)
         if spec.disk_bytes or not self._limits.limits_memory:
             self._set_rlimits(pid, spec)
         return pid
@@ -151,24 +166,24 @@ class Starter:
             pass  # it has ended already, or runs as another user
 
 
-def _limit_files(size_bytes: int) -> int:
+def _limit_file_size(size_bytes: int) -> int:
     """Set this process's own limit for files, because what a task does first would be over before the task itself
     could be limited; returns the limit before. Only the soft one moves, so that there is a way back."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    wanted = size_bytes if hard == resource.RLIM_INFINITY else min(size_bytes, hard)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (wanted, hard))
+    soft_limit = size_bytes if hard == resource.RLIM_INFINITY else min(size_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft_limit, hard))
     return soft
 
 
-def why_not_started(work: Work, error: Exception) -> tuple[int, str]:
+def describe_start_error(task_range: TaskRange, error: Exception) -> tuple[int, str]:
     """The exit code and the words for a task that could not be started."""
-    if isinstance(error, NotStartable):
+    if isinstance(error, StartError):
         return EXIT_NOT_STARTED, str(error)
     if not isinstance(error, OSError):
         return EXIT_NOT_STARTED, f"the command or a variable cannot be passed on: {error}"
-    spec = work.spec
+    spec = task_range.spec
     reason = os.strerror(error.errno) if error.errno else str(error)
     name = os.fsdecode(spec.argv[0])
     missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
@@ -186,7 +201,7 @@ def why_not_started(work: Work, error: Exception) -> tuple[int, str]:
     return (EXIT_NOT_FOUND if missing else EXIT_NOT_STARTED), detail
 
 
-def _size(amount_bytes: int) -> str:
+def _format_size(amount_bytes: int) -> str:
     for suffix, unit in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
         if amount_bytes >= unit and amount_bytes % unit == 0:
             return f"{amount_bytes // unit}{suffix}"

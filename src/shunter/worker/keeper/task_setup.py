@@ -12,7 +12,7 @@ import os
 
 from .json_lines import decode, encode
 from .scratch import remove_tree
-from .work_queue import GROUP_NAME, JOB_NAME, Environment, Work
+from .work_queue import GROUP_NAME, JOB_NAME, Environment, TaskRange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ REPORT_MAX_BYTES = 65536
 EXIT_NOT_EXECUTED = 127
 
 
-class NotStartable(ValueError):
+class StartError(ValueError):
     """Why a task cannot be started, in words for its user."""
 
 
@@ -39,19 +39,19 @@ class Identity:
         self.home = home
 
 
-class Special:
+class TaskSetup:
     """`lane_folder` is the lane's own, for payloads; `user_folder` is where tasks of other users work, because they
     cannot reach into the home."""
 
     def __init__(self, lane_folder: str, user_folder: str) -> None:
         self._lane_folder = lane_folder
         self._user_folder = user_folder
-        self._used: set[str] = set()  # paths to remove when the task has ended
+        self._to_remove: set[str] = set()  # paths to remove when the task has ended
         self.ports: dict[tuple[int, int, int, int], dict[str, int]] = {}  # of tasks that the lane has
 
-    def prepare(self, work: Work, index: int, path: bytes, environment: Environment) -> Callable[[], int]:
+    def prepare(self, task_range: TaskRange, index: int, path: bytes, environment: Environment) -> Callable[[], int]:
         """Lay out what the task needs; returns the call that starts it. Raises OSError or NotStartable."""
-        spec = work.spec
+        spec = task_range.spec
         identity = None if spec.user is None else find_identity(spec.user)
         folder = spec.dir
         if identity is not None:
@@ -61,17 +61,22 @@ class Special:
         if spec.payload is not None:
             environment[b"SHUNTER_PAYLOAD"] = os.fsencode(self._write_payload(spec.payload, identity))
         if spec.has_ports:
-            ports = self.ports.get((work.job, work.group, index, work.attempt))
+            ports = self.ports.get((task_range.job, task_range.group, index, task_range.attempt))
             if not ports:
-                raise NotStartable("no host port was free for it on this node")
+                raise StartError("no host port was free for it on this node")
             for name, port in ports.items():
-                environment[variable(b"SHUNTER_PORT_", name)] = b"%d" % port
-        names = work.order[JOB_NAME], work.order[GROUP_NAME], work.shown(index), work.attempt
-        paths = expand(spec.stdout, *names), expand(spec.stderr, *names)
+                environment[variable_name(b"SHUNTER_PORT_", name)] = b"%d" % port
+        names = (
+            task_range.order[JOB_NAME],
+            task_range.order[GROUP_NAME],
+            task_range.visible_index(index),
+            task_range.attempt,
+        )
+        paths = expand_path_pattern(spec.stdout, *names), expand_path_pattern(spec.stderr, *names)
         if identity is None:
-            return lambda: _spawn(path, work.spec.argv, environment, paths)
+            return lambda: _spawn(path, task_range.spec.argv, environment, paths)
         assert folder is not None
-        start = Start(path, work.spec.argv, environment, paths, folder)
+        start = ExecRequest(path, task_range.spec.argv, environment, paths, folder)
         return lambda: _spawn_as(identity, start)
 
     def folder_of(self, user: str | None) -> str | None:
@@ -80,7 +85,7 @@ class Special:
 
     def clean(self) -> None:
         """Nothing of the last such task is left. The keeper is nowhere in particular afterwards."""
-        for path in self._used:
+        for path in self._to_remove:
             try:
                 if path == self._user_folder:
                     remove_tree(path)
@@ -88,7 +93,7 @@ class Special:
                     os.unlink(path)
             except OSError:
                 pass  # it is gone, or the worker buries it
-        self._used.clear()
+        self._to_remove.clear()
 
     def _make_user_folder(self, identity: Identity) -> str:
         """A folder that the user can reach, and nobody else: below a public one it must be ours before it is theirs."""
@@ -98,10 +103,10 @@ class Special:
         except FileExistsError:
             found = os.lstat(folder)
             if found.st_uid != os.geteuid() or not os.path.isdir(folder) or os.path.islink(folder):
-                raise NotStartable(f"{folder} belongs to somebody else: remove it") from None
+                raise StartError(f"{folder} belongs to somebody else: remove it") from None
             remove_tree(folder)
             os.mkdir(folder, 0o711)
-        self._used.add(folder)
+        self._to_remove.add(folder)
         scratch = f"{folder}/scratch"
         os.mkdir(scratch, 0o700)
         os.chown(scratch, identity.uid, identity.gid)
@@ -111,7 +116,7 @@ class Special:
     def _write_payload(self, payload: str, identity: Identity | None) -> str:
         from binascii import a2b_base64
 
-        if identity is not None and self._user_folder not in self._used:
+        if identity is not None and self._user_folder not in self._to_remove:
             self._make_user_folder(identity)  # the payload must be where the user can reach it
         folder = self._lane_folder if identity is None else self._user_folder
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -121,11 +126,11 @@ class Special:
             file.write(a2b_base64(payload))
             if identity is not None:
                 os.fchown(fd, identity.uid, identity.gid)
-        self._used.add(path)
+        self._to_remove.add(path)
         return path
 
 
-class Start:
+class ExecRequest:
     """What a child needs to become the task."""
 
     __slots__ = ("argv", "environment", "folder", "path", "paths")
@@ -150,12 +155,12 @@ def user_folder(home: str, number: int) -> str:
     return f"{USER_FOLDERS}/shunter-{os.stat(home).st_ino:x}-{number}"
 
 
-def variable(prefix: bytes, name: str) -> bytes:
+def variable_name(prefix: bytes, name: str) -> bytes:
     """A variable for something that has a name: upper case, and _ for what a variable's name cannot hold."""
     return prefix + "".join([letter if letter.isalnum() else "_" for letter in name.upper()]).encode()
 
 
-def expand(pattern: str | None, job: str, group: str, index: int, attempt: int) -> str | None:
+def expand_path_pattern(pattern: str | None, job: str, group: str, index: int, attempt: int) -> str | None:
     """A stream's path: %j is the job's name, %g the group's, %i the index that the task is told, %a the attempt, and %%
     a percent sign."""
     if pattern is None or "%" not in pattern:
@@ -163,12 +168,12 @@ def expand(pattern: str | None, job: str, group: str, index: int, attempt: int) 
     values = {"j": job, "g": group, "i": str(index), "a": str(attempt)}
     first, *rest = pattern.split("%")
     # A pattern like "a%%i" splits into "a", "", "i": the empty piece is the first half of a "%%".
-    text, pieces = first, iter(rest)
-    for piece in pieces:
-        if piece == "":
-            text += "%" + next(pieces, "")
+    text, parts = first, iter(rest)
+    for part in parts:
+        if part == "":
+            text += "%" + next(parts, "")
         else:
-            text += values.get(piece[0], "%" + piece[0]) + piece[1:]
+            text += values.get(part[0], "%" + part[0]) + part[1:]
     return text
 
 
@@ -183,15 +188,15 @@ def find_identity(user: str) -> Identity:
         uid, gid, home, login = entry.pw_uid, entry.pw_gid, entry.pw_dir, entry.pw_name
     except KeyError:
         if not name.isdigit():
-            raise NotStartable(f"user {user}: this node has no user {name}") from None
+            raise StartError(f"user {user}: this node has no user {name}") from None
         uid, gid, home, login = int(name), int(name), "/", ""
     if group:
         try:
             gid = int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
         except KeyError:
-            raise NotStartable(f"user {user}: this node has no group {group}") from None
+            raise StartError(f"user {user}: this node has no group {group}") from None
     if os.geteuid() != 0 and (uid, gid) != (os.geteuid(), os.getegid()):
-        raise NotStartable(f"user {user}: the worker must run as root to start tasks as another user")
+        raise StartError(f"user {user}: the worker must run as root to start tasks as another user")
     return Identity(uid, gid, os.getgrouplist(login, gid) if login else [gid], home)
 
 
@@ -205,32 +210,32 @@ def _spawn(path: bytes, argv: list[bytes], environment: Environment, paths: tupl
             os.close(fd)
 
 
-def _spawn_as(identity: Identity, start: Start) -> int:
-    reading, writing = os.pipe()
+def _spawn_as(identity: Identity, start: ExecRequest) -> int:
+    read_fd, write_fd = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            _become(identity, start)
+            _exec_as(identity, start)
         except BaseException as error:
             number = error.errno if isinstance(error, OSError) else 0
             name = error.filename if isinstance(error, OSError) else None
             name = os.fsdecode(name) if isinstance(name, bytes | str) else None
-            os.write(writing, encode([number or 0, name, str(error)]).encode()[:REPORT_MAX_BYTES])
+            os.write(write_fd, encode([number or 0, name, str(error)]).encode()[:REPORT_MAX_BYTES])
         finally:
             os._exit(EXIT_NOT_EXECUTED)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as file:
+    os.close(write_fd)
+    with os.fdopen(read_fd, "rb") as file:
         report = file.read(REPORT_MAX_BYTES)  # nothing, once the program runs: the pipe closes with the old one
     if not report:
         return pid
     os.waitpid(pid, 0)
-    number, name, words = decode(report)
+    number, name, message = decode(report)
     if not number:
-        raise NotStartable(words)
+        raise StartError(message)
     raise OSError(number, os.strerror(number), name)
 
 
-def _become(identity: Identity, start: Start) -> None:
+def _exec_as(identity: Identity, start: ExecRequest) -> None:
     os.setsid()
     if os.geteuid() == 0:
         os.setgroups(identity.groups)
@@ -257,7 +262,7 @@ def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
             for fd in set(opened.values()):
                 os.close(fd)
             name = ("stdout", "stderr")[stream - 1]
-            raise NotStartable(f"{name} cannot go to {path}: {os.strerror(error.errno or 0)}") from None
+            raise StartError(f"{name} cannot go to {path}: {os.strerror(error.errno or 0)}") from None
     return opened
 
 

@@ -17,10 +17,10 @@ JOB, GROUP, FIRST, LAST, ATTEMPT, SPEC, RESERVATION, WIDTH = range(8)
 NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, SHOWN, ENTRIES = range(8, 14)
 
 # What only executors of BatchJobs have; their entries are the numbers of their slots.
-EXECUTOR_MARK = "SHUNTER_EXECUTOR_COUNT"
+EXECUTOR_COUNT_VARIABLE = "SHUNTER_EXECUTOR_COUNT"
 
 Environment = dict[bytes, bytes]
-Range = list[int]  # job, group, attempt, first, last
+RangeRow = list[int]  # job, group, attempt, first, last
 
 
 class Spec:
@@ -47,7 +47,7 @@ class Spec:
         self.is_plain = not (self.stdout or self.stderr or self.user or self.has_ports) and self.payload is None
         self.fields = fields if self.is_watched else None
         self.has_home = "HOME" in fields["env"]
-        self.is_executor = EXECUTOR_MARK in fields["env"]
+        self.is_executor = EXECUTOR_COUNT_VARIABLE in fields["env"]
         self._path: bytes | None = None
 
     def path(self) -> bytes:
@@ -71,7 +71,7 @@ def _search(name: bytes, path: bytes) -> bytes:
     raise FileNotFoundError(errno.ENOENT, f"not found on the PATH {os.fsdecode(path)}", name)
 
 
-class Work:
+class TaskRange:
     """One range in the queue; `first` moves on as its tasks start."""
 
     __slots__ = ("_env", "attempt", "first", "group", "is_plain", "job", "last", "order", "reservation", "spec")
@@ -105,21 +105,21 @@ class Work:
         if self.is_plain:
             env[b"SHUNTER_TASK_INDEX"] = b"%d" % index
             return env
-        shown = env[b"SHUNTER_TASK_INDEX"] = b"%d" % self.shown(index)
+        visible_index = env[b"SHUNTER_TASK_INDEX"] = b"%d" % self.visible_index(index)
         if self.order[ENTRIES]:
             entry = env[b"SHUNTER_ENTRY"] = os.fsencode(self.order[ENTRIES][index - self.order[FIRST]])
             if self.spec.is_executor:
                 env[b"SHUNTER_SLOT_ID"] = entry
-                env[b"SHUNTER_EXECUTOR_INDEX"] = shown
+                env[b"SHUNTER_EXECUTOR_INDEX"] = visible_index
         return env
 
-    def shown(self, index: int) -> int:
+    def visible_index(self, index: int) -> int:
         """What the task is told as its index."""
         order = self.order
-        shown: int = order[SHOWN][index - order[FIRST]] if order[SHOWN] else index
-        return shown
+        visible_index: int = order[SHOWN][index - order[FIRST]] if order[SHOWN] else index
+        return visible_index
 
-    def part(self, first: int, last: int) -> list[Any]:
+    def suborder(self, first: int, last: int) -> list[Any]:
         """An order for first..last of it."""
         order = self.order.copy()
         for column in (SHOWN, ENTRIES):
@@ -130,72 +130,72 @@ class Work:
 
     def as_order(self) -> list[Any]:
         """What is left of it, as an order."""
-        return self.part(self.first, self.last)
+        return self.suborder(self.first, self.last)
 
 
 class Queue:
     """Ranges that wait for the lane, in order."""
 
     def __init__(self) -> None:
-        self._works: deque[Work] = deque()
+        self._ranges: deque[TaskRange] = deque()
 
     def __bool__(self) -> bool:
-        return bool(self._works)
+        return bool(self._ranges)
 
-    def add(self, work: Work) -> None:
-        self._works.append(work)
+    def add(self, task_range: TaskRange) -> None:
+        self._ranges.append(task_range)
 
-    def next(self) -> tuple[Work, int] | None:
+    def next(self) -> tuple[TaskRange, int] | None:
         """The next task: its range and its index."""
-        if not self._works:
+        if not self._ranges:
             return None
-        work = self._works[0]
-        index = work.first
-        work.first = index + 1
-        if index == work.last:
-            self._works.popleft()
-        return work, index
+        task_range = self._ranges[0]
+        index = task_range.first
+        task_range.first = index + 1
+        if index == task_range.last:
+            self._ranges.popleft()
+        return task_range, index
 
     def orders(self) -> list[list[Any]]:
-        return [work.as_order() for work in self._works]
+        return [task_range.as_order() for task_range in self._ranges]
 
-    def take_reservations(self, reservations: list[int]) -> list[Range]:
+    def reclaim_reservations(self, reservations: list[int]) -> list[RangeRow]:
         wanted = set(reservations)
-        taken = [work for work in self._works if work.reservation in wanted]
-        self._works = deque(work for work in self._works if work.reservation not in wanted)
-        return [_range(work, work.first, work.last) for work in taken]
+        reclaimed = [task_range for task_range in self._ranges if task_range.reservation in wanted]
+        self._ranges = deque(task_range for task_range in self._ranges if task_range.reservation not in wanted)
+        return [_range_row(task_range, task_range.first, task_range.last) for task_range in reclaimed]
 
-    def take_tail(self, count: int) -> list[Range]:
+    def reclaim_tail(self, count: int) -> list[RangeRow]:
         """Up to `count` tasks from the end, so that those next in turn stay."""
-        taken = []
-        while count > 0 and self._works:
-            work = self._works[-1]
-            first = max(work.first, work.last - count + 1)
-            taken.append(_range(work, first, work.last))
-            count -= work.last - first + 1
-            if first == work.first:
-                self._works.pop()
+        reclaimed = []
+        while count > 0 and self._ranges:
+            task_range = self._ranges[-1]
+            first = max(task_range.first, task_range.last - count + 1)
+            reclaimed.append(_range_row(task_range, first, task_range.last))
+            count -= task_range.last - first + 1
+            if first == task_range.first:
+                self._ranges.pop()
             else:
-                work.last = first - 1
-        return taken[::-1]
+                task_range.last = first - 1
+        return reclaimed[::-1]
 
-    def take_range(self, job: int, group: int, first: int, last: int, attempt_max: int) -> list[Range]:
-        taken: list[Range] = []
-        kept: deque[Work] = deque()
-        for work in self._works:
-            low, high = max(first, work.first), min(last, work.last)
-            if work.job != job or work.group != group or low > high or work.attempt > attempt_max:
-                kept.append(work)
+    def reclaim_range(self, job: int, group: int, first: int, last: int, attempt_max: int) -> list[RangeRow]:
+        reclaimed: list[RangeRow] = []
+        remaining: deque[TaskRange] = deque()
+        for task_range in self._ranges:
+            low, high = max(first, task_range.first), min(last, task_range.last)
+            if task_range.job != job or task_range.group != group or low > high or task_range.attempt > attempt_max:
+                remaining.append(task_range)
                 continue
-            taken.append(_range(work, low, high))
-            for rest_first, rest_last in ((work.first, low - 1), (high + 1, work.last)):
+            reclaimed.append(_range_row(task_range, low, high))
+            for rest_first, rest_last in ((task_range.first, low - 1), (high + 1, task_range.last)):
                 if rest_first <= rest_last:
-                    rest = Work(work.order, work.spec)
+                    rest = TaskRange(task_range.order, task_range.spec)
                     rest.first, rest.last = rest_first, rest_last
-                    kept.append(rest)
-        self._works = kept
-        return taken
+                    remaining.append(rest)
+        self._ranges = remaining
+        return reclaimed
 
 
-def _range(work: Work, first: int, last: int) -> Range:
-    return [work.job, work.group, work.attempt, first, last]
+def _range_row(task_range: TaskRange, first: int, last: int) -> RangeRow:
+    return [task_range.job, task_range.group, task_range.attempt, first, last]

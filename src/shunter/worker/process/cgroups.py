@@ -31,11 +31,11 @@ Groups = dict[str, str]  # controller, or "unified" -> the folder in which lanes
 def prepare_groups(home: Path) -> tuple[str, Groups]:
     """Make the tree; returns the kind of limits (cgroup-v2, cgroup-v1 or rlimits) and the parents of lanes."""
     name = tree_name(home)
-    mounts, own = _mounts(), _own_paths()
-    unified = _prepare_v2(mounts, own, name)
+    mounts, own_paths = _mounts(), _own_paths()
+    unified = _prepare_v2(mounts, own_paths, name)
     if unified is not None:
         return "cgroup-v2", {"unified": unified}
-    groups = _prepare_v1(mounts, own, name)
+    groups = _prepare_v1(mounts, own_paths, name)
     return ("cgroup-v1", groups) if groups else ("rlimits", {})
 
 
@@ -47,10 +47,10 @@ async def clear_lane(groups: Mapping[str, str], number: int) -> None:
     """Kill whatever is left in a dead keeper's groups, and remove them."""
     folders = [Path(parent) / f"lane-{number}" for parent in groups.values()]
     for _ in range(CLEAR_ROUNDS_MAX):
-        left = [folder for folder in folders if folder.is_dir()]
-        if not left:
+        remaining = [folder for folder in folders if folder.is_dir()]
+        if not remaining:
             return
-        for folder in left:
+        for folder in remaining:
             _kill_members(folder)
             try:
                 folder.rmdir()
@@ -94,44 +94,44 @@ def _kill_members(folder: Path) -> None:
             pass
 
 
-def _prepare_v1(mounts: dict[str, tuple[str, str]], own: dict[str, str], name: str) -> Groups:
+def _prepare_v1(mounts: dict[str, tuple[str, str]], own_paths: dict[str, str], name: str) -> Groups:
     groups = {}
     for controller in V1_CONTROLLERS:
-        if controller in mounts and controller in own:
-            folder = _inside(mounts[controller], own[controller]) / name
-            if _make(folder):
+        if controller in mounts and controller in own_paths:
+            folder = _group_folder(mounts[controller], own_paths[controller]) / name
+            if _make_group(folder):
                 groups[controller] = str(folder)
     if "cpu" in groups:
-        _weigh(Path(groups["cpu"]) / "cpu.shares", SHARES_PER_CORE, SHARES_MAX)
+        _set_weight(Path(groups["cpu"]) / "cpu.shares", SHARES_PER_CORE, SHARES_MAX)
     return groups if "freezer" in groups and ("cpu" in groups or "memory" in groups) else {}
 
 
-def _weigh(file: Path, per_core: int, most: int) -> None:
+def _set_weight(file: Path, per_core: int, weight_max: int) -> None:
     """All tasks together would else weigh as much against the rest of the machine as one ordinary process."""
     try:
-        file.write_text(str(min(per_core * (os.cpu_count() or 1), most)))
+        file.write_text(str(min(per_core * (os.cpu_count() or 1), weight_max)))
     except OSError as error:
         log.warning("cgroup.not_weighed", file=file, error=error)
 
 
-def _prepare_v2(mounts: dict[str, tuple[str, str]], own: dict[str, str], name: str) -> str | None:
-    if "" not in mounts or "" not in own:
+def _prepare_v2(mounts: dict[str, tuple[str, str]], own_paths: dict[str, str], name: str) -> str | None:
+    if "" not in mounts or "" not in own_paths:
         return None
-    folder = _inside(mounts[""], own[""])
+    folder = _group_folder(mounts[""], own_paths[""])
     try:
         available = (folder / "cgroup.controllers").read_text().split()
-        if not set(V2_CONTROLLERS) <= set(available) or not _make(folder / name):
+        if not set(V2_CONTROLLERS) <= set(available) or not _make_group(folder / name):
             return None
         enable = " ".join(f"+{controller}" for controller in V2_CONTROLLERS)
         if not _enable(folder, enable):
             # A group with processes of its own cannot hand controllers down: step into a group below.
-            if not _make(folder / "shunter-worker"):
+            if not _make_group(folder / "shunter-worker"):
                 return None
             (folder / "shunter-worker" / "cgroup.procs").write_text(str(os.getpid()))
             if not _enable(folder, enable):
                 (folder / "cgroup.procs").write_text(str(os.getpid()))
                 return None
-        _weigh(folder / name / "cpu.weight", WEIGHT_PER_CORE, WEIGHT_MAX)
+        _set_weight(folder / name / "cpu.weight", WEIGHT_PER_CORE, WEIGHT_MAX)
         return str(folder / name) if _enable(folder / name, enable) else None
     except OSError:
         return None
@@ -145,7 +145,7 @@ def _enable(folder: Path, controllers: str) -> bool:
     return True
 
 
-def _make(folder: Path) -> bool:
+def _make_group(folder: Path) -> bool:
     try:
         folder.mkdir(exist_ok=True)
     except OSError:
@@ -153,7 +153,7 @@ def _make(folder: Path) -> bool:
     return os.access(folder / "cgroup.procs", os.W_OK)
 
 
-def _inside(mount: tuple[str, str], path: str) -> Path:
+def _group_folder(mount: tuple[str, str], path: str) -> Path:
     """The folder of a group path; in a container the mount may begin below the hierarchy's root."""
     root, point = mount
     relative = path.removeprefix(root) if root != "/" else path
@@ -164,8 +164,8 @@ def _mounts() -> dict[str, tuple[str, str]]:
     """Controller ("" for version 2) -> root and mount point."""
     found = {}
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        left, _, right = line.partition(" - ")
-        root, point = left.split()[3:5]
+        remaining, _, right = line.partition(" - ")
+        root, point = remaining.split()[3:5]
         kind, _, options = right.split()[:3]
         if kind == "cgroup2":
             found[""] = (root, point)

@@ -16,14 +16,21 @@ from shunter.log import Log
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
 from shunter.worker.process import protocol
-from shunter.worker.process.protocol import KeeperReport, KeeperStarted, KeeperState, Taken, TakenRange, TaskPorts
-from shunter.worker.process.range_ledger import Span
+from shunter.worker.process.protocol import (
+    KeeperReport,
+    KeeperStarted,
+    KeeperState,
+    Reclaimed,
+    ReclaimedRange,
+    TaskPorts,
+)
+from shunter.worker.process.range_ledger import TaskRange
 
 log = Log(__name__)
 
 T = TypeVar("T")
 
-SPECS_KEPT_MAX = 16  # of those that no span in the keeper needs
+SPECS_CACHED_MAX = 16  # of those that no span in the keeper needs
 
 
 class KeeperOwner(Protocol):
@@ -31,9 +38,9 @@ class KeeperOwner(Protocol):
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None: ...
 
-    def keeper_gave_back(self) -> None: ...
+    def keeper_returned_tasks(self) -> None: ...
 
-    def keeper_gone(self, keeper: Keeper) -> None: ...
+    def keeper_disconnected(self, keeper: Keeper) -> None: ...
 
 
 class Keeper(asyncio.Protocol):
@@ -42,7 +49,7 @@ class Keeper(asyncio.Protocol):
     def __init__(self, number: int, pid: int, owner: KeeperOwner) -> None:
         self.number = number
         self.pid = pid
-        self.spans: list[Span] = []  # in the order in which they run
+        self.task_ranges: list[TaskRange] = []  # in the order in which they run
         self.held = 0  # tasks in them
         self.running: KeeperStarted | None = None  # as far as reported
         self.reservation: int | None = None
@@ -50,15 +57,15 @@ class Keeper(asyncio.Protocol):
         self.idle_since = 0.0
         self.segment = 0  # the log segment in use
         self.devices: dict[str, list[str]] = {}  # those that its tasks are told
-        self.is_sharing = False  # some of its tasks are on their way to another lane
-        self.ending = False
-        self.gone = False
+        self.is_rebalancing = False  # some of its tasks are on their way to another lane
+        self.is_ending = False
+        self.is_disconnected = False
         self.ready: asyncio.Future[KeeperState] = asyncio.get_running_loop().create_future()
         self._owner = owner
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
         self._specs: dict[int, int] = {}  # id -> how many spans need it; in the order of their last use
-        self._taking: dict[int, Callable[[list[TakenRange]], None]] = {}
+        self._reclaim_callbacks: dict[int, Callable[[list[ReclaimedRange]], None]] = {}
         self._requests = 0
         self._dead = asyncio.Event()
         self._pidfd: int | None = None
@@ -75,77 +82,77 @@ class Keeper(asyncio.Protocol):
             self.devices = devices
             self._write(protocol.devices(devices))
 
-    def run(self, spans: list[Span], specs: Mapping[int, TaskSpec], ports: list[TaskPorts]) -> None:
+    def run(self, task_ranges: list[TaskRange], specs: Mapping[int, TaskSpec], ports: list[TaskPorts]) -> None:
         """Give it spans to run after what it has."""
         lines = [protocol.ports(task) for task in ports]
         orders = []
-        for span in spans:
-            assert span.spec is not None
-            if span.spec not in self._specs:
-                lines.append(protocol.spec(span.spec, specs[span.spec]))
-            self._specs[span.spec] = self._specs.pop(span.spec, 0) + 1
-            span.keeper = self
-            self.held += len(span)
-            orders.append(_part(span))
-        self.spans += spans
+        for task_range in task_ranges:
+            assert task_range.spec is not None
+            if task_range.spec not in self._specs:
+                lines.append(protocol.spec(task_range.spec, specs[task_range.spec]))
+            self._specs[task_range.spec] = self._specs.pop(task_range.spec, 0) + 1
+            task_range.keeper = self
+            self.held += len(task_range)
+            orders.append(_order_for(task_range))
+        self.task_ranges += task_ranges
         lines.append(protocol.run(orders))
-        lines += [protocol.forget(id) for id in self._unneeded_specs()]
+        lines += [protocol.forget(id) for id in self._unused_specs()]
         self._write(b"".join(lines))
 
-    def hold(self, span: Span) -> None:
+    def adopt_range(self, task_range: TaskRange) -> None:
         """The keeper has this already, from an earlier life of the worker."""
-        span.keeper = self
-        self.held += len(span)
-        self.spans.append(span)
+        task_range.keeper = self
+        self.held += len(task_range)
+        self.task_ranges.append(task_range)
 
-    def shorten(self, span: Span, count: int) -> bool:
+    def advance_range(self, task_range: TaskRange, count: int) -> bool:
         """The first `count` of a span ended; says whether all of it has."""
         self.held -= count
-        span.first += count
-        if span.first <= span.last:
+        task_range.first += count
+        if task_range.first <= task_range.last:
             return False
-        self._forget(span)
+        self._remove_range(task_range)
         return True
 
-    def give_up(self, span: Span, first: int, last: int) -> list[Span]:
+    def release_range(self, task_range: TaskRange, first: int, last: int) -> list[TaskRange]:
         """It gave back first..last of a span; returns the parts that it still has."""
-        self._forget(span)
-        self.held -= len(span)
+        self._remove_range(task_range)
+        self.held -= len(task_range)
         rest = []
-        for low, high in ((span.first, first - 1), (last + 1, span.last)):
+        for low, high in ((task_range.first, first - 1), (last + 1, task_range.last)):
             if low <= high:
-                part = Span(span.order, low, high, span.spec)
-                if span.spec is not None:
-                    self._specs[span.spec] += 1
-                self.hold(part)
+                part = TaskRange(task_range.order, low, high, task_range.spec)
+                if task_range.spec is not None:
+                    self._specs[task_range.spec] += 1
+                self.adopt_range(part)
                 rest.append(part)
         return rest
 
-    def take(self, kind: str, what: Any, then: Callable[[list[TakenRange]], None]) -> None:
-        """Ask for what has not started. `then` gets what comes back; it is not called if the keeper dies first."""
+    def reclaim(self, kind: str, selector: Any, callback: Callable[[list[ReclaimedRange]], None]) -> None:
+        """Ask for what has not started. `callback` gets what comes back; it is not called if the keeper dies first."""
         self._requests += 1
-        self._taking[self._requests] = then
-        self._write(protocol.take(self._requests, kind, what))
+        self._reclaim_callbacks[self._requests] = callback
+        self._write(protocol.reclaim(self._requests, kind, selector))
 
-    def share(self, count: int, then: Callable[[list[TakenRange]], None]) -> None:
+    def reclaim_tail(self, count: int, callback: Callable[[list[ReclaimedRange]], None]) -> None:
         """Ask for so many of those last in turn, for another lane."""
 
-        def shared(ranges: list[TakenRange]) -> None:
-            self.is_sharing = False
-            then(ranges)
+        def reclaimed(ranges: list[ReclaimedRange]) -> None:
+            self.is_rebalancing = False
+            callback(ranges)
 
-        self.is_sharing = True
-        self.take("tail", count, shared)
+        self.is_rebalancing = True
+        self.reclaim("tail", count, reclaimed)
 
-    def stop(self, place: protocol.Place, attempt_max: int, ending: protocol.Ending) -> None:
-        self._write(protocol.stop(place, attempt_max, ending))
+    def stop(self, bounds: protocol.RangeBounds, attempt_max: int, ending: protocol.Termination) -> None:
+        self._write(protocol.stop(bounds, attempt_max, ending))
 
     def acknowledge(self, seq: int) -> None:
         self._write(protocol.acknowledge(seq))
 
     def end(self) -> None:
         """Ask it to end; its connection closes when it does."""
-        self.ending = True
+        self.is_ending = True
         self._write(protocol.end())
 
     def kill(self) -> None:
@@ -154,7 +161,7 @@ class Keeper(asyncio.Protocol):
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
-    async def dead(self) -> None:
+    async def wait_dead(self) -> None:
         """Until its process is not there any longer; its connection may close a little sooner."""
         if self._pidfd is not None:
             await self._dead.wait()
@@ -163,11 +170,11 @@ class Keeper(asyncio.Protocol):
         """Hold on to its process: a process id alone may come to name another. Raises ProcessLookupError."""
         self._pidfd = os.pidfd_open(self.pid)
         self._is_child = is_child
-        asyncio.get_running_loop().add_reader(self._pidfd, self._bury)
+        asyncio.get_running_loop().add_reader(self._pidfd, self._reap)
 
     def detach(self) -> None:
         """Leave it to itself; it goes on."""
-        self.gone = True
+        self.is_disconnected = True
         if self._transport is not None:
             self._transport.close()
         self._unwatch()
@@ -187,7 +194,7 @@ class Keeper(asyncio.Protocol):
         del self._received[: end + 1]
         for line in lines:
             try:
-                self._hear(line)
+                self._handle_line(line)
             except msgspec.MsgspecError as error:
                 log.error("keeper.unreadable", keeper=self.number, error=error)
                 assert self._transport is not None
@@ -198,11 +205,11 @@ class Keeper(asyncio.Protocol):
         if not self.ready.done():
             self.ready.set_exception(ConnectionResetError(f"keeper {self.number} ended"))
             self.ready.exception()  # whoever waits is told; nobody needs to be
-        if not self.gone:
-            self.gone = True
-            self._owner.keeper_gone(self)
+        if not self.is_disconnected:
+            self.is_disconnected = True
+            self._owner.keeper_disconnected(self)
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         if self._is_child:
             with suppress(ChildProcessError):  # somebody else collects this process's children
                 os.waitpid(self.pid, 0)
@@ -217,47 +224,47 @@ class Keeper(asyncio.Protocol):
             os.close(self._pidfd)
             self._pidfd = None
 
-    def _hear(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         message = protocol.decode(line)
         if isinstance(message, KeeperReport):
             self.segment = message.segment
             self._owner.keeper_reported(self, message)
-        elif isinstance(message, Taken):
-            self._taking.pop(message.request)(message.ranges)
-            self._owner.keeper_gave_back()
+        elif isinstance(message, Reclaimed):
+            self._reclaim_callbacks.pop(message.request)(message.ranges)
+            self._owner.keeper_returned_tasks()
         else:
             self.segment = message.segment
             self.ready.set_result(message)
 
     def _write(self, data: bytes) -> None:
-        if self._transport is not None and not self.gone:
+        if self._transport is not None and not self.is_disconnected:
             self._transport.write(data)
 
-    def _forget(self, span: Span) -> None:
-        self.spans.remove(span)
-        if span.spec is not None:
-            self._specs[span.spec] -= 1
+    def _remove_range(self, task_range: TaskRange) -> None:
+        self.task_ranges.remove(task_range)
+        if task_range.spec is not None:
+            self._specs[task_range.spec] -= 1
 
-    def _unneeded_specs(self) -> list[int]:
-        unneeded = [id for id, users in self._specs.items() if not users][:-SPECS_KEPT_MAX]
-        for id in unneeded:
+    def _unused_specs(self) -> list[int]:
+        unused = [id for id, users in self._specs.items() if not users][:-SPECS_CACHED_MAX]
+        for id in unused:
             del self._specs[id]
-        return unneeded
+        return unused
 
 
-def _part(span: Span) -> Order:
-    order = span.order
-    assert span.spec is not None
+def _order_for(task_range: TaskRange) -> Order:
+    order = task_range.order
+    assert task_range.spec is not None
     return Order(
-        order.job, order.group, span.first, span.last, order.attempt, span.spec, order.reservation, order.width,
-        order.namespace, order.job_name, order.group_name, order.count,
-        _columns(order.shown, span), _columns(order.entries, span),
+        order.job, order.group, task_range.first, task_range.last, order.attempt, task_range.spec, order.reservation,
+        order.width, order.namespace, order.job_name, order.group_name, order.count, _slice_column(order.shown,
+        task_range), _slice_column(order.entries, task_range),
     )  # fmt: skip
 
 
-def _columns(values: list[T], span: Span) -> list[T]:
+def _slice_column(values: list[T], task_range: TaskRange) -> list[T]:
     """Of what an order says about each of its tasks, that about the tasks of the span."""
     if not values:
         return values
-    first = span.order.first
-    return values[span.first - first : span.last - first + 1]
+    first = task_range.order.first
+    return values[task_range.first - first : task_range.last - first + 1]

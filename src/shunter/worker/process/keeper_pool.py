@@ -11,28 +11,28 @@ from shunter.ports.clock import Clock
 from shunter.worker.logs import sweep_logs
 from shunter.worker.process.cgroups import Groups, clear_lane, prepare_groups, remove_groups, stale_lanes
 from shunter.worker.process.keeper_client import Keeper
-from shunter.worker.process.launcher import KeeperHouse
+from shunter.worker.process.launcher import KeeperLauncher
 from shunter.worker.process.protocol import KeeperReport, KeeperStarted
-from shunter.worker.process.range_ledger import Span
+from shunter.worker.process.range_ledger import TaskRange
 from shunter.worker.settings import WorkerSettings
 
 log = Log(__name__)
 
 START_AGAIN_S = 1.0  # after a keeper could not be started
 END_MAX_S = 10.0
-TIDY_EVERY_S = 10.0
+HOUSEKEEPING_EVERY_S = 10.0
 
 
-class FleetOwner(Protocol):
+class KeeperPoolOwner(Protocol):
     def keeper_ready(self, keeper: Keeper) -> None: ...
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None: ...
 
-    def keeper_gone(self, keeper: Keeper) -> None:
+    def keeper_disconnected(self, keeper: Keeper) -> None:
         """It takes nothing more. What it had is not lost yet: a task may outlive its keeper for a moment."""
         ...
 
-    def keeper_buried(self, keeper: Keeper, reason: str) -> None:
+    def keeper_cleaned_up(self, keeper: Keeper, reason: str) -> None:
         """Nothing of it runs any more: what it had is lost."""
         ...
 
@@ -47,16 +47,16 @@ class FleetOwner(Protocol):
         ...
 
 
-class Fleet:
-    def __init__(self, settings: WorkerSettings, clock: Clock, owner: FleetOwner) -> None:
+class KeeperPool:
+    def __init__(self, settings: WorkerSettings, clock: Clock, owner: KeeperPoolOwner) -> None:
         self._settings = settings
         self._clock = clock
         self._owner = owner
         self._groups: Groups = {}
         self._starting = 0
-        self._wanted = 0
+        self._requested = 0
         self._ending = False
-        self._is_pausing = False  # after a keeper could not be started
+        self._is_backing_off = False  # after a keeper could not be started
         self._background: set[asyncio.Task[None]] = set()
         self._cleaning: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -67,22 +67,22 @@ class Fleet:
         limits = "rlimits"
         if self._settings.cgroups:
             limits, self._groups = prepare_groups(self._settings.home)
-        self._house = KeeperHouse(self._settings, self._groups)
-        await asyncio.gather(*(self._find(number) for number in self._house.prepare()))
+        self._launcher = KeeperLauncher(self._settings, self._groups)
+        await asyncio.gather(*(self._reattach(number) for number in self._launcher.prepare()))
         alive = {keeper.number for keeper in self.keepers}
         for number in stale_lanes(self._groups, alive):
             await clear_lane(self._groups, number)
-        self.want(self._settings.warm_keepers - len(self.keepers))
-        self._spawn(self._tidy())
+        self.request_keepers(self._settings.warm_keepers - len(self.keepers))
+        self._spawn(self._housekeep())
         return limits
 
-    def want(self, count: int) -> None:
+    def request_keepers(self, count: int) -> None:
         """So many keepers more would have work."""
-        self._wanted = max(self._wanted, count)
-        if self._ending or self._is_pausing:
+        self._requested = max(self._requested, count)
+        if self._ending or self._is_backing_off:
             return
-        room = self._settings.keepers_max - len(self.keepers)
-        while self._starting < min(self._wanted, room, self._settings.keepers_starting_max):
+        headroom = self._settings.keepers_max - len(self.keepers)
+        while self._starting < min(self._requested, headroom, self._settings.keepers_starting_max):
             self._starting += 1
             self._spawn(self._start_keeper())
 
@@ -120,7 +120,7 @@ class Fleet:
         await asyncio.gather(*self._background, return_exceptions=True)
         for keeper in self.keepers:
             keeper.detach()
-        self._house.close()
+        self._launcher.close()
 
     # ---- worker.keepers.KeeperOwner ----
 
@@ -128,17 +128,17 @@ class Fleet:
         self._owner.keeper_reported(keeper, report)
         self._changed.set()
 
-    def keeper_gave_back(self) -> None:
+    def keeper_returned_tasks(self) -> None:
         self._changed.set()
 
-    def keeper_gone(self, keeper: Keeper) -> None:
+    def keeper_disconnected(self, keeper: Keeper) -> None:
         if keeper in self.keepers:
             self.keepers.remove(keeper)
-        expected = self._ending or keeper.ending
+        expected = self._ending or keeper.is_ending
         if not expected:
-            words = self._house.last_words(keeper.number)
-            log.warning("keeper.died", keeper=keeper.number, pid=keeper.pid, tasks=keeper.held, last_words=words)
-        self._owner.keeper_gone(keeper)
+            journal_line = self._launcher.last_journal_line(keeper.number)
+            log.warning("keeper.died", keeper=keeper.number, pid=keeper.pid, tasks=keeper.held, last_words=journal_line)
+        self._owner.keeper_disconnected(keeper)
         cleaning = self._spawn(self._clean_up(keeper))
         self._cleaning.add(cleaning)
         cleaning.add_done_callback(self._cleaned_up)
@@ -146,22 +146,22 @@ class Fleet:
 
     # ---- inside ----
 
-    async def _find(self, number: int) -> None:
-        keeper = await self._house.find(number, self)
+    async def _reattach(self, number: int) -> None:
+        keeper = await self._launcher.reattach(number, self)
         if keeper is None:
             log.info("keeper.absent", keeper=number)
-            await self._house.bury(number)
+            await self._launcher.clean_up_after(number)
             return
         state = keeper.ready.result()
         if state.running is not None:
             found = state.running
             order = found.order
-            keeper.hold(Span(order, found.index, found.index, None))
+            keeper.adopt_range(TaskRange(order, found.index, found.index, None))
             name = order.job, order.group, order.attempt, found.index
             place = found.started_ms, found.segment, found.record, found.pid
             keeper.running = KeeperStarted(*name, *place, found.ports)
         for order in state.queue:
-            keeper.hold(Span(order, order.first, order.last, None))
+            keeper.adopt_range(TaskRange(order, order.first, order.last, None))
         keeper.devices = state.devices
         log.info("keeper.found", keeper=number, pid=keeper.pid, tasks=keeper.held)
         self.keepers.append(keeper)
@@ -170,55 +170,55 @@ class Fleet:
     async def _start_keeper(self) -> None:
         keeper = None
         try:
-            keeper = await self._house.start(self)
+            keeper = await self._launcher.start(self)
             await keeper.ready
         except OSError as error:
             log.error("keeper.not_started", error=repr(error))
-            self._note_start()
-            await self._pause()
+            self._start_finished()
+            await self._back_off()
             return
         except asyncio.CancelledError:
             if keeper is not None:
                 keeper.detach()
             raise
-        self._note_start()
+        self._start_finished()
         self.keepers.append(keeper)
         if self._ending:
             keeper.end()
             return
         self._owner.keeper_ready(keeper)
 
-    def _note_start(self) -> None:
+    def _start_finished(self) -> None:
         self._starting -= 1
-        self._wanted = max(0, self._wanted - 1)
+        self._requested = max(0, self._requested - 1)
         self._changed.set()
 
-    async def _pause(self) -> None:
+    async def _back_off(self) -> None:
         """What kept one keeper from starting will keep the next one too: wait a little."""
-        if not self._is_pausing:
-            self._is_pausing = True
+        if not self._is_backing_off:
+            self._is_backing_off = True
             await self._clock.sleep(START_AGAIN_S)
-            self._is_pausing = False
-            self.want(self._settings.warm_keepers - len(self.keepers))
+            self._is_backing_off = False
+            self.request_keepers(self._settings.warm_keepers - len(self.keepers))
             self._owner.dispatch_all()
 
     async def _clean_up(self, keeper: Keeper) -> None:
-        if not keeper.ending:
+        if not keeper.is_ending:
             keeper.kill()
-        await keeper.dead()
+        await keeper.wait_dead()
         try:
-            await self._house.bury(keeper.number)
+            await self._launcher.clean_up_after(keeper.number)
         except OSError as error:
             log.warning("keeper.unburied", keeper=keeper.number, error=error)
-        self._owner.keeper_buried(keeper, f"its keeper (process {keeper.pid}) died")
+        self._owner.keeper_cleaned_up(keeper, f"its keeper (process {keeper.pid}) died")
         if not self._ending:
-            self.want(self._settings.warm_keepers - len(self.keepers))
+            self.request_keepers(self._settings.warm_keepers - len(self.keepers))
 
     def _cleaned_up(self, cleaning: asyncio.Task[None]) -> None:
         self._cleaning.discard(cleaning)
         self._changed.set()
 
-    async def _tidy(self) -> None:
+    async def _housekeep(self) -> None:
         """Retire keepers that were idle for long; delete old logs."""
         swept_at = 0.0
         while True:
@@ -227,7 +227,7 @@ class Fleet:
             if now - swept_at >= self._settings.log_sweep_s:
                 swept_at = now
                 await self._sweep_logs(now)
-            await self._clock.sleep(min(TIDY_EVERY_S, self._settings.keeper_idle_max_s))
+            await self._clock.sleep(min(HOUSEKEEPING_EVERY_S, self._settings.keeper_idle_max_s))
 
     def _retire_idle(self, now: float) -> None:
         spare = len(self.keepers) - self._settings.warm_keepers
@@ -249,8 +249,8 @@ class Fleet:
         if deleted:
             log.info("logs.deleted", segments=len(deleted))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return task

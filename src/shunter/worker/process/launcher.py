@@ -23,10 +23,10 @@ from shunter.worker.settings import WorkerSettings
 KEEPER_PROGRAM = str(Path(__file__).parents[1] / "keeper_main.py")
 LISTENER_FD = 3
 ATTACH_MAX_S = 10.0
-PASSED_ON = ("PATH", "HOME", "LANG")
+INHERITED_ENV = ("PATH", "HOME", "LANG")
 
 
-class KeeperHouse:
+class KeeperLauncher:
     """Where keepers are started and found: `HOME/keepers`."""
 
     def __init__(self, settings: WorkerSettings, groups: Mapping[str, str]) -> None:
@@ -70,7 +70,7 @@ class KeeperHouse:
         await self._connect(keeper)
         return keeper
 
-    async def find(self, number: int, owner: KeeperOwner) -> Keeper | None:
+    async def reattach(self, number: int, owner: KeeperOwner) -> Keeper | None:
         """Attach to a keeper of an earlier life; None if it is not there any longer."""
         keeper = Keeper(number, 0, owner)
         try:
@@ -83,7 +83,7 @@ class KeeperHouse:
             return None
         return keeper
 
-    async def bury(self, number: int) -> None:
+    async def clean_up_after(self, number: int) -> None:
         """End and remove what a dead keeper left: processes, groups, scratch folder, files."""
         try:
             record = json.loads(self._file(number, "json").read_text())
@@ -97,7 +97,7 @@ class KeeperHouse:
         for suffix in ("sock", "log", "json"):
             self._file(number, suffix).unlink(missing_ok=True)
 
-    def last_words(self, number: int) -> str:
+    def last_journal_line(self, number: int) -> str:
         """The end of what a keeper wrote into its journal: the error that it died of, if it had the time."""
         try:
             lines = self._file(number, "log").read_text(errors="replace").split("\n")
@@ -111,8 +111,8 @@ class KeeperHouse:
     def _kill_unresponsive(self, number: int, pid: int) -> None:
         """A keeper that does not answer must not wake up later and go on."""
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            options = json.loads(words[-2]) if KEEPER_PROGRAM.encode() in words else {}
+            argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            options = json.loads(argv[-2]) if KEEPER_PROGRAM.encode() in argv else {}
             if (options.get("home"), options.get("number")) == (str(self._home), number):
                 os.kill(pid, signal.SIGKILL)
         except (OSError, ValueError):
@@ -123,7 +123,7 @@ class KeeperHouse:
 
     def _spawn(self, number: int, listener: socket.socket) -> int:
         options = json.dumps({**self._options, "number": number})
-        environment = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        environment = {key: os.environ[key] for key in INHERITED_ENV if key in os.environ}
         environment["SHUNTER_HOME"] = os.environ.get("SHUNTER_HOME", str(self._home))
         journal = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         return os.posix_spawn(

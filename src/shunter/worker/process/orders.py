@@ -13,8 +13,8 @@ from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.outbox import Outbox, Unacknowledged
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.lanes import Lanes
-from shunter.worker.process.protocol import Ending, KeeperReport, TakenRange
-from shunter.worker.process.range_ledger import Ledger, Span
+from shunter.worker.process.protocol import KeeperReport, ReclaimedRange, Termination
+from shunter.worker.process.range_ledger import TaskRange, TaskRangeLedger
 from shunter.worker.process.specs import Specs
 
 log = Log(__name__)
@@ -25,17 +25,19 @@ STOP_GRACE_UNKNOWN_S = 5.0  # for a task of an earlier life, whose spec only its
 
 
 class Assignments:
-    """`want` asks for so many keepers more."""
+    """`request_keepers` asks for so many keepers more."""
 
-    def __init__(self, outbox: Outbox, want: Callable[[int], None], grants: Grants, health: KeeperHealth) -> None:
+    def __init__(
+        self, outbox: Outbox, request_keepers: Callable[[int], None], grants: Grants, health: KeeperHealth
+    ) -> None:
         self._outbox = outbox
         self._health = health
-        self._ledger = Ledger()
+        self._ledger = TaskRangeLedger()
         self._specs = Specs()
-        self._superseding: list[Span] = []  # newer attempts that wait for older ones to end
+        self._superseding: list[TaskRange] = []  # newer attempts that wait for older ones to end
         self._closing = False
         self._grants = grants
-        self.lanes = Lanes(self._ledger, self._specs, want, grants)
+        self.lanes = Lanes(self._ledger, self._specs, request_keepers, grants)
 
     # ---- what the manager says ----
 
@@ -48,47 +50,51 @@ class Assignments:
             reservation = self.lanes.reservation(order.reservation)
             reservation.width = order.width
             touched[order.reservation] = reservation
-            for first, last in self._ledger.news(order):
-                span = Span(order, first, last, self._specs.number(message.specs[order.spec]))
+            for first, last in self._ledger.new_parts(order):
+                task_range = TaskRange(order, first, last, self._specs.number(message.specs[order.spec]))
                 if self._supersede(order, first, last):
-                    self._superseding.append(span)
+                    self._superseding.append(task_range)
                 else:
-                    self._ledger.add(span)
-                    reservation.push(span)
+                    self._ledger.add(task_range)
+                    reservation.push(task_range)
         for reservation in touched.values():
             self.lanes.dispatch(reservation)
-        if self._specs.are_many:
-            spans = [*self._ledger.spans(), *self._superseding]
-            self._specs.keep_only({span.spec for span in spans if span.spec is not None})
+        if self._specs.needs_pruning:
+            task_ranges = [*self._ledger.task_ranges(), *self._superseding]
+            self._specs.prune({task_range.spec for task_range in task_ranges if task_range.spec is not None})
 
-    def stop(self, wanted: StopRange) -> None:
+    def stop(self, stop_range: StopRange) -> None:
         """Return what has not started; end what runs."""
-        newest = wanted.attempt or ANY_ATTEMPT
-        self._end(wanted, newest)
-        for span in list(self._superseding):
-            meets = span.key == (wanted.job, wanted.group) and span.first <= wanted.last and span.last >= wanted.first
-            if meets and span.order.attempt <= newest:
-                self._superseding.remove(span)
-                self._return(span)
+        newest = stop_range.attempt or ANY_ATTEMPT
+        self._end(stop_range, newest)
+        for task_range in list(self._superseding):
+            overlaps = (
+                task_range.key == (stop_range.job, stop_range.group)
+                and task_range.first <= stop_range.last
+                and task_range.last >= stop_range.first
+            )
+            if overlaps and task_range.order.attempt <= newest:
+                self._superseding.remove(task_range)
+                self._return(task_range)
 
     def recall(self, id: int) -> None:
         """Return what has not started in a reservation: our own queue at once, the keepers' when they confirm."""
-        reservation = self.lanes.known(id)
+        reservation = self.lanes.find_reservation(id)
         if reservation is None:
             return
-        for span in list(reservation.queue):
-            self._return(self.lanes.withdraw(span, span.first, span.last))
+        for task_range in list(reservation.queue):
+            self._return(self.lanes.withdraw(task_range, task_range.first, task_range.last))
         for keeper in reservation.keepers:
-            keeper.take("reservations", [id], self._return_taken(keeper))
+            keeper.reclaim("reservations", [id], self._return_reclaimed(keeper))
 
     def stop_all(self) -> float:
         """The cluster stops: end everything, take no more. Returns the longest grace."""
         self._closing = True
         longest_s = 0.0
-        for span in list(self._ledger.spans()):
-            grace_s = STOP_GRACE_UNKNOWN_S if span.spec is None else self._specs[span.spec].stop_grace_s
+        for task_range in list(self._ledger.task_ranges()):
+            grace_s = STOP_GRACE_UNKNOWN_S if task_range.spec is None else self._specs[task_range.spec].stop_grace_s
             longest_s = max(longest_s, grace_s)
-            self.stop(StopRange(*span.key, span.first, span.last, grace_s))
+            self.stop(StopRange(*task_range.key, task_range.first, task_range.last, grace_s))
         return longest_s
 
     def acknowledged(self, done: Unacknowledged) -> None:
@@ -100,26 +106,29 @@ class Assignments:
     def held(self) -> list[Held]:
         """For the inventory: all that has not ended."""
         held = []
-        for span in self._ledger.spans():
-            name = (*span.key, span.order.attempt)
-            first = span.first
-            running = None if span.keeper is None else span.keeper.running
-            if running is not None and span.key == (running.job, running.group) and running.index == first:
+        for task_range in self._ledger.task_ranges():
+            name = (*task_range.key, task_range.order.attempt)
+            first = task_range.first
+            running = None if task_range.keeper is None else task_range.keeper.running
+            if running is not None and task_range.key == (running.job, running.group) and running.index == first:
                 place = running.started_ms, running.segment, running.record
                 held.append(Held(*name, first, first, True, *place, running.ports))
                 first += 1
-            if first <= span.last:
-                held.append(Held(*name, first, span.last, False))
-        held += [Held(*span.key, span.order.attempt, span.first, span.last, False) for span in self._superseding]
+            if first <= task_range.last:
+                held.append(Held(*name, first, task_range.last, False))
+        held += [
+            Held(*task_range.key, task_range.order.attempt, task_range.first, task_range.last, False)
+            for task_range in self._superseding
+        ]
         return held
 
     # ---- what keepers say ----
 
     def keeper_ready(self, keeper: Keeper, now: float) -> None:
         """A new keeper, or one of an earlier life with what it has."""
-        for span in keeper.spans:
-            self._ledger.add(span)
-        if keeper.spans:
+        for task_range in keeper.task_ranges:
+            self._ledger.add(task_range)
+        if keeper.task_ranges:
             self.lanes.adopt(keeper)
             self._adopt_running(keeper)
         else:
@@ -127,29 +136,33 @@ class Assignments:
             self.lanes.dispatch_all()
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport, now: float) -> None:
-        reservation = None if keeper.reservation is None else self.lanes.known(keeper.reservation)
+        reservation = None if keeper.reservation is None else self.lanes.find_reservation(keeper.reservation)
         if self._closing:
             self._turn_stopped_into_lost(keeper, report)
         for ended in report.ended:
             self._ledger.add_ended(ended)
             self._note_ended(keeper, ended)
             if reservation is not None:
-                reservation.learn(ended)
+                reservation.adapt_window(ended)
         if report.started:
             keeper.running = report.started[-1]
-            self._watch(keeper)
+            self._watch_health(keeper)
         self._outbox.add_keeper_report(keeper, report)
-        self._go_on(keeper, now)
+        self._refill_or_release(keeper, now)
 
-    def keeper_buried(self, keeper: Keeper, reason: str) -> None:
+    def keeper_cleaned_up(self, keeper: Keeper, reason: str) -> None:
         """Whatever it had is lost; what it reported before stays reported."""
-        for span in keeper.spans:
-            self._ledger.remove(span)
-            self._outbox.add_lost(Lost(*span.key, span.order.attempt, span.first, span.last, reason))
-            self._health.forget_run(*span.key, span.order.attempt, span.first, len(span))
-            self._grants.ports.free(*span.key, span.order.attempt, range(span.first, span.last + 1))
-        keeper.spans.clear()
-        self._grants.devices.free(keeper)
+        for task_range in keeper.task_ranges:
+            self._ledger.remove(task_range)
+            self._outbox.add_lost(
+                Lost(*task_range.key, task_range.order.attempt, task_range.first, task_range.last, reason)
+            )
+            self._health.forget_range(*task_range.key, task_range.order.attempt, task_range.first, len(task_range))
+            self._grants.ports.release(
+                *task_range.key, task_range.order.attempt, range(task_range.first, task_range.last + 1)
+            )
+        keeper.task_ranges.clear()
+        self._grants.devices.release(keeper)
         self._retry_superseding()
         self.lanes.dispatch_all()
 
@@ -157,25 +170,29 @@ class Assignments:
 
     def _note_ended(self, keeper: Keeper, ended: Ended) -> None:
         key, first, count = (ended.job, ended.group), ended.first, len(ended.ended_ms)
-        self._grants.ports.free(*key, ended.attempt, range(first, first + count))
-        self._health.forget_run(*key, ended.attempt, first, count)
+        self._grants.ports.release(*key, ended.attempt, range(first, first + count))
+        self._health.forget_range(*key, ended.attempt, first, count)
         running = keeper.running
         if running is not None and (running.job, running.group) == key and first <= running.index < first + count:
             keeper.running = None
-        for span in keeper.spans:
-            if span.first == first and span.key == key:
-                if keeper.shorten(span, count):
-                    self._ledger.remove(span)
+        for task_range in keeper.task_ranges:
+            if task_range.first == first and task_range.key == key:
+                if keeper.advance_range(task_range, count):
+                    self._ledger.remove(task_range)
                 return
 
-    def _watch(self, keeper: Keeper) -> None:
+    def _watch_health(self, keeper: Keeper) -> None:
         """A task has started: see that it stays well, if it asks for that."""
         running = keeper.running
         if running is None:
             return
-        for span in keeper.spans:
-            if span.spec is not None and span.key == (running.job, running.group) and span.first == running.index:
-                self._health.watch(keeper, running, span.order, self._specs[span.spec])
+        for task_range in keeper.task_ranges:
+            if (
+                task_range.spec is not None
+                and task_range.key == (running.job, running.group)
+                and task_range.first == running.index
+            ):
+                self._health.watch(keeper, running, task_range.order, self._specs[task_range.spec])
                 return
 
     def _adopt_running(self, keeper: Keeper) -> None:
@@ -192,11 +209,11 @@ class Assignments:
         if running is not None and state.running is not None and state.running.spec is not None:
             self._health.watch(keeper, running, state.running.order, state.running.spec)
 
-    def _go_on(self, keeper: Keeper, now: float) -> None:
+    def _refill_or_release(self, keeper: Keeper, now: float) -> None:
         """After news of a keeper: refill it, or let it go."""
         if self._superseding:
             self._retry_superseding()
-        reservation = None if keeper.reservation is None else self.lanes.known(keeper.reservation)
+        reservation = None if keeper.reservation is None else self.lanes.find_reservation(keeper.reservation)
         if reservation is None:
             return
         if not keeper.held:
@@ -220,42 +237,46 @@ class Assignments:
 
     def _retry_superseding(self) -> None:
         waiting, self._superseding = self._superseding, []
-        for span in waiting:
-            if self._ledger.overlapping(*span.key, span.first, span.last):
-                self._superseding.append(span)
+        for task_range in waiting:
+            if self._ledger.overlapping(*task_range.key, task_range.first, task_range.last):
+                self._superseding.append(task_range)
             else:
-                reservation = self.lanes.reservation(span.order.reservation)
-                self._ledger.add(span)
-                reservation.push(span)
+                reservation = self.lanes.reservation(task_range.order.reservation)
+                self._ledger.add(task_range)
+                reservation.push(task_range)
                 self.lanes.dispatch(reservation)
 
-    def _end(self, wanted: StopRange, attempt_max: int) -> None:
+    def _end(self, stop_range: StopRange, attempt_max: int) -> None:
         """Return what has not started; where a keeper has it, take that back, then stop the one that runs."""
-        place = wanted.job, wanted.group, wanted.first, wanted.last
-        held = [span for span in self._ledger.overlapping(*place) if span.order.attempt <= attempt_max]
-        for span in held:
-            if span.keeper is None:
-                self._return(self.lanes.withdraw(span, wanted.first, wanted.last))
-        newest = max((span.order.attempt for span in held), default=0)
-        for keeper in {span.keeper for span in held if span.keeper is not None}:
+        place = stop_range.job, stop_range.group, stop_range.first, stop_range.last
+        held = [
+            task_range for task_range in self._ledger.overlapping(*place) if task_range.order.attempt <= attempt_max
+        ]
+        for task_range in held:
+            if task_range.keeper is None:
+                self._return(self.lanes.withdraw(task_range, stop_range.first, stop_range.last))
+        newest = max((task_range.order.attempt for task_range in held), default=0)
+        for keeper in {task_range.keeper for task_range in held if task_range.keeper is not None}:
             # What is on its way from this keeper to another lane is somewhere else when the keeper answers.
-            look_again = partial(self._end, wanted, newest) if keeper.is_sharing else None
-            keeper.take("range", (*place, attempt_max), self._return_taken(keeper, look_again))
-            keeper.stop(place, attempt_max, Ending(wanted.grace_s, wanted.signal))
-        for span in held:
-            self._health.forget_run(*span.key, span.order.attempt, span.first, 1)
+            retry = partial(self._end, stop_range, newest) if keeper.is_rebalancing else None
+            keeper.reclaim("range", (*place, attempt_max), self._return_reclaimed(keeper, retry))
+            keeper.stop(place, attempt_max, Termination(stop_range.grace_s, stop_range.signal))
+        for task_range in held:
+            self._health.forget_range(*task_range.key, task_range.order.attempt, task_range.first, 1)
 
-    def _return_taken(
-        self, keeper: Keeper, then: Callable[[], None] | None = None
-    ) -> Callable[[list[TakenRange]], None]:
-        def taken(ranges: list[TakenRange]) -> None:
-            for span in self.lanes.take_back(keeper, ranges):
-                self._return(span)
-            self._go_on(keeper, keeper.idle_since)
-            if then is not None:
-                then()
+    def _return_reclaimed(
+        self, keeper: Keeper, callback: Callable[[], None] | None = None
+    ) -> Callable[[list[ReclaimedRange]], None]:
+        def reclaimed(ranges: list[ReclaimedRange]) -> None:
+            for task_range in self.lanes.remove_reclaimed(keeper, ranges):
+                self._return(task_range)
+            self._refill_or_release(keeper, keeper.idle_since)
+            if callback is not None:
+                callback()
 
-        return taken
+        return reclaimed
 
-    def _return(self, span: Span) -> None:
-        self._outbox.add_returned(Returned(*span.key, span.order.attempt, span.first, span.last))
+    def _return(self, task_range: TaskRange) -> None:
+        self._outbox.add_returned(
+            Returned(*task_range.key, task_range.order.attempt, task_range.first, task_range.last)
+        )

@@ -69,7 +69,7 @@ class KeeperRunning(msgspec.Struct, array_like=True):
     ports: dict[str, int] = {}
 
 
-class TakenRange(msgspec.Struct, array_like=True, gc=False):
+class ReclaimedRange(msgspec.Struct, array_like=True, gc=False):
     job: int
     group: int
     attempt: int
@@ -103,13 +103,13 @@ class KeeperReport(msgspec.Struct, array_like=True, tag="report"):
     segment: int
 
 
-class Taken(msgspec.Struct, array_like=True, tag="taken"):
+class Reclaimed(msgspec.Struct, array_like=True, tag="taken"):
     request: int
-    ranges: list[TakenRange]
+    ranges: list[ReclaimedRange]
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class Termination:
     """How a running task is to be ended, and what its result shall say of it."""
 
     grace_s: float
@@ -118,8 +118,8 @@ class Ending:
     detail: str = ""
 
 
-KeeperMessage = KeeperState | KeeperReport | Taken
-Place = tuple[int, int, int, int]  # job, group, first, last
+KeeperMessage = KeeperState | KeeperReport | Reclaimed
+RangeBounds = tuple[int, int, int, int]  # job, group, first, last
 
 _decoder: msgspec.json.Decoder[KeeperMessage] = msgspec.json.Decoder(KeeperMessage)
 _encoder = msgspec.json.Encoder()
@@ -147,12 +147,12 @@ def run(orders: list[Order]) -> bytes:
     return _line(["run", orders])
 
 
-def take(request: int, kind: str, what: Any) -> bytes:
-    return _line(["take", request, kind, what])
+def reclaim(request: int, kind: str, selector: Any) -> bytes:
+    return _line(["take", request, kind, selector])
 
 
-def stop(place: Place, attempt_max: int, end: Ending) -> bytes:
-    return _line(["stop", place, attempt_max, end.grace_s, end.signal, end.how, end.detail])
+def stop(bounds: RangeBounds, attempt_max: int, end: Termination) -> bytes:
+    return _line(["stop", bounds, attempt_max, end.grace_s, end.signal, end.how, end.detail])
 
 
 def ports(task: TaskPorts) -> bytes:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Key = tuple[int, int]  # job, group
 
 
-class Span:
+class TaskRange:
     """Contiguous attempts that this worker has not ended. `first` moves on as they end."""
 
     __slots__ = ("first", "keeper", "last", "order", "spec")
@@ -40,63 +40,67 @@ class Span:
     def key(self) -> Key:
         return self.order.job, self.order.group
 
-    def split(self, count: int) -> Span:
+    def split(self, count: int) -> TaskRange:
         """Cut off the first `count`; this span keeps the rest."""
-        front = Span(self.order, self.first, self.first + count - 1, self.spec)
+        front = TaskRange(self.order, self.first, self.first + count - 1, self.spec)
         front.keeper = self.keeper
         self.first += count
         return front
 
 
-class Ledger:
+class TaskRangeLedger:
     def __init__(self) -> None:
-        self._spans: dict[Key, list[Span]] = {}
+        self._task_ranges: dict[Key, list[TaskRange]] = {}
         self._ended: dict[Key, dict[tuple[int, int], Ended]] = {}  # by attempt and first index
 
-    def add(self, span: Span) -> None:
-        self._spans.setdefault(span.key, []).append(span)
+    def add(self, task_range: TaskRange) -> None:
+        self._task_ranges.setdefault(task_range.key, []).append(task_range)
 
-    def remove(self, span: Span) -> None:
-        spans = self._spans[span.key]
-        spans.remove(span)
-        if not spans:
-            del self._spans[span.key]
+    def remove(self, task_range: TaskRange) -> None:
+        task_ranges = self._task_ranges[task_range.key]
+        task_ranges.remove(task_range)
+        if not task_ranges:
+            del self._task_ranges[task_range.key]
 
-    def spans(self) -> Iterator[Span]:
-        for spans in self._spans.values():
-            yield from spans
+    def task_ranges(self) -> Iterator[TaskRange]:
+        for task_ranges in self._task_ranges.values():
+            yield from task_ranges
 
-    def overlapping(self, job: int, group: int, first: int, last: int) -> list[Span]:
-        return [span for span in self._spans.get((job, group), ()) if span.first <= last and span.last >= first]
+    def overlapping(self, job: int, group: int, first: int, last: int) -> list[TaskRange]:
+        return [
+            task_range
+            for task_range in self._task_ranges.get((job, group), ())
+            if task_range.first <= last and task_range.last >= first
+        ]
 
     def add_ended(self, ended: Ended) -> None:
         self._ended.setdefault((ended.job, ended.group), {})[ended.attempt, ended.first] = ended
 
     def remove_ended(self, ended: Ended) -> None:
         key = ended.job, ended.group
-        kept = self._ended.get(key, {})
-        kept.pop((ended.attempt, ended.first), None)
-        if not kept:
+        ended_ranges = self._ended.get(key, {})
+        ended_ranges.pop((ended.attempt, ended.first), None)
+        if not ended_ranges:
             self._ended.pop(key, None)
 
-    def news(self, order: Order) -> list[tuple[int, int]]:
+    def new_parts(self, order: Order) -> list[tuple[int, int]]:
         """The parts of an order that this worker has not got yet, at this attempt or a later one."""
         key = order.job, order.group
         parts = [(order.first, order.last)]
-        for span in self._spans.get(key, ()):
-            if span.order.attempt >= order.attempt:
-                parts = _without(parts, span.first, span.last)
+        for task_range in self._task_ranges.get(key, ()):
+            if task_range.order.attempt >= order.attempt:
+                parts = _subtract(parts, task_range.first, task_range.last)
         for ended in self._ended.get(key, {}).values():
             if ended.attempt >= order.attempt:
-                parts = _without(parts, ended.first, ended.first + len(ended.ended_ms) - 1)
+                parts = _subtract(parts, ended.first, ended.first + len(ended.ended_ms) - 1)
         return parts
 
 
-def _without(parts: list[tuple[int, int]], first: int, last: int) -> list[tuple[int, int]]:
-    left = []
+def _subtract(parts: list[tuple[int, int]], first: int, last: int) -> list[tuple[int, int]]:
+    remaining = []
     for low, high in parts:
         if low < first:
-            left.append((low, min(high, first - 1)))
+            remaining.append((low, min(high, first - 1)))
         if high > last:
-            left.append((max(low, last + 1), high))
-    return left
+            remaining.append((max(low, last + 1), high))
+    return remaining

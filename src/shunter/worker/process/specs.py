@@ -8,7 +8,7 @@ import msgspec
 
 from shunter.model.job.spec import TaskSpec
 
-SPECS_KEPT_MAX = 10_000  # before those that nothing needs are forgotten
+SPECS_CACHED_MAX = 10_000  # before those that nothing needs are forgotten
 
 
 class Specs(Mapping[int, TaskSpec]):
@@ -18,7 +18,7 @@ class Specs(Mapping[int, TaskSpec]):
         self._specs: dict[int, TaskSpec] = {}
         self._numbers: dict[bytes, int] = {}
         self._last = 0
-        self._many = SPECS_KEPT_MAX
+        self._prune_above = SPECS_CACHED_MAX
 
     def number(self, spec: TaskSpec) -> int:
         """The number of a spec with these contents."""
@@ -31,14 +31,14 @@ class Specs(Mapping[int, TaskSpec]):
         return number
 
     @property
-    def are_many(self) -> bool:
-        return len(self._specs) > self._many
+    def needs_pruning(self) -> bool:
+        return len(self._specs) > self._prune_above
 
-    def keep_only(self, needed: set[int]) -> None:
+    def prune(self, needed: set[int]) -> None:
         """Forget all but these."""
         self._specs = {number: spec for number, spec in self._specs.items() if number in needed}
         self._numbers = {contents: number for contents, number in self._numbers.items() if number in needed}
-        self._many = max(SPECS_KEPT_MAX, 2 * len(self._specs))
+        self._prune_above = max(SPECS_CACHED_MAX, 2 * len(self._specs))
 
     def __getitem__(self, number: int) -> TaskSpec:
         return self._specs[number]

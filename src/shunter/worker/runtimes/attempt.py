@@ -15,14 +15,14 @@ from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Held, Order, Started, TaskStats
 from shunter.ports.clock import Clock
 from shunter.worker.environment import task_environment
-from shunter.worker.grants import Grants, NoPortFree, TaskName
+from shunter.worker.grants import Grants, NoFreePort, TaskName
 from shunter.worker.health.keeper_health import UNHEALTHY
 from shunter.worker.health.monitor import Monitor
-from shunter.worker.keeper.task_setup import expand
-from shunter.worker.process.protocol import Ending
-from shunter.worker.runtimes.attempt_records import Record, Records
+from shunter.worker.keeper.task_setup import expand_path_pattern
+from shunter.worker.process.protocol import Termination
+from shunter.worker.runtimes.attempt_records import Record, RecordStore
 from shunter.worker.runtimes.port import EXIT_NOT_STARTED, Attempt, Launch, NotStarted, Outcome, Running, RuntimeGone
-from shunter.worker.runtimes.registry import Runtimes
+from shunter.worker.runtimes.registry import RuntimeRegistry
 from shunter.worker.runtimes.task_log import RECORD, TaskLog
 from shunter.worker.settings import WorkerSettings
 
@@ -31,47 +31,47 @@ log = Log(__name__)
 KILL_EVERY_S = 1.0  # until it is gone
 
 
-class SingleOwner(Protocol):
+class AttemptRunnerOwner(Protocol):
     """Who is told what becomes of an attempt. After any but the first, it is over."""
 
-    def single_started(self, started: Started) -> None: ...
+    def attempt_started(self, started: Started) -> None: ...
 
-    def single_ended(self, single: Single, ended: Ended) -> None: ...
+    def attempt_ended(self, runner: AttemptRunner, ended: Ended) -> None: ...
 
-    def single_lost(self, single: Single, reason: str) -> None: ...
+    def attempt_lost(self, runner: AttemptRunner, reason: str) -> None: ...
 
-    def single_returned(self, single: Single) -> None: ...
+    def attempt_returned(self, runner: AttemptRunner) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class RunnerContext:
     """What every attempt needs of its worker."""
 
     settings: WorkerSettings
     clock: Clock
     grants: Grants
     monitor: Monitor
-    runtimes: Runtimes
-    records: Records
-    lives: set[asyncio.Task[None]] = field(default_factory=set)  # of all attempts, until nothing of them is left
+    runtimes: RuntimeRegistry
+    records: RecordStore
+    lifecycles: set[asyncio.Task[None]] = field(default_factory=set)  # of all attempts, until nothing of them is left
 
 
-class Single:
-    def __init__(self, order: Order, spec: TaskSpec, owner: SingleOwner, workshop: Workshop) -> None:
+class AttemptRunner:
+    def __init__(self, order: Order, spec: TaskSpec, owner: AttemptRunnerOwner, runner_context: RunnerContext) -> None:
         self.order = order  # cut to the one task
         self.spec = spec
         self.attempt = Attempt(order.job, order.group, order.first, order.attempt)
         self.record = Record(order, spec)
         self.launch: Launch | None = None
         self._owner = owner
-        self._workshop = workshop
+        self._runner_context = runner_context
         self._running: Running | None = None
-        self._life: asyncio.Task[None] | None = None
+        self._lifecycle: asyncio.Task[None] | None = None
         self._launching: asyncio.Task[Running] | None = None
-        self._ending: Ending | None = None
+        self._termination: Termination | None = None
         self._killing: asyncio.Task[None] | None = None
         self._kill_at = 0.0
-        self._is_over = False
+        self._is_finished = False
         self._timeout: asyncio.TimerHandle | None = None
 
     @property
@@ -79,8 +79,8 @@ class Single:
         return self.attempt.job, self.attempt.group, self.attempt.index, self.attempt.number
 
     @property
-    def has_begun(self) -> bool:
-        return self._life is not None
+    def has_started(self) -> bool:
+        return self._lifecycle is not None
 
     @property
     def is_running(self) -> bool:
@@ -93,9 +93,9 @@ class Single:
     def begin(self, devices: dict[str, list[str]]) -> None:
         """It is its turn."""
         self.record.devices = devices
-        self._live(self._start())
+        self._spawn_lifecycle(self._start())
 
-    def remember(self, record: Record) -> None:
+    def restore(self, record: Record) -> None:
         """An earlier life had this one; its log goes on where it stopped."""
         self.record = record
         try:
@@ -106,45 +106,47 @@ class Single:
             record.segment = task_log.segment
         self.launch = self._make_launch(task_log)
 
-    def go_on(self, running: Running) -> None:
+    def resume(self, running: Running) -> None:
         """An earlier life started it, and here it is."""
         if self.record.how:
-            self._ending = Ending(0.0, how=self.record.how, detail=self.record.detail)
+            self._termination = Termination(0.0, how=self.record.how, detail=self.record.detail)
         self._running = running
-        self._live(self._see_through(running))
+        self._spawn_lifecycle(self._wait_for_end(running))
 
-    def end(self, ending: Ending) -> None:
+    def end(self, termination: Termination) -> None:
         """Ask it to end; after the grace it is killed. Asking again can only shorten the grace."""
         if self._running is None:
-            self._ending = self._ending or ending
+            self._termination = self._termination or termination
             if self._launching is not None:
                 self._launching.cancel()
             return
-        self._workshop.monitor.forget(self.name)
-        kill_at = self._workshop.clock.now() + ending.grace_s
+        self._runner_context.monitor.forget(self.name)
+        kill_at = self._runner_context.clock.now() + termination.grace_s
         if self._killing is not None:
             if kill_at >= self._kill_at:
                 return
             self._killing.cancel()
-            ending = Ending(ending.grace_s, 0, self.record.how, self.record.detail)
+            termination = Termination(termination.grace_s, 0, self.record.how, self.record.detail)
             first_signal = 0
         else:
-            first_signal = ending.signal or signal.SIGTERM
-        self._ending, self._kill_at = ending, kill_at
-        self.record.how, self.record.detail = ending.how, ending.detail
-        self._write()
-        self._killing = asyncio.get_running_loop().create_task(self._kill(self._running, ending.grace_s, first_signal))
+            first_signal = termination.signal or signal.SIGTERM
+        self._termination, self._kill_at = termination, kill_at
+        self.record.how, self.record.detail = termination.how, termination.detail
+        self._write_record()
+        self._killing = asyncio.get_running_loop().create_task(
+            self._kill(self._running, termination.grace_s, first_signal)
+        )
 
-    async def leave(self) -> None:
+    async def detach(self) -> None:
         """The worker goes; the task stays. One that is only starting is ended: the manager orders it again."""
-        for each in (self._killing, self._life, self._launching):
+        for each in (self._killing, self._lifecycle, self._launching):
             if each is not None:
                 each.cancel()
                 await asyncio.gather(each, return_exceptions=True)
         if self._timeout is not None:
             self._timeout.cancel()
 
-    def let_go(self) -> None:
+    def close_log(self) -> None:
         if self._timeout is not None:
             self._timeout.cancel()
         if self.launch is not None:
@@ -174,26 +176,26 @@ class Single:
 
     # ---- its life ----
 
-    def _live(self, life: Coroutine[None, None, None]) -> None:
-        self._life = asyncio.get_running_loop().create_task(life)
-        self._workshop.lives.add(self._life)
-        self._life.add_done_callback(self._workshop.lives.discard)
+    def _spawn_lifecycle(self, lifecycle: Coroutine[None, None, None]) -> None:
+        self._lifecycle = asyncio.get_running_loop().create_task(lifecycle)
+        self._runner_context.lifecycles.add(self._lifecycle)
+        self._lifecycle.add_done_callback(self._runner_context.lifecycles.discard)
 
     async def _start(self) -> None:
         try:
-            if self._ending is None:
+            if self._termination is None:
                 self._launching = self._launch()
                 running = await asyncio.shield(self._launching)
                 if not hasattr(running, "ended"):  # a stranger's runtime may return anything
                     raise NotStarted(f"runtime {self.spec.runtime}: launch returned {running!r}")
                 self._running = running
-        except (NotStarted, NoPortFree, LookupError) as error:
+        except (NotStarted, NoFreePort, LookupError) as error:
             code = error.exit_code if isinstance(error, NotStarted) else EXIT_NOT_STARTED
             self._finish(Outcome(code, self._now_ms(), "error", str(error)), self._now_ms())
         except OSError as error:
             self._finish(Outcome(EXIT_NOT_STARTED, self._now_ms(), "error", str(error)), self._now_ms())
         except RuntimeGone as gone:
-            self._lose(str(gone))
+            self._mark_lost(str(gone))
         except asyncio.CancelledError:
             if self._launching is None or not self._launching.cancelled():
                 raise  # the worker leaves
@@ -204,61 +206,61 @@ class Single:
         if self._running is not None:
             job, group, index, number = self.name
             place = self._running.started_ms, self.record.segment, RECORD
-            self._owner.single_started(Started(job, group, number, index, *place, self.record.ports))
-            await self._see_through(self._running)
-        elif not self._is_over:
-            self._is_over = True
-            self.let_go()
-            self._owner.single_returned(self)
+            self._owner.attempt_started(Started(job, group, number, index, *place, self.record.ports))
+            await self._wait_for_end(self._running)
+        elif not self._is_finished:
+            self._is_finished = True
+            self.close_log()
+            self._owner.attempt_returned(self)
 
     def _launch(self) -> asyncio.Task[Running]:
         """Write down what is about to start, then start it."""
-        runtime = self._workshop.runtimes[self.spec.runtime]
+        runtime = self._runner_context.runtimes[self.spec.runtime]
         if self.spec.ports:
-            self.record.ports = self._workshop.grants.ports.take(self.name, self.spec.ports)
+            self.record.ports = self._runner_context.grants.ports.allocate(self.name, self.spec.ports)
         task_log = TaskLog.create(self._logs, self.name, self.spec.log_max_bytes, self._paths())
         self.record.segment = task_log.segment
         self.launch = self._make_launch(task_log)
-        self._workshop.records.write_payload(self.record)
-        self._workshop.records.write(self.record)
+        self._runner_context.records.write_payload(self.record)
+        self._runner_context.records.write(self.record)
         return asyncio.ensure_future(runtime.launch(self.launch))
 
-    async def _see_through(self, running: Running) -> None:
-        if self._ending is None:
-            self._look_after(running)
+    async def _wait_for_end(self, running: Running) -> None:
+        if self._termination is None:
+            self._supervise(running)
         else:  # it was to be ended while it started, or in an earlier life
-            ending, self._ending = self._ending, None
-            self.end(ending)
+            termination, self._termination = self._termination, None
+            self.end(termination)
         try:
             outcome = await running.ended()
         except RuntimeGone as gone:
-            self._lose(str(gone))
+            self._mark_lost(str(gone))
             return
         except (Exception, SystemExit) as error:  # whatever a stranger's runtime does
             log.exception("attempt.unseen", attempt=self.attempt)
-            self._lose(f"runtime {self.spec.runtime}: {type(error).__name__}: {error}")
+            self._mark_lost(f"runtime {self.spec.runtime}: {type(error).__name__}: {error}")
             return
         self._finish(outcome, running.started_ms)
         await running.remove()
 
-    def _look_after(self, running: Running) -> None:
+    def _supervise(self, running: Running) -> None:
         limit_s = self.spec.run_timeout_s
         if limit_s:
-            left_s = max(0.0, running.started_ms / 1000 + limit_s - self._workshop.clock.now())
-            late = Ending(self.spec.stop_grace_s, how="timeout", detail=f"ran longer than {limit_s:g} s")
-            self._timeout = asyncio.get_running_loop().call_later(left_s, self.end, late)
-        self._workshop.monitor.watch(self.name, self.spec.health, running, running.started_ms, self._fail)
+            left_s = max(0.0, running.started_ms / 1000 + limit_s - self._runner_context.clock.now())
+            timeout = Termination(self.spec.stop_grace_s, how="timeout", detail=f"ran longer than {limit_s:g} s")
+            self._timeout = asyncio.get_running_loop().call_later(left_s, self.end, timeout)
+        self._runner_context.monitor.watch(self.name, self.spec.health, running, running.started_ms, self._on_unhealthy)
 
-    def _fail(self, detail: str) -> None:
-        self.end(Ending(self.spec.stop_grace_s, how=UNHEALTHY, detail=detail))
+    def _on_unhealthy(self, detail: str) -> None:
+        self.end(Termination(self.spec.stop_grace_s, how=UNHEALTHY, detail=detail))
 
     async def _kill(self, running: Running, grace_s: float, first_signal: int) -> None:
         if first_signal and grace_s > 0:
             await self._signal(running, first_signal)
-        await self._workshop.clock.sleep(grace_s)
+        await self._runner_context.clock.sleep(grace_s)
         while True:
             await self._signal(running, signal.SIGKILL)
-            await self._workshop.clock.sleep(KILL_EVERY_S)
+            await self._runner_context.clock.sleep(KILL_EVERY_S)
 
     async def _signal(self, running: Running, number: int) -> None:
         try:
@@ -269,8 +271,8 @@ class Single:
     def _finish(self, outcome: Outcome, started_ms: int) -> None:
         job, group, index, number = self.name
         how, detail = outcome.how, outcome.detail
-        if not how and self._ending is not None:
-            how, detail = self._ending.how, self._ending.detail
+        if not how and self._termination is not None:
+            how, detail = self._termination.how, self._termination.detail
         if self.launch is not None:
             self.launch.log.end()
             detail = detail or self.launch.log.trouble
@@ -279,29 +281,29 @@ class Single:
             job, group, number, index, [outcome.exit_code] if outcome.exit_code else [], [started_ms],
             [max(started_ms, outcome.ended_ms)], self.record.segment, RECORD, how, detail,
         )  # fmt: skip
-        self._is_over = True
+        self._is_finished = True
         self.record.ended = ended
-        self._write()
-        self._stop_looking()
-        self._owner.single_ended(self, ended)
+        self._write_record()
+        self._stop_supervising()
+        self._owner.attempt_ended(self, ended)
 
-    def _lose(self, reason: str) -> None:
-        self._is_over = True
-        self._stop_looking()
+    def _mark_lost(self, reason: str) -> None:
+        self._is_finished = True
+        self._stop_supervising()
         if self.launch is not None:
             self.launch.log.end()
             self.launch = None
-        self._owner.single_lost(self, reason)
+        self._owner.attempt_lost(self, reason)
 
-    def _stop_looking(self) -> None:
-        self._workshop.monitor.forget(self.name)
+    def _stop_supervising(self) -> None:
+        self._runner_context.monitor.forget(self.name)
         for each in (self._timeout, self._killing):
             if each is not None:
                 each.cancel()
 
-    def _write(self) -> None:
+    def _write_record(self) -> None:
         try:
-            self._workshop.records.write(self.record)
+            self._runner_context.records.write(self.record)
         except OSError as error:  # the result is still reported; only a restart would not know it
             log.error("record.not_written", attempt=self.attempt, error=error)
 
@@ -309,7 +311,7 @@ class Single:
 
     def _make_launch(self, task_log: TaskLog) -> Launch:
         record = self.record
-        node = self._workshop.settings.name
+        node = self._runner_context.settings.name
         return Launch(
             attempt=self.attempt,
             order=self.order,
@@ -318,14 +320,14 @@ class Single:
             log=task_log,
             ports=record.ports,
             devices=record.devices,
-            payload=self._workshop.records.payload(record),
+            payload=self._runner_context.records.payload(record),
         )
 
     def _paths(self) -> tuple[str | None, str | None]:
         """The files that its streams go to. Raises NotStarted: without a folder of its own, no path can be relative."""
         order = self.order
         names = order.job_name, order.group_name, order.shown[0] if order.shown else order.first, order.attempt
-        paths = expand(self.spec.stdout, *names), expand(self.spec.stderr, *names)
+        paths = expand_path_pattern(self.spec.stdout, *names), expand_path_pattern(self.spec.stderr, *names)
         for name, path in zip(("stdout", "stderr"), paths, strict=True):
             if path is not None and not path.startswith("/"):
                 raise NotStarted(f"{name}: {path} is relative; with runtime {self.spec.runtime} write an absolute path")
@@ -333,7 +335,7 @@ class Single:
 
     @property
     def _logs(self) -> Path:
-        return self._workshop.settings.home / "logs"
+        return self._runner_context.settings.home / "logs"
 
     def _now_ms(self) -> int:
-        return int(self._workshop.clock.now() * 1000)
+        return int(self._runner_context.clock.now() * 1000)

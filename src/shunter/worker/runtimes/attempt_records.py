@@ -32,7 +32,7 @@ class Record(msgspec.Struct, omit_defaults=True):
         return Attempt(self.order.job, self.order.group, self.order.first, self.order.attempt)
 
 
-class Records:
+class RecordStore:
     """Files are replaced whole, so that a worker that is killed leaves the old one or the new one."""
 
     def __init__(self, home: Path) -> None:
@@ -52,9 +52,9 @@ class Records:
     def write(self, record: Record) -> None:
         """Raises OSError."""
         path = self._path(record.attempt, "json")
-        fresh = path.with_suffix(".new")
-        fresh.write_bytes(msgspec.json.encode(record))
-        fresh.rename(path)
+        temporary = path.with_suffix(".new")
+        temporary.write_bytes(msgspec.json.encode(record))
+        temporary.rename(path)
 
     def write_payload(self, record: Record) -> Path | None:
         """The file of its payload, if it has one. Raises OSError."""

@@ -17,7 +17,7 @@ from shunter.worker.settings import WorkerSettings
 
 log = Log(__name__)
 
-LOOK_EVERY_S = 5.0  # it may be installed while the worker runs
+DETECT_EVERY_S = 5.0  # it may be installed while the worker runs
 LOOPBACK = "127.0.0.1"
 
 Attributes = Mapping[str, str]
@@ -31,51 +31,51 @@ class FrameworkRuntime:
         self._address = settings.address or LOOPBACK
         self._framework: Framework | None = None
         self._java: Java | None = None
-        self._looking: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self.changed: Callable[[Attributes], None] | None = None
 
     async def open(self) -> Attributes:
-        self._look()
-        self._looking = asyncio.get_running_loop().create_task(self._keep_looking())
+        self._detect()
+        self._watching = asyncio.get_running_loop().create_task(self._watch_installation())
         return self._attributes()
 
     def as_process(self, spec: TaskSpec) -> TaskSpec:
         """What a keeper runs; the spec as it is where the node has not got the framework."""
         if not self._attributes():
-            self._look()
+            self._detect()
         framework, java = self._framework, self._java
-        if framework is None or java is None or not java.fits:
+        if framework is None or java is None or not java.is_supported:
             return spec
         command = (sys.executable, "-P", "-m", f"shunter.frameworks.{self._kind.name}", *spec.command)
-        own = {
+        framework_env = {
             "SHUNTER_FRAMEWORK_HOME": framework.home,
             "SHUNTER_FRAMEWORK_PYTHON": framework.python,
             "SHUNTER_FRAMEWORK_JAVA": java.home,
             "SHUNTER_ADDRESS": self._address,
         }
-        return msgspec.structs.replace(spec, runtime="process", command=command, env={**spec.env, **own})
+        return msgspec.structs.replace(spec, runtime="process", command=command, env={**spec.env, **framework_env})
 
     async def launch(self, launch: Launch) -> Running:  # noqa: ARG002
         """Only where there is nothing to start it with: keepers have the others."""
-        raise NotStarted(self._missing(), EXIT_NOT_FOUND)
+        raise NotStarted(self._describe_missing(), EXIT_NOT_FOUND)
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:  # noqa: ARG002
         return {}
 
     async def close(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
 
-    def _look(self) -> None:
+    def _detect(self) -> None:
         self._framework = find_framework(self._kind)
         self._java = find_java() if self._framework else None
 
-    async def _keep_looking(self) -> None:
+    async def _watch_installation(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_EVERY_S)
+            await asyncio.sleep(DETECT_EVERY_S)
             before = self._attributes()
             try:
-                self._look()
+                self._detect()
             except OSError as error:
                 log.warning("framework.unknown", framework=self._kind.name, error=error)
                 continue
@@ -85,11 +85,11 @@ class FrameworkRuntime:
                     self.changed(self._attributes())
 
     def _attributes(self) -> dict[str, str]:
-        if self._framework is None or self._java is None or not self._java.fits:
+        if self._framework is None or self._java is None or not self._java.is_supported:
             return {}
         return {f"runtime.{self._kind.name}": self._framework.version}
 
-    def _missing(self) -> str:
+    def _describe_missing(self) -> str:
         if self._framework is None:
             return f"this node has no {self._kind.title}: run there: shunter install {self._kind.name}"
         found = "no Java" if self._java is None else f"Java {self._java.version}"

@@ -18,7 +18,7 @@ log = Log(__name__)
 PROCESS = "process"  # which keepers run
 
 
-class Runtimes:
+class RuntimeRegistry:
     """`changed` is called when the node's attributes that come with them have."""
 
     def __init__(self, settings: WorkerSettings, changed: Callable[[], None]) -> None:
@@ -42,7 +42,7 @@ class Runtimes:
                 continue
             self._runtimes[name] = runtime
             if hasattr(runtime, "changed"):
-                runtime.changed = self._note_change(name)
+                runtime.changed = self._change_callback(name)
 
     def __getitem__(self, name: str) -> Runtime:
         """Raises LookupError."""
@@ -93,7 +93,7 @@ class Runtimes:
                 factories.setdefault(plugin.name, plugin.target)
         return factories
 
-    def _note_change(self, name: str) -> Callable[[Mapping[str, str]], None]:
+    def _change_callback(self, name: str) -> Callable[[Mapping[str, str]], None]:
         def changed(attributes: Mapping[str, str]) -> None:
             if attributes != self._attributes.get(name):
                 self._attributes[name] = attributes

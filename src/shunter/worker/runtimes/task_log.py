@@ -34,7 +34,7 @@ class TaskLog:
         segments.begin(max_bytes)
         made = cls(segments, name, paths)
         made._open_files(os.O_TRUNC)
-        segments.note_running(*name)
+        segments.record_running(*name)
         return made
 
     @classmethod
@@ -51,7 +51,7 @@ class TaskLog:
     @property
     def trouble(self) -> str:
         """Why some output was not kept, if so."""
-        return self._segments.trouble
+        return self._segments.write_error
 
     def write(self, stream: int, data: bytes) -> None:
         """Take output of the task: `stream` is OUT or ERR. Never raises."""
@@ -64,7 +64,7 @@ class TaskLog:
             while written < len(data):
                 written += os.write(file, data[written:])
         except OSError as error:
-            self._segments.trouble = f"{self._paths[stream]}: {os.strerror(error.errno or 0)}"
+            self._segments.write_error = f"{self._paths[stream]}: {os.strerror(error.errno or 0)}"
 
     def written(self, stream: int) -> int:
         """Bytes of the stream taken so far, in this life and earlier ones: so much a runtime that reads a task's output

@@ -70,7 +70,7 @@ def call_as_generated(url: str, route: Route, mode: GenerationMode) -> None:
     schema = schemathesis.openapi.from_dict(small(document) if route.name in SUBMITS else document)
     refused = schema.config.checks.negative_data_rejection
     refused.expected_statuses = [*refused.expected_statuses, "413"]  # too many items may be too large as well
-    asked = [*CHECKS, *VERDICTS] if route.name not in (*SUBMITS, "usePolicy") else CHECKS  # any text may be a name
+    received = [*CHECKS, *VERDICTS] if route.name not in (*SUBMITS, "usePolicy") else CHECKS  # any text may be a name
 
     @given(case=schema[route.path][route.method].as_strategy(generation_mode=mode))
     @settings(
@@ -80,7 +80,7 @@ def call_as_generated(url: str, route: Route, mode: GenerationMode) -> None:
         derandomize=True,
     )
     def call(case: schemathesis.Case[Any]) -> None:
-        case.call_and_validate(base_url=url, headers=AUTHORIZED, checks=asked, timeout=60)
+        case.call_and_validate(base_url=url, headers=AUTHORIZED, checks=received, timeout=60)
 
     call()
 

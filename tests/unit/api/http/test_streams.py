@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import NotFound, Unavailable
-from shunter.ports.gateway import EventPosition, EventQuery, LogPiece, LogQuery
+from shunter.ports.gateway import EventPosition, EventQuery, LogChunk, LogQuery
 from tests.unit.api.asgi_client import AUTHORIZED, Call, Client, manifest
 from tests.unit.api.fake_gateway import FakeGateway, event
 
@@ -25,7 +25,7 @@ async def test_a_followed_submit_is_one_answer_from_commit_to_end(client: Client
     assert first["job"]["state"] == "pending"
     assert (call.response.status, call.response.headers["content-type"]) == (201, "application/x-ndjson")
     assert not call.task.done()
-    gateway.kept_jobs.end(1)
+    gateway.fake_jobs.end(1)
     last = await next_line(call)
     assert (last["end"]["state"], last["exit_code"]) == ("succeeded", 0)
     assert (await call.finished()).is_complete
@@ -72,7 +72,7 @@ async def test_a_client_that_hangs_up_ends_the_work_behind_its_stream(
     client: Client, gateway: FakeGateway, path: str
 ) -> None:
     await client.post("/api/v1/jobs", manifest())
-    gateway.pieces.put_nowait(LogPiece(b"x", 1, eof=False))
+    gateway.pieces.put_nowait(LogChunk(b"x", 1, eof=False))
     call = client.start("GET", path)
     await call.chunk()
     assert gateway.streams_open == 1
@@ -97,7 +97,7 @@ async def test_a_server_that_stops_ends_lines_and_events_properly(
 
 async def test_a_server_that_stops_never_passes_off_half_a_log_as_whole(client: Client, gateway: FakeGateway) -> None:
     await client.post("/api/v1/jobs", manifest())
-    gateway.pieces.put_nowait(LogPiece(b"half", 4, eof=False))
+    gateway.pieces.put_nowait(LogChunk(b"half", 4, eof=False))
     call = client.start("GET", "/api/v1/jobs/render/tasks/0/logs?follow=true")
     await call.chunk()
     call.task.cancel()
@@ -120,7 +120,7 @@ async def test_a_source_that_fails_midway_ends_the_lines_without_an_end_line(
     async def fail() -> None:
         raise Unavailable("the store is gone")
 
-    monkeypatch.setattr(gateway.kept_jobs.by_id[1].ended, "wait", fail)
+    monkeypatch.setattr(gateway.fake_jobs.by_id[1].ended, "wait", fail)
     answer = await client.get("/api/v1/jobs/render/follow")
     assert answer.is_complete
     assert len(answer.body.splitlines()) == 1
@@ -140,7 +140,7 @@ async def test_the_log_so_far_is_read_whole_in_pieces(
     assert (await client.get(f"{path}?offset=3&limit=5")).body == gateway.log[3:8]
     assert (await client.get(f"{path}?offset=20")).body == b""
     assert (await client.get(f"{path}?limit=0")).body == b""
-    gateway.kept_jobs.end(1)
+    gateway.fake_jobs.end(1)
     gateway.log = b"abcd"
     assert (await client.get(path)).body == b"abcd"
 
@@ -149,9 +149,9 @@ async def test_a_hole_in_a_log_does_not_end_it(
     client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await client.post("/api/v1/jobs", manifest())
-    pieces = {0: LogPiece(b"head", 1000, eof=False, truncated=True), 1000: LogPiece(b"tail", 1004, eof=True)}
+    pieces = {0: LogChunk(b"head", 1000, eof=False, truncated=True), 1000: LogChunk(b"tail", 1004, eof=True)}
 
-    async def read(_caller: object, _job: object, _index: int, query: LogQuery) -> LogPiece:
+    async def read(_caller: object, _job: object, _index: int, query: LogQuery) -> LogChunk:
         return pieces[query.offset]
 
     monkeypatch.setattr(gateway, "read_log", read)
@@ -163,7 +163,7 @@ async def test_a_log_query_reaches_the_gateway_and_a_cut_log_says_so(client: Cli
     gateway.log_is_truncated = True
     await client.post("/api/v1/jobs", manifest())
     answer = await client.get("/api/v1/jobs/render/tasks/0/logs?stream=stderr&offset=1&limit=2&attempt=3")
-    assert gateway.asked[-1] == LogQuery("stderr", 1, 2, 3)
+    assert gateway.received[-1] == LogQuery("stderr", 1, 2, 3)
     assert answer.headers["x-log-truncated"] == "true"
     assert (await client.get("/api/v1/jobs/render/tasks/5/logs")).status == 404
     assert (await client.get("/api/v1/jobs/render/tasks/0/logs?stream=both")).fields == ["query.stream"]
@@ -172,15 +172,15 @@ async def test_a_log_query_reaches_the_gateway_and_a_cut_log_says_so(client: Cli
 async def test_a_followed_log_grows_until_its_end_or_its_limit(client: Client, gateway: FakeGateway) -> None:
     await client.post("/api/v1/jobs", manifest())
     call = client.start("GET", "/api/v1/jobs/render/tasks/0/logs?follow=true")
-    gateway.pieces.put_nowait(LogPiece(b"", 0, eof=False))
-    gateway.pieces.put_nowait(LogPiece(b"one", 3, eof=True))  # of this attempt; another follows
+    gateway.pieces.put_nowait(LogChunk(b"", 0, eof=False))
+    gateway.pieces.put_nowait(LogChunk(b"one", 3, eof=True))  # of this attempt; another follows
     assert await call.chunk() == b"one"
-    gateway.pieces.put_nowait(LogPiece(b"two", 6, eof=True))
+    gateway.pieces.put_nowait(LogChunk(b"two", 6, eof=True))
     assert await call.chunk() == b"two"
     gateway.pieces.put_nowait(None)
     assert (await call.finished()).is_complete
     for data in (b"abc", b"def"):
-        gateway.pieces.put_nowait(LogPiece(data, 0, eof=False))
+        gateway.pieces.put_nowait(LogChunk(data, 0, eof=False))
     answer = await client.get("/api/v1/jobs/render/tasks/0/logs?follow=true&limit=4")
     assert (answer.body, answer.is_complete) == (b"abcd", True)
 
@@ -192,14 +192,14 @@ async def test_events_are_read_by_page_behind_a_version_or_an_event(client: Clie
     assert await ids("") == ["7-0", "7-1", "9-0"]
     assert await ids("after=7-0") == ["7-1", "9-0"]
     assert await ids("after=7&limit=5") == ["9-0"]
-    assert gateway.asked[-1] == EventQuery(None, None, 5, EventPosition(7))
+    assert gateway.received[-1] == EventQuery(None, None, 5, EventPosition(7))
     assert (await client.get("/api/v1/events?after=x&namespace=film&job=a")).fields == ["query.after"]
 
 
 async def test_events_stream_with_ids_and_go_on_where_the_browser_was(client: Client, gateway: FakeGateway) -> None:
     headers = AUTHORIZED | {"accept": "text/event-stream", "last-event-id": "7-0"}
     call = client.start("GET", "/api/v1/events?after=1", headers=headers)
-    gateway.events_to_come.put_nowait(event("10-0"))
+    gateway.pending_events.put_nowait(event("10-0"))
     seen = [chunk async for chunk in events_of(call, 3)]
     assert [(name, data["id"]) for name, data in seen] == [
         ("job.submitted", "7-1"),

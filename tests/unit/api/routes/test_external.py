@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.api.http.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
+from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, ScheduledEvent
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
 from shunter.ports.callers import Caller
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, testbed
 from tests.unit.api.asgi_client import Client, Response
 from tests.unit.api.fake_gateway import FakeGateway
@@ -30,7 +30,7 @@ SLOTS = {
 
 
 @pytest.fixture
-async def desk(gateway: FakeGateway) -> MemoryObjectDesk:
+async def object_service(gateway: FakeGateway) -> MemoryObjectService:
     """A testbed and two jobs, in the default namespace and in another."""
     documents = [testbed(), batch_job(), batch_job("sorter")]
     for namespace in ("default", "lab"):
@@ -42,22 +42,24 @@ async def send(client: Client, method: str, path: str, document: object) -> Resp
     return await client.call(method, path, body=json.dumps(document).encode())
 
 
-async def move(desk: MemoryObjectDesk, kind: str, name: str, status: Any, namespace: str = "default") -> None:
-    found: Any = await desk.object(ME, kind, ObjectName(namespace, name))
-    await desk.put(msgspec.structs.replace(found, status=status))
+async def move(
+    object_service: MemoryObjectService, kind: str, name: str, status: Any, namespace: str = "default"
+) -> None:
+    found: Any = await object_service.object(ME, kind, ObjectName(namespace, name))
+    await object_service.put(msgspec.structs.replace(found, status=status))
 
 
 # ---- testbeds ----
 
 
-async def test_a_testbed_is_shown_with_its_slots_by_node(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_a_testbed_is_shown_with_its_slots_by_node(client: Client, object_service: MemoryObjectService) -> None:
     here, holder = ObjectName("default", "first"), ObjectName("default", "crawler")
     slots = (
         Slot(SlotPlace("east", 0), 0, {"cpu": 100}),
         Slot(SlotPlace("west", 0), 1, {"cpu": 100}, SlotState.RESERVED, 0, SlotHolder(holder, 0, here)),
         Slot(SlotPlace("east", 1), 0, {"cpu": 100}, SlotState.OCCUPIED, 0, SlotHolder(holder, 1, here)),
     )
-    await move(desk, "Testbed", "bench", TestbedStatus(TestbedState.RUNNING, slots))
+    await move(object_service, "Testbed", "bench", TestbedStatus(TestbedState.RUNNING, slots))
     answer = await client.get("/external/testbeds/bench")
     assert answer.status == 200
     shown = answer.json
@@ -77,7 +79,7 @@ async def test_a_testbed_is_shown_with_its_slots_by_node(client: Client, desk: M
     assert (listed.status, listed.json) == (200, [shown])
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("path", ["/external/testbeds", "/external/testbeds/bench", "/external/testbeds/other"])
 async def test_no_path_makes_changes_or_deletes_a_testbed(client: Client, method: str, path: str) -> None:
@@ -90,7 +92,7 @@ async def test_no_path_makes_changes_or_deletes_a_testbed(client: Client, method
 # ---- jobs ----
 
 
-async def test_jobs_are_listed_by_name_with_their_runs(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_jobs_are_listed_by_name_with_their_runs(client: Client, object_service: MemoryObjectService) -> None:
     run = ScheduledEvent(
         1_900_000_000_000,
         ObjectName("default", "first"),
@@ -100,7 +102,7 @@ async def test_jobs_are_listed_by_name_with_their_runs(client: Client, desk: Mem
         1_900_000_024_000,
         True,
     )
-    await move(desk, "BatchJob", "crawler", BatchJobStatus(BatchJobState.IN_QUEUE, (run,)))
+    await move(object_service, "BatchJob", "crawler", BatchJobStatus(BatchJobState.IN_QUEUE, (run,)))
     answer = await client.get("/external/jobs")
     assert (answer.status, sorted(answer.json)) == (200, ["crawler", "sorter"])
     job = answer.json["crawler"]
@@ -113,7 +115,7 @@ async def test_jobs_are_listed_by_name_with_their_runs(client: Client, desk: Mem
     )  # fmt: skip
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 @pytest.mark.parametrize("path", ["/external/jobs/", "/external/jobs", "/external/jobs/crawler"])
 async def test_of_a_put_only_the_keys_of_external_schedulers_are_written(client: Client, path: str) -> None:
     job = (await client.get("/external/jobs/crawler")).json
@@ -124,26 +126,28 @@ async def test_of_a_put_only_the_keys_of_external_schedulers_are_written(client:
     assert (await client.get("/external/jobs/crawler")).json == answer.json
 
 
-async def test_two_schedulers_write_keys_of_their_own_and_both_survive(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_two_schedulers_write_keys_of_their_own_and_both_survive(
+    client: Client, object_service: MemoryObjectService
+) -> None:
     """S1-29. Both have read the job before either of them writes."""
     read = [(await client.get("/external/jobs/crawler")).json for _ in range(2)]
     for who, job in enumerate(read):
         job["externalScheduler"] = {f"scheduler-{who}": [{"runs": str(who)}]}
-    answers = await asyncio.gather(*(send(client, "PUT", "/external/jobs/", job) for job in read))
-    assert [answer.status for answer in answers] == [200, 200]
-    job = await desk.object(ME, "BatchJob", ObjectName("default", "crawler"))
+    responses = await asyncio.gather(*(send(client, "PUT", "/external/jobs/", job) for job in read))
+    assert [answer.status for answer in responses] == [200, 200]
+    job = await object_service.object(ME, "BatchJob", ObjectName("default", "crawler"))
     assert isinstance(job, BatchJob)
     assert job.spec.external == {"scheduler-0": [{"runs": "0"}], "scheduler-1": [{"runs": "1"}]}
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 async def test_a_put_without_external_data_leaves_it(client: Client) -> None:
     await send(client, "PUT", "/external/jobs/crawler", {"externalScheduler": {"mine": [{"a": "b"}]}})
     answer = await send(client, "PUT", "/external/jobs/", {"name": "crawler", "externalScheduler": None})
     assert (answer.status, answer.json["externalScheduler"]) == (200, {"mine": [{"a": "b"}]})
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 @pytest.mark.parametrize(
     ("path", "body", "status", "field"),
     [
@@ -167,12 +171,14 @@ async def test_what_is_wrong_with_a_put_is_told(
 # ---- schedulings ----
 
 
-async def test_a_scheduling_by_queue_is_made_read_and_deleted(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_a_scheduling_by_queue_is_made_read_and_deleted(
+    client: Client, object_service: MemoryObjectService
+) -> None:
     made = await client.post("/external/schedulings", QUEUE)
     assert made.status == 200
     assert made.json == QUEUE | {"state": "AcquireState", "jobStatus": [], "slots": None}
     records = (JobRecord(JobProgress.SCHEDULED, (0, 2)), JobRecord(JobProgress.IN_QUEUE))
-    await move(desk, "Scheduling", "first", SchedulingStatus(SchedulingState.SUBMISSION, 0, records))
+    await move(object_service, "Scheduling", "first", SchedulingStatus(SchedulingState.SUBMISSION, 0, records))
     answer = await client.get("/external/schedulings/first")
     assert (answer.status, answer.json["state"]) == (200, "SubmissionState")
     assert answer.json["jobStatus"] == [
@@ -186,31 +192,39 @@ async def test_a_scheduling_by_queue_is_made_read_and_deleted(client: Client, de
     assert (await client.get("/external/schedulings/first")).status == 404
 
 
-async def test_a_scheduling_by_slots_is_made(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_a_scheduling_by_slots_is_made(client: Client, object_service: MemoryObjectService) -> None:
     made = await client.post("/external/schedulings", SLOTS)
     assert made.status == 200
     assert made.json == SLOTS | {"state": "AcquireState", "jobStatus": [], "queue": None}
-    found: Any = await desk.object(ME, "Scheduling", ObjectName("default", "second"))
+    found: Any = await object_service.object(ME, "Scheduling", ObjectName("default", "second"))
     assert (found.spec.mode, [each.slot_ids for each in found.spec.slots]) == ("relaxed", [(1, 0), (2,)])
 
 
-async def test_who_waits_or_failed_says_why_and_may_be_sent_back_so(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_who_waits_or_failed_says_why_and_may_be_sent_back_so(
+    client: Client, object_service: MemoryObjectService
+) -> None:
     """A scheduler that sees FailedState must learn the reason by the same interface."""
     made = (await client.post("/external/schedulings", QUEUE)).json
     assert "waitsFor" not in made and "problems" not in made
-    await move(desk, "Scheduling", "first", SchedulingStatus(waits_for="scheduling lab/x, which uses testbed bench"))
+    await move(
+        object_service, "Scheduling", "first", SchedulingStatus(waits_for="scheduling lab/x, which uses testbed bench")
+    )
     waiting = (await client.get("/external/schedulings/first")).json
     assert waiting == made | {"waitsFor": "scheduling lab/x, which uses testbed bench"}
-    await move(desk, "Scheduling", "first", SchedulingStatus(SchedulingState.SUBMISSION, problems=["it is late"]))
+    await move(
+        object_service, "Scheduling", "first", SchedulingStatus(SchedulingState.SUBMISSION, problems=["it is late"])
+    )
     assert (await client.get("/external/schedulings/first")).json["problems"] == ["it is late"]
     assert (await client.post("/external/schedulings", waiting | {"problems": ["x"]})).status == 200
-    await move(desk, "BatchJob", "crawler", BatchJobStatus(BatchJobState.FAILED_SUBMISSION, problems=["exit code 3"]))
+    await move(
+        object_service, "BatchJob", "crawler", BatchJobStatus(BatchJobState.FAILED_SUBMISSION, problems=["exit code 3"])
+    )
     failed = (await client.get("/external/jobs/crawler")).json
     assert (failed["state"], failed["problems"]) == ("FailedSubmissionState", ["exit code 3"])
     assert (await send(client, "PUT", "/external/jobs/", failed)).status == 200
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 async def test_a_post_of_the_same_name_replaces(client: Client) -> None:
     """What it was answered with may be sent back, changed: what only Shunter writes is not looked at."""
     made = (await client.post("/external/schedulings", QUEUE)).json
@@ -219,7 +233,7 @@ async def test_a_post_of_the_same_name_replaces(client: Client) -> None:
     assert len((await client.get("/external/schedulings")).json) == 1
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 @pytest.mark.parametrize(
     ("change", "detail"),
     [
@@ -236,7 +250,7 @@ async def test_both_strategies_or_neither_is_refused(client: Client, change: dic
     assert (await client.get("/external/schedulings")).json == []
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -256,14 +270,14 @@ async def test_what_is_wrong_with_a_scheduling_is_told(client: Client, body: obj
     assert (answer.status, answer.fields) == (400, [field])
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 @pytest.mark.parametrize("kind", ["testbeds", "jobs", "schedulings"])
 async def test_what_is_not_there_is_not_found(client: Client, kind: str) -> None:
     answer = await client.get(f"/external/{kind}/nothing")
     assert (answer.status, answer.headers["content-type"]) == (404, "application/problem+json")
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 async def test_deleting_what_is_not_there_is_404_or_as_the_reference_has_it_304(gateway: FakeGateway) -> None:
     for absent_is_304, status in ((False, 404), (True, 304)):
         client = Client(build_app(gateway, ApiSettings(absent_is_304=absent_is_304)))
@@ -271,10 +285,10 @@ async def test_deleting_what_is_not_there_is_404_or_as_the_reference_has_it_304(
         assert (answer.status, bool(answer.body)) == (status, status == 404)
 
 
-@pytest.mark.usefixtures("desk")
-@pytest.mark.parametrize("door", [EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR])
-async def test_a_wrong_path_is_answered_with_what_this_door_has(gateway: FakeGateway, door: Any) -> None:
-    client = Client(build_app(gateway, door=door))
+@pytest.mark.usefixtures("object_service")
+@pytest.mark.parametrize("listener", [EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER])
+async def test_a_wrong_path_is_answered_with_what_this_door_has(gateway: FakeGateway, listener: Any) -> None:
+    client = Client(build_app(gateway, listener=listener))
     for path in ("/", "/external", "/api/v1/jobs"):
         detail = (await client.get(path)).json["detail"]
         assert "openapi" not in detail and "/external/schedulings and the WebSocket /scheduler" in detail
@@ -283,7 +297,7 @@ async def test_a_wrong_path_is_answered_with_what_this_door_has(gateway: FakeGat
     assert "connect to it with a STOMP client" in answer.json["detail"]
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 async def test_a_body_that_is_empty_is_called_so(client: Client) -> None:
     answer = await client.call("POST", "/external/schedulings", body=b"")
     assert (answer.status, answer.json["detail"]) == (400, "body: is empty; send a JSON document")
@@ -292,7 +306,7 @@ async def test_a_body_that_is_empty_is_called_so(client: Client) -> None:
 # ---- namespaces ----
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 async def test_equal_names_in_two_namespaces_stay_distinct(client: Client) -> None:
     """S1-32."""
     await client.post("/external/schedulings", QUEUE)
@@ -306,10 +320,10 @@ async def test_equal_names_in_two_namespaces_stay_distinct(client: Client) -> No
     assert (await client.get("/external/jobs?namespace=nowhere")).json == {}
 
 
-async def test_jobs_of_another_namespace_are_named_with_it(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_jobs_of_another_namespace_are_named_with_it(client: Client, object_service: MemoryObjectService) -> None:
     answer = await client.post("/external/schedulings", QUEUE | {"queue": ["lab/sorter", "crawler"]})
     assert (answer.status, answer.json["queue"]) == (200, ["lab/sorter", "crawler"])
-    found: Any = await desk.object(ME, "Scheduling", ObjectName("default", "first"))
+    found: Any = await object_service.object(ME, "Scheduling", ObjectName("default", "first"))
     assert found.spec.queue == (ObjectName("lab", "sorter"), ObjectName("default", "crawler"))
 
 
@@ -318,22 +332,22 @@ async def test_jobs_of_another_namespace_are_named_with_it(client: Client, desk:
 PAGE = {"origin": "http://localhost:4200"}
 
 
-@pytest.mark.usefixtures("desk")
-@pytest.mark.parametrize("door", [None, EXTERNAL_DOOR])
-async def test_without_the_token_nobody_is_let_in(gateway: FakeGateway, door: Any) -> None:
-    client = Client(build_app(gateway, door=door))
+@pytest.mark.usefixtures("object_service")
+@pytest.mark.parametrize("listener", [None, EXTERNAL_LISTENER])
+async def test_without_the_token_nobody_is_let_in(gateway: FakeGateway, listener: Any) -> None:
+    client = Client(build_app(gateway, listener=listener))
     answer = await client.get("/external/jobs", headers=PAGE)
     assert (answer.status, "access-control-allow-origin" in answer.headers) == (401, False)
     assert (await client.get("/external/jobs")).status == 200
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 async def test_an_open_door_needs_no_token_and_takes_web_pages_of_any_origin(gateway: FakeGateway) -> None:
-    client = Client(build_app(gateway, door=OPEN_EXTERNAL_DOOR))
+    client = Client(build_app(gateway, listener=OPEN_EXTERNAL_LISTENER))
     answer = await client.get("/external/jobs", headers=PAGE)
     assert (answer.status, answer.headers["access-control-allow-origin"]) == (200, PAGE["origin"])
-    asked = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
-    preflight = await client.call("OPTIONS", "/external/schedulings", headers=PAGE | asked)
+    received = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    preflight = await client.call("OPTIONS", "/external/schedulings", headers=PAGE | received)
     assert preflight.status == 204
     assert "POST" in preflight.headers["access-control-allow-methods"]
     assert preflight.headers["access-control-allow-headers"] == "content-type"
@@ -342,8 +356,8 @@ async def test_an_open_door_needs_no_token_and_takes_web_pages_of_any_origin(gat
     ]
 
 
-@pytest.mark.usefixtures("desk")
-@pytest.mark.parametrize("door", [EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR])
+@pytest.mark.usefixtures("object_service")
+@pytest.mark.parametrize("listener", [EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER])
 @pytest.mark.parametrize("path", ["/api/v1/jobs", "/api/v1/cluster", "/api/v1/openapi.json", "/healthz"])
-async def test_the_door_for_schedulers_leads_nowhere_else(gateway: FakeGateway, door: Any, path: str) -> None:
-    assert (await Client(build_app(gateway, door=door)).get(path)).status == 404
+async def test_the_door_for_schedulers_leads_nowhere_else(gateway: FakeGateway, listener: Any, path: str) -> None:
+    assert (await Client(build_app(gateway, listener=listener)).get(path)).status == 404

@@ -163,13 +163,13 @@ async def test_a_client_that_leaves_within_its_body_gets_no_job(client: Client, 
     call = client.start("POST", "/api/v1/jobs", body=json.dumps(manifest()).encode(), is_whole=False)
     call.hang_up()
     assert (await call.finished()).status == 0
-    assert gateway.kept_jobs.by_id == {}
+    assert gateway.fake_jobs.by_id == {}
 
 
 async def test_bulk_takes_all_or_nothing(client: Client, gateway: FakeGateway) -> None:
     bad = await client.post("/api/v1/bulk/jobs", {"items": [manifest("a"), manifest("b", count=0), 5]})
     assert (bad.status, bad.fields) == (400, ["items[1].spec.count", "items[2]"])
-    assert gateway.kept_jobs.by_id == {}
+    assert gateway.fake_jobs.by_id == {}
     good = await client.post("/api/v1/bulk/jobs", {"items": [manifest("a"), manifest("b")]})
     assert good.status == 201
     expected = {"name": "b", "namespace": "default", "id": 2, "run": 1, "created": True, "updated": False}
@@ -195,7 +195,7 @@ async def test_a_bulk_body_of_another_shape_is_refused(client: Client, document:
 async def test_query_parameters_reach_the_gateway(client: Client, gateway: FakeGateway) -> None:
     await client.get("/api/v1/jobs?namespace=*&state=running&state=failed&label=a%2Fb=c=d&limit=7&after=42")
     await client.get("/api/v1/jobs")
-    assert gateway.asked == [
+    assert gateway.received == [
         JobQuery(None, ("running", "failed"), (("a/b", "c=d"),), 7, "42"),
         JobQuery("default", (), (), 100, None),
     ]
@@ -227,7 +227,7 @@ async def test_jobs_are_found_by_name_run_and_id(client: Client, gateway: FakeGa
         assert (await client.get(f"/api/v1/jobs/{reference}?namespace=film")).json["id"] == 1
     assert (await client.get("/api/v1/jobs/render@2?namespace=film")).status == 404
     assert (await client.get("/api/v1/jobs/render")).status == 404
-    assert gateway.asked[-2:] == [JobReference("film", "render", 2), JobReference("default", "render")]
+    assert gateway.received[-2:] == [JobReference("film", "render", 2), JobReference("default", "render")]
 
 
 @pytest.mark.parametrize("reference", ["Render", "a@0", "a@x", "id:", "id:-1", "id:1x", "a b", "%00", "-a", "x" * 64])
@@ -241,10 +241,10 @@ async def test_tasks_that_were_replaced_are_listed_and_read_but_nothing_is_done_
 ) -> None:
     await client.post("/api/v1/jobs", manifest(count=3))
     await client.get("/api/v1/jobs/render/tasks?all=true")
-    assert gateway.asked[-1] == TaskQuery((), 1000, None, True)
+    assert gateway.received[-1] == TaskQuery((), 1000, None, True)
     for path in ("2?piece=7", "2/attempts?piece=7"):
         await client.get(f"/api/v1/jobs/render/tasks/{path}")
-        assert gateway.asked.pop() == TaskReference(2, None, 7)
+        assert gateway.received.pop() == TaskReference(2, None, 7)
     for method, path in (("DELETE", "2?piece=7"), ("GET", "2/why?piece=7")):
         answer = await client.call(method, f"/api/v1/jobs/render/tasks/{path}")
         assert (answer.status, answer.fields) == (400, ["query.piece"])
@@ -254,7 +254,7 @@ async def test_tasks_and_their_attempts_are_read_by_index(client: Client, gatewa
     await client.post("/api/v1/jobs", manifest(count=3))
     page = await client.get("/api/v1/jobs/render/tasks?limit=2&state=queued")
     assert [task["name"] for task in page.json["items"]] == ["render/0", "render/1"]
-    assert gateway.asked[-1] == TaskQuery(("queued",), 2, None)
+    assert gateway.received[-1] == TaskQuery(("queued",), 2, None)
     assert (await client.get("/api/v1/jobs/render/tasks/2")).json["index"] == 2
     assert (await client.get("/api/v1/jobs/render/tasks/3")).status == 404
     assert (await client.get("/api/v1/jobs/render/tasks/2/attempts")).json["items"][0]["name"] == "render/2#1"
@@ -295,13 +295,13 @@ async def test_the_cluster_is_shown_and_stopped(client: Client, gateway: FakeGat
     answer = await client.call("POST", "/api/v1/cluster/down", body=b'{"leave_running": true}')
     assert (answer.status, answer.json) == (202, {"status": "stopping"})
     await client.call("POST", "/api/v1/cluster/down")
-    assert gateway.went_down == [True, False]
+    assert gateway.shutdowns == [True, False]
 
 
 async def test_licences_are_set_and_taken_away(client: Client, gateway: FakeGateway) -> None:
     body = json.dumps({"licences": {"matlab": 5, "old": None}}).encode()
     assert (await client.call("PATCH", "/api/v1/cluster", body=body)).status == 200
-    assert gateway.asked[0] == {"licences": {"matlab": 5, "old": None}}
+    assert gateway.received[0] == {"licences": {"matlab": 5, "old": None}}
 
 
 @pytest.mark.parametrize(("said", "kept"), [("off", "off"), ("auto", ""), (20, "20"), ("7", "7"), (5.0, "5")])
@@ -309,7 +309,7 @@ async def test_preemption_is_changed_while_it_runs(
     client: Client, gateway: FakeGateway, said: object, kept: str
 ) -> None:
     answer = await client.call("PATCH", "/api/v1/cluster", body=json.dumps({"preemption": said}).encode())
-    assert (answer.status, gateway.asked[0]) == (200, {"preemption": kept})
+    assert (answer.status, gateway.received[0]) == (200, {"preemption": kept})
 
 
 @pytest.mark.parametrize("name", ["reserve_after", "hold_after"])
@@ -318,7 +318,7 @@ async def test_how_long_somebody_waits_for_its_own_room_is_changed_while_it_runs
     client: Client, gateway: FakeGateway, name: str, said: object, kept: str
 ) -> None:
     answer = await client.call("PATCH", "/api/v1/cluster", body=json.dumps({name: said}).encode())
-    assert (answer.status, gateway.asked[0]) == (200, {name: kept})
+    assert (answer.status, gateway.received[0]) == (200, {name: kept})
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
 from shunter.model.objects.object_meta import ObjectName
 from shunter.ports.callers import Caller
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.asgi_client import AUTHORIZED, Call, Client, Response, manifest
 from tests.unit.api.fake_gateway import FakeGateway
@@ -23,7 +23,7 @@ YAML = AUTHORIZED | {"content-type": "application/yaml"}
 
 
 @pytest.fixture
-def desk(gateway: FakeGateway) -> MemoryObjectDesk:
+def object_service(gateway: FakeGateway) -> MemoryObjectService:
     return gateway.objects
 
 
@@ -89,19 +89,21 @@ async def test_a_patch_says_only_what_becomes_different(client: Client) -> None:
     }
 
 
-async def test_a_patch_is_tried_again_when_the_object_moves_in_between(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_a_patch_is_tried_again_when_the_object_moves_in_between(
+    client: Client, object_service: MemoryObjectService
+) -> None:
     await client.post(f"{HERE}/testbeds", testbed())
-    read, moves = desk.object, 3
+    read, moves = object_service.object, 3
 
     async def read_and_move(caller: Caller, kind: str, name: ObjectName) -> Any:
         nonlocal moves
         found = await read(caller, kind, name)
         if moves:
             moves -= 1
-            await desk.put(found)
+            await object_service.put(found)
         return found
 
-    desk.object = read_and_move  # type: ignore[method-assign]
+    object_service.object = read_and_move  # type: ignore[method-assign]
     answer = await send(client, "PATCH", f"{HERE}/testbeds/bench", {"spec": {"slotsPerNode": 9}})
     assert (answer.status, answer.json["spec"]["slotsPerNode"], moves) == (200, 9, 0)
     moves = 1
@@ -195,7 +197,9 @@ async def line_of(call: Call) -> Any:
             return json.loads(chunk)
 
 
-async def test_a_watch_streams_what_happens_and_can_be_resumed(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_a_watch_streams_what_happens_and_can_be_resumed(
+    client: Client, object_service: MemoryObjectService
+) -> None:
     await client.post(f"{HERE}/testbeds", testbed("before"))
     call = client.start("GET", f"{HERE}/testbeds?watch=true")
     assert await call.chunk() == b"\n"
@@ -209,7 +213,7 @@ async def test_a_watch_streams_what_happens_and_can_be_resumed(client: Client, d
     assert [line["object"]["spec"]["slotsPerNode"] for line in lines] == [2, 3, 3]
     call.hang_up()
     await call.finished()
-    assert desk.watches_open == 0
+    assert object_service.watches_open == 0
     version = lines[0]["object"]["metadata"]["resourceVersion"]
     again = client.start("GET", f"{V1}/objects?watch=true&resourceVersion={version}")
     assert [(await line_of(again))["type"] for _ in range(2)] == ["MODIFIED", "DELETED"]
@@ -218,7 +222,7 @@ async def test_a_watch_streams_what_happens_and_can_be_resumed(client: Client, d
 
 
 async def test_a_watch_from_what_is_forgotten_is_gone(client: Client, gateway: FakeGateway) -> None:
-    gateway.objects = MemoryObjectDesk(remembered_max=2)
+    gateway.objects = MemoryObjectService(remembered_max=2)
     for count in range(5):
         await send(client, "PUT", f"{HERE}/testbeds/bench", testbed(slotsPerNode=count))
     answer = await client.get(f"{HERE}/testbeds?watch=true&resourceVersion=1")
@@ -285,17 +289,19 @@ async def test_a_status_has_the_conditions_that_its_state_waits_for(client: Clie
     ]
 
 
-async def test_a_failed_batch_job_is_reset(client: Client, desk: MemoryObjectDesk) -> None:
+async def test_a_failed_batch_job_is_reset(client: Client, object_service: MemoryObjectService) -> None:
     made = await client.post(f"{HERE}/batchjobs", batch_job())
     again = await client.post(f"{HERE}/batchjobs/crawler/reset", None)
     assert (again.status, again.json) == (200, made.json)
-    job = await desk.object(ME, "BatchJob", ObjectName("default", "crawler"))
+    job = await object_service.object(ME, "BatchJob", ObjectName("default", "crawler"))
     assert isinstance(job, BatchJob)
-    await desk.put(msgspec.structs.replace(job, status=BatchJobStatus(BatchJobState.FAILED, problems=["no jar"])))
+    await object_service.put(
+        msgspec.structs.replace(job, status=BatchJobStatus(BatchJobState.FAILED, problems=["no jar"]))
+    )
     answer = await client.post(f"{HERE}/batchjobs/crawler/reset", None)
     assert (answer.status, answer.json["status"]["state"]) == (200, "ReadyState")
     claim = Claim(ObjectName("default", "first"))
-    await desk.put(msgspec.structs.replace(job, claim=claim, status=BatchJobStatus(BatchJobState.FAILED)))
+    await object_service.put(msgspec.structs.replace(job, claim=claim, status=BatchJobStatus(BatchJobState.FAILED)))
     assert (await client.post(f"{HERE}/batchjobs/crawler/reset", None)).status == 409
 
 

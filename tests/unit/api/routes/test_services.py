@@ -39,21 +39,21 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body", "asked"), ASKED, ids=lambda value: str(value)[:24])
+@pytest.mark.parametrize(("method", "path", "body", "received"), ASKED, ids=lambda value: str(value)[:24])
 async def test_each_request_asks_its_desk(
-    client: Client, gateway: FakeGateway, method: str, path: str, body: object, asked: tuple[object, ...]
+    client: Client, gateway: FakeGateway, method: str, path: str, body: object, received: tuple[object, ...]
 ) -> None:
     await client.call("POST", "/api/v1/jobs", body=json.dumps(WEB).encode())
     answer = await client.call(method, f"/api/v1{path}", body=b"" if body is None else json.dumps(body).encode())
     assert (answer.status, answer.json["name"]) == (200, "here" if "/nodes/" in path else "web")
-    assert gateway.asked[-1] == asked
+    assert gateway.received[-1] == received
 
 
 async def test_attributes_and_labels_are_patched_together(client: Client, gateway: FakeGateway) -> None:
     body = json.dumps({"attributes": {"role": "edge"}, "labels": {"rack": "b7"}}).encode()
     answer = await client.call("PATCH", "/api/v1/nodes/here", body=body)
     assert answer.json["labels"] == {"disk": "ssd", "rack": "b7"}
-    assert ("attribute", "here", ME, {"role": "edge"}) in gateway.asked
+    assert ("attribute", "here", ME, {"role": "edge"}) in gateway.received
 
 
 async def test_a_stop_may_name_its_signal(client: Client, gateway: FakeGateway) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from shunter.api.http.app import Door, build_app
+from shunter.api.http.app import Listener, build_app
 from shunter.api.http.server import HttpServer, serve
 from shunter.api.stomp.frames import Decoder, Frame
 from shunter.ports.callers import Caller
@@ -29,11 +29,11 @@ class Peer:
         self.beats = 0
         self._decoder = Decoder()
 
-    async def say(self, command: str, **headers: str) -> None:
+    async def send_frame(self, command: str, **headers: str) -> None:
         lines = [command, *(f"{name.replace('_', '-')}:{value}" for name, value in headers.items())]
         await self.socket.send("\n".join(lines) + "\n\n\0")
 
-    async def hear(self) -> Frame:
+    async def receive_frame(self) -> Frame:
         async with asyncio.timeout(PATIENCE_S):
             while (frame := self._decoder.next()) is None:
                 text = await self.socket.recv()
@@ -42,17 +42,17 @@ class Peer:
             return frame
 
     async def connected(self, **headers: str) -> Frame:
-        await self.say("CONNECT", **{"accept-version": "1.2", "host": "here", **headers})
-        return await self.hear()
+        await self.send_frame("CONNECT", **{"accept-version": "1.2", "host": "here", **headers})
+        return await self.receive_frame()
 
     async def subscribe(self, destination: str, id: str = "0", **headers: str) -> None:
         """Returns when it is heard of."""
-        await self.say("SUBSCRIBE", id=id, destination=destination, receipt="subscribed", **headers)
-        assert (await self.hear()).headers == {"receipt-id": "subscribed"}
+        await self.send_frame("SUBSCRIBE", id=id, destination=destination, receipt="subscribed", **headers)
+        assert (await self.receive_frame()).headers == {"receipt-id": "subscribed"}
 
-    async def news(self) -> tuple[str, Any]:
+    async def next_change(self) -> tuple[str, Any]:
         """Action and resource of the next message."""
-        frame = await self.hear()
+        frame = await self.receive_frame()
         assert (frame.command, frame.headers["content-type"]) == ("MESSAGE", "application/json"), frame
         said = json.loads(frame.body)
         assert list(said) == ["action", "resource"]
@@ -60,8 +60,8 @@ class Peer:
 
 
 @asynccontextmanager
-async def serving(gateway: FakeGateway, door: Door | None = None) -> AsyncIterator[HttpServer]:
-    server = await serve(build_app(gateway, door=door))
+async def serving(gateway: FakeGateway, listener: Listener | None = None) -> AsyncIterator[HttpServer]:
+    server = await serve(build_app(gateway, listener=listener))
     try:
         yield server
     finally:
@@ -74,9 +74,9 @@ async def peer(server: HttpServer, path: str = "/scheduler", **options: Any) -> 
         yield Peer(socket)
 
 
-async def until(claim: Any) -> None:
+async def until(condition: Any) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not claim():
+        while not condition():
             await asyncio.sleep(0.005)
 
 

@@ -10,11 +10,11 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from shunter.api.http.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR
+from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER
 from shunter.api.stomp.hub import Hub
 from shunter.model.errors import Gone
 from shunter.model.objects.object_meta import ObjectName
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 from tests.unit.api.stomp.harness import BEARER, ME, Peer, apply, peer, serving, until
@@ -31,12 +31,16 @@ async def test_a_change_is_told_once_on_both_topics(gateway: FakeGateway) -> Non
         await apply(gateway, batch_job(), batch_job("sorter"))
         await gateway.objects.write_external(ME, ObjectName("default", "crawler"), {"mine": [{"a": "b"}]})
         await gateway.objects.delete(ME, "BatchJob", ObjectName("default", "crawler"))
-        assert [await all_of_it.news() for _ in range(4)] == [
+        assert [await all_of_it.next_change() for _ in range(4)] == [
             ("ADDED", "crawler"), ("ADDED", "sorter"), ("MODIFIED", "crawler"), ("DELETED", "crawler"),
         ]  # fmt: skip
         view = {"name": "crawler", "state": "ReadyState", "externalScheduler": {}, "scheduledEvents": []}
         changed = view | {"externalScheduler": {"mine": [{"a": "b"}]}}
-        assert [await one.news() for _ in range(3)] == [("ADDED", view), ("MODIFIED", changed), ("DELETED", changed)]
+        assert [await one.next_change() for _ in range(3)] == [
+            ("ADDED", view),
+            ("MODIFIED", changed),
+            ("DELETED", changed),
+        ]
 
 
 async def test_every_kind_has_its_topics(gateway: FakeGateway) -> None:
@@ -46,7 +50,7 @@ async def test_every_kind_has_its_topics(gateway: FakeGateway) -> None:
             await one.subscribe(f"/topic/{kind}", f"all-{kind}")
             await one.subscribe(f"/topic/{kind}/{name}", f"one-{kind}")
         await apply(gateway, testbed(), batch_job(), scheduling())
-        frames = [await one.hear() for _ in range(6)]
+        frames = [await one.receive_frame() for _ in range(6)]
         assert [(frame.headers["subscription"], frame.headers["destination"]) for frame in frames] == [
             ("all-testbeds", "/topic/testbeds"), ("one-testbeds", "/topic/testbeds/bench"),
             ("all-jobs", "/topic/jobs"), ("one-jobs", "/topic/jobs/crawler"),
@@ -66,8 +70,8 @@ async def test_equal_names_in_two_namespaces_stay_distinct(gateway: FakeGateway)
         await lab.subscribe("/topic/jobs", "header", namespace="lab")
         await apply(gateway, batch_job(), namespace="lab")
         await apply(gateway, batch_job("sorter"))
-        assert await here.news() == ("ADDED", "sorter")
-        assert [(await lab.hear()).headers["subscription"] for _ in range(2)] == ["path", "header"]
+        assert await here.next_change() == ("ADDED", "sorter")
+        assert [(await lab.receive_frame()).headers["subscription"] for _ in range(2)] == ["path", "header"]
 
 
 async def test_what_is_unsubscribed_is_heard_no_more(gateway: FakeGateway) -> None:
@@ -75,10 +79,10 @@ async def test_what_is_unsubscribed_is_heard_no_more(gateway: FakeGateway) -> No
         await one.connected()
         await one.subscribe("/topic/jobs", "all")
         await one.subscribe("/topic/jobs/sorter", "one")
-        await one.say("UNSUBSCRIBE", id="all", receipt="gone")
-        assert (await one.hear()).headers["receipt-id"] == "gone"
+        await one.send_frame("UNSUBSCRIBE", id="all", receipt="gone")
+        assert (await one.receive_frame()).headers["receipt-id"] == "gone"
         await apply(gateway, batch_job(), batch_job("sorter"))
-        assert (await one.hear()).headers["subscription"] == "one"
+        assert (await one.receive_frame()).headers["subscription"] == "one"
 
 
 async def test_messages_to_be_acknowledged_say_by_what(gateway: FakeGateway) -> None:
@@ -87,29 +91,29 @@ async def test_messages_to_be_acknowledged_say_by_what(gateway: FakeGateway) -> 
         await one.subscribe("/topic/jobs", ack="client-individual")
         await apply(gateway, batch_job(), batch_job("sorter"))
         for _ in range(2):
-            frame = await one.hear()
+            frame = await one.receive_frame()
             assert frame.headers["ack"] == frame.headers["message-id"]
-            await one.say("ACK", id=frame.headers["ack"])
+            await one.send_frame("ACK", id=frame.headers["ack"])
 
 
 async def test_one_watch_serves_all_and_ends_with_the_last(gateway: FakeGateway) -> None:
-    desk = gateway.objects
+    object_service = gateway.objects
     async with serving(gateway) as server:
         async with peer(server, **BEARER) as first, peer(server, **BEARER) as second:
             for each in (first, second):
                 await each.connected()
                 await each.subscribe("/topic/jobs")
-            await until(lambda: desk.watches_open == 1)
+            await until(lambda: object_service.watches_open == 1)
             await apply(gateway, batch_job())
             for each in (first, second):
-                assert await each.news() == ("ADDED", "crawler")
-            assert desk.watches_open == 1
-        await until(lambda: desk.watches_open == 0)
+                assert await each.next_change() == ("ADDED", "crawler")
+            assert object_service.watches_open == 1
+        await until(lambda: object_service.watches_open == 0)
         async with peer(server, **BEARER) as later:
             await later.connected()
             await later.subscribe("/topic/jobs")
             await apply(gateway, batch_job("sorter"))
-            assert await later.news() == ("ADDED", "sorter")
+            assert await later.next_change() == ("ADDED", "sorter")
 
 
 async def test_clients_that_come_together_are_all_told(gateway: FakeGateway) -> None:
@@ -121,7 +125,7 @@ async def test_clients_that_come_together_are_all_told(gateway: FakeGateway) -> 
             await one.connected()
             await one.subscribe("/topic/jobs")
             arrived.release()
-            return await one.news()
+            return await one.next_change()
 
     arrived = asyncio.Semaphore(0)
     async with serving(gateway) as server:
@@ -139,7 +143,7 @@ async def test_after_a_gap_what_is_different_is_told(monkeypatch: pytest.MonkeyP
     await apply(gateway, batch_job("kept"), batch_job("changed"), batch_job("lost"))
     hub = Hub(gateway.objects)
     texts: list[str] = []
-    await hub.enter()
+    await hub.attach()
     hub.subscribe(1, _subscription("/topic/jobs"), texts.append)
     watch, is_broken = gateway.objects.watch, True
 
@@ -159,19 +163,19 @@ async def test_after_a_gap_what_is_different_is_told(monkeypatch: pytest.MonkeyP
     await gateway.objects.write_external(ME, ObjectName("default", "changed"), {"a": [{}]})
     await apply(gateway, batch_job("new"))
     is_broken = False
-    monkeypatch.setattr(gateway.objects, "objects", MemoryObjectDesk.objects.__get__(gateway.objects))
+    monkeypatch.setattr(gateway.objects, "objects", MemoryObjectService.objects.__get__(gateway.objects))
     await until(lambda: len(texts) == 3)
     told = [json.loads(text.partition("\n\n")[2].rstrip("\0")) for text in texts]
     assert sorted((each["action"], each["resource"]) for each in told) == [
         ("ADDED", "new"), ("DELETED", "lost"), ("MODIFIED", "changed"),
     ]  # fmt: skip
-    hub.leave()
+    hub.detach()
 
 
 def _subscription(destination: str) -> Any:
     from shunter.api.stomp.session import Session, Subscribe
 
-    session = Session(lambda _token: True, is_let_in=True)
+    session = Session(lambda _token: True, is_authenticated=True)
     frames = f"CONNECT\naccept-version:1.2\n\n\0SUBSCRIBE\nid:0\ndestination:{destination}\n\n\0"
     [_, step] = session.receive(frames.encode())
     assert isinstance(step, Subscribe)
@@ -186,7 +190,7 @@ async def _unavailable(*_arguments: Any) -> Any:
 
 
 async def test_the_token_comes_with_the_upgrade_or_with_connect(gateway: FakeGateway) -> None:
-    async with serving(gateway, EXTERNAL_DOOR) as server:
+    async with serving(gateway, EXTERNAL_LISTENER) as server:
         async with peer(server, **BEARER) as one:
             assert (await one.connected()).command == "CONNECTED"
         async with peer(server) as one:
@@ -194,14 +198,14 @@ async def test_the_token_comes_with_the_upgrade_or_with_connect(gateway: FakeGat
         async with peer(server) as one:
             assert (await one.connected(passcode="wrong")).headers["message"] == "unauthorized"
             with pytest.raises(ConnectionClosed):
-                await one.hear()
+                await one.receive_frame()
         with pytest.raises(InvalidStatus, match="401"):
             async with peer(server, additional_headers={"authorization": "Bearer wrong"}):
                 raise AssertionError
 
 
 async def test_an_open_door_needs_no_token(gateway: FakeGateway) -> None:
-    async with serving(gateway, OPEN_EXTERNAL_DOOR) as server, peer(server, origin="http://elsewhere") as one:
+    async with serving(gateway, OPEN_EXTERNAL_LISTENER) as server, peer(server, origin="http://elsewhere") as one:
         assert (await one.connected()).command == "CONNECTED"
 
 
@@ -221,20 +225,20 @@ async def test_the_subprotocol_is_agreed_on(gateway: FakeGateway) -> None:
 async def test_an_error_ends_the_connection(gateway: FakeGateway) -> None:
     async with serving(gateway) as server, peer(server, **BEARER) as one:
         await one.connected()
-        await one.say("SEND", destination="/topic/jobs")
-        assert (await one.hear()).headers["message"] == "nothing can be sent here"
+        await one.send_frame("SEND", destination="/topic/jobs")
+        assert (await one.receive_frame()).headers["message"] == "nothing can be sent here"
         with pytest.raises(ConnectionClosed) as closed:
-            await one.hear()
+            await one.receive_frame()
         assert closed.value.rcvd is not None and closed.value.rcvd.code == 1002
 
 
 async def test_a_client_that_leaves_gets_its_receipt(gateway: FakeGateway) -> None:
     async with serving(gateway) as server, peer(server, **BEARER) as one:
         await one.connected()
-        await one.say("DISCONNECT", receipt="bye")
-        assert (await one.hear()).headers == {"receipt-id": "bye"}
+        await one.send_frame("DISCONNECT", receipt="bye")
+        assert (await one.receive_frame()).headers == {"receipt-id": "bye"}
         with pytest.raises(ConnectionClosed) as closed:
-            await one.hear()
+            await one.receive_frame()
         assert closed.value.rcvd is not None and closed.value.rcvd.code == 1000
 
 

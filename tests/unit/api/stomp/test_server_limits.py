@@ -17,7 +17,7 @@ from shunter.api.stomp.outbox import OutboxLimits
 from shunter.api.stomp.server import StompServer, StompSettings
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.testbeds import Slot, SlotPlace, TestbedStatus
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, testbed
 from tests.unit.api.fake_gateway import FakeGateway
 from tests.unit.api.stomp.harness import BEARER, ME, Peer, apply, peer, serving, until
@@ -33,7 +33,7 @@ async def test_heart_beats_go_both_ways(gateway: FakeGateway) -> None:
     """We beat as agreed; whoever does not is ended, and told."""
     async with serving(gateway) as server, peer(server, **BEARER) as one:
         await one.connected(heart_beat="400,20")  # silence is borne long enough for many beats, on a busy machine too
-        assert (await one.hear()).headers["message"] == "no heart-beat"
+        assert (await one.receive_frame()).headers["message"] == "no heart-beat"
         assert one.beats >= 2
 
 
@@ -42,7 +42,7 @@ async def test_a_client_that_beats_is_kept(gateway: FakeGateway) -> None:
     async with serving(gateway) as server, peer(server, **BEARER) as one:
         await one.connected(heart_beat="500,20")
         await one.subscribe("/topic/jobs")
-        hearing = asyncio.create_task(one.hear())
+        hearing = asyncio.create_task(one.receive_frame())
         while one.beats < 160:  # it takes longer than a silent client is kept
             await one.socket.send("\n")
             await asyncio.sleep(0.01)
@@ -50,27 +50,27 @@ async def test_a_client_that_beats_is_kept(gateway: FakeGateway) -> None:
         assert (await hearing).command == "MESSAGE"
 
 
-class Bare:
+class BareApp:
     """The server with settings of its own, without the application around it."""
 
     def __init__(self, **settings: Any) -> None:
-        self.desk = MemoryObjectDesk()
-        self.hub = Hub(self.desk)
+        self.object_service = MemoryObjectService()
+        self.hub = Hub(self.object_service)
         self._stomp = StompServer(self.hub, StompSettings(**settings))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._stomp.serve(scope, receive, send, lambda _token: True, is_let_in=True)
+        await self._stomp.serve(scope, receive, send, lambda _token: True, is_authenticated=True)
 
 
 async def test_who_does_not_connect_in_time_is_ended() -> None:
-    server = await serve(Bare(connect_s=0.05))
+    server = await serve(BareApp(connect_s=0.05))
     async with peer(server) as one:
-        assert (await one.hear()).headers["message"] == "no CONNECT"
+        assert (await one.receive_frame()).headers["message"] == "no CONNECT"
     await server.stop(0.1)
 
 
 async def test_connections_are_limited() -> None:
-    server = await serve(Bare(connections_max=1))
+    server = await serve(BareApp(connections_max=1))
     async with peer(server) as one:
         await one.connected()
         with pytest.raises(InvalidStatus, match="503"):
@@ -81,9 +81,9 @@ async def test_connections_are_limited() -> None:
 
 async def test_a_subscriber_that_stops_reading_is_cut_off_and_slows_nobody() -> None:
     """Its own outbox overflows; the other one gets every message. It is closed although it never reads."""
-    app = Bare(outbox=OutboxLimits(messages_max=20), cut_off_s=0.1)
+    app = BareApp(outbox=OutboxLimits(messages_max=20), disconnect_grace_s=0.1)
     slots = tuple(Slot(SlotPlace("node", number), 0, {"cpu": 100}) for number in range(200))
-    await app.desk.apply(ME, [testbed()], namespace="default")
+    await app.object_service.apply(ME, [testbed()], namespace="default")
     server = await serve(app)
     stalled = await stalled_subscriber(server.port, "/topic/testbeds/bench")
     async with connect(f"ws://127.0.0.1:{server.port}/scheduler", max_size=None) as opened:
@@ -94,9 +94,9 @@ async def test_a_subscriber_that_stops_reading_is_cut_off_and_slows_nobody() -> 
         told = 0
         while app.hub.subscription_count == 2:  # each change is some 50 kB for the one that does not read
             assert told < 2_000
-            found: Any = await app.desk.object(ME, "Testbed", ObjectName("default", "bench"))
-            await app.desk.put(msgspec.structs.replace(found, status=TestbedStatus(slots=slots)))
-            assert await one.news() == ("MODIFIED", "bench")
+            found: Any = await app.object_service.object(ME, "Testbed", ObjectName("default", "bench"))
+            await app.object_service.put(msgspec.structs.replace(found, status=TestbedStatus(slots=slots)))
+            assert await one.next_change() == ("MODIFIED", "bench")
             told += 1
         assert told > 20
         with pytest.raises((ConnectionResetError, EOFError)):
@@ -133,10 +133,10 @@ async def read_all(stalled: socket.socket) -> None:
 
 
 async def test_a_manager_that_stops_ends_every_connection() -> None:
-    server = await serve(Bare())
+    server = await serve(BareApp())
     async with peer(server) as one:
         await one.connected()
         stopping = asyncio.create_task(server.stop(grace_s=0.1))
         with pytest.raises(ConnectionClosed):
-            await one.hear()
+            await one.receive_frame()
         await asyncio.wait_for(stopping, 10)

@@ -22,8 +22,8 @@ from shunter.api.stomp.topics import Topic
 TOKEN = "sesame"
 
 
-def session(*, is_let_in: bool = True) -> Session:
-    return Session(lambda token: token == TOKEN, is_let_in=is_let_in)
+def session(*, is_authenticated: bool = True) -> Session:
+    return Session(lambda token: token == TOKEN, is_authenticated=is_authenticated)
 
 
 def connected(version: str = "1.2", **headers: str) -> Session:
@@ -81,13 +81,13 @@ def test_without_a_common_version_the_known_ones_are_told() -> None:
     [{"passcode": TOKEN}, {"login": "me", "passcode": TOKEN}, {"login": TOKEN}, {"Authorization": f"Bearer {TOKEN}"}],
 )
 def test_the_token_may_come_in_several_ways(headers: dict[str, str]) -> None:
-    [step] = session(is_let_in=False).receive(frame("CONNECT", **headers))
+    [step] = session(is_authenticated=False).receive(frame("CONNECT", **headers))
     assert read(step).command == "CONNECTED"
 
 
 @pytest.mark.parametrize("headers", [{}, {"passcode": "wrong"}, {"login": "me"}, {"Authorization": "Bearer wrong"}])
 def test_without_the_token_nobody_is_let_in(headers: dict[str, str]) -> None:
-    made = session(is_let_in=False)
+    made = session(is_authenticated=False)
     assert refusal(made.receive(frame("CONNECT", **headers))).headers["message"] == "unauthorized"
     assert not made.is_connected and made.receive(frame("CONNECT", passcode=TOKEN)) == []
 
@@ -98,7 +98,7 @@ def test_without_the_token_nobody_is_let_in(headers: dict[str, str]) -> None:
 )
 def test_heart_beats_are_agreed_on_both_ways(said: str, beat_ms: int, heard_ms: int) -> None:
     made = connected(**{"heart-beat": said})
-    assert (made.beat_every_ms, made.heard_every_ms) == (beat_ms, heard_ms)
+    assert (made.send_interval_ms, made.receive_interval_ms) == (beat_ms, heard_ms)
 
 
 @pytest.mark.parametrize("said", ["", "1", "1,2,3", "a,b", "-1,0", "1.5,0"])

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.cli.conftest import Cluster, Shunter, page
 from tests.unit.sdk.calls.test_admin import DEAD, QUEUE, TEMPLATE
-from tests.unit.sdk.scripted_server import answer, job_document, whole
+from tests.unit.sdk.scripted_server import answer, job_document, raw_response
 
 SCHEDULED = TEMPLATE | {"cron": "0 1 * * *", "timezone": "Europe/Berlin", "next_at": "2100-01-01T00:00:00Z"}
 
@@ -32,7 +32,7 @@ def test_cron_lists_when_jobs_run_next_and_how_the_last_run_went(cluster: Cluste
 def test_cron_shows_pauses_resumes_and_deletes(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /templates/nightly"] = answer(200, SCHEDULED)
     cluster.answers["PATCH /templates/nightly"] = answer(200, SCHEDULED)
-    cluster.answers["DELETE /templates/nightly"] = whole(204, b"")
+    cluster.answers["DELETE /templates/nightly"] = raw_response(204, b"")
     assert "2100-01-01T00:00:00Z (in " in shunter("cron", "show", "nightly").out
     assert shunter("cron", "pause", "nightly").out == "nightly is paused\n"
     assert shunter("cron", "resume", "nightly").out == "nightly runs next at 2100-01-01T00:00:00Z\n"
@@ -44,14 +44,14 @@ def test_dispatch_sends_parameters_and_a_file(cluster: Cluster, shunter: Shunter
     (tmp_path / "in.bin").write_bytes(b"\x00\xff")
     said = shunter("dispatch", "render", "-p", "input=a=b", "--payload", str(tmp_path / "in.bin"))
     assert (said.code, said.out) == (0, "render@5\n")
-    sent: Any = cluster.server.asked[0].json
+    sent: Any = cluster.server.received[0].json
     assert sent == {"parameters": {"input": "a=b"}, "payload": "AP8="}
 
 
 def test_dispatch_says_what_cannot_be_read(cluster: Cluster, shunter: Shunter) -> None:
     said = shunter("dispatch", "render", "--payload", "/nowhere/in.bin")
     assert said.code == 2 and "--payload: cannot be read" in said.err
-    assert cluster.asked == []
+    assert cluster.received == []
 
 
 def test_queues_are_listed_with_their_rules(cluster: Cluster, shunter: Shunter) -> None:
@@ -65,10 +65,10 @@ def test_queues_are_listed_with_their_rules(cluster: Cluster, shunter: Shunter) 
 def test_a_queue_is_set_paused_purged_and_deleted(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["PATCH /queues/film"] = answer(200, QUEUE | {"running_max": 10, "strict": True})
     cluster.answers["POST /queues/film/purge"] = answer(200, {"count": 1234})
-    cluster.answers["DELETE /queues/film"] = whole(204, b"")
+    cluster.answers["DELETE /queues/film"] = raw_response(204, b"")
     said = shunter("queue", "set", "film", "--running-max", "10", "--strict")
     assert said.out == "film: 3 queued, 1 running; running at most 10, strictly in order\n"
-    sent: Any = cluster.server.asked[0].json
+    sent: Any = cluster.server.received[0].json
     assert sent == {"running_max": 10, "strict": True}
     assert shunter("queue", "pause", "film").out == "film is paused: 3 tasks queued, 1 still run\n"
     assert shunter("queue", "resume", "film").out == "film goes on: 3 tasks queued\n"
@@ -86,16 +86,16 @@ def test_dead_letters_are_listed_replayed_and_purged(cluster: Cluster, shunter: 
     said = shunter("dead", "replay", "--all")
     assert said.out == "render@2\n" and "3 letters are left" in said.err
     shunter("dead", "replay", "7", "8")
-    assert cluster.server.asked[-1].json == {"numbers": [7, 8]}
+    assert cluster.server.received[-1].json == {"numbers": [7, 8]}
     assert shunter("dead", "purge", "render").out == "2 letters purged\n"
-    assert cluster.server.asked[-1].json == {"numbers": [], "job": "render"}
+    assert cluster.server.received[-1].json == {"numbers": [], "job": "render"}
 
 
 @pytest.mark.parametrize("words", [(), ("--all", "7"), ("render", "7"), ("render", "fetch")])
 def test_which_letters_are_meant_must_be_clear(cluster: Cluster, shunter: Shunter, words: tuple[str, ...]) -> None:
     said = shunter("dead", "purge", *words)
     assert said.code == 2 and "give numbers, or the name of one job, or --all" in said.err
-    assert cluster.asked == []
+    assert cluster.received == []
 
 
 def test_jobs_are_held_released_and_retried(cluster: Cluster, shunter: Shunter) -> None:
@@ -106,7 +106,7 @@ def test_jobs_are_held_released_and_retried(cluster: Cluster, shunter: Shunter) 
     assert shunter("hold", "render").out == "render is held\n"
     assert shunter("release", "render").out == "render is released\n"
     assert shunter("retry", "render", "--failed").out == "render@4\n"
-    assert cluster.asked[-1] == "POST /jobs/id:7/retry?namespace=default&failed=true"
+    assert cluster.received[-1] == "POST /jobs/id:7/retry?namespace=default&failed=true"
 
 
 def test_a_job_shows_what_it_waits_for_and_its_terms(cluster: Cluster, shunter: Shunter) -> None:

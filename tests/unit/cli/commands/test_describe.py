@@ -15,7 +15,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, SlotPlace, TestbedState, TestbedStatus
 from shunter.model.rest.object_views import PastRunView
-from tests.contracts.memory_objects import T0_MS, MemoryObjectDesk
+from tests.contracts.memory_objects import T0_MS, MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.cli.conftest import Shunter
 from tests.unit.cli.object_harness import BENCH, FIRST, ME, do, move, occupy
@@ -23,7 +23,7 @@ from tests.unit.cli.object_harness import BENCH, FIRST, ME, do, move, occupy
 # ---- get ----
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 def test_kinds_are_known_by_all_their_names_and_the_nearest_is_offered(
     shunter: Shunter, file: Callable[..., str]
 ) -> None:
@@ -36,9 +36,11 @@ def test_kinds_are_known_by_all_their_names_and_the_nearest_is_offered(
     assert said.code == 2 and "use: shunter jobs" in said.err
 
 
-def test_get_has_a_line_for_each(desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]) -> None:
+def test_get_has_a_line_for_each(
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
+) -> None:
     shunter("apply", "-f", file(testbed(), batch_job(), scheduling()))
-    do(occupy(desk))
+    do(occupy(object_service))
     lines = {kind: shunter("get", kind).out.splitlines() for kind in ("tb", "bj", "sched")}
     assert re.split(r"  +", lines["tb"][1])[:8] == ["bench", "RUNNING", "4", "2", "1", "1", "2", "first"]
     assert re.split(r"  +", lines["bj"][1])[:6] == ["crawler", "RunningState", "command", "first", "0-1", "2"]
@@ -51,9 +53,9 @@ def test_get_has_a_line_for_each(desk: MemoryObjectDesk, shunter: Shunter, file:
     assert shunter("get", "bj", "nothing").code == 2
 
 
-def test_get_tells_what_deleted_schedulings_did(desk: MemoryObjectDesk, shunter: Shunter) -> None:
-    do(desk.apply(ME, [scheduling()], namespace="default"))
-    do(desk.delete(ME, "Scheduling", FIRST))
+def test_get_tells_what_deleted_schedulings_did(object_service: MemoryObjectService, shunter: Shunter) -> None:
+    do(object_service.apply(ME, [scheduling()], namespace="default"))
+    do(object_service.delete(ME, "Scheduling", FIRST))
     lines = shunter("get", "schedulings", "--past").out.splitlines()
     assert lines[1].split()[1:5] == ["first", "AcquireState", "bench", "queue"]
     assert json.loads(shunter("get", "sched", "--past", "-o", "json").out)["items"][0]["name"] == "first"
@@ -63,9 +65,11 @@ def test_get_tells_what_deleted_schedulings_did(desk: MemoryObjectDesk, shunter:
 # ---- describe ----
 
 
-def test_describe_shows_a_testbed_as_a_grid(desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]) -> None:
+def test_describe_shows_a_testbed_as_a_grid(
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
+) -> None:
     shunter("apply", "-f", file(testbed(), batch_job(), scheduling()))
-    do(occupy(desk))
+    do(occupy(object_service))
     said = shunter("describe", "tb", "bench").out
     assert "Testbed default/bench" in said and "4 on 2 nodes: 2 free, 1 occupied, 1 reserved" in said
     grid = said[said.index("NODE") :].splitlines()
@@ -75,19 +79,21 @@ def test_describe_shows_a_testbed_as_a_grid(desk: MemoryObjectDesk, shunter: Shu
     assert "gamma: Requires 200m of cpu. Available: 100m" in said and "a node is too small" in said
 
 
-def test_describe_shows_many_slots_of_a_node_in_a_line_each(desk: MemoryObjectDesk, shunter: Shunter) -> None:
-    do(desk.apply(ME, [testbed(slotsPerNode=20)], namespace="default"))
+def test_describe_shows_many_slots_of_a_node_in_a_line_each(
+    object_service: MemoryObjectService, shunter: Shunter
+) -> None:
+    do(object_service.apply(ME, [testbed(slotsPerNode=20)], namespace="default"))
     slots = tuple(Slot(SlotPlace("alpha", place), 1, {"cpu": 100}, since_ms=T0_MS) for place in range(20))
-    do(move(desk, "Testbed", BENCH, status=TestbedStatus(TestbedState.SUCCESS, slots)))
+    do(move(object_service, "Testbed", BENCH, status=TestbedStatus(TestbedState.SUCCESS, slots)))
     lines = shunter("describe", "tb", "bench").out.splitlines()
     assert lines[-1].split() == ["19", "FREE", "alpha", "-", "0s"]
 
 
 def test_describe_shows_how_far_a_scheduling_is(
-    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
 ) -> None:
     shunter("apply", "-f", file(testbed(), batch_job(), scheduling()))
-    do(occupy(desk))
+    do(occupy(object_service))
     said = shunter("describe", "sched", "first").out
     assert "queue of 1 executor of 1 job" in said
     assert "waits for  a free slot" in said and "Problems\n  late" in said
@@ -95,23 +101,23 @@ def test_describe_shows_how_far_a_scheduling_is(
 
 
 def test_describe_counts_what_is_beyond_the_first_jobs_of_a_long_queue(
-    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
 ) -> None:
     names = [f"job-{number}" for number in range(1234)]
     spec = {"queueBased": [{"name": name} for name in names], "testbed": {"name": "bench"}}
     shunter("apply", "-f", file(testbed(), scheduling() | {"spec": spec}))
     records = (JobRecord(JobProgress.IN_QUEUE),) * len(names)
-    do(move(desk, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.SUBMISSION, 0, records)))
+    do(move(object_service, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.SUBMISSION, 0, records)))
     said = shunter("describe", "sched", "first").out
     assert "InQueue\n  job-0\n" in said and said.endswith("  job-19\n  and 1,214 more\n")
 
 
 def test_describe_shows_a_batch_job_with_its_runs(
-    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
 ) -> None:
     noted = {"profiler": [{"sorter": "24 (16)", "pi": "27 (16)"}, {"long": "x" * 999}]}
     shunter("apply", "-f", file(testbed(), batch_job(externalScheduler=noted), scheduling()))
-    do(occupy(desk))
+    do(occupy(object_service))
     said = shunter("describe", "bj", "crawler").out
     assert "claimed by first" in said and "0-1 on beta, alpha" in said and "waits" not in said
     assert "Noted by profiler\n  sorter: 24 (16), pi: 27 (16)\n  long: xxx" in said
@@ -126,29 +132,29 @@ def test_describe_shows_a_batch_job_with_its_runs(
 
 
 def test_describe_says_which_task_of_a_batch_job_waits_and_for_what(
-    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
 ) -> None:
     shunter("apply", "-f", file(testbed(), batch_job(), scheduling()))
-    do(occupy(desk))
+    do(occupy(object_service))
     job = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["true"]}}
     assert shunter("submit", "-f", file(job | {"metadata": {"name": "bj.crawler"}})).code == 0
     assert "waits      it waits for the test See: shunter why bj.crawler" in shunter("describe", "bj", "crawler").out
 
 
 def test_who_waits_for_a_scheduling_that_has_ended_is_told_to_delete_it(
-    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
 ) -> None:
     """It keeps its claims so that schedulers can write to its jobs; a person who does not know that waits for ever."""
     path = file(testbed(), batch_job(), scheduling(), scheduling("second"))
     shunter("apply", "-f", path)
-    do(move(desk, "Testbed", BENCH, status=TestbedStatus(claims=(FIRST,))))
-    do(move(desk, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.SUBMISSION)))
+    do(move(object_service, "Testbed", BENCH, status=TestbedStatus(claims=(FIRST,))))
+    do(move(object_service, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.SUBMISSION)))
     waits = SchedulingStatus(
         SchedulingState.ACQUIRE, waits_for="scheduling default/first, which uses testbed default/bench"
     )
-    do(move(desk, "Scheduling", ObjectName("default", "second"), status=waits))
+    do(move(object_service, "Scheduling", ObjectName("default", "second"), status=waits))
     assert "delete" not in shunter("describe", "sched", "second").out
-    do(move(desk, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.COMPLETED)))
+    do(move(object_service, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.COMPLETED)))
     advice = "it keeps its testbed and its jobs until it is deleted: shunter delete scheduling first"
     assert f"In its way, though it has ended\n  first: {advice}\n" in shunter("describe", "sched", "second").out
     assert f"  next       {advice}\n" in shunter("describe", "sched", "first").out

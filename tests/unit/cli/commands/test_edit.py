@@ -14,12 +14,12 @@ import msgspec
 import pytest
 
 from shunter.cli.commands.objects.object_options import complete_kinds, complete_objects
-from shunter.cli.completion import OFFERED_MAX
+from shunter.cli.completion import COMPLETIONS_MAX
 from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.testbeds import TestbedStatus
 from shunter.ports.callers import Caller
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.cli.conftest import Shunter
 from tests.unit.cli.object_harness import BENCH, JOB, ME, do, move, occupy
@@ -43,23 +43,23 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
     return write
 
 
-def kept(text: str) -> Path:
+def kept_file(text: str) -> Path:
     found = re.search(r"what you wrote is kept: shunter apply -f (\S+)", text)
     assert found is not None, text
     return Path(found[1])
 
 
 def test_edit_applies_what_was_changed(
-    desk: MemoryObjectDesk, shunter: Shunter, editor: Callable[[str], None], tmp_path: Path
+    object_service: MemoryObjectService, shunter: Shunter, editor: Callable[[str], None], tmp_path: Path
 ) -> None:
     external = {"profiler": [{"a": "24 (16)"}]}
-    do(desk.apply(ME, [testbed(), batch_job(externalScheduler=external)], namespace="default"))
+    do(object_service.apply(ME, [testbed(), batch_job(externalScheduler=external)], namespace="default"))
     editor('sed -i "s/slotsPerNode: 2/slotsPerNode: 7/" "$1"')
     assert shunter("edit", "tb", "bench").out == "Testbed bench configured\n"
-    assert do(desk.object(ME, "Testbed", BENCH)).spec.slots_per_node == 7
+    assert do(object_service.object(ME, "Testbed", BENCH)).spec.slots_per_node == 7
     editor('sed -i "/externalScheduler/,/24/d" "$1"')
     assert shunter("edit", "bj", "crawler").out == "BatchJob crawler configured\n"
-    assert do(desk.object(ME, "BatchJob", JOB)).spec.external == {}
+    assert do(object_service.object(ME, "BatchJob", JOB)).spec.external == {}
     for script in ("true", 'echo "" > "$1"'):
         editor(script)
         assert shunter("edit", "tb", "bench").out == "Testbed bench unchanged\n"
@@ -67,57 +67,61 @@ def test_edit_applies_what_was_changed(
 
 
 def test_edit_is_not_disturbed_by_a_status_that_moves(
-    desk: MemoryObjectDesk, shunter: Shunter, editor: Callable[[str], None]
+    object_service: MemoryObjectService, shunter: Shunter, editor: Callable[[str], None]
 ) -> None:
-    do(desk.apply(ME, [testbed()], namespace="default"))
-    read = desk.object
+    do(object_service.apply(ME, [testbed()], namespace="default"))
+    read = object_service.object
 
     async def read_and_move(caller: Caller, kind: str, name: ObjectName) -> Any:
         found: Any = await read(caller, kind, name)
-        if desk.revision < 6:
-            await desk.put(msgspec.structs.replace(found, status=TestbedStatus(observed_generation=desk.revision)))
+        if object_service.revision < 6:
+            await object_service.put(
+                msgspec.structs.replace(found, status=TestbedStatus(observed_generation=object_service.revision))
+            )
         return found
 
-    desk.object = read_and_move  # type: ignore[method-assign]
+    object_service.object = read_and_move  # type: ignore[method-assign]
     editor('sed -i "s/slotsPerNode: 2/slotsPerNode: 7/" "$1"')
     assert shunter("edit", "tb", "bench").out == "Testbed bench configured\n"
 
 
 def test_edit_says_that_somebody_else_was_faster_and_keeps_the_file(
-    desk: MemoryObjectDesk, shunter: Shunter, editor: Callable[[str], None], file: Callable[..., str]
+    object_service: MemoryObjectService, shunter: Shunter, editor: Callable[[str], None], file: Callable[..., str]
 ) -> None:
-    do(desk.apply(ME, [testbed()], namespace="default"))
+    do(object_service.apply(ME, [testbed()], namespace="default"))
     other = f"{Path(sys.executable).parent}/shunter apply -f {file(testbed(slotsPerNode=9))} > /dev/null"
     editor(f'sed -i "s/slotsPerNode: 2/slotsPerNode: 7/" "$1"; {other}')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "Testbed bench was changed by somebody else in the meantime" in said.err
-    assert "slotsPerNode: 7" in kept(said.err).read_text()
-    assert do(desk.object(ME, "Testbed", BENCH)).spec.slots_per_node == 9
+    assert "slotsPerNode: 7" in kept_file(said.err).read_text()
+    assert do(object_service.object(ME, "Testbed", BENCH)).spec.slots_per_node == 9
 
 
-def test_edit_keeps_what_is_refused(desk: MemoryObjectDesk, shunter: Shunter, editor: Callable[[str], None]) -> None:
-    do(desk.apply(ME, [testbed()], namespace="default"))
+def test_edit_keeps_what_is_refused(
+    object_service: MemoryObjectService, shunter: Shunter, editor: Callable[[str], None]
+) -> None:
+    do(object_service.apply(ME, [testbed()], namespace="default"))
     editor('sed -i "s/slotsPerNode: 2/slotsPerNode: -1/" "$1"')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "spec.slotsPerNode: must be 0 to 1,000 (got -1)" in said.err
-    assert "slotsPerNode: -1" in kept(said.err).read_text()
+    assert "slotsPerNode: -1" in kept_file(said.err).read_text()
     editor('sed -i "s/name: bench/name: other/" "$1"')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "metadata.name: says which object is edited" in said.err
     editor('echo "# half" >> "$1"; exit 1')
     said = shunter("edit", "tb", "bench")
     assert "EDITOR: ended with an error" in said.err
-    assert kept(said.err).read_text().endswith("# half\n")
+    assert kept_file(said.err).read_text().endswith("# half\n")
 
 
 def test_edit_leaves_no_file_behind_where_nothing_was_written(
-    desk: MemoryObjectDesk,
+    object_service: MemoryObjectService,
     shunter: Shunter,
     editor: Callable[[str], None],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    do(desk.apply(ME, [testbed()], namespace="default"))
+    do(object_service.apply(ME, [testbed()], namespace="default"))
     editor("exit 1")
     said = [shunter("edit", "tb", "bench")]
     monkeypatch.setenv("EDITOR", "/no/such/editor")
@@ -132,12 +136,12 @@ def test_edit_leaves_no_file_behind_where_nothing_was_written(
 
 
 def test_watch_tells_what_is_there_and_what_changes(
-    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
 ) -> None:
     shunter("apply", "-f", file(testbed(), batch_job(), scheduling()))
-    do(occupy(desk))
-    desk.is_eager = True  # which ends every stream; the watch goes on until the patience of the client ends
-    lines = watched(shunter, desk, "watch")
+    do(occupy(object_service))
+    object_service.is_eager = True  # which ends every stream; the watch goes on until the patience of the client ends
+    lines = watched(shunter, object_service, "watch")
     assert [line.split()[1:5] for line in lines[:3]] == [
         ["ADDED", "Testbed", "bench", "RUNNING"],
         ["ADDED", "BatchJob", "crawler", "RunningState"],
@@ -146,13 +150,15 @@ def test_watch_tells_what_is_there_and_what_changes(
     assert lines[0].endswith("2 free, 1 occupied, 1 reserved")
     assert lines[1].endswith("by first, slots 0-1, once it failed")
     assert lines[2].endswith("1 Scheduled, waits for a free slot, late")
-    documents = [json.loads(line) for line in watched(shunter, desk, "watch", "tb", "--after", "0", "-o", "json")]
+    documents = [
+        json.loads(line) for line in watched(shunter, object_service, "watch", "tb", "--after", "0", "-o", "json")
+    ]
     assert [each["type"] for each in documents] == ["ADDED", "MODIFIED"]
 
 
-def watched(shunter: Shunter, desk: MemoryObjectDesk, *words: str) -> list[str]:
+def watched(shunter: Shunter, object_service: MemoryObjectService, *words: str) -> list[str]:
     """What a watch says until its cluster is gone for good."""
-    watch = desk.watch
+    watch = object_service.watch
     calls = 0
 
     async def once(*arguments: Any) -> Any:
@@ -162,24 +168,24 @@ def watched(shunter: Shunter, desk: MemoryObjectDesk, *words: str) -> list[str]:
             raise RuntimeError("the test has seen enough")
         return await watch(*arguments)
 
-    desk.watch = once  # type: ignore[method-assign, assignment]
+    object_service.watch = once  # type: ignore[method-assign, assignment]
     try:
         return shunter(*words).out.splitlines()
     finally:
-        desk.watch = watch  # type: ignore[method-assign]
+        object_service.watch = watch  # type: ignore[method-assign]
 
 
-def test_a_failed_batch_job_is_reset(desk: MemoryObjectDesk, shunter: Shunter) -> None:
-    do(desk.apply(ME, [batch_job()], namespace="default"))
+def test_a_failed_batch_job_is_reset(object_service: MemoryObjectService, shunter: Shunter) -> None:
+    do(object_service.apply(ME, [batch_job()], namespace="default"))
     assert shunter("batchjob", "reset", "crawler").out == "crawler is ReadyState already: nothing to reset\n"
-    do(move(desk, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
+    do(move(object_service, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
     assert shunter("batchjob", "reset", "crawler").out == "crawler is ReadyState\n"
-    do(move(desk, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
+    do(move(object_service, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
     [shown] = json.loads(shunter("batchjob", "reset", "crawler", "-o", "json").out)["items"]
     assert (shown["kind"], shown["metadata"]["name"]) == ("BatchJob", "crawler")
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 def test_submit_points_to_apply(shunter: Shunter, file: Callable[..., str]) -> None:
     path = file(batch_job())
     said = shunter("submit", "-f", path)
@@ -203,13 +209,15 @@ def test_validate_knows_every_kind_without_a_cluster(shunter: Shunter, file: Cal
     assert shunter("validate", "--schema", "--kind", "pod").code == 2
 
 
-def test_the_shell_is_offered_kinds_and_names(desk: MemoryObjectDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shell_is_offered_kinds_and_names(
+    object_service: MemoryObjectService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Typed:
         params = {"kind": "tb"}
 
-    do(desk.apply(ME, [testbed(), testbed("other"), batch_job()], namespace="default"))
+    do(object_service.apply(ME, [testbed(), testbed("other"), batch_job()], namespace="default"))
     assert complete_kinds("t") == ["testbed", "testbeds"]
     assert complete_objects(Typed(), "b") == ["bench"]  # type: ignore[arg-type]
-    assert len(complete_objects(Typed(), "")) <= OFFERED_MAX  # type: ignore[arg-type]
+    assert len(complete_objects(Typed(), "")) <= COMPLETIONS_MAX  # type: ignore[arg-type]
     monkeypatch.setenv("SHUNTER_URL", "http://127.0.0.1:1")
     assert complete_objects(Typed(), "") == []  # type: ignore[arg-type]

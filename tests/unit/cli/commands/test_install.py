@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cli.main import carry_out
+from shunter.cli.main import run_command
 
 
 def test_what_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert carry_out(["install", "storm"]) == 2
+    assert run_command(["install", "storm"]) == 2
     assert "storm is unknown; there are spark and flink" in capsys.readouterr().err
 
 
 def test_a_version_belongs_to_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert carry_out(["install", "spark", "flink", "--version", "4.0.1"]) == 2
+    assert run_command(["install", "spark", "flink", "--version", "4.0.1"]) == 2
     assert "a version belongs to one of them" in capsys.readouterr().err
 
 
@@ -23,9 +23,9 @@ def test_a_home_that_is_set_is_used_and_nothing_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-    assert carry_out(["install", "spark"]) == 125
+    assert run_command(["install", "spark"]) == 125
     assert f"SPARK_HOME is {tmp_path}, and there is no Apache Spark: mend or unset it" in capsys.readouterr().err
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.13-4.0.1.jar").touch()
-    carry_out(["install", "spark"])
+    run_command(["install", "spark"])
     assert f"SPARK_HOME is set: Apache Spark 4.0.1 in {tmp_path} is used" in capsys.readouterr().out

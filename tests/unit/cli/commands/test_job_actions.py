@@ -13,9 +13,9 @@ import pytest
 
 from shunter.cli import follow
 from shunter.cli.commands.jobs.run_options import entries
-from shunter.cli.exit_codes import tell
+from shunter.cli.exit_codes import print_notice
 from tests.unit.cli.conftest import Cluster, Reply, Shunter
-from tests.unit.sdk.scripted_server import Asked, answer, chunks, job_document, lines, whole
+from tests.unit.sdk.scripted_server import ReceivedRequest, answer, chunks, job_document, lines, raw_response
 
 JOB = lines({"job": job_document("echo-1")})
 
@@ -34,7 +34,7 @@ def test_run_prints_what_the_task_prints_and_exits_as_it_does(cluster: Cluster, 
     said = shunter("run", "--", "sh", "-c", "...")
     assert (said.code, said.err) == (7, "err\n")
     assert said.out.encode(errors="surrogateescape").startswith(b"out") and said.out.endswith("\n")
-    assert cluster.asked == ["POST /jobs?namespace=default&follow=logs"]
+    assert cluster.received == ["POST /jobs?namespace=default&follow=logs"]
 
 
 def test_run_says_all_that_was_asked_of_it(cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ def test_run_says_all_that_was_asked_of_it(cluster: Cluster, shunter: Shunter, m
         " --constraint x==1 --label team=film -n film render --quiet --name x"
     )
     assert shunter(*words.split()).out == "render\n"
-    sent: Any = cluster.server.asked[0].json
+    sent: Any = cluster.server.received[0].json
     assert sent["metadata"] == {"name": "render", "labels": {"team": "film"}}
     assert sent["spec"] == {
         "command": ["render", "--quiet", "--name", "x"], "count": 3, "env": {"A": "b=c", "MINE": "here"}, "dir": "/srv",
@@ -54,7 +54,7 @@ def test_run_says_all_that_was_asked_of_it(cluster: Cluster, shunter: Shunter, m
         "priority": 70, "restart": {"policy": "on-failure", "max": 5}, "datacenters": ["berlin"],
         "constraints": ["x==1"],
     }  # fmt: skip
-    assert cluster.asked == ["POST /jobs?namespace=film"]
+    assert cluster.received == ["POST /jobs?namespace=film"]
 
 
 def test_run_says_when_how_often_and_in_what(cluster: Cluster, shunter: Shunter) -> None:
@@ -66,7 +66,7 @@ def test_run_says_when_how_often_and_in_what(cluster: Cluster, shunter: Shunter)
         " --network host --keep-entrypoint render --quiet"
     )
     shunter(*words.split())
-    sent: Any = cluster.server.asked[0].json
+    sent: Any = cluster.server.received[0].json
     assert sent["spec"] == {
         "array": "1-9:2", "parallel_max": 3, "failures_max": 2, "gang": True, "exclusive": True, "queue": "night",
         "after": [{"job": "fetch"}, {"job": "check", "when": "failed"}], "start_at": "90m",
@@ -89,23 +89,23 @@ def test_run_has_a_task_for_each_line(cluster: Cluster, shunter: Shunter, tmp_pa
     last = end("succeeded", None, count=2, counts={"succeeded": 2})
     cluster.answers["POST /jobs"] = chunks(201, JOB, last)
     assert "2 succeeded" in shunter("run", "--each-line", str(file), "true").out
-    sent: Any = cluster.server.asked[0].json
+    sent: Any = cluster.server.received[0].json
     assert sent["spec"]["entries"] == ["one", "two words"]
     assert "count" not in sent["spec"]
-    assert cluster.asked == ["POST /jobs?namespace=default&follow=progress"]
+    assert cluster.received == ["POST /jobs?namespace=default&follow=progress"]
 
 
 def test_an_image_may_run_what_it_has(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["POST /jobs"] = chunks(201, JOB, end())
     assert shunter("run", "--image", "busybox").code == 0
-    sent: Any = cluster.server.asked[0].json
+    sent: Any = cluster.server.received[0].json
     assert sent["spec"] == {"image": "busybox", "count": 1, "env": {}}
 
 
 def test_run_works_in_the_callers_folder_with_no_variables_of_his(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["POST /jobs"] = chunks(201, JOB, end())
     shunter("run", "true")
-    sent: Any = cluster.server.asked[0].json
+    sent: Any = cluster.server.received[0].json
     assert sent["spec"] == {"command": ["true"], "count": 1, "env": {}, "dir": os.getcwd()}  # noqa: PTH109
 
 
@@ -117,7 +117,7 @@ def test_run_of_an_array_ends_with_a_summary(cluster: Cluster, shunter: Shunter)
     assert said.code == 1
     assert said.out.startswith("echo-1 failed: 9 succeeded, 1 failed in ") and said.out.endswith("tasks/s\n")
     assert said.err == "shunter: task 3: exit code 9\n"
-    assert cluster.asked == ["POST /jobs?namespace=default&follow=progress"]
+    assert cluster.received == ["POST /jobs?namespace=default&follow=progress"]
 
 
 def test_an_array_of_which_all_succeeded_exits_with_zero(cluster: Cluster, shunter: Shunter) -> None:
@@ -172,18 +172,18 @@ def test_a_job_that_waits_says_for_what(cluster: Cluster, shunter: Shunter, monk
     told = threading.Event()
 
     def tell_and_note(text: str) -> None:
-        tell(text)
+        print_notice(text)
         told.set()
 
-    def wait_until_told(asked: Asked) -> Iterator[bytes]:
+    def wait_until_told(received: ReceivedRequest) -> Iterator[bytes]:
         yield from chunks(201, JOB, ended=False)
-        while not told.wait(0.01) and not asked.gone.is_set():
+        while not told.wait(0.01) and not received.gone.is_set():
             pass
         yield from chunks(201, end())[1:]
 
     why = {"name": "echo-1", "state": "pending", "sentence": "no node is large enough", "counts": {}, "reasons": []}
-    monkeypatch.setattr(follow, "EXPLAINED_AFTER_S", 0.0)
-    monkeypatch.setattr(follow, "tell", tell_and_note)
+    monkeypatch.setattr(follow, "EXPLAIN_DELAY_S", 0.0)
+    monkeypatch.setattr(follow, "print_notice", tell_and_note)
     cluster.answers |= {"POST /jobs": wait_until_told, "GET /jobs/id:7/why": answer(200, why)}
     assert "no node is large enough" in shunter("run", "true").err
 
@@ -236,18 +236,18 @@ def test_a_file_that_is_no_manifest_is_told_before_anything_is_sent(
     file = tmp_path / "job.yaml"
     file.write_text(text)
     said = shunter("submit", "-f", str(file))
-    assert said.code == 2 and words in said.err and cluster.asked == []
+    assert said.code == 2 and words in said.err and cluster.received == []
 
 
 def test_stop_ends_jobs_and_single_tasks(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers |= {
         "GET /jobs/a": answer(200, job_document("a", state="running")),
         "GET /jobs/b": answer(200, job_document("b", state="succeeded")),
-        "DELETE /jobs/id:7": whole(204, b""),
-        "DELETE /jobs/id:7/tasks/4": whole(204, b""),
+        "DELETE /jobs/id:7": raw_response(204, b""),
+        "DELETE /jobs/id:7/tasks/4": raw_response(204, b""),
     }
     assert shunter("stop", "a/4", "b", "--now").out == "a/4 is ending\nb has succeeded already\n"
-    assert [path for path in cluster.asked if path.startswith("DELETE")] == [
+    assert [path for path in cluster.received if path.startswith("DELETE")] == [
         "DELETE /jobs/id:7/tasks/4?namespace=default&now=true",
         "DELETE /jobs/id:7?namespace=default&now=true",
     ]
@@ -263,18 +263,18 @@ def test_wait_comes_to_how_the_jobs_ended(cluster: Cluster, shunter: Shunter) ->
 
 
 def test_wait_gives_up_in_time_and_leaves_the_job_alone(cluster: Cluster, shunter: Shunter) -> None:
-    def silent(asked: Asked) -> Reply:
-        asked.gone.wait(30)
+    def silent(received: ReceivedRequest) -> Reply:
+        received.gone.wait(30)
         return None
 
     cluster.answers |= {"GET /jobs/a": answer(200, job_document("a")), "GET /jobs/id:7/follow": silent}
     said = shunter("wait", "a", "--timeout", "50ms")
     assert said.code == 1 and "a has not ended" in said.err
-    assert not any(path.startswith("DELETE") for path in cluster.asked)
+    assert not any(path.startswith("DELETE") for path in cluster.received)
 
 
 @pytest.mark.parametrize("arguments", [["stop", "a/b"], ["wait", "a", "--timeout", "soon"], ["logs", "a/-1"]])
 def test_wrong_words_are_refused_before_anything_is_asked(
     cluster: Cluster, shunter: Shunter, arguments: list[str]
 ) -> None:
-    assert shunter(*arguments).code == 2 and cluster.asked == []
+    assert shunter(*arguments).code == 2 and cluster.received == []

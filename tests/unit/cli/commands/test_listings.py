@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.unit.cli.conftest import Cluster, Reply, Shunter, page
-from tests.unit.sdk.scripted_server import answer, chunks, job_document, whole
+from tests.unit.sdk.scripted_server import answer, chunks, job_document, raw_response
 
 TASK = {
     "name": "render/0", "index": 0, "state": "failed", "attempt": 2, "node": "vm", "exit_code": 3,
@@ -55,7 +55,7 @@ def test_jobs_are_a_table_for_people(cluster: Cluster, shunter: Shunter) -> None
 def test_jobs_are_asked_for_with_all_filters(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /jobs"] = page()
     assert shunter("jobs", "-s", "running", "--label", "team=film", "-l", "5", "-n", "*").out.split()[0] == "NAMESPACE"
-    assert cluster.asked == ["GET /jobs?namespace=%2A&state=running&label=team%3Dfilm&limit=5"]
+    assert cluster.received == ["GET /jobs?namespace=%2A&state=running&label=team%3Dfilm&limit=5"]
 
 
 def test_a_list_that_was_cut_says_so(cluster: Cluster, shunter: Shunter) -> None:
@@ -89,7 +89,7 @@ def test_a_job_for_people_shows_what_is_not_well(cluster: Cluster, shunter: Shun
     said = shunter("job", "render")
     assert "failed: a task failed" in said.out and "9 succeeded, 1 failed" in said.out
     assert "render/0" in said.out and "exit code 3" in said.out
-    assert cluster.asked[-1] == "GET /jobs/id:7/tasks?namespace=default&state=failed&limit=10"
+    assert cluster.received[-1] == "GET /jobs/id:7/tasks?namespace=default&state=failed&limit=10"
 
 
 def test_what_was_replaced_is_listed_before_what_stands_for_it_now(cluster: Cluster, shunter: Shunter) -> None:
@@ -97,7 +97,7 @@ def test_what_was_replaced_is_listed_before_what_stands_for_it_now(cluster: Clus
     cluster.answers |= {"GET /jobs/web": answer(200, job_document("web")), "GET /jobs/id:7/tasks": page(*tasks)}
     names = [line.split()[0] for line in shunter("tasks", "web", "--all").out.splitlines()]
     assert names == ["TASK", "web/0~9", "web/0~11", "web/0", "web/1~2", "web/1"]
-    assert cluster.asked[-1].startswith("GET /jobs/id:7/tasks?namespace=default&all=true")
+    assert cluster.received[-1].startswith("GET /jobs/id:7/tasks?namespace=default&all=true")
     assert shunter("logs", "web/1~x").code == 2
 
 
@@ -178,7 +178,7 @@ def test_tasks_are_listed_by_state(cluster: Cluster, shunter: Shunter) -> None:
     header, row = columns(shunter("tasks", "render", "--state", "failed").out)
     assert header == ["TASK", "STATE", "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
     assert row[:5] == ["render/0", "failed", "2", "vm", "3"] and row[6] == "2.5s"
-    assert "state=failed" in cluster.asked[-1]
+    assert "state=failed" in cluster.received[-1]
 
 
 def test_why_is_a_sentence_and_its_reasons(cluster: Cluster, shunter: Shunter) -> None:
@@ -217,7 +217,7 @@ def test_a_node_whose_worker_is_silent_is_shown_all_the_same(cluster: Cluster, s
     cluster.answers |= {"GET /nodes/vm": answer(200, NODE), "GET /nodes/vm/stats": answer(status, {"detail": "gone"})}
     said = shunter("node", "show", "vm")
     assert "disk=ssd" in said.out and said.err == ""
-    assert cluster.asked == ["GET /nodes/vm", "GET /nodes/vm/stats"]
+    assert cluster.received == ["GET /nodes/vm", "GET /nodes/vm/stats"]
 
 
 def test_why_a_node_is_down_is_said_once(cluster: Cluster, shunter: Shunter) -> None:
@@ -229,7 +229,7 @@ def test_why_a_node_is_down_is_said_once(cluster: Cluster, shunter: Shunter) -> 
 def test_labels_are_set_and_removed(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["PATCH /nodes/vm"] = answer(200, NODE)
     assert shunter("node", "label", "vm", "disk=ssd", "rack-", "note=").out == "vm disk=ssd\n"
-    assert cluster.server.asked[0].json == {"labels": {"disk": "ssd", "rack": None, "note": ""}}
+    assert cluster.server.received[0].json == {"labels": {"disk": "ssd", "rack": None, "note": ""}}
     refused = shunter("node", "label", "vm", "rack")
     assert refused.code == 2 and "KEY=VALUE to set it" in refused.err
 
@@ -250,13 +250,13 @@ def test_licences_are_set_beside_other_settings(cluster: Cluster, shunter: Shunt
     cluster.answers["PATCH /cluster"] = answer(200, CLUSTER)
     shunter("cluster", "set", "licence/matlab=5", "licence/old=none", "licence/odd=many", "heartbeat=2s")
     wanted = {"heartbeat": "2s", "licences": {"matlab": 5, "old": None, "odd": "many"}}
-    assert cluster.server.asked[0].json == wanted
+    assert cluster.server.received[0].json == wanted
 
 
 def test_a_setting_is_changed_and_the_cluster_shown(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["PATCH /cluster"] = answer(200, CLUSTER | {"heartbeat_s": 2.5})
     assert "every 2.5 s" in shunter("cluster", "set", "heartbeat=2500ms").out
-    assert cluster.server.asked[0].json == {"heartbeat": "2500ms"}
+    assert cluster.server.received[0].json == {"heartbeat": "2500ms"}
     assert yaml.safe_load(shunter("cluster", "set", "heartbeat=auto", "-o", "yaml").out)["heartbeat_s"] == 2.5
     refused = shunter("cluster", "set", "heartbeat")
     assert refused.code == 2 and "KEY=VALUE" in refused.err
@@ -267,13 +267,13 @@ def test_events_are_the_latest_ones(cluster: Cluster, shunter: Shunter) -> None:
     lines = shunter("events", "--limit", "1").out.splitlines()
     assert lines[1].split()[:4] == ["250-0", "2026-01-02T03:04:05.000Z", "tasks.placed", "render/0-9"]
     assert lines[1].endswith("assigned, tasks 0-9, on vm, attempt 1") and len(lines) == 2
-    assert cluster.asked[1] == "GET /events?namespace=%2A&limit=1000&after=249"
+    assert cluster.received[1] == "GET /events?namespace=%2A&limit=1000&after=249"
 
 
 def test_events_of_a_quiet_time_are_looked_for_further_back(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers |= {"GET /cluster": answer(200, CLUSTER), "GET /events": page(EVENT)}
     assert len(json.loads(shunter("events", "--limit", "20", "-o", "json").out)["items"]) == 1
-    assert [path.rpartition("=")[2] for path in cluster.asked[1:]] == ["230", "50", "0"]
+    assert [path.rpartition("=")[2] for path in cluster.received[1:]] == ["230", "50", "0"]
 
 
 def test_followed_events_are_a_line_each_for_programs(cluster: Cluster, shunter: Shunter) -> None:
@@ -282,26 +282,30 @@ def test_followed_events_are_a_line_each_for_programs(cluster: Cluster, shunter:
     cluster.answers["GET /events"] = lambda _: next(replies)
     said = shunter("events", "-f", "--after", "240", "--job", "render", "-o", "json")
     assert json.loads(said.out) == EVENT
-    assert cluster.asked[0] == "GET /events?namespace=default&job=render&after=240&follow=true"
+    assert cluster.received[0] == "GET /events?namespace=default&job=render&after=240&follow=true"
     assert said.code == 2 and "too old" in said.err
 
 
 def test_logs_go_where_the_task_sent_them(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers |= {
         "GET /jobs/render": answer(200, job_document()),
-        "GET /jobs/id:7/tasks/4/logs": lambda asked: whole(200, b"oops\n" if "stderr" in asked.path else b"fine\n"),
+        "GET /jobs/id:7/tasks/4/logs": lambda received: raw_response(
+            200, b"oops\n" if "stderr" in received.path else b"fine\n"
+        ),
     }
     both = shunter("logs", "render/4")
     assert (both.out, both.err) == ("fine\n", "oops\n")
     only_errors = shunter("logs", "render/4", "--stderr", "--attempt", "2")
     assert (only_errors.out, only_errors.err) == ("oops\n", "")
-    assert "attempt=2" in cluster.asked[-1]
+    assert "attempt=2" in cluster.received[-1]
 
 
 def test_followed_logs_show_both_streams(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers |= {
         "GET /jobs/render": answer(200, job_document()),
-        "GET /jobs/id:7/tasks/0/logs": lambda asked: chunks(200, b"oops\n" if "stderr" in asked.path else b"fine\n"),
+        "GET /jobs/id:7/tasks/0/logs": lambda received: chunks(
+            200, b"oops\n" if "stderr" in received.path else b"fine\n"
+        ),
     }
     both = shunter("logs", "render", "-f")
     assert (both.out, both.err) == ("fine\n", "oops\n")

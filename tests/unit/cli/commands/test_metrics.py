@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.cli.commands.cluster.metrics import SPARK_WIDTH, say, sparkline
+from shunter.cli.commands.cluster.metrics import SPARK_WIDTH, format_value, sparkline
 from shunter.model.rest.metric_views import MetricView
 from tests.unit.cli.conftest import Cluster, Shunter
 from tests.unit.sdk.scripted_server import answer, job_document
@@ -24,7 +24,7 @@ def metrics(name: str, **fields: Any) -> dict[str, Any]:
 def test_a_run_is_shown_by_slot_and_node(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers[f"GET {HERE}/sum/metrics"] = answer(200, metrics("sum", run=2))
     said = shunter("metrics", "batchjob", "sum", "--run", "2", "--step", "1s")
-    assert said.code == 0 and cluster.asked == [f"GET {HERE}/sum/metrics?run=2&step=1s"]
+    assert said.code == 0 and cluster.received == [f"GET {HERE}/sum/metrics?run=2&step=1s"]
     head, _, cpu, memory, node = said.out.splitlines()
     assert "sum, run 2" in head and "each 1 s" in head
     assert cpu.split()[:7] == ["slot", "4", "n1", "cpu_cores", "0.50", "1.00", "▁"] and cpu.endswith("▁ █")
@@ -35,8 +35,8 @@ def test_a_run_is_shown_by_slot_and_node(cluster: Cluster, shunter: Shunter) -> 
 def test_a_node_is_shown_over_its_last_minutes(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /nodes/n1/metrics"] = answer(200, metrics("n1", tasks=[]))
     assert shunter("metrics", "node", "n1", "--last", "90s").code == 0
-    [asked] = cluster.asked
-    assert asked.startswith("GET /nodes/n1/metrics?start=20") and "%2B00%3A00" in asked
+    [received] = cluster.received
+    assert received.startswith("GET /nodes/n1/metrics?start=20") and "%2B00%3A00" in received
     assert shunter("metrics", "node", "n1", "--last", "soon").code == 2
 
 
@@ -47,7 +47,11 @@ def test_a_task_is_found_by_its_job(cluster: Cluster, shunter: Shunter) -> None:
 
 
 def test_numbers_are_said_for_people() -> None:
-    said = [say("cpu_cores", 0.123), say("memory_bytes", 512), say("memory_bytes", 1.5 * 2**20)]
+    said = [
+        format_value("cpu_cores", 0.123),
+        format_value("memory_bytes", 512),
+        format_value("memory_bytes", 1.5 * 2**20),
+    ]
     assert said == ["0.12", "512", "1.5Mi"]
 
 

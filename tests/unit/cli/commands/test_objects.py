@@ -14,7 +14,7 @@ from shunter.model.errors import Conflict
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import SchedulingState, SchedulingStatus
 from shunter.ports.callers import Caller
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.cli.conftest import Shunter
 from tests.unit.cli.object_harness import BENCH, FIRST, JOB, ME, do, move
@@ -22,7 +22,7 @@ from tests.unit.cli.object_harness import BENCH, FIRST, JOB, ME, do, move
 # ---- apply, delete ----
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 def test_apply_says_what_became_of_each(shunter: Shunter, file: Callable[..., str]) -> None:
     path = file(testbed(), batch_job(), scheduling())
     assert (
@@ -35,7 +35,7 @@ def test_apply_says_what_became_of_each(shunter: Shunter, file: Callable[..., st
     assert [item["namespace"] for item in json.loads(said.out)["items"]] == ["film"] * 2
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 def test_apply_refuses_whole_files_with_every_problem(shunter: Shunter, file: Callable[..., str]) -> None:
     said = shunter("apply", "-f", file(testbed(), testbed("b", slotsPerNode=-1), scheduling() | {"spec": {}}))
     assert said.code == 2
@@ -44,7 +44,7 @@ def test_apply_refuses_whole_files_with_every_problem(shunter: Shunter, file: Ca
     assert shunter("get", "tb").out.splitlines()[1:] == []
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 def test_apply_says_in_which_of_several_files_the_problem_is(
     shunter: Shunter, file: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -58,7 +58,7 @@ def test_apply_says_in_which_of_several_files_the_problem_is(
     assert said.code == 2 and f"{broken}: line 1, column 5: mapping values are not allowed" in said.err
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 def test_apply_says_what_a_manifest_says_in_vain(shunter: Shunter, file: Callable[..., str]) -> None:
     spark = {"type": "Python", "mainApplicationFile": "/opt/a.py", "image": "spark:4"}
     said = shunter("apply", "-f", file(batch_job(commandSpec=None, sparkSpec=spark)))
@@ -66,7 +66,7 @@ def test_apply_says_what_a_manifest_says_in_vain(shunter: Shunter, file: Callabl
     assert "crawler: sparkSpec.image is not used: there are no images here" in said.err
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 def test_what_get_prints_can_be_applied_again(shunter: Shunter, file: Callable[..., str], tmp_path: Path) -> None:
     external = {"profiler": [{"other": "24 (16)", "third": "1e3"}]}
     shunter("apply", "-f", file(testbed(), batch_job(externalScheduler=external), scheduling()))
@@ -79,18 +79,18 @@ def test_what_get_prints_can_be_applied_again(shunter: Shunter, file: Callable[.
 
 
 def test_apply_waits_for_schedulings_and_tells_by_its_code_how_they_ended(
-    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str]
 ) -> None:
     path = file(scheduling())
     for state, code in ((SchedulingState.COMPLETED, 0), (SchedulingState.FAILED, 1)):
-        do(desk.apply(ME, [scheduling()], namespace="default"))
-        do(move(desk, "Scheduling", FIRST, status=SchedulingStatus(state, problems=["nothing started"])))
+        do(object_service.apply(ME, [scheduling()], namespace="default"))
+        do(move(object_service, "Scheduling", FIRST, status=SchedulingStatus(state, problems=["nothing started"])))
         said = shunter("apply", "-f", path, "--wait")
         assert said.code == code
     assert "first failed: nothing started" in said.err
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("object_service")
 def test_delete_by_name_and_by_file(shunter: Shunter, file: Callable[..., str]) -> None:
     path = file(testbed(), batch_job(), scheduling())
     shunter("apply", "-f", path)
@@ -104,17 +104,21 @@ def test_delete_by_name_and_by_file(shunter: Shunter, file: Callable[..., str]) 
 
 
 def test_delete_says_of_what_is_still_needed_that_it_goes_later_and_goes_on_past_what_is_refused(
-    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    object_service: MemoryObjectService, shunter: Shunter, file: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shunter("apply", "-f", file(testbed(), testbed("other"), batch_job(), batch_job("second")))
-    delete = desk.delete
+    delete = object_service.delete
 
     async def refuse_or_keep(caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Any:
         if name == JOB:
             raise Conflict(f"BatchJob {name} is used by scheduling {FIRST}; delete that first")
-        return await desk.object(caller, kind, name) if name == BENCH else await delete(caller, kind, name, revision)
+        return (
+            await object_service.object(caller, kind, name)
+            if name == BENCH
+            else await delete(caller, kind, name, revision)
+        )
 
-    monkeypatch.setattr(desk, "delete", refuse_or_keep)
+    monkeypatch.setattr(object_service, "delete", refuse_or_keep)
     said = shunter("delete", "tb", "bench", "other")
     assert said.out == "Testbed bench deleting; it goes when what runs in it has ended\nTestbed other deleted\n"
     said = shunter("delete", "bj", "crawler", "second")

@@ -116,4 +116,4 @@ def test_policies_show_their_source_who_decides_and_what_went_wrong(cluster: Clu
     assert first.split() == ["*", "e-pvm", "score", "built", "in"]
     assert second.endswith("ValueError: x (3 times; the default decided)")
     assert shunter("policies", "use", "e-pvm").out.splitlines()[1] == first
-    assert cluster.server.asked[-1].body == b'{"name":"e-pvm"}'
+    assert cluster.server.received[-1].body == b'{"name":"e-pvm"}'

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shunter.adapters.files.flight_files import write_frames
-from shunter.cli.main import carry_out
+from shunter.cli.main import run_command
 from shunter.planning.planner import build_policy
 from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.memory_flight_log import MemoryFlightLog
@@ -33,12 +33,12 @@ def recording(tmp_path: Path) -> str:
 
 
 def test_what_a_stranger_decided_is_left_out_and_told(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert carry_out(["replay", recording]) == 1, "not all of it is known to be equal"
+    assert run_command(["replay", recording]) == 1, "not all of it is known to be equal"
     told = capsys.readouterr()
     assert " equal, 0 different" in told.out and not told.out.startswith("0 decisions")
     assert "of last-first left out: no policy of that name is here; say who decides instead: --policy NAME" in told.err
 
 
 def test_with_a_policy_nothing_is_left_out(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert carry_out(["replay", recording, "--policy", "bin-pack"]) == 0
+    assert run_command(["replay", recording, "--policy", "bin-pack"]) == 0
     assert "left out" not in capsys.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cli.main import carry_out
+from shunter.cli.main import run_command
 
 LAZY = """
 from shunter.scheduler import Decision
@@ -26,7 +26,7 @@ def lazy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_policy_that_lets_jobs_wait_for_ever_is_found_out(lazy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert carry_out(["simulate", "--policy", lazy, "--policy", "e-pvm", "--seeds", "4-4"]) == 1
+    assert run_command(["simulate", "--policy", lazy, "--policy", "e-pvm", "--seeds", "4-4"]) == 1
     said = capsys.readouterr().out
     assert f"seed 4, {lazy}: Violation: job " in said and "has not ended: ['queued'" in said
     assert [line.split()[:4] for line in said.splitlines()[-2:]] == [
@@ -43,7 +43,7 @@ def test_a_policy_in_whose_place_the_default_decided_is_not_praised(
     module = f"broken_{fault.split()[0].lower()}"
     (tmp_path / f"{module}.py").write_text(f"class Broken:\n    def decide(self, view, now, budget):\n        {body}\n")
     monkeypatch.chdir(tmp_path)
-    assert carry_out(["simulate", "--policy", f"{module}:Broken", "--seeds", "4-5"]) == 1
+    assert run_command(["simulate", "--policy", f"{module}:Broken", "--seeds", "4-5"]) == 1
     said = capsys.readouterr().out
     for seed in (4, 5):
         assert f"seed {seed}, {module}:Broken: the default decided in its place" in said
@@ -53,7 +53,7 @@ def test_a_policy_in_whose_place_the_default_decided_is_not_praised(
 def test_the_same_seed_gives_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for _ in range(2):
-        assert carry_out(["simulate", "--policy", "bin-pack", "--seeds", "4", "--output", "json"]) == 0
+        assert run_command(["simulate", "--policy", "bin-pack", "--seeds", "4", "--output", "json"]) == 0
         said.append(json.loads(capsys.readouterr().out))
     [world] = said[0]["items"]
     assert said[0] == said[1]
@@ -70,5 +70,5 @@ def test_the_same_seed_gives_the_same_figures(capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_wrong_use_is_said(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert carry_out(["simulate", *words]) == 2
+    assert run_command(["simulate", *words]) == 2
     assert complaint in capsys.readouterr().err

@@ -12,7 +12,7 @@ import yaml
 from shunter.cli.registry import ENTRIES, build
 from tests.unit.cli.conftest import Cluster, Shunter
 from tests.unit.sdk.calls.test_admin import QUEUE, TEMPLATE
-from tests.unit.sdk.scripted_server import answer, chunks, job_document, lines, whole
+from tests.unit.sdk.scripted_server import answer, chunks, job_document, lines, raw_response
 
 # What has no --output, and why.
 NOTHING_TO_FORMAT = {
@@ -60,8 +60,8 @@ def test_what_was_stopped_comes_out_as_it_is_now(cluster: Cluster, shunter: Shun
         "GET /jobs/a": answer(200, job_document("a", state="running")),
         "GET /jobs/id:7": answer(200, job_document("a", state="stopping")),
         "GET /jobs/id:7/tasks/4": answer(200, task),
-        "DELETE /jobs/id:7": whole(204, b""),
-        "DELETE /jobs/id:7/tasks/4": whole(204, b""),
+        "DELETE /jobs/id:7": raw_response(204, b""),
+        "DELETE /jobs/id:7/tasks/4": raw_response(204, b""),
     }
     items = read(shunter("stop", "a/4", "a", "-o", output).out, output)["items"]
     assert [(each["name"], each["state"]) for each in items] == [("a/4", "stopping"), ("a", "stopping")]
@@ -139,10 +139,10 @@ def test_one_object_for_each_thing(
         "GET /jobs/render": answer(200, job_document()),
         "POST /jobs/id:7/release": answer(200, job_document()),
         "PATCH /templates/nightly": answer(200, TEMPLATE),
-        "DELETE /templates/nightly": whole(204, b""),
+        "DELETE /templates/nightly": raw_response(204, b""),
         "PATCH /queues/film": answer(200, QUEUE),
         "POST /queues/film/purge": answer(200, {"count": 1234}),
-        "DELETE /queues/film": whole(204, b""),
+        "DELETE /queues/film": raw_response(204, b""),
         "POST /dead/purge": answer(200, {"count": 2}),
         "DELETE /apis/batchjob.gcr.io/v1alpha1/namespaces/default/testbeds/bench": answer(200, TESTBED),
     }

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.cli.render.tables import MEASURED_ROWS_MAX, Column, age, counted, print_table, yaml_text
+from shunter.cli.render.tables import MEASURED_ROWS_MAX, Column, age, format_counts, print_table, yaml_text
 from shunter.model.files.yaml_reader import parse_documents
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -95,8 +95,8 @@ def test_ages_have_one_unit(at: str | None, text: str) -> None:
 
 
 def test_counts_are_words() -> None:
-    assert counted({"running": 3, "queued": 12345}) == "3 running, 12,345 queued"
-    assert counted({}) == "none"
+    assert format_counts({"running": 3, "queued": 12345}) == "3 running, 12,345 queued"
+    assert format_counts({}) == "none"
 
 
 _PLAIN = st.recursive(

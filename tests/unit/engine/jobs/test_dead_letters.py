@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from shunter.engine.jobs.finish import Summary
-from shunter.engine.jobs.rerun import by_group, repeat
+from shunter.engine.jobs.rerun import indexes_by_group, rerun_spec
 from shunter.engine.state.registries import dead_letters
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import ExitRule, GroupAfter, GroupSpec, JobOptions, JobSpec, Restart, TaskSpec
@@ -17,7 +17,7 @@ from tests.unit.engine.harness import Harness, run_scenario, spec
 ONCE = Restart("on-failure", max=1, delay_s=1.0, jitter=0.0)
 
 
-async def state_of(harness: Harness, name: str) -> str:
+async def job_state(harness: Harness, name: str) -> str:
     job = await harness.store.finished_run("default", name, None)
     return job.state if job is not None else "unfinished"
 
@@ -41,7 +41,7 @@ def test_a_rule_for_an_exit_code_wins_over_the_policy(policy: str, exit_code: in
         await harness.settle(2)
         assert (len(harness.orders()) == 1) == (outcome == "again")
         if outcome != "again":
-            assert await state_of(harness, "work") == outcome
+            assert await job_state(harness, "work") == outcome
 
     run_scenario(scenario)
 
@@ -74,12 +74,12 @@ def test_an_attempt_that_ran_long_makes_earlier_restarts_count_no_more() -> None
             await harness.settle(seconds)
             ended = Ended(order.job, order.group, order.attempt, order.first, [1], *times, 1, 0, "")
             await harness.report(node, ended=[ended])
-        assert await state_of(harness, "work") == "failed"
+        assert await job_state(harness, "work") == "failed"
 
     run_scenario(scenario)
 
 
-async def fail(harness: Harness, node: int, bad: set[int]) -> None:
+async def run_failing(harness: Harness, node: int, bad: set[int]) -> None:
     """Run all that there is; these tasks fail until they give up."""
     while True:
         await harness.settle(2)
@@ -99,7 +99,7 @@ def test_a_task_that_gave_up_after_its_restarts_is_a_dead_letter_and_others_are_
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=8)
         await harness.submit(spec("work", 8, restart=ONCE), spec("never", 2))
-        await fail(harness, node, {2, 5})
+        await run_failing(harness, node, {2, 5})
         letters = harness.engine.state.dead_letters.letters
         assert sorted((each.ref, each.index, each.exit_code) for each in letters.values()) == [
             ("default/work@1", 2, 1), ("default/work@1", 5, 1),
@@ -119,7 +119,7 @@ def test_the_list_of_dead_letters_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=8)
         await harness.submit(spec("work", 8, restart=ONCE))
-        await fail(harness, node, set(range(8)))
+        await run_failing(harness, node, set(range(8)))
         assert list(harness.engine.state.dead_letters.letters) == [6, 7, 8]
 
     run_scenario(scenario)
@@ -130,9 +130,11 @@ def test_a_replay_runs_just_the_dead_tasks_with_their_own_indexes_and_entries() 
         node = await harness.join(cpu=8)
         original = spec("work", 4, restart=ONCE, entries=("a", "b", "c", "d"))
         await harness.submit(original)
-        await fail(harness, node, {1, 3})
-        chosen = by_group((each.group, each.index) for each in harness.engine.state.dead_letters.letters.values())
-        runs = await harness.engine.replay([1, 2], [repeat(original, chosen)], "me")
+        await run_failing(harness, node, {1, 3})
+        chosen = indexes_by_group(
+            (each.group, each.index) for each in harness.engine.state.dead_letters.letters.values()
+        )
+        runs = await harness.engine.replay([1, 2], [rerun_spec(original, chosen)], "me")
         await harness.settle()
         assert [run.run for run in runs] == [2]
         assert harness.engine.state.dead_letters.letters == {}
@@ -148,7 +150,7 @@ def test_a_job_that_has_not_ended_is_not_repeated() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.submit(spec("work"))
         with pytest.raises(Conflict, match="run 1 of work has not ended"):
-            await harness.engine.start_run(repeat(spec("work")), "me")
+            await harness.engine.start_run(rerun_spec(spec("work")), "me")
 
     run_scenario(scenario)
 
@@ -160,8 +162,8 @@ def test_a_repeat_waits_for_nothing_and_keeps_edges_among_what_it_repeats() -> N
 
     options = JobOptions(start_in_s=60.0, deadline_ms=5, held=True, timeout_s=7.0)
     job = JobSpec("default", "flow", (group("a"), group("b", "a"), group("c", "b", "a")), options=options)
-    assert repeat(job).options == JobOptions(timeout_s=7.0)
-    part = repeat(job, {"b": [2], "c": [0, 1, 2]})
+    assert rerun_spec(job).options == JobOptions(timeout_s=7.0)
+    part = rerun_spec(job, {"b": [2], "c": [0, 1, 2]})
     assert [(each.name, each.count, each.array, each.total) for each in part.groups] == [
         ("b", 1, ((2, 2, 1),), 3), ("c", 3, (), 0),
     ]  # fmt: skip
@@ -170,6 +172,6 @@ def test_a_repeat_waits_for_nothing_and_keeps_edges_among_what_it_repeats() -> N
 
 def test_a_repeat_of_a_repeat_still_knows_the_first_indexes() -> None:
     job = spec("work", 100, array=((10, 208, 2),))
-    once = repeat(job, {"main": [5, 6, 50]})
-    twice = repeat(once, {"main": [1, 2]})
+    once = rerun_spec(job, {"main": [5, 6, 50]})
+    twice = rerun_spec(once, {"main": [1, 2]})
     assert (twice.groups[0].array, twice.groups[0].total) == (((22, 110, 88),), 100)

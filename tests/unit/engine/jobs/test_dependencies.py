@@ -20,11 +20,11 @@ def after(*edges: After | str) -> JobOptions:
     return JobOptions(after=tuple(After(edge) if isinstance(edge, str) else edge for edge in edges))
 
 
-def ended_as(harness: Harness, name: str) -> str:
-    return JobState(harness.engine.state.last_run("default", name)[2]).word
+def final_state(harness: Harness, name: str) -> str:
+    return JobState(harness.engine.state.last_run("default", name)[2]).wire_name
 
 
-def grouped(name: str, **groups: tuple[GroupAfter, ...]) -> JobSpec:
+def job_with_groups(name: str, **groups: tuple[GroupAfter, ...]) -> JobSpec:
     return JobSpec(
         "default",
         name,
@@ -72,7 +72,7 @@ def test_a_failure_cancels_the_whole_chain_behind_it_with_the_reason() -> None:
         [(_, order)] = harness.orders()
         await harness.end(node, order, exit_code=3)
         assert not harness.engine.state.jobs
-        assert ended_as(harness, "b0") == ended_as(harness, "b49") == "cancelled"
+        assert final_state(harness, "b0") == final_state(harness, "b49") == "cancelled"
         finished = await harness.store.finished_run("default", "b0", None)
         assert finished is not None and b"a@1 has failed, and was to have succeeded" in finished.summary
         assert not harness.orders()
@@ -116,7 +116,7 @@ def test_a_stopped_job_counts_as_finished_but_neither_as_succeeded_nor_as_failed
             *(spec(when, options=after(After("a", when))) for when in ("succeeded", "failed", "finished")),
         )
         await harness.engine.stop_tasks(a.job_id, None, False)
-        assert ended_as(harness, "succeeded") == ended_as(harness, "failed") == "cancelled"
+        assert final_state(harness, "succeeded") == final_state(harness, "failed") == "cancelled"
         job = harness.engine.state.find_job("default", "finished")
         assert job is not None and harness.counts(job.id) == {"queued": 1}
 
@@ -133,7 +133,7 @@ def test_a_run_of_the_past_is_named_by_its_number() -> None:
         await harness.submit(spec("good", options=after("a@1")))
         assert len(harness.orders()) == 1
         await harness.submit(spec("bad", options=after("a@2")))
-        assert ended_as(harness, "bad") == "cancelled"
+        assert final_state(harness, "bad") == "cancelled"
         with pytest.raises(Invalid, match=r"spec.after\[0\].job: is a run that there is not \(got 'a@9'\)"):
             await harness.submit(spec("none", options=after("a@9")))
 
@@ -176,7 +176,7 @@ def test_a_stopped_job_that_waits_is_waited_for_no_more() -> None:
     async def scenario(harness: Harness) -> None:
         [a, b] = await harness.submit(spec("a"), spec("b", options=after("a")))
         await harness.engine.stop_tasks(b.job_id, None, False)
-        assert ended_as(harness, "b") == "cancelled"
+        assert final_state(harness, "b") == "cancelled"
         assert harness.engine.state.edges.dependents(a.job_id) == []
 
     run_scenario(scenario)
@@ -218,7 +218,7 @@ def test_groups_run_in_the_order_of_their_edges() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=4)
         [job] = await harness.submit(
-            grouped(
+            job_with_groups(
                 "flow", fetch=(), render=(GroupAfter("fetch"),), publish=(GroupAfter("render"), GroupAfter("fetch"))
             )
         )
@@ -226,7 +226,7 @@ def test_groups_run_in_the_order_of_their_edges() -> None:
             [(_, order)] = harness.orders()
             assert harness.engine.state.jobs[job.job_id].task_sets[order.group].spec.name == name
             await harness.end(node, order)
-        assert ended_as(harness, "flow") == "succeeded"
+        assert final_state(harness, "flow") == "succeeded"
 
     run_scenario(scenario)
 
@@ -235,19 +235,21 @@ def test_a_group_whose_edge_can_come_true_no_more_is_left_out() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=4)
         rescue = GroupAfter("main", when="failed")
-        await harness.submit(grouped("good", main=(), rescue=(rescue,), behind=(GroupAfter("rescue"),)))
+        await harness.submit(job_with_groups("good", main=(), rescue=(rescue,), behind=(GroupAfter("rescue"),)))
         [(_, order)] = harness.orders()
         await harness.end(node, order)
-        assert ended_as(harness, "good") == "succeeded"  # nobody stopped it: the rescue was not needed
+        assert final_state(harness, "good") == "succeeded"  # nobody stopped it: the rescue was not needed
 
-        await harness.submit(grouped("bad", main=(), rescue=(rescue,), next=(GroupAfter("main", otherwise="run"),)))
+        await harness.submit(
+            job_with_groups("bad", main=(), rescue=(rescue,), next=(GroupAfter("main", otherwise="run"),))
+        )
         [(_, order)] = harness.orders()
         await harness.end(node, order, exit_code=1)
         orders = harness.orders()
         assert len(orders) == 2
         for _, order in orders:
             await harness.end(node, order)
-        assert ended_as(harness, "bad") == "failed"
+        assert final_state(harness, "bad") == "failed"
 
     run_scenario(scenario)
 
@@ -288,7 +290,7 @@ def test_a_random_graph_comes_to_its_end_with_every_edge_obeyed(seed: int) -> No
                 await harness.end(node, order, exit_code=int(fails[names[order.job]]))
             await harness.settle(0.1)
         assert not harness.engine.state.jobs
-        assert {number: ended_as(harness, f"j{number}") for number in range(count)} == expected
+        assert {number: final_state(harness, f"j{number}") for number in range(count)} == expected
 
     run_scenario(scenario)
 
@@ -308,7 +310,7 @@ def test_single_tasks_of_a_waiting_job_can_be_stopped_before_the_rest_goes_on() 
 def test_a_group_goes_on_though_what_it_waits_for_was_stopped_while_its_job_waited() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join()
-        graph = grouped("graph", map=(), reduce=(GroupAfter("map", when="finished"),))
+        graph = job_with_groups("graph", map=(), reduce=(GroupAfter("map", when="finished"),))
         waiting = JobSpec("default", "graph", graph.groups, options=after("fetch"))
         _, second = await harness.submit(spec("fetch"), waiting)
         await harness.engine.stop_tasks(second.job_id, ("map", 0), now=False)

@@ -12,7 +12,7 @@ from shunter.model.protocol.worker_messages import Orders
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
-def parameterised(**fields: object) -> JobSpec:
+def parameterised_job(**fields: object) -> JobSpec:
     parameters = Parameters(("input",), {"quality": "high"}, **fields)  # type: ignore[arg-type]
     return spec("render", options=JobOptions(parameters=parameters))
 
@@ -20,7 +20,7 @@ def parameterised(**fields: object) -> JobSpec:
 def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(parameterised())
+        await harness.submit(parameterised_job())
         payload = bytes(range(256)) * 7
         first = await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a b"}, payload))
         second = await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "c", "quality": "low"}))
@@ -38,7 +38,7 @@ def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> 
 
 def test_what_no_clock_runs_cannot_be_paused() -> None:
     async def scenario(harness: Harness) -> None:
-        await harness.submit(parameterised())
+        await harness.submit(parameterised_job())
         with pytest.raises(Conflict, match="job render has no schedule to pause: it runs when it is dispatched"):
             await harness.engine.pause_template("default", "render", True)
 
@@ -47,7 +47,7 @@ def test_what_no_clock_runs_cannot_be_paused() -> None:
 
 def test_a_dispatch_with_the_same_key_is_the_same_run() -> None:
     async def scenario(harness: Harness) -> None:
-        await harness.submit(parameterised())
+        await harness.submit(parameterised_job())
         dispatch = Dispatch("default", "render", "me", {"input": "a"}, key="once")
         first, again = await harness.engine.dispatch(dispatch), await harness.engine.dispatch(dispatch)
         assert (again.job_id, again.created) == (first.job_id, False)
@@ -70,7 +70,7 @@ def test_a_dispatch_is_refused_with_all_that_is_wrong(
     payload: str, given: dict[str, str], sent: bytes | None, problem: str
 ) -> None:
     async def scenario(harness: Harness) -> None:
-        await harness.submit(parameterised(payload=payload))
+        await harness.submit(parameterised_job(payload=payload))
         with pytest.raises(Invalid) as refused:
             await harness.engine.dispatch(Dispatch("default", "render", "me", given, sent))
         assert problem in refused.value.detail
@@ -82,7 +82,7 @@ def test_a_dispatch_is_refused_with_all_that_is_wrong(
 def test_payloads_are_bounded_together_and_room_comes_back_when_runs_end() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(parameterised())
+        await harness.submit(parameterised_job())
         for number in range(3):
             await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 300))
         with pytest.raises(Busy, match="unfinished dispatches hold payloads of 900 bytes; at most 1,000 fit"):
@@ -97,7 +97,7 @@ def test_payloads_are_bounded_together_and_room_comes_back_when_runs_end() -> No
 
 def test_orders_with_large_payloads_go_in_several_messages() -> None:
     async def scenario(harness: Harness) -> None:
-        await harness.submit(parameterised())
+        await harness.submit(parameterised_job())
         for number in range(20):
             await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 2**20))
         await harness.join(cpu=20)

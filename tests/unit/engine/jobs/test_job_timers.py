@@ -17,7 +17,7 @@ def now_ms() -> int:
     return int(VirtualClock().now() * 1000)
 
 
-async def ended(harness: Harness, name: str) -> tuple[str, bytes]:
+async def finished_run(harness: Harness, name: str) -> tuple[str, bytes]:
     job = await harness.store.finished_run("default", name, None)
     assert job is not None
     return job.state, job.summary
@@ -54,10 +54,10 @@ def test_a_queueing_time_out_counts_from_when_a_delayed_or_held_job_is_queued() 
         await harness.settle(10)
         assert harness.counts(held.job_id) == {"queued": 1}
         await harness.settle(15)
-        assert (await ended(harness, "late"))[0] == "failed"
+        assert (await finished_run(harness, "late"))[0] == "failed"
         assert held.job_id in harness.engine.state.jobs
         await harness.settle(10)
-        assert (await ended(harness, "held"))[0] == "failed"
+        assert (await finished_run(harness, "held"))[0] == "failed"
 
     run_scenario(scenario)
 
@@ -68,13 +68,13 @@ def test_a_job_that_is_held_past_its_queueing_time_out_leaves_the_engine_in_peac
     rounds: list[float | None] = []
     wait = VirtualClock.wait
 
-    async def counted(clock: VirtualClock, event: asyncio.Event, timeout_s: float | None) -> bool:
+    async def counting_wait(clock: VirtualClock, event: asyncio.Event, timeout_s: float | None) -> bool:
         rounds.append(timeout_s)
         return await wait(clock, event, timeout_s)
 
     async def scenario(harness: Harness) -> None:
         await harness.submit(spec("held", options=JobOptions(held=True), queue_timeout_s=1.0))
-        monkeypatch.setattr(VirtualClock, "wait", counted)
+        monkeypatch.setattr(VirtualClock, "wait", counting_wait)
         await harness.settle(60)
         assert len(rounds) < 200, "one look each second, not one each millisecond"
 
@@ -154,7 +154,7 @@ def test_a_job_that_takes_too_long_is_stopped_and_fails_for_that_reason(is_kille
         await harness.settle(61)
         assert harness.counts(job.job_id) == {"cancelled": 2, "stopping": 1}
         await harness.end(node, order, exit_code=143, how="stopped")
-        state, summary = await ended(harness, "slow")
+        state, summary = await finished_run(harness, "slow")
         assert state == "failed" and b"took longer than 1m00s (timeout.job)" in summary
         assert [event.type for event in await harness.events()].count("job.overrun") == 1
 
@@ -166,7 +166,7 @@ def test_a_job_that_only_waits_fails_too_when_its_time_is_over() -> None:
         await harness.submit(spec("a"))
         await harness.submit(spec("waits", options=JobOptions(start_in_s=3600.0, timeout_s=60.0)))
         await harness.settle(61)
-        assert (await ended(harness, "waits"))[0] == "failed"
+        assert (await finished_run(harness, "waits"))[0] == "failed"
 
     run_scenario(scenario)
 
@@ -188,7 +188,7 @@ def test_a_missed_deadline_is_told_once_and_the_job_goes_on(is_killed: bool) -> 
         assert harness.engine.state.flags.has(job.job_id, "deadline")
         if not is_killed:
             await harness.end(node, slow)
-            state, summary = await ended(harness, "slow")
+            state, summary = await finished_run(harness, "slow")
             assert state == "succeeded" and b"deadline_missed\xc3" in summary
 
     run_scenario(scenario)
@@ -202,7 +202,7 @@ def test_so_many_failed_tasks_end_the_job() -> None:
             [(_, order)] = harness.orders()
             await harness.end(node, order, exit_code)
         assert job.job_id not in harness.engine.state.jobs
-        state, summary = await ended(harness, "many")
+        state, summary = await finished_run(harness, "many")
         assert state == "failed" and b"tasks failed, and 2 end the job (failures_max)" in summary
         assert harness.orders() == []
 
@@ -215,7 +215,7 @@ def test_a_failure_in_the_last_task_needs_no_limit_to_end_the_job() -> None:
         await harness.submit(spec("one", options=JobOptions(failures_max=1)))
         [(_, order)] = harness.orders()
         await harness.end(node, order, 7)
-        state, summary = await ended(harness, "one")
+        state, summary = await finished_run(harness, "one")
         assert state == "failed" and b"exit code 7" in summary
 
     run_scenario(scenario)

@@ -11,14 +11,14 @@ from shunter.model.job.spec import JobOptions, JobSpec, Restart
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
-def film(name: str, count: int = 1) -> JobSpec:
+def film_job(name: str, count: int = 1) -> JobSpec:
     return spec(name, count, options=JobOptions(queue="film"))
 
 
 def test_a_paused_queue_starts_nothing_and_loses_nothing() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=2)
-        [job] = await harness.submit(film("a", 4))
+        [job] = await harness.submit(film_job("a", 4))
         [(_, order)] = harness.orders()
         await harness.engine.patch_queue("film", QueuePatch(is_paused=True))
         await harness.end(node, order)
@@ -39,7 +39,7 @@ def test_a_queue_runs_no_more_at_once_than_its_rules_allow() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join(cpu=8)
         await harness.engine.patch_queue("film", QueuePatch(running_max=3))
-        await harness.submit(film("a", 2), film("b", 5))
+        await harness.submit(film_job("a", 2), film_job("b", 5))
         assert sum(order.last - order.first + 1 for _, order in harness.orders()) == 3
         load = queue_load(harness.engine.state, "film")
         assert (load.queued, load.running) == (4, 3)
@@ -50,7 +50,7 @@ def test_a_queue_runs_no_more_at_once_than_its_rules_allow() -> None:
 def test_a_limit_that_was_lowered_holds_for_what_lanes_run_next() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=8)
-        [job] = await harness.submit(film("a", 20))
+        [job] = await harness.submit(film_job("a", 20))
         [(_, order)] = harness.orders()
         await harness.engine.patch_queue("film", QueuePatch(running_max=2))
         await harness.end(node, order)
@@ -79,7 +79,7 @@ def test_in_a_strict_queue_a_task_that_comes_back_is_as_old_as_its_job() -> None
         restart = Restart("on-failure", max=1, delay_s=1.0, jitter=0.0)
         [oldest] = await harness.submit(spec("oldest", 2, options=JobOptions(queue="film", held=True)))
         [older] = await harness.submit(spec("older", options=JobOptions(queue="film"), restart=restart))
-        [young] = await harness.submit(film("young"))
+        [young] = await harness.submit(film_job("young"))
         await harness.engine.hold(oldest.job_id, False)
         ran = []
         for exit_code in (1, 0, 0, 0, 0):
@@ -95,12 +95,12 @@ def test_in_a_strict_queue_a_task_that_comes_back_is_as_old_as_its_job() -> None
 def test_a_submit_past_a_queues_limit_is_refused_whole() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.engine.patch_queue("film", QueuePatch(queued_max=5))
-        await harness.submit(film("a", 3))
+        await harness.submit(film_job("a", 3))
         with pytest.raises(Busy, match="queue film has 3 tasks queued, and 3 more would pass its queued_max of 5"):
-            await harness.submit(spec("elsewhere"), film("b", 2), film("c", 1))
+            await harness.submit(spec("elsewhere"), film_job("b", 2), film_job("c", 1))
         with pytest.raises(Conflict, match="queue film has a queued_max of 5, and these are 6 tasks; submit fewer, or"):
-            await harness.submit(film("b", 6))
-        await harness.submit(film("b", 2), spec("elsewhere", 100))
+            await harness.submit(film_job("b", 6))
+        await harness.submit(film_job("b", 2), spec("elsewhere", 100))
         assert len(harness.engine.state.jobs) == 3
 
     run_scenario(scenario)
@@ -109,7 +109,7 @@ def test_a_submit_past_a_queues_limit_is_refused_whole() -> None:
 def test_a_purge_cancels_what_is_queued_and_nothing_else() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=1)
-        [a, _, other] = await harness.submit(film("a", 3), film("b", 2), spec("other"))
+        [a, _, other] = await harness.submit(film_job("a", 3), film_job("b", 2), spec("other"))
         [(_, order)] = harness.orders()
         await harness.started(node, order)
         assert await harness.engine.purge_queue("film", "me") == 4
@@ -126,7 +126,7 @@ def test_a_deleted_queue_has_no_rules_and_keeps_its_tasks() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
         await harness.engine.patch_queue("film", QueuePatch(is_paused=True, is_strict=True))
-        await harness.submit(film("a"))
+        await harness.submit(film_job("a"))
         assert queue_names(harness.engine.state) == ["default", "film"]
         await harness.engine.drop_queue("film")
         await harness.settle()

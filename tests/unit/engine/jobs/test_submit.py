@@ -110,8 +110,8 @@ def test_old_client_keys_are_forgotten() -> None:
 
 def test_a_full_inbox_says_busy_and_takes_nothing() -> None:
     async def scenario(harness: Harness) -> None:
-        asked = [asyncio.ensure_future(harness.engine.submit([spec(f"j{n}")], "tester")) for n in range(5)]
-        answers = await asyncio.gather(*asked, return_exceptions=True)
+        requests = [asyncio.ensure_future(harness.engine.submit([spec(f"j{n}")], "tester")) for n in range(5)]
+        answers = await asyncio.gather(*requests, return_exceptions=True)
         assert [type(answer) for answer in answers] == [list, list, list, Busy, Busy]
         assert isinstance(answers[3], Busy)
         assert "inbox_max 3" in answers[3].detail

@@ -20,25 +20,25 @@ from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
-def play_from(begin: str, scenario: Callable[[Harness], Coroutine[Any, Any, None]], zone: str = "UTC") -> None:
+def run_scenario_from(begin: str, scenario: Callable[[Harness], Coroutine[Any, Any, None]], zone: str = "UTC") -> None:
     """A scene that begins at a time on the clocks of a zone."""
     begin_s = datetime.fromisoformat(begin).replace(tzinfo=ZoneInfo(zone)).timestamp()
     with patch.object(loop, "START_S", begin_s):
         run_scenario(scenario)
 
 
-def cron(line: str = "*/10 * * * *", name: str = "tick", **fields: str) -> JobSpec:
+def cron_job(line: str = "*/10 * * * *", name: str = "tick", **fields: str) -> JobSpec:
     return spec(name, options=JobOptions(schedule=Schedule(line, **fields)))
 
 
-async def fired(harness: Harness, zone: str = "UTC") -> list[str]:
+async def firing_times(harness: Harness, zone: str = "UTC") -> list[str]:
     """When runs were made, as a clock on the wall shows it."""
     events = [event for event in await harness.events() if event.type == "job.submitted"]
     times = [datetime.fromisoformat(event.at).astimezone(ZoneInfo(zone)) for event in events]
     return [time.strftime("%m-%d %H:%M") for time in times]
 
 
-async def wait_and_work(harness: Harness, seconds: float, step: float = 60.0) -> None:
+async def run_for(harness: Harness, seconds: float, step: float = 60.0) -> None:
     until = VirtualClock().now() + seconds
     while VirtualClock().now() < until:
         await harness.settle(step)
@@ -48,15 +48,15 @@ async def wait_and_work(harness: Harness, seconds: float, step: float = 60.0) ->
 def test_a_schedule_fires_on_the_minute_and_each_firing_is_a_run_of_its_name() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        [kept] = await harness.submit(cron())
-        assert (kept.created, kept.run, harness.orders()) == (True, 0, [])
-        await wait_and_work(harness, 31 * 60)
-        assert await fired(harness) == ["03-01 00:10", "03-01 00:20", "03-01 00:30"]
+        [template] = await harness.submit(cron_job())
+        assert (template.created, template.run, harness.orders()) == (True, 0, [])
+        await run_for(harness, 31 * 60)
+        assert await firing_times(harness) == ["03-01 00:10", "03-01 00:20", "03-01 00:30"]
         assert harness.engine.state.last_run("default", "tick")[0] == 3
         types = [event.type for event in await harness.events()]
         assert types.count("template.set") == 1 and types.count("template.fired") == 3
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 @pytest.mark.parametrize(
@@ -74,31 +74,31 @@ def test_a_daily_job_runs_once_a_day_when_the_clocks_change_in_berlin(
 ) -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(cron(line, timezone="Europe/Berlin"))
-        await wait_and_work(harness, 47 * 3600, step=600)
-        assert await fired(harness, "Europe/Berlin") == expected
+        await harness.submit(cron_job(line, timezone="Europe/Berlin"))
+        await run_for(harness, 47 * 3600, step=600)
+        assert await firing_times(harness, "Europe/Berlin") == expected
 
-    play_from(begin, scenario, "Europe/Berlin")
+    run_scenario_from(begin, scenario, "Europe/Berlin")
 
 
 def test_every_hour_means_every_hour_that_passes_also_when_the_clocks_change() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(cron("0 * * * *", timezone="Europe/Berlin"))
+        await harness.submit(cron_job("0 * * * *", timezone="Europe/Berlin"))
         begun = VirtualClock().now()
-        await wait_and_work(harness, 5 * 3600, step=600)
+        await run_for(harness, 5 * 3600, step=600)
         times = [datetime.fromisoformat(event.at) for event in await harness.events() if event.type == "job.submitted"]
         assert len(times) == 5
         assert {later - earlier for earlier, later in pairwise(times)} == {timedelta(hours=1)}
         assert times[0].timestamp() - begun == 1800
 
-    play_from("2026-10-25 00:30", scenario, "Europe/Berlin")
+    run_scenario_from("2026-10-25 00:30", scenario, "Europe/Berlin")
 
 
 def test_a_firing_is_skipped_while_the_last_run_has_not_ended() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join()
-        await harness.submit(cron())
+        await harness.submit(cron_job())
         await harness.settle(16 * 60)
         [(_, first)] = harness.orders()
         skipped = [event for event in await harness.events() if event.type == "template.skipped"]
@@ -110,13 +110,13 @@ def test_a_firing_is_skipped_while_the_last_run_has_not_ended() -> None:
         [(_, second)] = harness.orders()
         assert harness.engine.state.jobs[second.job].run == 2
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 def test_a_queued_firing_runs_when_the_one_before_it_has_ended() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=9)
-        await harness.submit(cron(overlap="queue"))
+        await harness.submit(cron_job(overlap="queue"))
         await harness.settle(26 * 60)
         runs = harness.engine.state.unfinished_runs("default", "tick")
         assert [harness.counts(run.id) for run in runs] == [{"assigned": 1}, {"waiting": 1}, {"waiting": 1}]
@@ -125,19 +125,19 @@ def test_a_queued_firing_runs_when_the_one_before_it_has_ended() -> None:
             assert order.job == run.id
             await harness.end(node, order, exit_code=1)
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 def test_a_queued_firing_waits_for_all_earlier_runs_also_when_a_dispatch_between_them_ends_first() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=9)
-        await harness.submit(cron(overlap="queue"))
+        await harness.submit(cron_job(overlap="queue"))
         await harness.settle(6 * 60)
         [(_, first)] = harness.orders()
-        asked = await harness.engine.dispatch(Dispatch("default", "tick", "me", {}))
+        dispatched = await harness.engine.dispatch(Dispatch("default", "tick", "me", {}))
         await harness.settle(10 * 60)
         [(_, between)] = harness.orders()
-        assert between.job == asked.job_id
+        assert between.job == dispatched.job_id
         queued = harness.engine.state.unfinished_runs("default", "tick")[-1]
         await harness.end(node, between)
         assert (harness.orders(), harness.counts(queued.id)) == ([], {"waiting": 1})
@@ -146,13 +146,13 @@ def test_a_queued_firing_waits_for_all_earlier_runs_also_when_a_dispatch_between
         [(_, third)] = harness.orders()
         assert third.job == queued.id
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 def test_a_queued_firing_waits_on_when_the_one_before_it_is_stopped_while_it_waits() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=9)
-        await harness.submit(cron(overlap="queue"))
+        await harness.submit(cron_job(overlap="queue"))
         await harness.settle(26 * 60)
         [(_, running)] = harness.orders()
         first, second, third = harness.engine.state.unfinished_runs("default", "tick")
@@ -164,13 +164,13 @@ def test_a_queued_firing_waits_on_when_the_one_before_it_is_stopped_while_it_wai
         await harness.end(node, running)
         assert [order.job for _, order in harness.orders()] == [third.id]
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 def test_a_replacing_firing_stops_the_run_before_and_waits_for_its_end() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join(cpu=9)
-        await harness.submit(cron(overlap="replace"))
+        await harness.submit(cron_job(overlap="replace"))
         await harness.settle(16 * 60)
         [(_, first)] = harness.orders()
         assert [stop.job for stop in harness.stops()] == [first.job]
@@ -180,14 +180,14 @@ def test_a_replacing_firing_stops_the_run_before_and_waits_for_its_end() -> None
         finished = await harness.store.finished_run("default", "tick", 1)
         assert finished is not None and b"replaced by run 2 (overlap replace)" in finished.summary
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 @pytest.mark.parametrize(("catch_up", "runs"), [("none", 0), ("last", 1), ("all", 6)])
 def test_firings_that_a_stopped_cluster_missed_go_by_catch_up(catch_up: str, runs: int) -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(cron(catch_up=catch_up))
+        await harness.submit(cron_job(catch_up=catch_up))
         harness.crash()
         await harness.settle(63 * 60)  # until 01:08: 00:10 to 01:00 were missed
         await harness.restart_manager()
@@ -200,26 +200,26 @@ def test_firings_that_a_stopped_cluster_missed_go_by_catch_up(catch_up: str, run
             [f"{6 - runs} missed while the cluster was stopped (catch_up {catch_up})"] if runs < 6 else []
         )
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 def test_catching_up_is_bounded_and_a_firing_that_is_barely_late_is_not_missed() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(cron("* * * * *", catch_up="all"), cron("0 0 * * *", "daily"))
+        await harness.submit(cron_job("* * * * *", catch_up="all"), cron_job("0 0 * * *", "daily"))
         harness.crash()
         await harness.settle(24 * 3600)  # until 00:00:30 of the next day
         await harness.restart_manager()
         assert len(harness.engine.state.unfinished_runs("default", "tick")) == CATCH_UP_MAX + 1
         assert len(harness.engine.state.unfinished_runs("default", "daily")) == 1
 
-    play_from("2026-03-01 00:00:30", scenario)
+    run_scenario_from("2026-03-01 00:00:30", scenario)
 
 
 def test_no_firing_is_lost_or_made_twice_however_often_the_manager_dies() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(cron("* * * * *", overlap="queue"))
+        await harness.submit(cron_job("* * * * *", overlap="queue"))
         for number in range(30):
             await harness.settle(37.0)
             if number % 7 == 0:
@@ -232,13 +232,13 @@ def test_no_firing_is_lost_or_made_twice_however_often_the_manager_dies() -> Non
         due = [event.reason for event in await harness.events() if event.type == "template.fired"]
         assert len(due) == len(set(due)) == minutes
 
-    play_from("2026-03-01 00:00:30", scenario)
+    run_scenario_from("2026-03-01 00:00:30", scenario)
 
 
 def test_a_paused_schedule_fires_nothing_and_makes_nothing_up() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(cron(catch_up="all"))
+        await harness.submit(cron_job(catch_up="all"))
         await harness.engine.pause_template("default", "tick", True)
         await harness.settle(3600)
         assert harness.orders() == []
@@ -252,28 +252,28 @@ def test_a_paused_schedule_fires_nothing_and_makes_nothing_up() -> None:
         types = [event.type for event in await harness.events()]
         assert types.count("template.paused") == types.count("template.resumed") == 1
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 def test_the_same_template_again_changes_nothing_and_another_holds_for_later_runs() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        [first] = await harness.submit(cron())
+        [first] = await harness.submit(cron_job())
         version = harness.engine.state.version
-        [again] = await harness.submit(cron())
+        [again] = await harness.submit(cron_job())
         assert (again.created, again.job_id, harness.engine.state.version) == (False, first.job_id, version)
-        [other] = await harness.submit(cron("*/5 * * * *"))
+        [other] = await harness.submit(cron_job("*/5 * * * *"))
         assert other.job_id == first.job_id
-        await wait_and_work(harness, 11 * 60)
-        assert await fired(harness) == ["03-01 00:10", "03-01 00:15"]
+        await run_for(harness, 11 * 60)
+        assert await firing_times(harness) == ["03-01 00:10", "03-01 00:15"]
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 def test_a_deleted_template_fires_no_more_and_its_runs_go_on() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join()
-        await harness.submit(cron())
+        await harness.submit(cron_job())
         await harness.settle(6 * 60)
         await harness.engine.drop_template("default", "tick")
         assert len(harness.engine.state.jobs) == 1
@@ -283,12 +283,12 @@ def test_a_deleted_template_fires_no_more_and_its_runs_go_on() -> None:
         with pytest.raises(NotFound, match="there is no template tick"):
             await harness.engine.drop_template("default", "tick")
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)
 
 
 def test_a_plain_job_cannot_take_the_name_of_a_template() -> None:
     async def scenario(harness: Harness) -> None:
-        await harness.submit(cron())
+        await harness.submit(cron_job())
         with pytest.raises(Conflict, match="is a template"):
             await harness.submit(spec("tick"))
 
@@ -299,9 +299,9 @@ def test_a_plain_job_cannot_take_the_name_of_a_template() -> None:
 def test_nothing_waits_for_a_template_that_has_no_run_yet(is_there: bool) -> None:
     async def scenario(harness: Harness) -> None:
         later = spec("later", options=JobOptions(after=(After("tick"),)))
-        file = [later] if is_there else [cron(), later]
+        file = [later] if is_there else [cron_job(), later]
         if is_there:
-            await harness.submit(cron())
+            await harness.submit(cron_job())
         with pytest.raises(Invalid, match=r"is a template that has no run yet \(got 'tick'\); submit this after its"):
             await harness.submit(*file)
 
@@ -321,4 +321,4 @@ def test_a_firing_that_cannot_be_carried_out_is_skipped_with_the_reason() -> Non
         [skipped] = [event for event in await harness.events() if event.type == "template.skipped"]
         assert "is a job that there is not" in (skipped.reason or "")
 
-    play_from("2026-03-01 00:05", scenario)
+    run_scenario_from("2026-03-01 00:05", scenario)

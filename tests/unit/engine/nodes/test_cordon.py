@@ -11,7 +11,7 @@ from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed, slots
 
 
-async def fail_on_first(harness: Harness, fake_workers: FakeWorkers, names: str) -> None:
+async def fail_jobs_on_first_node(harness: Harness, fake_workers: FakeWorkers, names: str) -> None:
     """Jobs of these names, all failing on node 1."""
     for name in names:
         [job] = await harness.submit(spec(name, constraints=("node.labels.bad == 'yes'",)))
@@ -19,7 +19,7 @@ async def fail_on_first(harness: Harness, fake_workers: FakeWorkers, names: str)
         await fake_workers.end(fake_workers.find(0, job.job_id), 1)
 
 
-async def open_nodes(harness: Harness, count: int = 3) -> FakeWorkers:
+async def join_nodes(harness: Harness, count: int = 3) -> FakeWorkers:
     for number in range(1, count + 1):
         await harness.join(f"n{number}")
     await harness.engine.label_node("n1", {"bad": "yes"})
@@ -30,10 +30,10 @@ def test_where_tasks_of_three_jobs_fail_at_once_the_node_is_switched_off() -> No
     """R-16: eligibility, and why."""
 
     async def scenario(harness: Harness) -> None:
-        fake_workers = await open_nodes(harness)
-        await fail_on_first(harness, fake_workers, "ab")
+        fake_workers = await join_nodes(harness)
+        await fail_jobs_on_first_node(harness, fake_workers, "ab")
         assert harness.engine.state.nodes.view.eligible[1]
-        await fail_on_first(harness, fake_workers, "c")
+        await fail_jobs_on_first_node(harness, fake_workers, "c")
         node = harness.engine.state.nodes.records[1]
         assert node.cordoned_by == "quarantine"
         assert "3 jobs failed there within 60 s" in node.cordon_reason
@@ -52,7 +52,7 @@ def test_where_tasks_of_three_jobs_fail_at_once_the_node_is_switched_off() -> No
 
 def test_one_job_that_fails_often_is_its_own_fault() -> None:
     async def scenario(harness: Harness) -> None:
-        fake_workers = await open_nodes(harness)
+        fake_workers = await join_nodes(harness)
         restart = Restart("on-failure", max=9, delay_s=0.1, factor=1.0)
         [job] = await harness.submit(spec("loop", restart=restart, constraints=("node.labels.bad == 'yes'",)))
         for _ in range(8):
@@ -68,11 +68,11 @@ def test_runs_of_one_name_are_one_job() -> None:
     """One that is retried, dispatched or fired by a clock, and fails each time, says nothing of the node."""
 
     async def scenario(harness: Harness) -> None:
-        fake_workers = await open_nodes(harness)
-        await fail_on_first(harness, fake_workers, "aaaa")
+        fake_workers = await join_nodes(harness)
+        await fail_jobs_on_first_node(harness, fake_workers, "aaaa")
         assert len(harness.engine.state.nodes.records[1].failures or ()) == 4
         assert harness.engine.state.nodes.records[1].cordoned_by == ""
-        await fail_on_first(harness, fake_workers, "bc")
+        await fail_jobs_on_first_node(harness, fake_workers, "bc")
         assert harness.engine.state.nodes.records[1].cordoned_by == "quarantine"
 
     run_scenario(scenario)
@@ -80,12 +80,12 @@ def test_runs_of_one_name_are_one_job() -> None:
 
 def test_a_success_clears_the_node() -> None:
     async def scenario(harness: Harness) -> None:
-        fake_workers = await open_nodes(harness)
-        await fail_on_first(harness, fake_workers, "ab")
+        fake_workers = await join_nodes(harness)
+        await fail_jobs_on_first_node(harness, fake_workers, "ab")
         [good] = await harness.submit(spec("good", constraints=("node.labels.bad == 'yes'",)))
         await fake_workers.process()
         await fake_workers.end(fake_workers.find(0, good.job_id), 0)
-        await fail_on_first(harness, fake_workers, "cd")
+        await fail_jobs_on_first_node(harness, fake_workers, "cd")
         assert harness.engine.state.nodes.records[1].cordoned_by == ""
 
     run_scenario(scenario)
@@ -93,10 +93,10 @@ def test_a_success_clears_the_node() -> None:
 
 def test_failures_longer_ago_than_a_minute_are_forgotten() -> None:
     async def scenario(harness: Harness) -> None:
-        fake_workers = await open_nodes(harness)
-        await fail_on_first(harness, fake_workers, "ab")
+        fake_workers = await join_nodes(harness)
+        await fail_jobs_on_first_node(harness, fake_workers, "ab")
         await harness.settle(61)
-        await fail_on_first(harness, fake_workers, "c")
+        await fail_jobs_on_first_node(harness, fake_workers, "c")
         assert harness.engine.state.nodes.records[1].cordoned_by == ""
 
     run_scenario(scenario)
@@ -104,8 +104,8 @@ def test_failures_longer_ago_than_a_minute_are_forgotten() -> None:
 
 def test_the_last_node_is_never_switched_off() -> None:
     async def scenario(harness: Harness) -> None:
-        fake_workers = await open_nodes(harness, 1)
-        await fail_on_first(harness, fake_workers, "abcdef")
+        fake_workers = await join_nodes(harness, 1)
+        await fail_jobs_on_first_node(harness, fake_workers, "abcdef")
         assert harness.engine.state.nodes.records[1].cordoned_by == ""
 
     run_scenario(scenario)
@@ -113,11 +113,11 @@ def test_the_last_node_is_never_switched_off() -> None:
 
 def test_no_more_than_half_of_the_nodes_are_switched_off() -> None:
     async def scenario(harness: Harness) -> None:
-        fake_workers = await open_nodes(harness, 3)
-        await fail_on_first(harness, fake_workers, "abc")
+        fake_workers = await join_nodes(harness, 3)
+        await fail_jobs_on_first_node(harness, fake_workers, "abc")
         await harness.engine.label_node("n1", {"bad": None})
         await harness.engine.label_node("n2", {"bad": "yes"})
-        await fail_on_first(harness, fake_workers, "def")
+        await fail_jobs_on_first_node(harness, fake_workers, "def")
         assert harness.engine.state.nodes.records[1].cordoned_by == "quarantine"
         assert harness.engine.state.nodes.records[2].cordoned_by == ""
 
@@ -126,7 +126,7 @@ def test_no_more_than_half_of_the_nodes_are_switched_off() -> None:
 
 def test_cordon_and_quarantine_have_ways_back_of_their_own() -> None:
     async def scenario(harness: Harness) -> None:
-        fake_workers = await open_nodes(harness)
+        fake_workers = await join_nodes(harness)
         await harness.engine.cordon_node("n2", "new disk")
         assert harness.engine.state.nodes.view.ineligible_because[2] == "cordon: new disk"
         with pytest.raises(Conflict, match="use: shunter node uncordon n2"):
@@ -138,7 +138,7 @@ def test_cordon_and_quarantine_have_ways_back_of_their_own() -> None:
         with pytest.raises(Conflict, match="use: shunter node undrain n2"):
             await harness.engine.release_node("n2", "quarantine")
         await harness.engine.undrain_node("n2")
-        await fail_on_first(harness, fake_workers, "abc")
+        await fail_jobs_on_first_node(harness, fake_workers, "abc")
         with pytest.raises(Conflict, match="release it first"):
             await harness.engine.cordon_node("n1", "")
         assert "node.cordoned" in [event.type for event in await harness.events()]

@@ -40,7 +40,7 @@ def test_services_start_elsewhere_before_they_leave() -> None:
     run_scenario(scenario)
 
 
-async def racked(harness: Harness, **racks: str) -> dict[str, int]:
+async def join_racked_nodes(harness: Harness, **racks: str) -> dict[str, int]:
     """Nodes with a label `rack` each."""
     nodes = {}
     for name, rack in racks.items():
@@ -49,7 +49,7 @@ async def racked(harness: Harness, **racks: str) -> dict[str, int]:
     return nodes
 
 
-def by_rack(fake_workers: FakeWorkers, nodes: dict[str, int], **racks: str) -> Counter[str]:
+def tasks_per_rack(fake_workers: FakeWorkers, nodes: dict[str, int], **racks: str) -> Counter[str]:
     return Counter(racks[name] for name, node in nodes.items() for _ in fake_workers.indexes_on(node))
 
 
@@ -58,18 +58,18 @@ def test_successors_of_a_drained_node_keep_the_spread() -> None:
 
     async def scenario(harness: Harness) -> None:
         racks = {"n1": "a", "n2": "b", "n3": "a", "n4": "c"}
-        nodes = await racked(harness, n1="a", n2="b", n4="c")
+        nodes = await join_racked_nodes(harness, n1="a", n2="b", n4="c")
         fake_workers = FakeWorkers(harness)
         [job] = await harness.submit(service(9, spread=(Spread("rack"),)))
         await fake_workers.process(3)
-        assert by_rack(fake_workers, nodes, **racks) == {"a": 3, "b": 3, "c": 3}
-        nodes |= await racked(harness, n3="a")
+        assert tasks_per_rack(fake_workers, nodes, **racks) == {"a": 3, "b": 3, "c": 3}
+        nodes |= await join_racked_nodes(harness, n3="a")
         await harness.engine.drain_node("n1", None, "ada")
         for _ in range(20):
             await fake_workers.process(0.25)
             assert healthy_count(harness, job.job_id) >= 9
         assert state_of(harness, nodes["n1"]) is NodeState.DRAINED
-        assert by_rack(fake_workers, nodes, **racks) == {"a": 3, "b": 3, "c": 3}
+        assert tasks_per_rack(fake_workers, nodes, **racks) == {"a": 3, "b": 3, "c": 3}
 
     run_scenario(scenario)
 
@@ -78,7 +78,7 @@ def test_successors_of_a_drained_node_keep_the_spread() -> None:
 def test_a_rolling_update_keeps_the_spread(unavailable_max: int) -> None:
     async def scenario(harness: Harness) -> None:
         racks = {"n1": "a", "n2": "b", "n3": "c"}
-        nodes = await racked(harness, **racks)
+        nodes = await join_racked_nodes(harness, **racks)
         fake_workers = FakeWorkers(harness)
         update = Update(parallel=2, unavailable_max=unavailable_max, healthy_for_s=2.0, deadline_s=60.0)
         await harness.submit(service(6, spread=(Spread("rack"),), update=update))
@@ -86,7 +86,7 @@ def test_a_rolling_update_keeps_the_spread(unavailable_max: int) -> None:
         await harness.submit(service(6, "v2", spread=(Spread("rack"),), update=update))
         await fake_workers.advance(30)
         assert fake_workers.commands() == ["v2"] * 6
-        assert by_rack(fake_workers, nodes, **racks) == {"a": 2, "b": 2, "c": 2}
+        assert tasks_per_rack(fake_workers, nodes, **racks) == {"a": 2, "b": 2, "c": 2}
 
     run_scenario(scenario)
 
@@ -226,24 +226,24 @@ def test_every_state_of_a_node_is_reached_and_says_why() -> None:
         await fake_workers.process(1)
         seen: list[tuple[str, str | None, bool]] = []
 
-        def look() -> None:
+        def observe() -> None:
             view = node_view(harness.engine.state, harness.engine.state.nodes.records[node], 0, 0)
             seen.append((view.state, view.reason, view.eligible))
 
-        look()
+        observe()
         await harness.engine.cordon_node("n1", "new disk")
-        look()
+        observe()
         await harness.engine.release_node("n1", "cordon")
         await harness.engine.drain_node("n1", None, "ada")
-        look()
+        observe()
         await fake_workers.end(fake_workers.find(0, job.job_id), 0)
         await fake_workers.process()
-        look()
+        observe()
         await harness.engine.undrain_node("n1")
         for event, reason in ((NodeEvent.SILENT, "silent for 2 s"), (NodeEvent.TIMED_OUT, "no heartbeat for 3 s")):
             await harness.engine.node_event(node, event, reason)
             await harness.settle()
-            look()
+            observe()
         assert seen == [
             ("ready", None, True), ("ready", "cordon: new disk", False), ("draining", "draining: asked by ada", False),
             ("drained", "drained", False), ("suspect", "suspect: silent for 2 s", False),

@@ -85,16 +85,16 @@ def test_an_executor_is_not_moved_out_of_its_slot_nor_restarted() -> None:
     run_scenario(scenario)
 
 
-class Whenever:
+class ScheduleAllPolicy:
     """Schedules every BatchJob that nobody has scheduled yet."""
 
     name, fast, wants = "whenever", True, (OBJECTS,)
 
     def __init__(self) -> None:
-        self.looks = 0
+        self.decide_calls = 0
 
     def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
-        self.looks += 1
+        self.decide_calls += 1
         assert (view.nodes.count, len(view.queued)) == (1, 0), "it asked for objects only"
         decision = Decision(view.version)
         if not view.schedulings and view.testbeds:
@@ -107,13 +107,13 @@ class Whenever:
 
 def test_a_policy_in_rounds_is_asked_when_objects_change_though_no_task_waits() -> None:
     async def scenario(harness: Harness) -> None:
-        policy = harness.engine.policy = Whenever()
+        policy = harness.engine.policy = ScheduleAllPolicy()
         await set_up(harness)
         assert list(schedulings(harness)) == [ObjectName("default", "for-sort")]
         await harness.settle(30.0)
-        looks = policy.looks
+        decide_calls = policy.decide_calls
         await harness.settle(30.0)
-        assert policy.looks <= looks + 2, "not every round, for nothing"
+        assert policy.decide_calls <= decide_calls + 2, "not every round, for nothing"
 
     run_scenario(scenario)
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from shunter.engine.objects.apply import move
+from shunter.engine.objects.apply import set_status
 from shunter.model.errors import Conflict, Invalid
 from shunter.model.job.spec import JobOptions
 from shunter.model.objects.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus
@@ -85,11 +85,11 @@ def test_a_deleted_scheduling_stops_its_jobs_and_gives_the_slots_back_when_they_
     async def scenario(harness: Harness) -> None:
         await setup_testbed(harness, nodes=1)
         await apply_drafts(harness, command("a"), command("b"), queue("q", "a", "a"), queue("later", "b"))
-        book = harness.engine.state.objects
-        waiting = book.schedulings[ObjectName("default", "later")].status
+        registry = harness.engine.state.objects
+        waiting = registry.schedulings[ObjectName("default", "later")].status
         assert waiting.state is SchedulingState.ACQUIRE
         assert "default/q" in waiting.waits_for
-        assert book.batch_jobs[ObjectName("default", "b")].claim is None
+        assert registry.batch_jobs[ObjectName("default", "b")].claim is None
         orders = harness.orders()
         for node, order in orders:
             await harness.started(node, order)
@@ -158,12 +158,12 @@ def test_a_failed_job_is_reset_and_a_second_reset_has_nothing_to_do() -> None:
     """S1-27."""
 
     async def scenario(harness: Harness) -> None:
-        name, book = ObjectName("default", "a"), harness.engine.state.objects
+        name, registry = ObjectName("default", "a"), harness.engine.state.objects
         await apply_drafts(harness, command("a"))
         failed = BatchJobStatus(BatchJobState.FAILED, problems=["no such slot"], runs=3, observed_generation=1)
-        await harness.engine.ask(lambda round: move(round, BATCH_JOB, book.batch_jobs[name], failed))
+        await harness.engine.ask(lambda round: set_status(round, BATCH_JOB, registry.batch_jobs[name], failed))
         await harness.engine.reset_batch_job(name)
-        status = book.batch_jobs[name].status
+        status = registry.batch_jobs[name].status
         assert (status.state, status.problems, status.runs) == (BatchJobState.READY, [], 3)
         version = harness.engine.state.version
         await harness.engine.reset_batch_job(name)

@@ -19,7 +19,7 @@ JOBS = ("a", "b", "c")
 ROUNDS = 4  # schedulings and background jobs in one run
 
 
-class Filled:
+class BusyCluster:
     """A cluster of random nodes, some of them with slots, and background jobs of random sizes on all the rest."""
 
     def __init__(self, harness: Harness, random: Random) -> None:
@@ -121,7 +121,7 @@ def test_every_executor_runs_on_the_node_of_its_slot_whatever_fills_the_nodes(se
     """S0-15."""
 
     async def scenario(harness: Harness) -> None:
-        filled = Filled(harness, Random(seed))
+        filled = BusyCluster(harness, Random(seed))
         await filled.open()
         for number in range(ROUNDS):
             await filled.fill()

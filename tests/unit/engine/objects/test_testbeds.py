@@ -101,8 +101,8 @@ def test_two_testbeds_on_disjoint_nodes_run_schedulings_at_once_and_know_nothing
         ]
         for node, order in orders:
             await harness.started(node, order)
-        book = harness.engine.state.objects
-        before = book.testbeds[beds["right"]], book.batch_jobs[ObjectName("default", "b")]
+        registry = harness.engine.state.objects
+        before = registry.testbeds[beds["right"]], registry.batch_jobs[ObjectName("default", "b")]
         for node, order in orders:
             if node == 1:  # what goes wrong in one is nothing to the other
                 failed = order is orders[0][1]
@@ -111,8 +111,8 @@ def test_two_testbeds_on_disjoint_nodes_run_schedulings_at_once_and_know_nothing
         await harness.engine.delete_object(SCHEDULING, ObjectName("default", "l"))
         await harness.engine.delete_object(TESTBED, beds["left"])
         await harness.settle()
-        book = harness.engine.state.objects
-        assert (book.testbeds[beds["right"]], book.batch_jobs[ObjectName("default", "b")]) == before
+        registry = harness.engine.state.objects
+        assert (registry.testbeds[beds["right"]], registry.batch_jobs[ObjectName("default", "b")]) == before
         for node, order in orders:
             if node == 2:
                 await harness.end(node, order)

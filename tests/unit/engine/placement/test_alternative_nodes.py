@@ -62,7 +62,7 @@ def test_a_retry_elsewhere_goes_back_when_the_other_node_leaves() -> None:
 
 
 AWAY_FROM_PICKY = Affinity("job", "job.name == 'picky'", require=True, anti=True)
-BESIDE_DB = Affinity("job", "job.name == 'db'", require=True)
+WITH_DB = Affinity("job", "job.name == 'db'", require=True)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ BESIDE_DB = Affinity("job", "job.name == 'db'", require=True)
         ({}, {"exclusive": True}),
         ({"exclusive": True}, {}),
         ({}, {"affinity": (AWAY_FROM_PICKY,)}),
-        ({"affinity": (replace(BESIDE_DB, match="job.name == 'neighbour'", anti=True),)}, {}),
+        ({"affinity": (replace(WITH_DB, match="job.name == 'neighbour'", anti=True),)}, {}),
     ],
 )
 def test_a_retry_elsewhere_takes_the_same_node_where_others_keep_it_from_the_rest(
@@ -107,9 +107,9 @@ def test_a_retry_elsewhere_takes_the_same_node_where_only_there_it_has_company()
         await harness.submit(spec("db"))
         [(node, _)] = harness.orders()
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
-        await harness.submit(spec("picky", restart=restart, affinity=(BESIDE_DB,)))
-        [(beside, order)] = harness.orders()
-        await harness.end(beside, order, exit_code=1)
+        await harness.submit(spec("picky", restart=restart, affinity=(WITH_DB,)))
+        [(colocated_node, order)] = harness.orders()
+        await harness.end(colocated_node, order, exit_code=1)
         await harness.settle(1.0)
         assert [(each, order.attempt) for each, order in harness.orders()] == [(node, 2)]
 

@@ -15,7 +15,7 @@ from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.service_specs import service, system
 
-NOT_BESIDE_DB = (Affinity("job", "job.name == 'db'", require=True, anti=True),)
+NOT_WITH_DB = (Affinity("job", "job.name == 'db'", require=True, anti=True),)
 
 
 async def lives(harness: Harness) -> list[State]:
@@ -38,7 +38,7 @@ def test_old_and_new_tasks_of_an_update_keep_away_whom_their_own_specs_name(is_f
     async def scenario(harness: Harness) -> None:
         first = await harness.join("n1", cpu=1)
         fake_workers = FakeWorkers(harness)
-        old, new = (NOT_BESIDE_DB, ()) if is_first else ((), NOT_BESIDE_DB)
+        old, new = (NOT_WITH_DB, ()) if is_first else ((), NOT_WITH_DB)
         await harness.submit(service(1, "v1", affinity=old))
         await fake_workers.advance(5)
         second = await harness.join("n2", cpu=1)
@@ -60,7 +60,7 @@ def test_a_service_whose_old_tasks_are_gone_keeps_nobody_away() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=3)
         fake_workers = FakeWorkers(harness)
-        await harness.submit(service(1, "v1", affinity=NOT_BESIDE_DB))
+        await harness.submit(service(1, "v1", affinity=NOT_WITH_DB))
         await fake_workers.advance(5)
         await harness.submit(service(1, "v2"))
         await fake_workers.advance(20)

@@ -9,8 +9,8 @@ from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.service_specs import system
 
-BESIDE_DB = Affinity("job", "job.name == 'db'", require=True)
-NOT_BESIDE_DB = Affinity("job", "job.name == 'db'", require=True, anti=True)
+WITH_DB = Affinity("job", "job.name == 'db'", require=True)
+NOT_WITH_DB = Affinity("job", "job.name == 'db'", require=True, anti=True)
 
 
 async def db_on(harness: Harness, fake_workers: FakeWorkers, node: str, affinity: tuple[Affinity, ...] = ()) -> int:
@@ -41,7 +41,7 @@ def test_it_runs_beside_the_jobs_that_it_wants_follows_them_and_stays_where_it_i
     async def scenario(harness: Harness) -> None:
         first, second = await harness.join("n1"), await harness.join("n2")
         fake_workers = FakeWorkers(harness)
-        [agent] = await harness.submit(system(affinity=(BESIDE_DB,)))
+        [agent] = await harness.submit(system(affinity=(WITH_DB,)))
         await fake_workers.process(1)
         assert fake_workers.active == {}
         db = await db_on(harness, fake_workers, "n2")
@@ -64,7 +64,7 @@ def test_it_waits_with_its_restart_until_the_job_that_it_wants_beside_it_is_back
         node = await harness.join("n1")
         fake_workers = FakeWorkers(harness)
         db = await db_on(harness, fake_workers, "n1")
-        [agent] = await harness.submit(system(affinity=(BESIDE_DB,)))
+        [agent] = await harness.submit(system(affinity=(WITH_DB,)))
         await fake_workers.process(1)
         await harness.engine.stop_tasks(db, None, False)
         await fake_workers.process(1)
@@ -83,7 +83,7 @@ def test_it_keeps_away_from_the_jobs_that_it_does_not_want_beside_it() -> None:
         first, second = await harness.join("n1"), await harness.join("n2")
         fake_workers = FakeWorkers(harness)
         db = await db_on(harness, fake_workers, "n2")
-        [agent] = await harness.submit(system(affinity=(NOT_BESIDE_DB,)))
+        [agent] = await harness.submit(system(affinity=(NOT_WITH_DB,)))
         await fake_workers.process(1)
         assert (fake_workers.indexes_on(first), harness.counts(agent.job_id)) == ([0], {"running": 1})
         await harness.engine.stop_tasks(db, None, False)
@@ -117,7 +117,7 @@ def test_a_sysbatch_runs_once_beside_each_and_ends() -> None:
         second = await harness.join("n2")
         fake_workers = FakeWorkers(harness)
         await db_on(harness, fake_workers, "n2")
-        [job] = await harness.submit(system(type="sysbatch", affinity=(BESIDE_DB,), restart=Restart()))
+        [job] = await harness.submit(system(type="sysbatch", affinity=(WITH_DB,), restart=Restart()))
         await fake_workers.process(1)
         assert harness.counts(job.job_id) == {"running": 1}
         [task] = [task for task in fake_workers.active if task[0] == job.job_id]
@@ -133,7 +133,7 @@ def test_a_manager_that_takes_over_goes_on_with_whom_it_finds_beside() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1")
         fake_workers = FakeWorkers(harness)
-        [agent] = await harness.submit(system(affinity=(BESIDE_DB,)))
+        [agent] = await harness.submit(system(affinity=(WITH_DB,)))
         await harness.restart_manager()
         await db_on(harness, fake_workers, "n1")
         assert harness.counts(agent.job_id) == {"running": 1}

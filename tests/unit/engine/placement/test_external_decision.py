@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shunter.engine.policy.policy_loop import drive
+from shunter.engine.policy.policy_loop import run_policy_loop
 from shunter.engine.policy.sessions import DECISIONS_BURST
 from shunter.model.errors import Busy, Conflict, TooLarge
 from shunter.model.job.spec import Affinity, JobOptions
@@ -240,7 +240,7 @@ def test_after_a_failed_commit_everything_is_shown_anew() -> None:
     run_scenario(scenario)
 
 
-class Slow:
+class SlowPolicy:
     """The built-in planner, but outside of rounds."""
 
     name, fast = "slow", False
@@ -257,47 +257,47 @@ class Slow:
 
 def test_a_slow_policy_decides_beside_the_rounds() -> None:
     async def scenario(harness: Harness) -> None:
-        thoughts = 0
+        decide_calls = 0
 
-        async def aside(think: Any) -> Any:
-            nonlocal thoughts
-            thoughts += 1
+        async def run_in_thread(decide_now: Any) -> Any:
+            nonlocal decide_calls
+            decide_calls += 1
             await asyncio.sleep(0.5)
-            return think()
+            return decide_now()
 
-        policy = harness.engine.policy = Slow()
-        driver = asyncio.create_task(drive(harness.engine, policy, VirtualClock(), aside))
+        policy = harness.engine.policy = SlowPolicy()
+        loop_task = asyncio.create_task(run_policy_loop(harness.engine, policy, VirtualClock(), run_in_thread))
         await harness.join("n1", cpu=2)
         [job] = await harness.submit(spec("job", 2))
         assert harness.counts(job.job_id) == {"queued": 2}, "rounds do not wait for it"
         await harness.settle(1.1)
         assert harness.counts(job.job_id) == {"assigned": 2}
-        assert thoughts < 5
+        assert decide_calls < 5
         await harness.settle(60.0)
         policy.failure = RuntimeError("out of ideas")
         [late] = await harness.submit(spec("late", needs={"memory": 1}))
         await harness.settle(6.0)
         assert harness.counts(late.job_id) == {"assigned": 1}, "the fall-back goes on"
-        assert harness.engine.active_policy.trouble == "RuntimeError: out of ideas"
-        driver.cancel()
+        assert harness.engine.active_policy.last_error == "RuntimeError: out of ideas"
+        loop_task.cancel()
 
     run_scenario(scenario)
 
 
 def test_a_slow_policy_that_never_answers_leads_no_longer_than_its_lease() -> None:
     async def scenario(harness: Harness) -> None:
-        async def aside(_think: Any) -> Any:
+        async def run_in_thread(_decide_now: Any) -> Any:
             await asyncio.Event().wait()
 
-        policy = harness.engine.policy = Slow()
-        driver = asyncio.create_task(drive(harness.engine, policy, VirtualClock(), aside))
+        policy = harness.engine.policy = SlowPolicy()
+        loop_task = asyncio.create_task(run_policy_loop(harness.engine, policy, VirtualClock(), run_in_thread))
         await harness.join("n1", cpu=2)
         [job] = await harness.submit(spec("job", 2))
         await harness.settle(4.8)
         assert harness.counts(job.job_id) == {"queued": 2}
         await harness.settle(0.4)
         assert harness.counts(job.job_id) == {"assigned": 2}
-        driver.cancel()
+        loop_task.cancel()
 
     run_scenario(scenario)
 

@@ -41,7 +41,7 @@ class Gang:
     def states(self) -> list[str]:
         group = self.harness.engine.state.jobs[self.job_id].task_sets[0]
         rows = self.harness.engine.state.table.state[group.base : group.base + group.count]
-        return [TaskState(each).word for each in rows.tolist()]
+        return [TaskState(each).wire_name for each in rows.tolist()]
 
     def attempts(self) -> list[int]:
         group = self.harness.engine.state.jobs[self.job_id].task_sets[0]

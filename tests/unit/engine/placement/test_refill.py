@@ -18,7 +18,7 @@ STEPS_MAX = 400
 ROUNDING_S = 0.01  # of virtual time
 
 
-class Work:
+class TimedWorkers:
     """Workers whose tasks take as long as their estimates say; what each job is about is told apart by its name."""
 
     def __init__(self, harness: Harness, durations_s: dict[int, float]) -> None:
@@ -47,24 +47,24 @@ class Work:
         await self.harness.report(node, ended=[Ended(*name, [], [started_ms] * count, [ended_ms] * count, 1, 0)])
 
 
-async def take_turns(harness: Harness, seed: int, with_small: bool) -> float:
+async def gang_start_s(harness: Harness, seed: int, with_small: bool) -> float:
     """When a gang starts that waits for a full cluster; `with_small`, behind it more waits of what runs already."""
     rng = random.Random(seed)
     for number in range(rng.randrange(2, 5)):
         await harness.join(f"n{number}", cpu=rng.randrange(3, 6))
     sizes = [rng.choice([500, 1000]) for _ in range(rng.randrange(1, 4))]
-    work = Work(harness, {})
+    workers = TimedWorkers(harness, {})
 
     async def submit(job: JobSpec, seconds: float) -> int:
         [submitted] = await harness.submit(job)
-        work.durations_s[submitted.job_id] = seconds
-        await work.step(0.0)
+        workers.durations_s[submitted.job_id] = seconds
+        await workers.step(0.0)
         return submitted.job_id
 
     for number, cpu in enumerate(sizes * 15):
         seconds = float(rng.randrange(3, 40))
         await submit(spec(f"first{number}", needs={"cpu": cpu}, estimate_s=seconds, priority=60), seconds)
-        await work.step(0.0)
+        await workers.step(0.0)
     for job in list(harness.engine.state.jobs.values()):
         if not job.counts()[TaskState.RUNNING]:  # the cluster is full, and the others never were
             await harness.engine.stop_tasks(job.id, None, now=True)
@@ -80,9 +80,9 @@ async def take_turns(harness: Harness, seed: int, with_small: bool) -> float:
             small = spec(f"small{number}", needs={"cpu": cpu}, estimate_s=estimate_s, priority=60)
             await submit(small, seconds)
     for _ in range(STEPS_MAX):
-        if gang_id in work.started_s:
-            return work.started_s[gang_id]
-        await work.step()
+        if gang_id in workers.started_s:
+            return workers.started_s[gang_id]
+        await workers.step()
     raise AssertionError("the gang never started")
 
 
@@ -94,7 +94,7 @@ def test_a_reserved_gang_is_not_delayed_by_lanes_that_are_refilled(seed: int) ->
     for with_small in (False, True):
 
         async def scenario(harness: Harness, with_small: bool = with_small) -> None:
-            found.append(await take_turns(harness, seed, with_small))
+            found.append(await gang_start_s(harness, seed, with_small))
 
         run_scenario(scenario)
     alone_s, crowded_s = found

@@ -16,7 +16,7 @@ from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.planning.cluster_builder import Cluster
 
 
-class Strange:
+class ThirdPartyPolicy:
     """A stranger's policy that does as the test says."""
 
     name = "strange"
@@ -43,7 +43,7 @@ def two_on_each_of_two(view: ClusterView) -> Decision:
     return Decision(view.version, [Placement(view.queued[0].task_class.id, np.array([1, 2]), np.array([2, 2]))])
 
 
-def takes_what_it_is_shown(view: ClusterView) -> Decision:
+def mutates_its_view(view: ClusterView) -> Decision:
     view.nodes.reserved[1] += 1000
     return Decision(view.version)
 
@@ -52,7 +52,7 @@ def takes_what_it_is_shown(view: ClusterView) -> Decision:
     "answer",
     [
         *(ValueError("boom"), SystemExit(3), None, "e-pvm", Decision(1, ["here"])),  # type: ignore[list-item]
-        *(on_row(99), on_row(0), on_row(-1), on_row(1, 0), takes_what_it_is_shown),
+        *(on_row(99), on_row(0), on_row(-1), on_row(1, 0), mutates_its_view),
     ],
     ids=[
         *("raises", "exits", "none", "text", "no placements"),
@@ -61,12 +61,12 @@ def takes_what_it_is_shown(view: ClusterView) -> Decision:
 )
 def test_a_policy_that_fails_is_told_and_the_default_decides(answer: Any) -> None:
     async def scenario(harness: Harness) -> None:
-        harness.engine.policy = Strange(answer)
+        harness.engine.policy = ThirdPartyPolicy(answer)
         await harness.join("n1", cpu=2)
         await harness.submit(spec("job", 2))
         assert [node for node, _ in harness.orders()] == [1]
         assert harness.engine.active_policy.failures > 0
-        assert harness.engine.active_policy.trouble.partition(":")[0] in ("ValueError", "SystemExit", "Nonsense")
+        assert harness.engine.active_policy.last_error.partition(":")[0] in ("ValueError", "SystemExit", "Nonsense")
         assert harness.engine.state.nodes.view.reserved[1, 0] == 2000
         assert harness.engine.policy.name == "strange"
 
@@ -77,7 +77,7 @@ def test_more_than_fits_is_cut_to_what_fits() -> None:
     """Placements are checked one by one, whoever decided them."""
 
     async def scenario(harness: Harness) -> None:
-        harness.engine.policy = Strange(on_row(1, 50))
+        harness.engine.policy = ThirdPartyPolicy(on_row(1, 50))
         await harness.join("n1", cpu=2)
         [job] = await harness.submit(spec("job", 5))
         assert harness.counts(job.job_id) == {"assigned": 2, "queued": 3}
@@ -89,20 +89,20 @@ def test_more_than_fits_is_cut_to_what_fits() -> None:
 @pytest.mark.parametrize("more", [{"is_partial": True}, {"again_in_ms": 0}], ids=str)
 def test_a_policy_that_never_has_enough_does_not_keep_the_engine_busy(more: dict[str, Any]) -> None:
     async def scenario(harness: Harness) -> None:
-        asked: list[int] = []
+        calls: list[int] = []
 
         def answer(view: ClusterView) -> Decision:
-            asked.append(1)
-            assert len(asked) < 10_000, "it is asked without end"
+            calls.append(1)
+            assert len(calls) < 10_000, "it is asked without end"
             return Decision(view.version, **more)
 
-        harness.engine.policy = Strange(answer)
+        harness.engine.policy = ThirdPartyPolicy(answer)
         await harness.join("n1", cpu=2)
         [job] = await harness.submit(spec("job"))
         await harness.settle(10.0)
-        assert UNPRODUCTIVE_ROUNDS_MAX < len(asked) < UNPRODUCTIVE_ROUNDS_MAX + 150
-        assert "nothing comes of it" in harness.engine.active_policy.trouble
-        harness.engine.policy = Strange(on_row(1))
+        assert UNPRODUCTIVE_ROUNDS_MAX < len(calls) < UNPRODUCTIVE_ROUNDS_MAX + 150
+        assert "nothing comes of it" in harness.engine.active_policy.last_error
+        harness.engine.policy = ThirdPartyPolicy(on_row(1))
         await harness.settle(1.0)
         assert harness.counts(job.job_id) == {"assigned": 1}
 
@@ -112,10 +112,10 @@ def test_a_policy_that_never_has_enough_does_not_keep_the_engine_busy(more: dict
 def test_a_constraint_holds_whatever_a_policy_says() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=2)
-        harness.engine.policy = Strange(on_row(1))
+        harness.engine.policy = ThirdPartyPolicy(on_row(1))
         [job] = await harness.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
         assert harness.counts(job.job_id) == {"queued": 1}
-        assert "nodes that refuse them" in harness.engine.active_policy.trouble
+        assert "nodes that refuse them" in harness.engine.active_policy.last_error
         await harness.engine.label_node("n1", {"disk": "ssd"})
         await harness.settle()
         assert harness.counts(job.job_id) == {"assigned": 1}
@@ -127,19 +127,19 @@ def test_a_policy_can_ask_which_nodes_would_refuse_a_class() -> None:
     """Whatever room they have: constraints, datacenters, filters and switches are asked about, not guessed."""
 
     async def scenario(harness: Harness) -> None:
-        told: list[list[bool]] = []
+        accepted_rows: list[list[bool]] = []
 
         def answer(view: ClusterView) -> Decision:
             assert view.accepts is not None
-            told.append(view.accepts(view.queued[0].task_class).tolist())
+            accepted_rows.append(view.accepts(view.queued[0].task_class).tolist())
             return on_row(2)(view)  # type: ignore[no-any-return]
 
         await harness.join("n1", cpu=2)
         await harness.join("n2", cpu=2)
         await harness.engine.label_node("n2", {"disk": "ssd"})
-        harness.engine.policy = Strange(answer)
+        harness.engine.policy = ThirdPartyPolicy(answer)
         [job] = await harness.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
-        assert told[-1] == [False, False, True]
+        assert accepted_rows[-1] == [False, False, True]
         assert harness.counts(job.job_id) == {"assigned": 1}
 
     run_scenario(scenario)
@@ -148,9 +148,11 @@ def test_a_policy_can_ask_which_nodes_would_refuse_a_class() -> None:
 def test_what_is_left_out_is_told_but_is_no_failure_for_which_the_default_decided() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=2)
-        harness.engine.policy = Strange(on_row(1))
+        harness.engine.policy = ThirdPartyPolicy(on_row(1))
         await harness.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
-        assert harness.engine.active_policy.trouble == "it placed tasks on nodes that refuse them; those were left out"
+        assert (
+            harness.engine.active_policy.last_error == "it placed tasks on nodes that refuse them; those were left out"
+        )
         assert harness.engine.active_policy.failures == 0
 
     run_scenario(scenario)
@@ -177,7 +179,7 @@ def test_rules_between_tasks_hold_whatever_a_policy_says(fields: dict[str, Any],
         for name in ("n1", "n2"):
             await harness.join(name, cpu=4)
             await harness.engine.label_node(name, {"rack": "a"})
-        harness.engine.policy = Strange(two_on_each_of_two)
+        harness.engine.policy = ThirdPartyPolicy(two_on_each_of_two)
         [job] = await harness.submit(spec("job", 4, **fields))
         assert harness.counts(job.job_id) == expected
 
@@ -191,7 +193,7 @@ def test_an_exclusive_job_and_another_get_no_node_together_whatever_a_policy_say
 
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=4)
-        harness.engine.policy = Strange(both_on_one)
+        harness.engine.policy = ThirdPartyPolicy(both_on_one)
         first, second = await harness.submit(spec("alone", exclusive=True), spec("other"))
         placed = [harness.counts(job.job_id) for job in (first, second)]
         assert sorted(placed, key=str) == [{"assigned": 1}, {"queued": 1}]
@@ -201,14 +203,14 @@ def test_an_exclusive_job_and_another_get_no_node_together_whatever_a_policy_say
 
 def test_a_policy_can_be_changed_between_rounds_and_begins_without_blame() -> None:
     async def scenario(harness: Harness) -> None:
-        harness.engine.policy = Strange(ValueError("boom"))
+        harness.engine.policy = ThirdPartyPolicy(ValueError("boom"))
         await harness.join("n1", cpu=2)
         await harness.submit(spec("job"))
-        assert harness.engine.active_policy.trouble == "ValueError: boom"
+        assert harness.engine.active_policy.last_error == "ValueError: boom"
         harness.engine.policy = build_policy("spread")
         assert (
             harness.engine.policy.name,
-            harness.engine.active_policy.trouble,
+            harness.engine.active_policy.last_error,
             harness.engine.active_policy.failures,
         ) == ("spread", "", 0)
 
@@ -216,12 +218,12 @@ def test_a_policy_can_be_changed_between_rounds_and_begins_without_blame() -> No
 
 
 def test_a_copy_of_a_failing_policy_blames_nobody() -> None:
-    active_policy = ActivePolicy(Strange(ValueError("boom")))
+    active_policy = ActivePolicy(ThirdPartyPolicy(ValueError("boom")))
     cluster = Cluster()
     cluster.add({"cpu": 1000})
     view = ClusterView(1, cluster.nodes, [Queued(TaskClass(1, {"cpu": 1000}, "default", "anna", 50), 1, 1)])
     assert active_policy.fork().decide(view, 0.0, 10).placements
-    assert (active_policy.trouble, active_policy.failures) == ("", 0)
+    assert (active_policy.last_error, active_policy.failures) == ("", 0)
 
 
 def test_a_row_must_not_be_named_twice() -> None:

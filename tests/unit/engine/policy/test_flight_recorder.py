@@ -39,21 +39,21 @@ def test_the_same_policy_decides_again_what_it_decided(policy: str, seed: int) -
     """U-05: a recorded day replays to the same decisions."""
     tape = MemoryFlightLog()
     record(tape, policy, seed)
-    flown = replayed(tape.records())
+    replays = replayed(tape.records())
     steps = [each for each in tape.records() if isinstance(each, Step)]
-    assert len(flown) == len(steps) > 15
+    assert len(replays) == len(steps) > 15
     assert sum(len(each.decision.placements) for each in steps) > 10
-    assert [each.made for each in flown] == [each.recorded for each in flown]
-    assert sum(each.missing for each in flown) == 0
+    assert [each.made for each in replays] == [each.recorded for each in replays]
+    assert sum(each.missing for each in replays) == 0
 
 
 def test_another_policy_shows_its_differences() -> None:
     """U-05: and with another policy shows the difference."""
     tape = MemoryFlightLog()
     record(tape, "spread")
-    flown = replayed(tape.records(), "bin-pack")
-    assert any(not each.is_same for each in flown)
-    assert any(each.is_same for each in flown)
+    replays = replayed(tape.records(), "bin-pack")
+    assert any(not each.is_same for each in replays)
+    assert any(each.is_same for each in replays)
 
 
 @pytest.mark.parametrize("policy", ["e-pvm", "round-robin"])
@@ -69,8 +69,8 @@ def test_every_segment_stands_by_itself(policy: str, monkeypatch: pytest.MonkeyP
         assert began.is_fresh
         assert isinstance(step, Step)
         assert step.situation.delta.is_whole
-        flown = replayed(tape.records(first))
-        assert [each.made for each in flown] == [each.recorded for each in flown]
+        replays = replayed(tape.records(first))
+        assert [each.made for each in replays] == [each.recorded for each in replays]
 
 
 def test_equal_inputs_have_equal_hashes() -> None:
@@ -117,9 +117,9 @@ def test_a_policy_of_a_stranger_and_a_change_of_policy_are_recorded() -> None:
         (ROUNDS, "last-first", True),
         (ROUNDS, "bin-pack", True),
     ]
-    flown = list(Replay(_build).run(tape.records()))
-    assert {each.policy for each in flown} == {"last-first", "bin-pack"}
-    assert [each.made for each in flown] == [each.recorded for each in flown]
+    replays = list(Replay(_build).run(tape.records()))
+    assert {each.policy for each in replays} == {"last-first", "bin-pack"}
+    assert [each.made for each in replays] == [each.recorded for each in replays]
 
 
 def test_what_was_not_committed_is_not_recorded() -> None:
@@ -145,9 +145,9 @@ def test_what_was_not_committed_is_not_recorded() -> None:
     tape = MemoryFlightLog()
     run_scenario(scenario)
     assert len(tape.segments) == 2
-    flown = replayed(tape.records())
-    assert [each.made for each in flown] == [each.recorded for each in flown]
-    assert sum(count for each in flown for row in each.recorded.placements for count in row.counts) == 2
+    replays = replayed(tape.records())
+    assert [each.made for each in replays] == [each.recorded for each in replays]
+    assert sum(count for each in replays for row in each.recorded.placements for count in row.counts) == 2
 
 
 def test_decisions_from_outside_are_recorded_with_what_they_were_made_on() -> None:
@@ -169,6 +169,6 @@ def test_decisions_from_outside_are_recorded_with_what_they_were_made_on() -> No
     assert isinstance(seen, Shown)
     assert isinstance(decided, Decided)
     assert (began.source, decided.number, decided.placed, decided.refused) == ("mine", 1, 2, 1)
-    [flown] = replayed(tape.records(), "bin-pack")
-    assert flown.made.placements == [PlacementRow(seen.situation.delta.queued[0].class_id, [1], [2])]
-    assert not flown.is_same
+    [replays] = replayed(tape.records(), "bin-pack")
+    assert replays.made.placements == [PlacementRow(seen.situation.delta.queued[0].class_id, [1], [2])]
+    assert not replays.is_same

@@ -30,30 +30,30 @@ async def decide(harness: Harness, session: Session, situation: Situation, node:
 
 def test_a_shadow_is_compared_with_the_scheduler_that_leads_from_outside() -> None:
     async def scenario(harness: Harness) -> None:
-        leader, twin, other = await open_leading_session(harness), shadow(harness), shadow(harness, "other")
+        leader, shadow_session, other = await open_leading_session(harness), shadow(harness), shadow(harness, "other")
         await harness.join("n1", cpu=2)
         await harness.join("n2", cpu=2)
         await harness.submit(spec("job", 2))
         await decide(harness, leader, await next_situation(harness, leader), node=2)
-        for session, node, agrees in ((twin, 2, True), (other, 1, False)):
+        for session, node, agrees in ((shadow_session, 2, True), (other, 1, False)):
             situation = await next_situation(harness, session)
             assert situation.active is not None
             assert [each.nodes for each in situation.active.placements] == [[2]]
             assert await decide(harness, session, situation, node) is agrees
-        assert [(each.decisions, each.refused) for each in (twin, other)] == [(1, 0), (1, 1)]
+        assert [(each.decisions, each.refused) for each in (shadow_session, other)] == [(1, 0), (1, 1)]
 
     run_scenario(scenario)
 
 
 def test_what_the_leader_was_shown_and_passed_over_is_only_looked_at() -> None:
     async def scenario(harness: Harness) -> None:
-        leader, twin = await open_leading_session(harness), shadow(harness)
+        leader, shadow_session = await open_leading_session(harness), shadow(harness)
         await harness.join("n1", cpu=2)
         await harness.submit(spec("one"))
         await next_situation(harness, leader)
         await harness.submit(spec("two"))
         await decide(harness, leader, await next_situation(harness, leader), node=1)
-        passed, decided = await next_situation(harness, twin), await next_situation(harness, twin)
+        passed, decided = await next_situation(harness, shadow_session), await next_situation(harness, shadow_session)
         assert passed.active is None and passed.delta.is_whole
         assert decided.active is not None and not decided.delta.is_whole
 
@@ -62,13 +62,13 @@ def test_what_the_leader_was_shown_and_passed_over_is_only_looked_at() -> None:
 
 def test_when_the_leader_is_gone_its_shadow_is_compared_with_the_fall_back() -> None:
     async def scenario(harness: Harness) -> None:
-        leader, twin = await open_leading_session(harness), shadow(harness)
+        leader, shadow_session = await open_leading_session(harness), shadow(harness)
         await harness.join("n1", cpu=2)
         await harness.submit(spec("job"))
         await next_situation(harness, leader)
         harness.engine.schedulers.close(leader, "it went")
         await harness.settle()
-        passed, decided = await next_situation(harness, twin), await next_situation(harness, twin)
+        passed, decided = await next_situation(harness, shadow_session), await next_situation(harness, shadow_session)
         assert passed.active is None
         assert decided.active is not None and len(decided.active.placements) == 1
 
@@ -79,20 +79,20 @@ def test_a_shadow_that_looks_at_objects_only_is_compared_with_nothing_else() -> 
     async def scenario(harness: Harness) -> None:
         harness.engine.policy = RemotePolicy("mine")
         leader = harness.engine.schedulers.open("mine", (OBJECTS,))
-        twin = shadow(harness, wants=(OBJECTS,))
+        shadow_session = shadow(harness, wants=(OBJECTS,))
         await set_up(harness)
         await harness.submit(spec("job"))
         assert len(harness.orders()) == 1, "the fall-back places tasks"
         situation = await next_situation(harness, leader)
         row = DecisionRow(1, number=situation.delta.number, schedulings=[SchedulingRow(MINE, QUEUE)])
         await harness.engine.schedulers.decide(leader.token, row)
-        seen = await next_situation(harness, twin)
+        seen = await next_situation(harness, shadow_session)
         while seen.active is None:
-            seen = await next_situation(harness, twin)
+            seen = await next_situation(harness, shadow_session)
         assert [each.name for each in seen.active.schedulings] == [MINE]
         answer = await harness.engine.schedulers.decide(
-            twin.token, DecisionRow(1, number=seen.delta.number, schedulings=[SchedulingRow(MINE, QUEUE)])
+            shadow_session.token, DecisionRow(1, number=seen.delta.number, schedulings=[SchedulingRow(MINE, QUEUE)])
         )
-        assert answer.agrees and (twin.decisions, twin.refused) == (1, 0)
+        assert answer.agrees and (shadow_session.decisions, shadow_session.refused) == (1, 0)
 
     run_scenario(scenario)

@@ -13,7 +13,7 @@ from shunter.model.rest.views import EventView
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 SEEN: set[str] = set()
-ELSEWHERE = {  # what the story below does not tell, and the test that does
+COVERED_ELSEWHERE = {  # what the story below does not tell, and the test that does
     "tasks.preempted": "placement/test_apply_decision.py",
     "tasks.requeued": "placement/test_apply_decision.py",
     "tasks.unblocked": "services/test_reconcile.py",
@@ -63,7 +63,7 @@ ELSEWHERE = {  # what the story below does not tell, and the test that does
 }
 
 
-async def happened(harness: Harness, after: int) -> tuple[list[str], int]:
+async def new_event_types(harness: Harness, after: int) -> tuple[list[str], int]:
     """The types of events since a version, and the version now."""
     events: list[EventView] = []
     rounds = await harness.store.rounds_after(after, 1000)
@@ -78,37 +78,37 @@ async def happened(harness: Harness, after: int) -> tuple[list[str], int]:
 def test_each_kind_of_input_gives_its_own_events_in_order() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join("n1", cpu=1)
-        types, version = await happened(harness, 0)
+        types, version = await new_event_types(harness, 0)
         assert types == ["node.joined"]
 
         await harness.submit(spec("a", 2, restart=Restart("on-failure", max=1, delay_s=1.0)))
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == ["job.submitted", "tasks.placed"]
 
         [(_, order)] = harness.orders()
         await harness.report(node, started=[Started(order.job, 0, 1, 0, 5, 1, 0)])
-        assert (await happened(harness, version))[0] == ["tasks.started"]
-        _, version = await happened(harness, version)
+        assert (await new_event_types(harness, version))[0] == ["tasks.started"]
+        _, version = await new_event_types(harness, version)
 
         await harness.end(node, order, exit_code=4)
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == ["tasks.retried", "tasks.placed"]
 
         [(_, second)] = harness.orders()
         await harness.report(node, returned=[Returned(second.job, 0, second.attempt, second.first, second.last)])
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == ["tasks.returned", "tasks.placed"]
 
         [(_, second)] = harness.orders()
         await harness.report_lost(node, second)
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == ["tasks.lost", "tasks.placed"]
 
         await harness.engine.node_event(node, NodeEvent.SILENT, "missed 2 heartbeats")
         await harness.engine.node_event(node, NodeEvent.HEARD, "")
         await harness.engine.label_node("n1", {"disk": "ssd"})
         await harness.settle()
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == ["node.suspect", "node.ready", "node.labelled"]
 
         [(_, third)] = harness.orders()
@@ -116,14 +116,14 @@ def test_each_kind_of_input_gives_its_own_events_in_order() -> None:
         await harness.settle(1.2)
         [(_, last)] = harness.orders()
         await harness.end(node, last, exit_code=4)
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == ["tasks.succeeded", "tasks.placed", "tasks.failed", "job.failed"]
 
         [job] = await harness.submit(spec("b", 2))
         await harness.engine.stop_tasks(job.job_id, None, False)
         [(_, stopping)] = harness.orders()
         await harness.end(node, stopping, exit_code=143, how="stopped")
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == [
             "job.submitted", "tasks.placed", "job.stopping", "tasks.cancelled", "tasks.stopping", "tasks.cancelled",
             "job.cancelled",
@@ -134,20 +134,20 @@ def test_each_kind_of_input_gives_its_own_events_in_order() -> None:
         await harness.end(node, good)
         await harness.engine.node_event(node, NodeEvent.TIMED_OUT, "no heartbeat for 3 s")
         await harness.settle()
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == ["job.submitted", "tasks.placed", "tasks.succeeded", "job.succeeded", "node.down"]
 
         await harness.engine.set_settings({"policy": "spread"})
         await harness.engine.set_settings({"policy": "spread"})
-        types, version = await happened(harness, version)
+        types, version = await new_event_types(harness, version)
         assert types == ["cluster.changed"]
-        assert set(CATALOGUE) == SEEN | set(ELSEWHERE)
+        assert set(CATALOGUE) == SEEN | set(COVERED_ELSEWHERE)
 
     run_scenario(scenario)
 
 
 def test_every_other_event_has_a_test_of_its_own() -> None:
-    for event, name in ELSEWHERE.items():
+    for event, name in COVERED_ELSEWHERE.items():
         assert f'"{event}"' in (Path(__file__).parents[1] / name).read_text()
 
 

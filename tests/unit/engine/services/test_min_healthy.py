@@ -19,16 +19,16 @@ NODES = 3
 
 
 @dataclass
-class Story:
+class ServiceDriver:
     """One service, and someone who does things to it. Versions with an odd number are sick."""
 
     harness: Harness
-    dice: random.Random
+    rng: random.Random
     update: Update
     count: int = 4
     version: int = 0
     job: int = 0
-    reached: int = 0
+    healthy_reached: int = 0
     good: int = 0  # the last version that was seen to be all of it
     has_crashed: bool = False
     drained: set[str] = field(default_factory=set)
@@ -40,31 +40,31 @@ class Story:
         [job] = await self.harness.submit(self.spec(0))
         self.job = job.job_id
         await fake_workers.advance(4)
-        self.reached = healthy_count(self.harness, self.job)
-        assert self.reached == self.count
+        self.healthy_reached = healthy_count(self.harness, self.job)
+        assert self.healthy_reached == self.count
         return fake_workers
 
     def spec(self, version: int):  # type: ignore[no-untyped-def]
         task = TaskSpec(("serve", str(version)), health=(HealthCheck("tcp", port="80"),))
         return service(self.count, str(version), task=task, update=self.update)
 
-    async def do_something(self, fake_workers: FakeWorkers) -> None:
-        name = f"n{self.dice.randint(1, NODES)}"
-        match self.dice.choice(["scale", "update", "update", "restart", "move", "drain", "one", "nothing", "crash"]):
+    async def do_random_action(self, fake_workers: FakeWorkers) -> None:
+        name = f"n{self.rng.randint(1, NODES)}"
+        match self.rng.choice(["scale", "update", "update", "restart", "move", "drain", "one", "nothing", "crash"]):
             case "scale":
-                self.count = self.dice.randint(1, 7)
-                self.reached = min(self.reached, self.count)
+                self.count = self.rng.randint(1, 7)
+                self.healthy_reached = min(self.healthy_reached, self.count)
                 await self.harness.engine.scale(self.job, {"": self.count}, "ada")
             case "update":
-                self.version += self.dice.randint(1, 2)
+                self.version += self.rng.randint(1, 2)
                 await self.harness.submit(self.spec(self.version))
             case "restart":
                 await self.harness.engine.restart(self.job, None, "ada")
             case "one":
-                await self.harness.engine.restart(self.job, ("main", self.dice.randrange(self.count)), "ada")
+                await self.harness.engine.restart(self.job, ("main", self.rng.randrange(self.count)), "ada")
             case "move":
-                await self._try(
-                    self.harness.engine.move(self.job, ("main", self.dice.randrange(self.count)), name, "ada")
+                await self._ignore_rejection(
+                    self.harness.engine.move(self.job, ("main", self.rng.randrange(self.count)), name, "ada")
                 )
             case "drain" if name in self.drained:
                 self.drained.remove(name)
@@ -73,53 +73,53 @@ class Story:
                 self.drained.add(name)
                 await self.harness.engine.drain_node(name, None, "ada")
             case "crash" if fake_workers.active and self.has_crashed:
-                await fake_workers.end(self.dice.choice(list(fake_workers.active)), 1)
-                self.reached = min(self.reached, healthy_count(self.harness, self.job))
+                await fake_workers.end(self.rng.choice(list(fake_workers.active)), 1)
+                self.healthy_reached = min(self.healthy_reached, healthy_count(self.harness, self.job))
 
-    async def _try(self, asked) -> None:  # type: ignore[no-untyped-def]
+    async def _ignore_rejection(self, request) -> None:  # type: ignore[no-untyped-def]
         """What is refused changes nothing."""
         try:
-            await asked
+            await request
         except Rejected:
             pass
 
     def check(self) -> None:
         now = healthy_count(self.harness, self.job)
-        least = min(self.count, self.reached) - self.update.unavailable_max
+        least = min(self.count, self.healthy_reached) - self.update.unavailable_max
         assert now >= least, f"{now} healthy, at least {least} must be"
-        self.reached = min(max(self.reached, now), self.count)
+        self.healthy_reached = min(max(self.healthy_reached, now), self.count)
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_a_service_is_never_below_its_minimum_and_settles(seed: int) -> None:
     """R-27: whatever is asked of it."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     update = Update(
-        parallel=dice.randint(1, 3), unavailable_max=dice.choice([0, 0, 1, 2]), healthy_for_s=1.0, deadline_s=6.0
+        parallel=rng.randint(1, 3), unavailable_max=rng.choice([0, 0, 1, 2]), healthy_for_s=1.0, deadline_s=6.0
     )
 
     async def scenario(harness: Harness) -> None:
-        story = Story(harness, dice, update, has_crashed=seed % 3 == 2)
-        fake_workers = await story.open()
+        driver = ServiceDriver(harness, rng, update, has_crashed=seed % 3 == 2)
+        fake_workers = await driver.open()
         for _ in range(STEPS):
-            await story.do_something(fake_workers)
-            for _ in range(dice.randint(1, 8)):
+            await driver.do_random_action(fake_workers)
+            for _ in range(rng.randint(1, 8)):
                 await fake_workers.process(0.25)
-                story.check()
+                driver.check()
         for _ in range(240):
             await fake_workers.process(0.5)
-            story.check()
-        service_state = harness.engine.state.services.jobs[story.job]
-        job = harness.engine.state.jobs[story.job]
+            driver.check()
+        service_state = harness.engine.state.services.jobs[driver.job]
+        job = harness.engine.state.jobs[driver.job]
         assert service_state.status == "steady", service_state
         wanted = job.spec_version.groups[0].task.command[-1]
         assert int(wanted) % 2 == 0
-        if story.version % 2 == 0:
-            assert int(wanted) == story.version
+        if driver.version % 2 == 0:
+            assert int(wanted) == driver.version
         visible_indexes = sorted(active.visible_index for active in fake_workers.active.values())
-        if not story.has_crashed:
-            assert visible_indexes == list(range(story.count))
+        if not driver.has_crashed:
+            assert visible_indexes == list(range(driver.count))
             assert set(fake_workers.commands()) == {wanted}
-        assert len(job.task_sets) <= story.count
+        assert len(job.task_sets) <= driver.count
 
     run_scenario(scenario)

@@ -51,7 +51,7 @@ def test_a_system_job_waits_for_its_first_node_and_ends_only_when_stopped() -> N
         fake_workers = FakeWorkers(harness)
         [job] = await harness.submit(system())
         await fake_workers.process(1)
-        assert harness.engine.state.jobs[job.job_id].state.word == "pending"
+        assert harness.engine.state.jobs[job.job_id].state.wire_name == "pending"
         await harness.join("n1")
         await fake_workers.process(1)
         assert harness.counts(job.job_id) == {"running": 1}
@@ -94,8 +94,8 @@ def test_attributes_set_by_hand_are_followed_too() -> None:
         await harness.engine.attribute_node("n1", {"role": None})
         await fake_workers.process(1)
         assert fake_workers.active == {}
-        said = [event.reason for event in await harness.events() if event.type == "node.attributed"]
-        assert said == ["role=edge", "role-"]
+        reasons = [event.reason for event in await harness.events() if event.type == "node.attributed"]
+        assert reasons == ["role=edge", "role-"]
 
     run_scenario(scenario)
 

@@ -39,7 +39,7 @@ def test_an_instance_that_gave_up_stays_failed_and_the_others_go_on() -> None:
             await fake_workers.end(fake_workers.find(1), 7)
             await fake_workers.process(10)
         assert harness.counts(job.job_id) == {"running": 1, "failed": 1}
-        assert harness.engine.state.jobs[job.job_id].state.word == "running"
+        assert harness.engine.state.jobs[job.job_id].state.wire_name == "running"
 
     run_scenario(scenario)
 

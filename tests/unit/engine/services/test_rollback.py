@@ -14,7 +14,7 @@ from tests.unit.engine.service_specs import service, types
 CHECK = (HealthCheck("tcp", port="80"),)
 
 
-def checked(count: int, word: str, update: Update) -> JobSpec:
+def checked_service(count: int, word: str, update: Update) -> JobSpec:
     return service(count, word, task=TaskSpec(("serve", word), health=CHECK), update=update)
 
 
@@ -27,9 +27,9 @@ def test_a_version_that_is_never_healthy_is_rolled_back_with_the_reason() -> Non
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness, is_unhealthy=is_v2)
         update = Update(healthy_for_s=1.0, deadline_s=10.0)
-        [job] = await harness.submit(checked(3, "v1", update))
+        [job] = await harness.submit(checked_service(3, "v1", update))
         await fake_workers.process(3)
-        await harness.submit(checked(3, "v2", update))
+        await harness.submit(checked_service(3, "v2", update))
         for _ in range(60):
             await fake_workers.process(0.5)
             assert healthy_count(harness, job.job_id) >= 3
@@ -54,11 +54,11 @@ def test_successors_that_a_further_update_leaves_as_they_are_must_be_healthy_in_
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness, is_unhealthy=is_v2)
         update = Update(healthy_for_s=1.0, deadline_s=10.0, rollback=rollback)
-        [job] = await harness.submit(checked(3, "v1", update))
+        [job] = await harness.submit(checked_service(3, "v1", update))
         await fake_workers.process(3)
-        await harness.submit(checked(3, "v2", update))
+        await harness.submit(checked_service(3, "v2", update))
         await fake_workers.advance(8 if rollback else 30)
-        await harness.submit(checked(3, "v2", replace(update, unavailable_max=1)))
+        await harness.submit(checked_service(3, "v2", replace(update, unavailable_max=1)))
         await fake_workers.advance(8)
         service_state = harness.engine.state.services.jobs[job.job_id]
         assert service_state.status == "updating"
@@ -94,9 +94,9 @@ def test_without_rollback_an_update_that_goes_wrong_stays_where_it_is() -> None:
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness, is_unhealthy=is_v2)
         update = Update(healthy_for_s=1.0, deadline_s=10.0, rollback=False)
-        [job] = await harness.submit(checked(3, "v1", update))
+        [job] = await harness.submit(checked_service(3, "v1", update))
         await fake_workers.process(3)
-        await harness.submit(checked(3, "v2", update))
+        await harness.submit(checked_service(3, "v2", update))
         await fake_workers.advance(30)
         assert fake_workers.commands() == ["v1", "v1", "v1", "v2"]
         assert harness.engine.state.services.jobs[job.job_id].status == "stalled"
@@ -135,9 +135,9 @@ def test_a_count_that_was_set_during_a_bad_update_outlives_the_way_back() -> Non
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness, is_unhealthy=is_v2)
         update = Update(healthy_for_s=1.0, deadline_s=10.0)
-        [job] = await harness.submit(checked(2, "v1", update))
+        [job] = await harness.submit(checked_service(2, "v1", update))
         await fake_workers.process(3)
-        await harness.submit(checked(2, "v2", update))
+        await harness.submit(checked_service(2, "v2", update))
         await fake_workers.process(1)
         await harness.engine.scale(job.job_id, {"": 4}, "ada")
         await fake_workers.advance(30)
@@ -146,7 +146,7 @@ def test_a_count_that_was_set_during_a_bad_update_outlives_the_way_back() -> Non
     run_scenario(scenario)
 
 
-async def give_up(fake_workers: FakeWorkers, visible_index: int) -> None:
+async def crash_until_failed(fake_workers: FakeWorkers, visible_index: int) -> None:
     for _ in range(4):
         await fake_workers.end(fake_workers.find(visible_index), 7)
         await fake_workers.process(10)
@@ -164,8 +164,8 @@ def test_a_way_back_that_may_replace_nothing_more_stalls_and_says_what_to_do() -
         await fake_workers.process(3)
         await harness.engine.update(job.job_id, service(3, "v2", update=update, needs={"cpu": 2000}), "ada", "n2")
         await fake_workers.process(3)
-        await give_up(fake_workers, 0)
-        await give_up(fake_workers, 1)
+        await crash_until_failed(fake_workers, 0)
+        await crash_until_failed(fake_workers, 1)
         assert harness.counts(job.job_id) == {"running": 1, "failed": 2}
         await harness.engine.roll_back(job.job_id, "ada")
         await fake_workers.process(3)
@@ -188,8 +188,8 @@ def test_what_has_given_up_does_not_keep_a_new_version_from_being_tried() -> Non
         update = Update(unavailable_max=1, healthy_for_s=1.0)
         [job] = await harness.submit(service(3, update=update))
         await fake_workers.process(3)
-        await give_up(fake_workers, 0)
-        await give_up(fake_workers, 1)
+        await crash_until_failed(fake_workers, 0)
+        await crash_until_failed(fake_workers, 1)
         await harness.submit(service(3, "v2", update=update))
         await fake_workers.advance(10)
         assert harness.engine.state.services.jobs[job.job_id].status == "steady"

@@ -217,11 +217,11 @@ def test_an_update_of_one_node_leaves_the_others_as_they_are() -> None:
         await harness.engine.update(job.job_id, service(4, "v2"), "ada", "n2")
         await fake_workers.advance(20)
         assert fake_workers.indexes_on(second) == on_second
-        words = {
+        versions = {
             node: {p.spec.command[-1] for p in fake_workers.active.values() if p.node == node}
             for node in (first, second)
         }
-        assert words == {first: {"v1"}, second: {"v2"}}
+        assert versions == {first: {"v1"}, second: {"v2"}}
         with pytest.raises(NotFound, match="no node n9"):
             await harness.engine.update(job.job_id, service(4, "v3"), "ada", "n9")
         await harness.submit(service(4, "v3"))

@@ -16,16 +16,16 @@ from tests.unit.engine.service_specs import ALWAYS, service
 UPDATE = Update(healthy_for_s=1.0, deadline_s=10.0)
 
 
-def checked(word: str) -> TaskSpec:
+def checked_task(word: str) -> TaskSpec:
     return TaskSpec(("serve", word), health=(HealthCheck("tcp", port="80"),))
 
 
 def group(name: str, count: int, word: str, **fields: Any) -> GroupSpec:
     restart = fields.pop("restart", ALWAYS)
-    return GroupSpec(name, count, checked(word), {"cpu": 1000}, restart, update=UPDATE, **fields)
+    return GroupSpec(name, count, checked_task(word), {"cpu": 1000}, restart, update=UPDATE, **fields)
 
 
-def web(*groups: GroupSpec) -> JobSpec:
+def web_job(*groups: GroupSpec) -> JobSpec:
     return JobSpec("default", "web", groups, type="service")
 
 
@@ -38,7 +38,7 @@ def test_an_instance_is_restarted_also_while_another_one_is_not_healthy() -> Non
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=5)
         fake_workers = FakeWorkers(harness)
-        [job] = await harness.submit(service(3, task=checked("v1"), update=UPDATE))
+        [job] = await harness.submit(service(3, task=checked_task("v1"), update=UPDATE))
         await fake_workers.advance(5)
         sick = fake_workers.find(2)
         await fake_workers.end(sick, 1)
@@ -57,7 +57,7 @@ def test_an_update_of_one_group_does_not_wait_for_an_instance_of_another_that_it
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=20)
         fake_workers = FakeWorkers(harness)
-        [job] = await harness.submit(web(group("a", 2, "a1"), group("b", 2, "b1")))
+        [job] = await harness.submit(web_job(group("a", 2, "a1"), group("b", 2, "b1")))
         await fake_workers.advance(5)
         fake_workers.is_unhealthy = lambda spec, visible_index: spec.command[-1] == "b1" and visible_index == 1
         await fake_workers.end(
@@ -69,7 +69,7 @@ def test_an_update_of_one_group_does_not_wait_for_an_instance_of_another_that_it
             1,
         )
         await fake_workers.advance(5)
-        await harness.submit(web(group("a", 2, "a2"), group("b", 2, "b1")))
+        await harness.submit(web_job(group("a", 2, "a2"), group("b", 2, "b1")))
         await fake_workers.advance(10)
         assert fake_workers.commands() == ["a2", "a2", "b1", "b1"]
         assert status(harness, job.job_id) == ("steady", "")
@@ -83,9 +83,9 @@ def test_an_update_of_a_service_that_never_was_well_says_what_is_not() -> None:
         fake_workers = FakeWorkers(
             harness, is_unhealthy=lambda spec, visible_index: spec.command[-1] == "b1" and visible_index == 1
         )
-        [job] = await harness.submit(web(group("a", 2, "a1"), group("b", 2, "b1")))
+        [job] = await harness.submit(web_job(group("a", 2, "a1"), group("b", 2, "b1")))
         await fake_workers.advance(5)
-        await harness.submit(web(group("a", 2, "a2"), group("b", 2, "b1")))
+        await harness.submit(web_job(group("a", 2, "a2"), group("b", 2, "b1")))
         await fake_workers.advance(20)
         word, reason = status(harness, job.job_id)
         assert (word, fake_workers.commands()) == ("stalled", ["a2", "a2", "b1", "b1"])
@@ -99,7 +99,7 @@ def test_a_restart_that_may_end_nothing_more_says_who_is_not_healthy() -> None:
         await harness.join("n1", cpu=20)
         fake_workers = FakeWorkers(harness)
         update = Update(unavailable_max=1, healthy_for_s=1.0, deadline_s=10.0)
-        [job] = await harness.submit(service(3, task=checked("v1"), update=update))
+        [job] = await harness.submit(service(3, task=checked_task("v1"), update=update))
         await fake_workers.advance(5)
         fake_workers.is_unhealthy = lambda _, visible_index: visible_index == 2
         await fake_workers.end(fake_workers.find(2), 1)
@@ -122,9 +122,9 @@ def test_one_instance_of_a_stalled_update_is_restarted_alone_and_does_not_try_fo
         await harness.join("n1", cpu=20)
         update = Update(healthy_for_s=1.0, deadline_s=10.0, rollback=False)
         fake_workers = FakeWorkers(harness, is_unhealthy=lambda spec, _: spec.command[-1] == "v2")
-        [job] = await harness.submit(service(3, task=checked("v1"), update=update))
+        [job] = await harness.submit(service(3, task=checked_task("v1"), update=update))
         await fake_workers.advance(5)
-        await harness.submit(service(3, task=checked("v2"), update=update))
+        await harness.submit(service(3, task=checked_task("v2"), update=update))
         await fake_workers.advance(15)
         assert status(harness, job.job_id)[0] == "stalled"
         starts = len(fake_workers.starts)
@@ -173,10 +173,10 @@ def test_what_an_update_has_not_reached_keeps_its_version_wherever_it_goes(is_st
         away = await harness.join("n2", cpu=3)
         fake_workers = FakeWorkers(harness, is_unhealthy=lambda spec, _: spec.command[-1] == "v2")
         update = Update(healthy_for_s=1.0, deadline_s=10.0, rollback=False)
-        [job] = await harness.submit(service(4, task=checked("v1"), update=update))
+        [job] = await harness.submit(service(4, task=checked_task("v1"), update=update))
         await fake_workers.advance(5)
         await harness.engine.update(
-            job.job_id, service(4, task=checked("v2"), update=update), "ada", None if is_stalled else "n1"
+            job.job_id, service(4, task=checked_task("v2"), update=update), "ada", None if is_stalled else "n1"
         )
         await fake_workers.advance(15)
         third = await harness.join("n3", cpu=8)
@@ -200,14 +200,14 @@ def test_counts_that_were_set_meanwhile_leave_the_version_before_to_go_back_to(h
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=20)
         fake_workers = FakeWorkers(harness, is_unhealthy=lambda spec, _: spec.command[-1] == "v3")
-        [job] = await harness.submit(service(2, task=checked("v1"), update=UPDATE))
+        [job] = await harness.submit(service(2, task=checked_task("v1"), update=UPDATE))
         await fake_workers.advance(5)
-        await harness.submit(service(2, task=checked("v2"), update=UPDATE))
+        await harness.submit(service(2, task=checked_task("v2"), update=UPDATE))
         await fake_workers.advance(10)
         if how == "restart":
             await harness.engine.restart(job.job_id, None, "ada")
         else:
-            await harness.submit(service(2, task=checked("v3"), update=UPDATE))
+            await harness.submit(service(2, task=checked_task("v3"), update=UPDATE))
         await harness.engine.scale(job.job_id, {"": 3}, "ada")
         await fake_workers.advance(30)
         assert (status(harness, job.job_id)[0], fake_workers.commands()) == ("steady", ["v2"] * 3)
@@ -329,7 +329,7 @@ def test_a_group_that_was_to_wait_for_another_is_not_started_when_that_fails() -
         fake_workers = FakeWorkers(harness)
         once = group("once", 1, "once", restart=Restart())
         later = group("later", 2, "later", after=(GroupAfter("once"),))
-        [job] = await harness.submit(web(group("on", 1, "on"), once, later))
+        [job] = await harness.submit(web_job(group("on", 1, "on"), once, later))
         await fake_workers.advance(5)
         await fake_workers.end(
             next(task for task, each in fake_workers.active.items() if each.spec.command[-1] == "once"), 3
@@ -345,7 +345,9 @@ def test_a_group_is_scaled_up_from_nothing_after_what_it_waits_for_is_gone() -> 
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=20)
         fake_workers = FakeWorkers(harness)
-        [job] = await harness.submit(web(group("a", 1, "a"), group("b", 0, "b", after=(GroupAfter("a", "finished"),))))
+        [job] = await harness.submit(
+            web_job(group("a", 1, "a"), group("b", 0, "b", after=(GroupAfter("a", "finished"),)))
+        )
         await fake_workers.advance(5)
         await harness.engine.scale(job.job_id, {"a": 0}, "ada")
         await fake_workers.process(1)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.changes import decode_round
-from shunter.engine.objects.apply import RECORDS_AT_ONCE, differing
+from shunter.engine.objects.apply import RECORDS_CHUNK_SIZE, changed_records
 from shunter.engine.state.state import State
 from shunter.model.errors import Conflict
 from shunter.model.objects.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus, ScheduledEvent
@@ -109,15 +109,15 @@ def test_a_status_that_was_logged_with_all_its_runs_replays_as_it_was() -> None:
         assert state.objects.batch_jobs[name].status == status
 
 
-@pytest.mark.parametrize("count", [0, 1, RECORDS_AT_ONCE - 1, RECORDS_AT_ONCE, RECORDS_AT_ONCE + 1, 300])
+@pytest.mark.parametrize("count", [0, 1, RECORDS_CHUNK_SIZE - 1, RECORDS_CHUNK_SIZE, RECORDS_CHUNK_SIZE + 1, 300])
 def test_of_a_schedulings_records_exactly_those_that_differ_are_written(count: int) -> None:
     rng = Random(count)
     before = tuple(JobRecord(JobProgress.IN_QUEUE) for _ in range(count))
     for changes in range(5):
         other = set(rng.sample(range(count), min(changes, count)))
         after = tuple(JobRecord(JobProgress.SUBMITTED, (n,)) if n in other else before[n] for n in range(count))
-        assert differing(before, after) == [(index, after[index]) for index in sorted(other)]
-    assert differing(before, tuple(JobRecord(JobProgress.IN_QUEUE) for _ in range(count))) == []
+        assert changed_records(before, after) == [(index, after[index]) for index in sorted(other)]
+    assert changed_records(before, tuple(JobRecord(JobProgress.IN_QUEUE) for _ in range(count))) == []
 
 
 def test_what_was_changed_meanwhile_is_not_overwritten() -> None:

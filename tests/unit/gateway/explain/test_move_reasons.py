@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 
 def test_why_of_a_moved_task_says_where_it_must_run_and_what_it_waits_for_there() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=1)
         await harness.run("full")
         await harness.join("n2", cpu=1)

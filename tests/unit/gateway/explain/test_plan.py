@@ -15,7 +15,7 @@ from shunter.gateway.explain.plan import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.planning.planner import POLICIES, build_policy
 from shunter.ports.gateway import TaskReference
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 
 def manifest(name: str, **spec: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def manifest(name: str, **spec: Any) -> dict[str, Any]:
 def test_a_plan_says_where_tasks_would_start_and_changes_nothing() -> None:
     """U-04."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         for name in ("n1", "n2"):
             await harness.join(name, cpu=2)
         before = fingerprint(harness.engine.state)
@@ -46,7 +46,7 @@ def test_a_plan_says_where_tasks_would_start_and_changes_nothing() -> None:
 
 
 def test_a_plan_says_what_would_wait_and_why() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=2)
         found = await harness.gateway.plan(ANNA, [manifest("a", count=3), manifest("b")], namespace="default")
         assert not found.starts
@@ -60,7 +60,7 @@ def test_a_plan_says_what_would_wait_and_why() -> None:
 
 
 def test_a_plan_is_refused_as_the_submit_would_be() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.run("render", count=2)
         with pytest.raises(Conflict, match="unfinished job with another spec"):
             await harness.gateway.plan(ANNA, [manifest("render", count=3)], namespace="default")
@@ -75,7 +75,7 @@ def test_a_plan_is_refused_as_the_submit_would_be() -> None:
 def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() -> None:
     """Also where it would not begin, which the exit code tells."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=3)
         await harness.run("web", count=2, type="service")
         for _, order in harness.orders():
@@ -110,7 +110,7 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
 
 
 def test_plans_that_wait_for_one_another_are_limited() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         harness.gateway._dry_runs._waiting = WAITING_MAX
         with pytest.raises(Busy):
             await harness.gateway.plan(ANNA, [manifest("render")], namespace="default")
@@ -143,37 +143,41 @@ def test_what_a_plan_says_is_what_a_submit_does(
     """U-04: also after tasks ended, under measured load, for a rotation that has moved on, and where only those jobs
     are copied that have a say."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         harness.engine.policy = build_policy(policy)
         for number, (cpu, memory) in enumerate(nodes):
             row = await harness.join(f"n{number}", cpu=cpu, memory=memory * 2**30)
             harness.engine.state.nodes.update_load(harness.engine.state.nodes.records[row], 0.1 * number)
         for number, spec in enumerate(running):
             await harness.run(f"running-{number}", **spec)
-        await harness.obey_stops()
+        await harness.complete_stops()
         for node, order in harness.orders()[:ended]:
             await harness.end(node, order)
-        await harness.obey_stops()  # a plan is of now: what comes when others have ended who are ending is not in it
+        await (
+            harness.complete_stops()
+        )  # a plan is of now: what comes when others have ended who are ending is not in it
         harness.orders()
         documents = [manifest(f"planned-{number}", **spec) for number, spec in enumerate(planned)]
         with patch.object(dry_run, "ALL_JOBS_MAX", all_jobs_max):
             found = await harness.gateway.plan(ANNA, documents, namespace="default")
-        told = {(job.name, placement.node): placement.count for job in found.jobs for placement in job.placements}
+        planned_counts = {
+            (job.name, placement.node): placement.count for job in found.jobs for placement in job.placements
+        }
         await harness.gateway.submit(ANNA, documents, namespace="default", key=None)
         await harness.settle()
-        await harness.obey_stops()
+        await harness.complete_stops()
         done: dict[tuple[str, str], int] = {}
         for node, order in harness.orders():
             key = (order.job_name, harness.engine.state.nodes.view.names[node])
             done[key] = done.get(key, 0) + order.last - order.first + 1
-        assert told == {key: count for key, count in done.items() if key[0].startswith("planned")}
-        assert found.starts == (sum(told.values()) == sum(spec["count"] for spec in planned))
+        assert planned_counts == {key: count for key, count in done.items() if key[0].startswith("planned")}
+        assert found.starts == (sum(planned_counts.values()) == sum(spec["count"] for spec in planned))
 
     run_scenario(scenario)
 
 
 def test_why_of_a_task_tells_of_that_task() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=1)
         await harness.run("render", count=2)
         [(_, order)] = harness.orders()

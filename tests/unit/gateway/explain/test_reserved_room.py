@@ -7,21 +7,21 @@ from msgspec.structs import replace
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT, DecisionRow
 from shunter.planning.view import ClusterView, Decision
 from tests.unit.engine.external_policies import RemotePolicy
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 
-async def say(harness: GatewayStage, name: str) -> str:
+async def why_sentence(harness: GatewayHarness, name: str) -> str:
     return (await harness.gateway.why(ANNA, reference(name))).sentence
 
 
 def test_why_says_that_room_is_being_made_and_for_whom() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=2)
         await harness.run("low", 2, priority=10)
         [(_, order)] = harness.orders()
         await harness.started(node, order)
         await harness.run("high", priority=90)
-        assert await say(harness, "high") == (
+        assert await why_sentence(harness, "high") == (
             "1 of 1 tasks wait: tasks on n1 are ending, and their room is kept for it."
         )
 
@@ -29,7 +29,7 @@ def test_why_says_that_room_is_being_made_and_for_whom() -> None:
 
 
 def test_a_short_job_goes_ahead_of_a_blocked_gang_though_a_long_one_that_asks_for_the_same_must_not() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=2)
         await harness.run("early", estimate="10m")
         [(_, order)] = harness.orders()
@@ -45,7 +45,7 @@ def test_a_short_job_goes_ahead_of_a_blocked_gang_though_a_long_one_that_asks_fo
 
 
 def test_why_says_for_which_gang_room_is_held_and_until_when() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=2)
         await harness.join("n2", cpu=2)
         await harness.run("early", priority=50, resources={"cpu": 2}, estimate="10m")
@@ -53,13 +53,13 @@ def test_why_says_for_which_gang_room_is_held_and_until_when() -> None:
         await harness.started(node, order)
         await harness.run("gang", 2, gang=True, resources={"cpu": 2})
         await harness.run("long", resources={"cpu": 1})
-        assert "room is held for gang gang@1 until about" in await say(harness, "long")
+        assert "room is held for gang gang@1 until about" in await why_sentence(harness, "long")
 
     run_scenario(scenario)
 
 
 def test_a_reason_is_told_once_and_with_the_group_where_there_are_several() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=2)
         await harness.join("n2", cpu=2)
         await harness.run("early", resources={"cpu": 1}, estimate="10m")
@@ -78,25 +78,26 @@ def test_a_reason_is_told_once_and_with_the_group_where_there_are_several() -> N
 
 
 def test_what_was_sent_to_nodes_and_has_not_started_is_starting() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=2)
         await harness.run("job", 2)
         assert (
-            await say(harness, "job") == "job is starting: 2 of 2 tasks were sent to nodes, none has started there yet."
+            await why_sentence(harness, "job")
+            == "job is starting: 2 of 2 tasks were sent to nodes, none has started there yet."
         )
         [(_, order)] = harness.orders()
         await harness.started(node, order)
-        assert await say(harness, "job") == "job is running: 2 of 2 tasks are on nodes, none waits."
+        assert await why_sentence(harness, "job") == "job is running: 2 of 2 tasks are on nodes, none waits."
 
     run_scenario(scenario)
 
 
 def test_a_container_that_starts_says_where_to_see_how_far_its_image_is() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=2)
         await harness.engine.attribute_node("n1", {"runtime.docker": "1"})
         await harness.run("boxed", image="busybox", command=["ls"])
-        assert (await say(harness, "boxed")).endswith(
+        assert (await why_sentence(harness, "boxed")).endswith(
             "none has started there yet; `shunter logs boxed` tells how far the image is."
         )
 
@@ -104,14 +105,14 @@ def test_a_container_that_starts_says_where_to_see_how_far_its_image_is() -> Non
 
 
 def test_why_says_what_a_gang_waits_for_that_starts_again_as_a_whole() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=3)
         await harness.run("gang", 3, gang=True, restart={"policy": "on-failure", "delay": "10s", "jitter": 0})
         [(_, order)] = harness.orders()
         await harness.started(node, order)
         one, two, three = (replace(order, first=index, last=index) for index in range(3))
         await harness.report_lost(node, one)
-        assert await say(harness, "gang") == (
+        assert await why_sentence(harness, "gang") == (
             "1 of 3 tasks wait: the gang starts again as a whole, and 2 more are ending."
         )
         await harness.end(node, two, 143)
@@ -121,7 +122,7 @@ def test_why_says_what_a_gang_waits_for_that_starts_again_as_a_whole() -> None:
             await harness.started(node, order)
         for order in orders:
             await harness.end(node, order, 1)
-        assert await say(harness, "gang") == (
+        assert await why_sentence(harness, "gang") == (
             "3 of 3 tasks wait: the gang starts again as a whole, after a back-off of 10s."
         )
 
@@ -129,7 +130,7 @@ def test_why_says_what_a_gang_waits_for_that_starts_again_as_a_whole() -> None:
 
 
 def test_a_plan_counts_the_whole_gang_among_those_that_would_end() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         for name in ("n1", "n2"):
             await harness.join(name, cpu=1)
         await harness.run("gang", 2, gang=True, priority=10)
@@ -147,7 +148,7 @@ def test_a_plan_counts_the_whole_gang_among_those_that_would_end() -> None:
     run_scenario(scenario)
 
 
-class Choosy:
+class DecliningPolicy:
     """Places nothing, and says why."""
 
     name, fast = "choosy", True
@@ -157,28 +158,28 @@ class Choosy:
 
 
 def test_why_says_what_a_policy_of_another_make_said() -> None:
-    async def scenario(harness: GatewayStage) -> None:
-        harness.engine.policy = Choosy()
+    async def scenario(harness: GatewayHarness) -> None:
+        harness.engine.policy = DecliningPolicy()
         await harness.join("n1", cpu=2)
         await harness.run("job")
-        assert await say(harness, "job") == "1 of 1 tasks wait: choosy says: not on a Monday."
+        assert await why_sentence(harness, "job") == "1 of 1 tasks wait: choosy says: not on a Monday."
 
     run_scenario(scenario)
 
 
 def test_why_says_what_an_external_scheduler_said_while_it_leads() -> None:
-    async def scenario(harness: GatewayStage) -> None:
-        harness.engine.policy, desk = RemotePolicy("mine"), harness.engine.schedulers
-        session = desk.open("mine", WANTS_DEFAULT)
+    async def scenario(harness: GatewayHarness) -> None:
+        harness.engine.policy, service = RemotePolicy("mine"), harness.engine.schedulers
+        session = service.open("mine", WANTS_DEFAULT)
         await harness.join("n1", cpu=1)
         await harness.run("job", 2)
-        situation = await desk.next(session)
+        situation = await service.next(session)
         assert situation is not None
         [waiting] = situation.delta.queued
-        await desk.decide(session.token, DecisionRow(1, reasons={waiting.class_id: "x" * 1_000}))
-        assert await say(harness, "job") == f"2 of 2 tasks wait: mine says: {'x' * 200}."
-        desk.close(session, "it went")
+        await service.decide(session.token, DecisionRow(1, reasons={waiting.class_id: "x" * 1_000}))
+        assert await why_sentence(harness, "job") == f"2 of 2 tasks wait: mine says: {'x' * 200}."
+        service.close(session, "it went")
         await harness.settle()
-        assert "mine says" not in await say(harness, "job")
+        assert "mine says" not in await why_sentence(harness, "job")
 
     run_scenario(scenario)

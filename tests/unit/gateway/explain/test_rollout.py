@@ -10,13 +10,13 @@ from shunter.model.job.spec import Affinity, HealthCheck, TaskSpec, Update
 from shunter.model.rest.views import WhyView
 from tests.unit.engine.fake_workers import FakeWorkers, healthy_count
 from tests.unit.engine.service_specs import service
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 PORT: Any = {"port/8080": 1}
-PATIENT = Update(healthy_for_s=2.0, deadline_s=300.0)
+SLOW_UPDATE = Update(healthy_for_s=2.0, deadline_s=300.0)
 
 
-async def ask(harness: GatewayStage) -> WhyView:
+async def why_view(harness: GatewayHarness) -> WhyView:
     return await harness.gateway.why(ANNA, reference("web"))
 
 
@@ -24,17 +24,17 @@ async def ask(harness: GatewayStage) -> WhyView:
 def test_an_update_without_room_may_let_old_tasks_end_first(fields: dict[str, Any]) -> None:
     """U-03: the suggestion, applied, starts it. The room may be cpu, or what only one task can have."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         for name in ("n1", "n2", "n3"):
             await harness.join(name, cpu=1 if not fields else 4, **PORT)
             await harness.engine.label_node(name, {"rack": name})
         fake_workers = FakeWorkers(harness)
-        [job] = await harness.submit(service(3, update=PATIENT, **fields))
+        [job] = await harness.submit(service(3, update=SLOW_UPDATE, **fields))
         await fake_workers.process(3)
-        await harness.submit(service(3, "v2", update=PATIENT, **fields))
+        await harness.submit(service(3, "v2", update=SLOW_UPDATE, **fields))
         await fake_workers.process(10)
         assert fake_workers.commands() == ["v1"] * 3
-        found = await ask(harness)
+        found = await why_view(harness)
         assert "It is updating to version 2, 1 of 3 have a successor; web/0 has not started yet" in found.sentence
         assert "if it is not healthy in 4m50s, version 1 comes back" in found.sentence
         [suggestion] = [each for each in found.suggestions if each.field == "spec.update.unavailable_max"]
@@ -51,28 +51,28 @@ def test_an_update_without_room_may_let_old_tasks_end_first(fields: dict[str, An
 
 
 def test_where_ending_the_old_one_does_not_help_it_is_not_suggested() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=3)
         fake_workers = FakeWorkers(harness)
-        await harness.submit(service(3, update=PATIENT))
+        await harness.submit(service(3, update=SLOW_UPDATE))
         await fake_workers.process(3)
         nowhere = (Affinity("node", "node.labels.disk == 'ssd'", require=True),)
-        await harness.submit(service(3, "v2", update=PATIENT, affinity=nowhere))
+        await harness.submit(service(3, "v2", update=SLOW_UPDATE, affinity=nowhere))
         await fake_workers.process(10)
-        assert "spec.update.unavailable_max" not in {each.field for each in (await ask(harness)).suggestions}
+        assert "spec.update.unavailable_max" not in {each.field for each in (await why_view(harness)).suggestions}
 
     run_scenario(scenario)
 
 
 def test_a_successor_that_is_not_healthy_is_named_with_what_comes_of_it() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=8)
         fake_workers = FakeWorkers(harness, is_unhealthy=lambda spec, _: spec.command[-1] == "v2")
         health = (HealthCheck("tcp", port="80"),)
         for word in ("v1", "v2"):
-            await harness.submit(service(3, update=PATIENT, task=TaskSpec(("serve", word), health=health)))
+            await harness.submit(service(3, update=SLOW_UPDATE, task=TaskSpec(("serve", word), health=health)))
             await fake_workers.process(10)
-        sentence = (await ask(harness)).sentence
+        sentence = (await why_view(harness)).sentence
         assert "web/0 runs and is not healthy yet, and its checks fail" in sentence
         assert "if it is not healthy in 4m50s, version 1 comes back" in sentence
 
@@ -80,14 +80,14 @@ def test_a_successor_that_is_not_healthy_is_named_with_what_comes_of_it() -> Non
 
 
 def test_an_update_that_stands_still_says_why_and_the_way_out() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=3)
         fake_workers = FakeWorkers(harness)
         for word in ("v1", "v2"):
             await harness.submit(service(3, word, update=Update(healthy_for_s=2.0, deadline_s=30.0, rollback=False)))
             await fake_workers.process(3)
         await fake_workers.advance(40)
-        sentence = (await ask(harness)).sentence
+        sentence = (await why_view(harness)).sentence
         assert "Its update to version 2 stands still: task web/0 was not healthy within 30 s" in sentence
         assert "`shunter rollback web` goes back, another spec goes on" in sentence
 
@@ -95,26 +95,26 @@ def test_an_update_that_stands_still_says_why_and_the_way_out() -> None:
 
 
 def test_a_service_of_which_nothing_is_under_way_says_nothing_of_updates() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=3)
         fake_workers = FakeWorkers(harness)
         await harness.submit(service(3))
         await fake_workers.process(5)
-        assert (await ask(harness)).sentence == "web is running: 3 of 3 tasks are on nodes, none waits."
+        assert (await why_view(harness)).sentence == "web is running: 3 of 3 tasks are on nodes, none waits."
 
     run_scenario(scenario)
 
 
 def test_an_update_of_a_held_job_waits_for_its_release_and_has_no_time_that_runs_out() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=8)
         fake_workers = FakeWorkers(harness)
-        [job] = await harness.submit(service(2, update=PATIENT))
+        [job] = await harness.submit(service(2, update=SLOW_UPDATE))
         await fake_workers.process(3)
         await harness.engine.hold(job.job_id, True)
-        await harness.submit(service(2, "v2", update=PATIENT))
+        await harness.submit(service(2, "v2", update=SLOW_UPDATE))
         await fake_workers.process(3)
-        assert (await ask(harness)).sentence == (
+        assert (await why_view(harness)).sentence == (
             "1 of 3 tasks wait for its release (it is held). It is updating to version 2, 1 of 2 have a successor;"
             " web/0 has not started yet."
         )

@@ -10,29 +10,29 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shunter.engine import changes as c
-from shunter.engine.policy.dry_run import DryRun, take_material
+from shunter.engine.policy.dry_run import DryRun, take_dry_run_source
 from shunter.model.rest.views import SuggestionView
 from shunter.ports.gateway import QueueChange
 from tests.unit.engine.harness import spec
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 
-def applied(spec: dict[str, Any], suggestion: SuggestionView) -> dict[str, Any]:
+def with_suggestion(spec: dict[str, Any], suggestion: SuggestionView) -> dict[str, Any]:
     """The manifest's spec with one suggestion carried out, as a person would with an editor."""
     changed: Any = copy.deepcopy(spec)
-    place: Any = {"spec": changed}
+    container: Any = {"spec": changed}
     steps = re.findall(r"[^.\[\]]+", suggestion.field)
     for step in steps[:-1]:
-        place = place[int(step)] if step.isdigit() else place.setdefault(step, {})
+        container = container[int(step)] if step.isdigit() else container.setdefault(step, {})
     last = int(steps[-1]) if steps[-1].isdigit() else steps[-1]
     if suggestion.after is None:
-        del place[last]
+        del container[last]
     else:
-        place[last] = suggestion.after
+        container[last] = suggestion.after
     return dict(changed)
 
 
-async def arrange(harness: GatewayStage, suggestion: SuggestionView) -> None:
+async def run_suggested_command(harness: GatewayHarness, suggestion: SuggestionView) -> None:
     """Carry out one that is not about the manifest, by the command that it names."""
     kind, _, rest = suggestion.field.partition(".")
     name = rest.rpartition(".")[0]
@@ -43,19 +43,19 @@ async def arrange(harness: GatewayStage, suggestion: SuggestionView) -> None:
     elif kind == "queue":
         await harness.gateway.change_queue(ANNA, name, QueueChange(running_max=suggestion.after))
     else:
-        await harness.gateway.upkeep.uncordon(ANNA, name)
+        await harness.gateway.node_admin.uncordon(ANNA, name)
     await harness.settle()
-    await harness.obey_stops()
+    await harness.complete_stops()
 
 
-async def suggestions(harness: GatewayStage, name: str = "job") -> dict[str, SuggestionView]:
+async def suggestions(harness: GatewayHarness, name: str = "job") -> dict[str, SuggestionView]:
     return {each.field: each for each in (await harness.gateway.why(ANNA, reference(name))).suggestions}
 
 
 def test_less_memory_is_suggested_where_less_would_do() -> None:
     """U-03: from what, to what, and how many nodes would fit then."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         for number, gigabytes in enumerate((48, 48, 16)):
             await harness.join(f"n{number}", memory=gigabytes * 2**30)
         await harness.run("job", resources={"memory": "64Gi"})
@@ -69,7 +69,7 @@ def test_less_memory_is_suggested_where_less_would_do() -> None:
 
 
 def test_a_constraint_or_a_datacenter_in_the_way_is_named() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         await harness.gateway.label_node(ANNA, "n1", {"disk": "hdd"})
         wanted = "node.labels.disk == 'ssd'"
@@ -83,7 +83,7 @@ def test_a_constraint_or_a_datacenter_in_the_way_is_named() -> None:
 
 
 def test_nothing_is_suggested_where_no_single_change_helps() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.run("job")
         found = await harness.gateway.why(ANNA, reference("job"))
         assert found.suggestions == []
@@ -95,7 +95,7 @@ def test_nothing_is_suggested_where_no_single_change_helps() -> None:
 
 
 def test_the_smallest_change_comes_first() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=4, memory=8 * 2**30, gpu=1)
         await harness.join("n2", cpu=8, memory=8 * 2**30)
         await harness.run("job", resources={"cpu": 5, "memory": "1Gi", "gpu": 1})
@@ -109,7 +109,7 @@ def test_the_smallest_change_comes_first() -> None:
 
 
 def test_only_what_waits_is_suggested_for_a_job_that_runs_in_part() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=3, memory=2**30)
         await harness.run("job", count=2, resources={"cpu": 2})
         found = await suggestions(harness)
@@ -154,49 +154,49 @@ def test_every_suggestion_starts_the_job(
 ) -> None:
     """U-03: whatever the cluster looks like, and whatever else waits."""
 
-    async def furnish(harness: GatewayStage) -> None:
+    async def build_cluster(harness: GatewayHarness) -> None:
         for number, (cpu, memory, disk, datacenter) in enumerate(nodes):
             await harness.join(f"n{number}", cpu=cpu, memory=memory * 2**30, datacenter=datacenter)
             await harness.gateway.label_node(ANNA, f"n{number}", {"disk": disk})
         await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=limit))
         await harness.gateway.update_cluster(ANNA, {"licences": {"solver": limit}})
         if cordoned:
-            await harness.gateway.upkeep.cordon(ANNA, "n0", "repair")
+            await harness.gateway.node_admin.cordon(ANNA, "n0", "repair")
         for number, other in enumerate(others):
             await harness.run(f"other-{number}", **other)
-            await harness.obey_stops()
+            await harness.complete_stops()
         await harness.run("job", **spec)
-        await harness.obey_stops()
+        await harness.complete_stops()
 
     found: list[SuggestionView] = []
 
-    async def ask(harness: GatewayStage) -> None:
-        await furnish(harness)
+    async def collect_suggestions(harness: GatewayHarness) -> None:
+        await build_cluster(harness)
         found.extend((await harness.gateway.why(ANNA, reference("job"))).suggestions)
 
-    run_scenario(ask)
+    run_scenario(collect_suggestions)
     for suggestion in found:
 
-        async def carry_out(harness: GatewayStage, suggestion: SuggestionView = suggestion) -> None:
-            await furnish(harness)
+        async def apply_suggestion(harness: GatewayHarness, suggestion: SuggestionView = suggestion) -> None:
+            await build_cluster(harness)
             before = {order.job for _, order in harness.orders()}
             if not suggestion.field.startswith("spec.") or suggestion.field == "spec.hold":
                 job = await harness.gateway.job(ANNA, reference("job"))
-                await arrange(harness, suggestion)
+                await run_suggested_command(harness, suggestion)
                 assert sum(order.job == job.id for _, order in harness.orders()), suggestion
                 return
             await harness.gateway.stop(ANNA, reference("job"), None, now=True)
             await harness.settle()
-            submitted = await harness.run("changed", **applied(spec, suggestion))
-            await harness.obey_stops()
+            submitted = await harness.run("changed", **with_suggestion(spec, suggestion))
+            await harness.complete_stops()
             assert submitted.id not in before
             assert submitted.id in {order.job for _, order in harness.orders()}, suggestion
 
-        run_scenario(carry_out)
+        run_scenario(apply_suggestion)
 
 
 def test_a_held_job_is_to_be_released() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         await harness.run("job", hold=True)
         why = await harness.gateway.why(ANNA, reference("job"))
@@ -207,7 +207,7 @@ def test_a_held_job_is_to_be_released() -> None:
 
 
 def test_a_job_that_comes_after_another_says_so_and_when() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=1)
         await harness.run("fetch", estimate="10m")
         [(_, order)] = harness.orders()
@@ -224,7 +224,7 @@ def test_a_job_that_comes_after_another_says_so_and_when() -> None:
 
 
 def test_a_paused_queue_a_full_one_and_a_cordoned_node_can_be_opened() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         def set_queue(is_paused: bool, running_max: int) -> Any:
             return lambda round: round.record(c.QueueSet("night", is_paused, False, running_max, 0, round.now_ms))
 
@@ -249,7 +249,7 @@ def test_a_paused_queue_a_full_one_and_a_cordoned_node_can_be_opened() -> None:
 def test_what_would_open_a_queue_is_tried_beside_what_runs_of_the_job() -> None:
     """By itself, the rest of it would find a host; but its own tasks are on all of them."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         for number in range(2):
             await harness.join(f"n{number}", cpu=4)
         await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=2))
@@ -260,7 +260,7 @@ def test_what_would_open_a_queue_is_tried_beside_what_runs_of_the_job() -> None:
 
 
 def test_a_gang_that_its_queue_or_licences_never_let_through_is_told_so() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=8)
         await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=3, strict=True))
         await harness.run("gang", count=5, gang=True, queue="night")
@@ -279,7 +279,7 @@ def test_a_gang_that_its_queue_or_licences_never_let_through_is_told_so() -> Non
 
 
 def test_what_rules_refuse_can_be_loosened() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=4)
         await harness.run("apart", count=2, distinct="host")
         assert set(await suggestions(harness, "apart")) == {"spec.distinct"}
@@ -293,7 +293,7 @@ def test_what_rules_refuse_can_be_loosened() -> None:
 
 
 def test_a_higher_priority_that_would_preempt_says_whom_it_costs() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=2)
         await harness.run("low", count=2, priority=50)
         await harness.run("job", priority=50, resources={"cpu": 2})
@@ -307,7 +307,7 @@ def test_a_higher_priority_that_would_preempt_says_whom_it_costs() -> None:
 def test_no_job_is_to_preempt_its_own_tasks() -> None:
     """A higher priority is one of the whole job: what of it runs would have it too."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=2)
         await harness.run("job", count=3000, priority=50)
         assert "spec.priority" not in await suggestions(harness)
@@ -320,24 +320,24 @@ def test_no_job_is_to_preempt_its_own_tasks() -> None:
 def test_a_trial_is_over_as_soon_as_the_job_that_asks_would_have_to_end_tasks() -> None:
     """Otherwise a large array, most of which runs, is tried out node by node."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=2)
         await harness.run("job", count=3, priority=50)
         engine = harness.engine
         [job] = engine.state.jobs.values()
-        material = take_material(engine.state, engine.policy, engine.settings, 0)
-        for sparing, started in ((0, 2), (job.id, 0)):
-            trial = DryRun(material)
-            [submitted] = trial.submit([spec("urgent", 2, priority=90)], "anna")
-            trial.place(sparing)
-            assert trial.started(submitted.job_id) == started
-            assert {job_id for job_id, _ in trial.preempted} == {job.id}
+        dry_run_source = take_dry_run_source(engine.state, engine.policy, engine.settings, 0)
+        for stop_if_preempted, started in ((0, 2), (job.id, 0)):
+            dry_run = DryRun(dry_run_source)
+            [submitted] = dry_run.submit([spec("urgent", 2, priority=90)], "anna")
+            dry_run.place(stop_if_preempted)
+            assert dry_run.started(submitted.job_id) == started
+            assert {job_id for job_id, _ in dry_run.preempted} == {job.id}
 
     run_scenario(scenario)
 
 
 def test_of_two_rises_of_the_priority_that_come_to_the_same_the_smaller_is_suggested() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=2)
         await harness.join("n2", cpu=2)
         await harness.run("early", priority=50, resources={"cpu": 2}, estimate="10m")
@@ -354,7 +354,7 @@ def test_of_two_rises_of_the_priority_that_come_to_the_same_the_smaller_is_sugge
 def test_a_port_that_is_taken_is_named_as_the_manifest_has_it() -> None:
     """Any other port will do, or the next node."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=4)
         ports = [{"name": "web", "host_port": 8080}]
         await harness.run("first", ports=ports)
@@ -364,7 +364,7 @@ def test_a_port_that_is_taken_is_named_as_the_manifest_has_it() -> None:
         found_by_field = {each.field: each for each in found.suggestions}
         free = found_by_field["spec.ports[0].host_port"]
         assert (free.before, free.after, free.text) == (8080, None, "any free port instead of 8080: fits 1 node")
-        changed = applied({"command": ["/bin/true"], "ports": ports}, free)
+        changed = with_suggestion({"command": ["/bin/true"], "ports": ports}, free)
         await harness.run("freed", **changed)
         assert (await harness.gateway.job(ANNA, reference("freed"))).counts == {"assigned": 1}
 

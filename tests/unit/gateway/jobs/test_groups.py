@@ -7,7 +7,7 @@ import pytest
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.ports.gateway import LogQuery, TaskQuery, TaskReference
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 
 def pair() -> JobSpec:
@@ -17,7 +17,7 @@ def pair() -> JobSpec:
 
 
 def test_tasks_are_named_by_group_and_listed_group_by_group() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=8)
         await harness.submit(pair())
         orders = harness.orders()
@@ -41,11 +41,11 @@ def test_tasks_are_named_by_group_and_listed_group_by_group() -> None:
 
 
 def test_a_task_is_found_in_its_group_with_its_log_and_attempts() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=8)
         await harness.submit(pair())
         for _, order in harness.orders():
-            harness.writing.write(7 + order.group, f"of group {order.group}".encode())
+            harness.log_workers.write(7 + order.group, f"of group {order.group}".encode())
             await harness.end_task(node, order, 7 + order.group)
         task = await harness.gateway.task(ANNA, reference("shop"), TaskReference(0, "db"))
         assert (task.name, task.group, task.index) == ("shop/db/0", "db", 0)
@@ -58,7 +58,7 @@ def test_a_task_is_found_in_its_group_with_its_log_and_attempts() -> None:
 
 
 def test_stopping_one_task_leaves_the_other_groups_alone() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join(cpu=8)
         await harness.submit(pair())
         await harness.gateway.stop(ANNA, reference("shop"), TaskReference(0, "db"), now=False)
@@ -69,7 +69,7 @@ def test_stopping_one_task_leaves_the_other_groups_alone() -> None:
 
 
 def test_the_group_must_be_named_and_exist() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.submit(pair())
         with pytest.raises(Invalid, match="has groups api, db"):
             await harness.gateway.task(ANNA, reference("shop"), TaskReference(0))

@@ -8,13 +8,13 @@ from shunter.model.errors import NotFound
 from shunter.ports.gateway import LogQuery, TaskQuery, TaskReference
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.service_specs import service
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 ALL = TaskQuery(all=True)
 WEB = reference("web")
 
 
-async def updated(harness: GatewayStage) -> FakeWorkers:
+async def updated(harness: GatewayHarness) -> FakeWorkers:
     """A service of two, of which both have been replaced by version 2."""
     await harness.join("n1", cpu=16)
     fake_workers = FakeWorkers(harness)
@@ -26,7 +26,7 @@ async def updated(harness: GatewayStage) -> FakeWorkers:
 
 
 def test_replaced_tasks_are_listed_on_request_with_their_end_and_reason() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await updated(harness)
         now = await harness.gateway.tasks(ANNA, WEB, TaskQuery())
         assert [task.name for task in now.items] == ["web/0", "web/1"]
@@ -43,7 +43,7 @@ def test_replaced_tasks_are_listed_on_request_with_their_end_and_reason() -> Non
 
 
 def test_pages_and_states_count_replaced_tasks_too() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await updated(harness)
         names, after = [], None
         for _ in range(4):
@@ -58,10 +58,10 @@ def test_pages_and_states_count_replaced_tasks_too() -> None:
 
 
 def test_the_log_of_a_replaced_task_is_read_by_its_name() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await updated(harness)
         [*_, past] = harness.engine.state.services.jobs[1].replaced_tasks
-        harness.writing.write(past.log >> 32, b"by the old one")
+        harness.log_workers.write(past.log >> 32, b"by the old one")
         old = TaskReference(1, piece=past.task_set_number)
         assert (await harness.gateway.task(ANNA, WEB, old)).name == f"web/1~{past.task_set_number}"
         assert (await harness.gateway.read_log(ANNA, WEB, old, LogQuery())).data == b"by the old one"
@@ -75,7 +75,7 @@ def test_the_log_of_a_replaced_task_is_read_by_its_name() -> None:
 
 
 def test_history_keeps_what_was_replaced_and_why() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         fake_workers = await updated(harness)
         await harness.engine.restart(1, ("main", 1), "ada")
         await fake_workers.advance(10)
@@ -90,7 +90,7 @@ def test_history_keeps_what_was_replaced_and_why() -> None:
 
 
 def test_a_batch_job_has_none() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.submit(service(2, type="batch"))
         assert len((await harness.gateway.tasks(ANNA, WEB, ALL)).items) == 2
 

@@ -7,13 +7,13 @@ import pytest
 from shunter.model.errors import NotFound
 from shunter.model.rest.views import JobView, TaskView
 from shunter.ports.gateway import JobQuery, JobReference, LogQuery, TaskQuery, TaskReference
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
-EVERYWHERE = JobQuery(namespace=None, limit=1000)
+ALL_NAMESPACES = JobQuery(namespace=None, limit=1000)
 
 
 def test_a_name_is_its_newest_run_and_a_number_an_older_one() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         for _ in range(2):
             await harness.run_to_end(node, "job")
@@ -40,7 +40,7 @@ def test_a_name_is_its_newest_run_and_a_number_an_older_one() -> None:
     ],
 )
 def test_what_is_not_there_is_said_in_words(wanted: JobReference, words: str) -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.run("job")
         with pytest.raises(NotFound) as missing:
             await harness.gateway.job(ANNA, wanted)
@@ -52,14 +52,14 @@ def test_what_is_not_there_is_said_in_words(wanted: JobReference, words: str) ->
 def test_pages_of_jobs_have_every_job_once_newest_first_wherever_it_is_kept() -> None:
     """D-11: live and finished ones mixed, in pages of any size."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=1)
         blocker = await harness.run("blocker")
         [(_, order)] = harness.orders()
         for number in range(6):
             await harness.run(f"waiting-{number}")
         await harness.end(node, order)
-        expected = [job.id for job in (await harness.gateway.jobs(ANNA, EVERYWHERE)).items]
+        expected = [job.id for job in (await harness.gateway.jobs(ANNA, ALL_NAMESPACES)).items]
         assert expected == sorted(expected, reverse=True)
         assert blocker.id in expected
         for limit in (1, 2, 3, 7, 100):
@@ -71,7 +71,7 @@ def test_pages_of_jobs_have_every_job_once_newest_first_wherever_it_is_kept() ->
 def test_lists_are_filtered_alike_in_memory_and_in_the_store() -> None:
     """D-11: by state, label and namespace."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=1)
         await harness.run_to_end(node, "done", labels={"team": "film"})
         await harness.run_to_end(node, "broken", exit_code=1, labels={"team": "music"})
@@ -97,7 +97,7 @@ def test_lists_are_filtered_alike_in_memory_and_in_the_store() -> None:
 def test_a_task_reads_the_same_before_and_after_its_job_has_ended() -> None:
     """C-10: the same index, state, attempt, node, exit code and times, from memory and from the store."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=1)
         submitted = await harness.run("job", count=3)
         seen: list[TaskView] = []
@@ -119,7 +119,7 @@ def test_a_task_reads_the_same_before_and_after_its_job_has_ended() -> None:
 
 
 def test_pages_of_tasks_are_by_index_and_filtered_by_state() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=4)
         await harness.run_to_end(node, "job", count=10)
         page = await harness.gateway.tasks(ANNA, reference("job"), TaskQuery(limit=4))
@@ -135,7 +135,7 @@ def test_pages_of_tasks_are_by_index_and_filtered_by_state() -> None:
 
 
 def test_a_task_that_runs_again_does_not_show_how_its_last_attempt_ended() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("job", restart={"policy": "on-failure", "delay": "100ms"})
         [(_, order)] = harness.orders()
@@ -154,7 +154,7 @@ def test_a_task_that_runs_again_does_not_show_how_its_last_attempt_ended() -> No
 def test_every_attempt_is_kept_with_its_node_times_and_reason() -> None:
     """D-11: those that failed, those that were lost, and the last one."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("job", restart={"policy": "on-failure", "max": 1, "delay": "1s", "jitter": 0})
         [(_, order)] = harness.orders()
@@ -172,8 +172,8 @@ def test_every_attempt_is_kept_with_its_node_times_and_reason() -> None:
         assert [(each.state, each.exit_code, each.reason) for each in ended] == [
             ("lost", None, "the keeper died"), ("failed", 5, "exit code 5"), ("succeeded", 0, None),
         ]  # fmt: skip
-        harness.writing.write(7, b"second")
-        harness.writing.write(8, b"third")
+        harness.log_workers.write(7, b"second")
+        harness.log_workers.write(8, b"third")
         read = [
             await harness.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery(attempt=each))
             for each in (1, 2, 3)
@@ -185,7 +185,7 @@ def test_every_attempt_is_kept_with_its_node_times_and_reason() -> None:
     run_scenario(scenario)
 
 
-async def all_pages(harness: GatewayStage, limit: int) -> list[int]:
+async def all_pages(harness: GatewayHarness, limit: int) -> list[int]:
     found: list[int] = []
     after: str | None = None
     while True:

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from shunter.engine.jobs.finish import Summary
 from shunter.engine.read.views import job_view
-from shunter.gateway.explain.why import say_state
+from shunter.gateway.explain.why import describe_state
 from shunter.model.job.spec import Affinity, Restart
 from shunter.ports.gateway import TaskQuery, TaskReference
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.harness import Harness, run_scenario
 from tests.unit.engine.service_specs import service, system
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference
 from tests.unit.gateway.harness import run_scenario as play_gateway
 
 
@@ -83,7 +83,7 @@ def test_why_says_what_has_given_up_and_how_it_comes_back() -> None:
         await fake_workers.process(3)
         await fake_workers.end(next(iter(fake_workers.active)), 1)
         await fake_workers.process(5)
-        said = say_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
+        said = describe_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
         assert "1 of 2 tasks are on nodes, 1 given up; `shunter restart web/INDEX` starts" in said
 
     run_scenario(scenario)
@@ -97,7 +97,7 @@ def test_why_says_what_was_taken_down_and_how_it_comes_back() -> None:
         await fake_workers.process(3)
         await harness.engine.stop_tasks(job.job_id, ("main", 1), False)
         await fake_workers.process(5)
-        said = say_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
+        said = describe_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
         assert "1 of 2 tasks are on nodes, 1 taken down" in said and "`shunter restart web/INDEX`" in said
 
     run_scenario(scenario)
@@ -109,9 +109,9 @@ def test_why_says_what_nodes_lack_for_a_system_job_that_none_matches() -> None:
         [job] = await harness.submit(system(affinity=(beside,)))
         live, now_ms = harness.engine.state.jobs[job.job_id], 0
         begin = "agent runs on every node that matches, and there is none"
-        assert say_state(harness.engine.state, live, now_ms).startswith(begin)
+        assert describe_state(harness.engine.state, live, now_ms).startswith(begin)
         await harness.join("n1")
-        assert say_state(harness.engine.state, live, now_ms) == (
+        assert describe_state(harness.engine.state, live, now_ms) == (
             f"{begin}: affinity: no job runs there for which job.name == 'db'."
         )
 
@@ -119,7 +119,7 @@ def test_why_says_what_nodes_lack_for_a_system_job_that_none_matches() -> None:
 
 
 def test_instances_are_listed_by_index_whatever_was_replaced_and_page_by_page() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=16)
         await harness.run("web", 4, type="service")
         await start_all(harness, node)
@@ -143,13 +143,13 @@ def test_instances_are_listed_by_index_whatever_was_replaced_and_page_by_page() 
     play_gateway(scenario)
 
 
-async def start_all(harness: GatewayStage, node: int) -> None:
+async def start_all(harness: GatewayHarness, node: int) -> None:
     for _, order in harness.orders():
         await harness.started(node, order)
 
 
 def test_a_port_of_the_node_is_no_resource_to_those_who_look() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=4)
         await harness.run("web", ports=[{"name": "web", "host_port": 8080}])
         assert (await harness.gateway.job(ANNA, reference("web"))).resources == {"cpu": "1"}
@@ -162,7 +162,7 @@ def test_a_port_of_the_node_is_no_resource_to_those_who_look() -> None:
 
 
 def test_a_sysbatch_job_has_no_version_that_it_is_updated_to() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         await harness.submit(service(1, name="once", type="sysbatch"))
         view = await harness.gateway.job(ANNA, reference("once"))

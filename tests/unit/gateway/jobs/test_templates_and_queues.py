@@ -8,7 +8,7 @@ from shunter.model.errors import Conflict, NotFound
 from shunter.model.protocol.worker_messages import Ended
 from shunter.model.rest.views import FollowLine
 from shunter.ports.gateway import (
-    DeadChoice,
+    DeadLetterSelector,
     DispatchRequest,
     JobQuery,
     JobReference,
@@ -18,13 +18,13 @@ from shunter.ports.gateway import (
     TaskReference,
 )
 from shunter.simulation.runtime.loop import VirtualClock
-from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
+from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
 
 DAILY = {"cron": "0 1 * * *", "timezone": "Europe/Berlin"}
 ONCE = {"policy": "on-failure", "max": 1, "delay": "1s"}
 
 
-async def work(harness: GatewayStage, node: int, bad: set[int] | None = None) -> None:
+async def run_until_idle(harness: GatewayHarness, node: int, bad: set[int] | None = None) -> None:
     """Run all that there is to its end; these tasks fail until they give up."""
     while True:
         await harness.settle(2)
@@ -40,7 +40,7 @@ async def work(harness: GatewayStage, node: int, bad: set[int] | None = None) ->
 
 
 def test_a_template_without_runs_has_no_tasks_whose_log_could_be_read() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.run("ingest", parameters={})
         with pytest.raises(NotFound, match="job ingest has not run yet: runs when it is dispatched"):
             await harness.gateway.read_log(ANNA, reference("ingest"), TaskReference(0), LogQuery())
@@ -51,7 +51,7 @@ def test_a_template_without_runs_has_no_tasks_whose_log_could_be_read() -> None:
 
 
 def test_a_template_stands_among_the_jobs_until_it_has_runs() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         submitted = await harness.run("nightly", schedule=DAILY)
         assert (submitted.run, submitted.created) == (0, True)
         job = await harness.gateway.job(ANNA, reference("nightly"))
@@ -79,7 +79,7 @@ def test_a_template_stands_among_the_jobs_until_it_has_runs() -> None:
 
 
 def test_templates_are_listed_with_their_last_run_and_the_next() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("nightly", schedule=DAILY)
         await harness.run("render", parameters={"required": ["input"], "optional": {"quality": "high"}})
@@ -90,7 +90,7 @@ def test_templates_are_listed_with_their_last_run_and_the_next() -> None:
         assert (nightly.state, nightly.next_at, nightly.last_run) == ("scheduled", "2023-11-15T00:00:00.000Z", None)
         assert (render.state, render.required, render.optional) == ("dispatchable", ["input"], {"quality": "high"})
         assert (render.last_run, render.last_state, render.unfinished) == (1, "pending", 1)
-        await work(harness, node)
+        await run_until_idle(harness, node)
         assert (await harness.gateway.template(ANNA, "default", "render")).last_state == "succeeded"
         assert (await harness.gateway.pause_template(ANNA, "default", "nightly", True)).next_at is None
         first = await harness.gateway.templates(ANNA, None, 2, None)
@@ -104,7 +104,7 @@ def test_templates_are_listed_with_their_last_run_and_the_next() -> None:
 
 
 def test_a_queue_shows_what_waits_and_runs_in_it() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join(cpu=1)
         await harness.run("a", 3, queue="film")
         queue = await harness.gateway.change_queue(ANNA, "film", QueueChange(running_max=1, strict=True))
@@ -120,13 +120,13 @@ def test_a_queue_shows_what_waits_and_runs_in_it() -> None:
 
 
 def test_a_held_job_says_so_and_an_ended_one_cannot_be_held() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("work", hold=True)
         job = await harness.gateway.job(ANNA, reference("work"))
         assert job.terms is not None and job.terms.waits_for == ["its release (it is held)"]
         assert (await harness.gateway.hold(ANNA, reference("work"), False)).terms is not None
-        await work(harness, node)
+        await run_until_idle(harness, node)
         with pytest.raises(Conflict, match="work has succeeded: only unfinished jobs"):
             await harness.gateway.hold(ANNA, reference("work"), True)
 
@@ -134,12 +134,12 @@ def test_a_held_job_says_so_and_an_ended_one_cannot_be_held() -> None:
 
 
 def test_a_retry_runs_all_of_a_finished_job_or_what_did_not_succeed() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=8)
         await harness.run("work", 6)
         with pytest.raises(Conflict, match="has not ended"):
             await harness.gateway.retry(ANNA, reference("work"), False, None)
-        await work(harness, node, {1, 4})
+        await run_until_idle(harness, node, {1, 4})
         again = await harness.gateway.retry(ANNA, reference("work"), True, "key")
         assert (again.run, again.count) == (2, 2)
         assert (await harness.gateway.retry(ANNA, reference("work"), True, "key")).id == again.id
@@ -155,7 +155,7 @@ def test_a_retry_runs_all_of_a_finished_job_or_what_did_not_succeed() -> None:
 
 
 def test_a_retry_of_a_job_of_several_groups_leaves_out_those_that_succeeded() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=8)
         groups = [{"name": "a"}, {"name": "b", "count": 2, "after": [{"group": "a"}]}]
         document = {
@@ -163,7 +163,7 @@ def test_a_retry_of_a_job_of_several_groups_leaves_out_those_that_succeeded() ->
             "spec": {"command": ["/bin/true"], "groups": groups},
         }  # fmt: skip
         await harness.gateway.submit(ANNA, [document], namespace="default", key=None)
-        await work(harness, node, {1})
+        await run_until_idle(harness, node, {1})
         again = await harness.gateway.retry(ANNA, reference("flow"), True, None)
         assert (again.count, again.counts) == (1, {"assigned": 1})
 
@@ -171,35 +171,35 @@ def test_a_retry_of_a_job_of_several_groups_leaves_out_those_that_succeeded() ->
 
 
 def test_dead_letters_are_replayed_as_one_run_of_each_job() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=8)
         await harness.run("a", 4, restart=ONCE)
         await harness.run("b", 2, restart=ONCE)
-        await work(harness, node, {1, 2})
+        await run_until_idle(harness, node, {1, 2})
         page = await harness.gateway.dead_letters(ANNA, "default", None, 2, None)
         assert (page.total, len(page.items)) == (3, 2)
         assert len((await harness.gateway.dead_letters(ANNA, "default", None, 2, page.next)).items) == 1
         assert {view.name for view in page.items} <= {"a@1/1", "a@1/2", "b@1/1"}
-        replayed = await harness.gateway.replay(ANNA, DeadChoice("default"))
+        replayed = await harness.gateway.replay(ANNA, DeadLetterSelector("default"))
         assert sorted((run.name, run.run) for run in replayed.items) == [("a", 2), ("b", 2)]
         assert (await harness.gateway.dead_letters(ANNA, None, None, 9, None)).total == 0
-        await work(harness, node, {0, 1})
+        await run_until_idle(harness, node, {0, 1})
         assert (await harness.gateway.dead_letters(ANNA, None, "a", 9, None)).total == 2
 
     run_scenario(scenario)
 
 
 def test_letters_of_a_job_that_runs_are_left_unless_they_are_named() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=8)
         await harness.run("a", 2, restart=ONCE)
-        await work(harness, node, {1})
+        await run_until_idle(harness, node, {1})
         await harness.run("a", 2, hold=True)
-        assert (await harness.gateway.replay(ANNA, DeadChoice("default"))).left == 1
+        assert (await harness.gateway.replay(ANNA, DeadLetterSelector("default"))).left == 1
         with pytest.raises(Conflict, match="run 2 of a has not ended"):
-            await harness.gateway.replay(ANNA, DeadChoice("default", job="a"))
+            await harness.gateway.replay(ANNA, DeadLetterSelector("default", job="a"))
         with pytest.raises(NotFound, match="there is no dead letter 99"):
-            await harness.gateway.purge_dead(ANNA, DeadChoice("default", (99,)))
-        assert await harness.gateway.purge_dead(ANNA, DeadChoice("default")) == 1
+            await harness.gateway.purge_dead(ANNA, DeadLetterSelector("default", (99,)))
+        assert await harness.gateway.purge_dead(ANNA, DeadLetterSelector("default")) == 1
 
     run_scenario(scenario)

@@ -7,12 +7,12 @@ from contextlib import aclosing
 
 from shunter.model.errors import Unavailable
 from shunter.model.rest.views import EventView, FollowLine
-from shunter.ports.gateway import EventPosition, EventQuery, LogPiece, LogQuery, TaskReference
-from tests.unit.gateway.harness import ANNA, GatewayStage, read_all, reference, run_scenario
+from shunter.ports.gateway import EventPosition, EventQuery, LogChunk, LogQuery, TaskReference
+from tests.unit.gateway.harness import ANNA, GatewayHarness, read_all, reference, run_scenario
 
 
 def test_a_follower_hears_the_job_first_and_its_end_last() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("job")
         lines: list[FollowLine] = []
@@ -30,7 +30,7 @@ def test_a_follower_hears_the_job_first_and_its_end_last() -> None:
 
 
 def test_following_what_has_ended_tells_it_at_once() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run_to_end(node, "job", exit_code=3)
         for mode in ("end", "progress", "logs"):
@@ -45,7 +45,7 @@ def test_following_what_has_ended_tells_it_at_once() -> None:
 def test_progress_shows_every_rest_however_close_the_changes_were() -> None:
     """A change that comes right after another is shown too, even if nothing follows it for a long time."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=2)
         await harness.run("job", count=3)
         lines: list[FollowLine] = []
@@ -61,7 +61,7 @@ def test_progress_shows_every_rest_however_close_the_changes_were() -> None:
 
 
 def test_progress_comes_at_most_ten_times_a_second() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=1)
         await harness.run("job", count=100_000)
         lines: list[FollowLine] = []
@@ -78,7 +78,7 @@ def test_progress_comes_at_most_ten_times_a_second() -> None:
 
 
 def test_a_manager_that_stops_ends_the_stream_without_the_end() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join()
         await harness.run("job")
         for mode in ("end", "progress", "logs"):
@@ -93,14 +93,14 @@ def test_a_manager_that_stops_ends_the_stream_without_the_end() -> None:
 
 
 def test_output_is_followed_through_every_attempt() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("job", restart={"policy": "on-failure", "max": 1, "delay": "1s", "jitter": 0})
         lines: list[FollowLine] = []
         reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "logs"), lines))
         for segment, text, code in ((1, b"first", 1), (2, b"second", 0)):
             [(_, order)] = harness.orders()
-            harness.writing.write(segment, text)
+            harness.log_workers.write(segment, text)
             await harness.start_task(node, order, segment)
             await harness.settle(0.5)
             await harness.end_task(node, order, segment, code)
@@ -113,14 +113,14 @@ def test_output_is_followed_through_every_attempt() -> None:
 
 
 def test_what_a_task_wrote_last_is_told_before_its_end() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("job")
         lines: list[FollowLine] = []
         reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "logs"), lines))
         [(_, order)] = harness.orders()
-        harness.writing.write(1, b"out")
-        harness.writing.write(1, b"err", "stderr")
+        harness.log_workers.write(1, b"out")
+        harness.log_workers.write(1, b"err", "stderr")
         await harness.end_task(node, order, 1)
         await reading
         told = [(line.log.stream, line.log.data) for line in lines if line.log is not None]
@@ -131,20 +131,20 @@ def test_what_a_task_wrote_last_is_told_before_its_end() -> None:
 
 
 def test_a_node_that_is_away_for_a_while_does_not_end_the_stream() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("job")
         lines: list[FollowLine] = []
         reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "logs"), lines))
         [(_, order)] = harness.orders()
         await harness.start_task(node, order, 1)
-        harness.writing.is_reachable = False
+        harness.log_workers.is_reachable = False
         await harness.settle(5.0)
-        harness.writing.write(1, b"back")
-        harness.writing.is_reachable = True
+        harness.log_workers.write(1, b"back")
+        harness.log_workers.is_reachable = True
         await harness.settle(1.0)
         assert [line.log.data for line in lines if line.log is not None] == [b"back"]
-        harness.writing.is_reachable = False
+        harness.log_workers.is_reachable = False
         await harness.end_task(node, order, 1)
         await reading
         assert lines[-1].end is not None
@@ -153,12 +153,12 @@ def test_a_node_that_is_away_for_a_while_does_not_end_the_stream() -> None:
 
 
 def test_reading_on_skips_what_the_log_limit_cut() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run("job")
         [(_, order)] = harness.orders()
-        harness.writing.write(1, b"begin" + b"x" * 90 + b"final")
-        harness.writing.cut = (5, 95)
+        harness.log_workers.write(1, b"begin" + b"x" * 90 + b"final")
+        harness.log_workers.cut = (5, 95)
         await harness.end_task(node, order, 1)
         pieces = [
             piece
@@ -167,15 +167,15 @@ def test_reading_on_skips_what_the_log_limit_cut() -> None:
         assert b"".join(piece.data for piece in pieces) == b"beginfinal"
         assert pieces[0].truncated
         first = await harness.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery())
-        assert first == LogPiece(b"begin", 95, eof=False, truncated=True)
+        assert first == LogChunk(b"begin", 95, eof=False, truncated=True)
 
     run_scenario(scenario)
 
 
 def test_a_followed_log_waits_for_its_task_and_ends_with_it() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.run("job")  # there is no node yet
-        pieces: list[LogPiece] = []
+        pieces: list[LogChunk] = []
         reading = asyncio.create_task(
             read_all(await harness.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery()), pieces)
         )
@@ -184,7 +184,7 @@ def test_a_followed_log_waits_for_its_task_and_ends_with_it() -> None:
         node = await harness.join()
         [(_, order)] = harness.orders()
         await harness.start_task(node, order, 7)
-        harness.writing.write(7, b"hello")
+        harness.log_workers.write(7, b"hello")
         await harness.settle(1.0)
         assert not reading.done()
         await harness.end_task(node, order, 7)
@@ -197,25 +197,25 @@ def test_a_followed_log_waits_for_its_task_and_ends_with_it() -> None:
 def test_what_is_written_before_a_container_starts_is_read_at_once_and_told_once() -> None:
     """How far its image is: the place of its log is reported only when it has started."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.engine.attribute_node("n1", {"runtime.docker": "1"})
         await harness.run("job", image="busybox")
         [(_, order)] = harness.orders()
-        harness.writing.opened[order.job, order.group, 0, order.attempt] = 7
-        harness.writing.write(7, b"pulling\n")
+        harness.log_workers.opened[order.job, order.group, 0, order.attempt] = 7
+        harness.log_workers.write(7, b"pulling\n")
         read = harness.gateway.read_log
         assert (await read(ANNA, reference("job"), TaskReference(0), LogQuery())).data == b"pulling\n"
         lines: list[FollowLine] = []
         following = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "logs"), lines))
-        pieces: list[LogPiece] = []
+        pieces: list[LogChunk] = []
         reading = asyncio.create_task(
             read_all(await harness.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery()), pieces)
         )
         await harness.settle(1.0)
         assert b"".join(piece.data for piece in pieces) == b"pulling\n"
         await harness.start_task(node, order, 7)
-        harness.writing.write(7, b"hello")
+        harness.log_workers.write(7, b"hello")
         await harness.end_task(node, order, 7)
         await reading
         await following
@@ -226,10 +226,10 @@ def test_what_is_written_before_a_container_starts_is_read_at_once_and_told_once
 
 
 def test_the_log_of_a_node_that_is_gone_is_unavailable() -> None:
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run_to_end(node, "job")
-        harness.writing.is_reachable = False
+        harness.log_workers.is_reachable = False
         for read in (
             harness.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery()),
             first_piece(harness),
@@ -247,7 +247,7 @@ def test_the_log_of_a_node_that_is_gone_is_unavailable() -> None:
 def test_events_are_told_once_each_from_any_position_on() -> None:
     """R-19: whatever event a client saw last, it gets the ones behind it, from the store and live, without a gap."""
 
-    async def scenario(harness: GatewayStage) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run_to_end(node, "early")
         every = (await harness.gateway.events(ANNA, EventQuery(limit=1000))).items
@@ -270,7 +270,7 @@ def test_events_are_told_once_each_from_any_position_on() -> None:
     run_scenario(scenario)
 
 
-async def first_piece(harness: GatewayStage) -> LogPiece:
+async def first_piece(harness: GatewayHarness) -> LogChunk:
     async with aclosing(
         await harness.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery())
     ) as pieces:

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.model.job import arrays
-from shunter.model.job.arrays import count_of, fold, index_at, parse_array, parse_entries
+from shunter.model.job.arrays import compress_indexes, count_indexes, index_at, parse_array, parse_entries
 
 
-def indexes(parts: tuple[arrays.Part, ...]) -> list[int]:
-    return [index_at(parts, place) for place in range(count_of(parts))]
+def indexes(parts: tuple[arrays.IndexRange, ...]) -> list[int]:
+    return [index_at(parts, place) for place in range(count_indexes(parts))]
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_an_array_is_taken_exactly_if_no_index_comes_twice(parts: list[tuple[int
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=40, unique=True))
 def test_a_list_is_folded_into_few_parts_and_keeps_its_order(listed: list[int]) -> None:
-    parts = fold(listed)
+    parts = compress_indexes(listed)
     assert indexes(parts) == listed
     assert len(parts) <= len(listed)
 
 
 def test_an_even_list_is_one_part() -> None:
-    assert fold(list(range(3, 1000, 4))) == ((3, 999, 4),)
+    assert compress_indexes(list(range(3, 1000, 4))) == ((3, 999, 4),)
 
 
 def test_the_lines_of_a_file_are_entries() -> None:

@@ -11,7 +11,7 @@ from shunter.model.job.spec import GroupAfter
 from tests.unit.model.job.manifest_samples import fields, job, manifest, problems
 
 
-def grouped(*groups: dict[str, Any], **spec: Any) -> dict[str, Any]:
+def job_with_groups(*groups: dict[str, Any], **spec: Any) -> dict[str, Any]:
     return manifest(groups=list(groups), **spec)
 
 
@@ -60,17 +60,17 @@ def test_a_group_that_counts_itself_does_not_take_the_job_s_count() -> None:
 
 
 def test_every_group_needs_something_to_run() -> None:
-    document = grouped({"name": "a", "command": ["x"]}, {"name": "b"})
+    document = job_with_groups({"name": "a", "command": ["x"]}, {"name": "b"})
     del document["spec"]["command"]
     assert fields(document) == ["spec.groups[1].command"]
 
 
 def test_problems_are_told_where_they_stand_and_once() -> None:
-    document = grouped({"name": "a"}, {"name": "b", "env": {"SHUNTER_JOB": "x"}}, env={"SHUNTER_NODE": "y"})
+    document = job_with_groups({"name": "a"}, {"name": "b", "env": {"SHUNTER_JOB": "x"}}, env={"SHUNTER_NODE": "y"})
     assert fields(document) == ["spec.env.SHUNTER_NODE", "spec.groups[1].env.SHUNTER_JOB"]
-    assert fields(grouped({"name": "a"}, {"name": "b"}, {"name": "c"}, args=["x"])) == ["spec.args"]
-    assert fields(grouped({"nme": "a"})) == ["spec.groups[0].name", "spec.groups[0].nme"]
-    assert fields(grouped({"name": "a", "priority": 1})) == ["spec.groups[0].priority"]
+    assert fields(job_with_groups({"name": "a"}, {"name": "b"}, {"name": "c"}, args=["x"])) == ["spec.args"]
+    assert fields(job_with_groups({"nme": "a"})) == ["spec.groups[0].name", "spec.groups[0].nme"]
+    assert fields(job_with_groups({"name": "a", "priority": 1})) == ["spec.groups[0].priority"]
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_problems_are_told_where_they_stand_and_once() -> None:
     ],
 )
 def test_groups_that_cannot_work_together_are_refused(groups: list[Any], field: str, message: str) -> None:
-    (problem,) = problems(grouped(*groups))
+    (problem,) = problems(job_with_groups(*groups))
     assert problem.field == f"spec.{field}"
     assert problem.message.startswith(message)
 
 
 def test_groups_of_a_gang_do_not_wait_for_one_another() -> None:
     waiting = {"name": "b", "after": ["a"]}
-    assert fields(grouped({"name": "a"}, waiting, gang=True)) == ["spec.groups[1].after"]
+    assert fields(job_with_groups({"name": "a"}, waiting, gang=True)) == ["spec.groups[1].after"]
     assert job(groups=[{"name": "a", "gang": True}, waiting]).groups[0].gang
 
 
@@ -115,7 +115,7 @@ def test_a_job_that_is_a_gang_is_one_with_all_of_its_groups() -> None:
     one = job(groups=[{"name": "a", "gang": True}, {"name": "b"}])
     assert not one.options.gang
     assert [group.gang for group in one.groups] == [True, False]
-    assert fields(grouped({"name": "a", "gang": False}, gang=True)) == ["spec.groups[0].gang"]
+    assert fields(job_with_groups({"name": "a", "gang": False}, gang=True)) == ["spec.groups[0].gang"]
 
 
 def test_jobs_of_one_file_that_wait_for_one_another_are_refused_with_the_cycle() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.model.job.job_fields import ONLY_FOR, TYPES
+from shunter.model.job.job_fields import FIELDS_BY_TYPE, TYPES
 from shunter.model.job.manifests import parse_job, validate_documents
 from tests.unit.model.job.manifest_samples import container, fields, manifest, problems
 
@@ -17,16 +17,16 @@ SOME: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("field", ONLY_FOR)
+@pytest.mark.parametrize("field", FIELDS_BY_TYPE)
 @pytest.mark.parametrize("job_type", TYPES)
 def test_each_type_has_its_own_fields(job_type: str, field: str) -> None:
     document = manifest(type=job_type, **{field: SOME[field]})
-    if job_type in ONLY_FOR[field]:
+    if job_type in FIELDS_BY_TYPE[field]:
         assert parse_job(document).type == job_type
     else:
         (problem,) = problems(document)
         assert problem.field == f"spec.{field}"
-        assert problem.message == f"is for jobs of type {' or '.join(ONLY_FOR[field])}, not {job_type}"
+        assert problem.message == f"is for jobs of type {' or '.join(FIELDS_BY_TYPE[field])}, not {job_type}"
 
 
 def test_a_group_is_held_to_the_type_of_its_job() -> None:

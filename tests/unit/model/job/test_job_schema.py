@@ -11,7 +11,7 @@ import pytest
 
 from shunter.model.errors import Invalid
 from shunter.model.files.yaml_reader import parse_documents
-from shunter.model.job.job_fields import ONLY_FOR, SPEC, TYPES
+from shunter.model.job.job_fields import FIELDS_BY_TYPE, SPEC, TYPES
 from shunter.model.job.manifests import job_schema, parse_job
 from shunter.model.schema.fields import Section
 from tests.unit.model.job.manifest_samples import manifest, problems
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[4]
 SCHEMA = jsonschema.Draft202012Validator(job_schema())
 
 
-def printed() -> list[tuple[str, object]]:
+def document_examples() -> list[tuple[str, object]]:
     """Every manifest of the examples and of the page on manifests."""
     found = [
         (path.name, document)
@@ -38,7 +38,7 @@ def test_the_schema_is_one_of_2020_12() -> None:
     jsonschema.Draft202012Validator.check_schema(job_schema())
 
 
-@pytest.mark.parametrize(("name", "document"), printed())
+@pytest.mark.parametrize(("name", "document"), document_examples())
 def test_what_is_printed_anywhere_passes_the_schema(name: str, document: object) -> None:
     assert [error.message for error in SCHEMA.iter_errors(document)] == [], name
 
@@ -122,7 +122,7 @@ def test_spellings_that_the_reader_takes_and_no_others_pass_the_schema(spec: dic
 
 @pytest.mark.parametrize("job_type", TYPES)
 def test_the_schema_knows_what_each_type_has(job_type: str) -> None:
-    for name, types in ONLY_FOR.items():
+    for name, types in FIELDS_BY_TYPE.items():
         document = manifest(type=job_type)
         document["spec"][name] = None  # wrong in any case; the question is whether it may be there at all
         messages = [error.message for error in SCHEMA.iter_errors(document)]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shunter.model.job.schedules import check_cron, find_timezone, next_firing_ms
+from shunter.model.job.schedules import check_cron, is_known_timezone, next_firing_ms
 
 
 def ms(text: str) -> int:
@@ -79,4 +79,4 @@ def test_the_hour_that_comes_twice_in_autumn_fires_once() -> None:
     ("name", "known"), [("UTC", True), ("Europe/Berlin", True), ("Europe/Berln", False), ("../etc", False), ("", False)]
 )
 def test_time_zones_are_known_or_not(name: str, known: bool) -> None:
-    assert find_timezone(name) is known
+    assert is_known_timezone(name) is known

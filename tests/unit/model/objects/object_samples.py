@@ -45,7 +45,7 @@ def problems(*documents: object) -> list[Problem]:
     return list(caught.value.problems)
 
 
-def made(draft: Draft, *, uid: int = 7, revision: int = 3) -> Object:
+def make_object(draft: Draft, *, uid: int = 7, revision: int = 3) -> Object:
     """The object that a draft becomes."""
     name = draft.name
     meta = Meta(uid, name.namespace, name.name, 1_700_000_000_000, "me", 1, revision, draft.labels, draft.annotations)
@@ -84,7 +84,7 @@ _EXTERNAL = st.dictionaries(
 )
 
 
-def _whole(kind: str, spec: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+def _complete_document(kind: str, spec: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {"apiVersion": st.just(V1), "kind": st.just(kind), "metadata": _METADATA, "spec": spec}
     )
@@ -94,7 +94,7 @@ def _job_name(each: Any) -> tuple[str, str]:
     return each["name"]["namespace"], each["name"]["name"]
 
 
-TESTBEDS = _whole(
+TESTBEDS = _complete_document(
     "Testbed",
     st.fixed_dictionaries(
         {
@@ -108,7 +108,7 @@ TESTBEDS = _whole(
         optional={"sharing": st.just("disjoint")},
     ),
 )
-BATCH_JOBS = _whole(
+BATCH_JOBS = _complete_document(
     "BatchJob",
     st.one_of(
         *(
@@ -123,7 +123,7 @@ BATCH_JOBS = _whole(
         )
     ),
 )
-SCHEDULINGS = _whole(
+SCHEDULINGS = _complete_document(
     "Scheduling",
     st.one_of(
         st.fixed_dictionaries(

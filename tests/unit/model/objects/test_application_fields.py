@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import shunter
-from shunter.model.job.task_fields import is_own_variable
+from shunter.model.job.task_fields import is_reserved_variable
 from shunter.model.objects.application_fields import check_application, read_application
 from shunter.model.objects.batch_jobs import BatchJobSpec
 from shunter.model.schema.problems import Problems
@@ -208,4 +208,4 @@ def test_what_tasks_and_applications_are_told_cannot_be_set_by_users() -> None:
     setters = [*files, "testbeds/applications.py", "frameworks/launch_options.py"]
     told = {name for file in setters for name in re.findall(r"SHUNTER_[A-Z_]+", (source / file).read_text())}
     assert len(told) > 15
-    assert {name for name in told if not is_own_variable(name)} == set()
+    assert {name for name in told if not is_reserved_variable(name)} == set()

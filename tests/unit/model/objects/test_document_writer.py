@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from shunter.model.errors import Conflict, Invalid
-from shunter.model.objects.apply_rules import ABSENT, check_own, is_settled, settle
+from shunter.model.objects.apply_rules import ABSENT_REVISION, check_read_only_fields, is_unchanged, resolve_spec
 from shunter.model.objects.batch_jobs import (
     BatchJob,
     BatchJobSpec,
@@ -26,7 +26,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import KINDS
 from shunter.model.objects.schedulings import JobProgress, JobRecord, Scheduling, SchedulingState, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, Testbed, TestbedState, TestbedStatus
-from tests.unit.model.objects.object_samples import ANY, batch_job, made, read, scheduling, testbed
+from tests.unit.model.objects.object_samples import ANY, batch_job, make_object, read, scheduling, testbed
 
 SCHEMAS = {kind: jsonschema.Draft202012Validator(object_schema(kind)) for kind in KINDS}
 T0 = 1_700_000_000_000
@@ -37,25 +37,25 @@ AS_NAMES = [{"name": each.name, "namespace": each.namespace} for each in (JOB, F
 
 @given(ANY)
 def test_what_is_printed_says_all_that_was_applied(document: dict[str, Any]) -> None:
-    shown = object_document(made(read(document)))
+    shown = object_document(make_object(read(document)))
     assert shown["apiVersion"] == document["apiVersion"]
     assert {key: shown["metadata"].get(key) for key in document["metadata"] if document["metadata"][key]} == {
         key: value for key, value in document["metadata"].items() if value
     }
-    assert normal(shown["spec"]) == normal(document["spec"])
+    assert normalized(shown["spec"]) == normalized(document["spec"])
 
 
 @given(ANY)
 def test_what_is_printed_can_be_applied_again_and_changes_nothing(document: dict[str, Any]) -> None:
-    present = made(read(document))
-    shown = msgspec.json.decode(msgspec.json.encode(object_document(present)))
+    existing = make_object(read(document))
+    shown = msgspec.json.decode(msgspec.json.encode(object_document(existing)))
     again = read(shown)
-    assert is_settled(again, settle(again, present), present)
-    check_own([again], [object_document(present)])
+    assert is_unchanged(again, resolve_spec(again, existing), existing)
+    check_read_only_fields([again], [object_document(existing)])
     SCHEMAS[shown["kind"]].validate(shown)
 
 
-def normal(spec: dict[str, Any]) -> dict[str, Any]:
+def normalized(spec: dict[str, Any]) -> dict[str, Any]:
     """Amounts of slots may be spelt otherwise: they are what they were."""
     size = spec.get("resourcesPerSlot")
     return spec if size is None else spec | {"resourcesPerSlot": {name: str(amount) for name, amount in size.items()}}
@@ -63,8 +63,8 @@ def normal(spec: dict[str, Any]) -> dict[str, Any]:
 
 def test_metadata_is_spelt_as_on_kubernetes() -> None:
     named = read(testbed() | {"metadata": {"name": "bench", "labels": {"a": "b"}, "annotations": {"c": "d"}}})
-    present = made(named)
-    assert object_document(present)["metadata"] == {
+    existing = make_object(named)
+    assert object_document(existing)["metadata"] == {
         "name": "bench",
         "namespace": "default",
         "uid": "7",
@@ -74,14 +74,14 @@ def test_metadata_is_spelt_as_on_kubernetes() -> None:
         "labels": {"a": "b"},
         "annotations": {"c": "d"},
     }
-    leaving = msgspec.structs.replace(present, meta=msgspec.structs.replace(present.meta, deleting_ms=T0 + 24_000))
+    leaving = msgspec.structs.replace(existing, meta=msgspec.structs.replace(existing.meta, deleting_ms=T0 + 24_000))
     assert object_document(leaving)["metadata"]["deletionTimestamp"] == STOP
     assert (
-        object_document(present, api_version="esi.tu-berlin.de/v1alpha1")["apiVersion"] == "esi.tu-berlin.de/v1alpha1"
+        object_document(existing, api_version="esi.tu-berlin.de/v1alpha1")["apiVersion"] == "esi.tu-berlin.de/v1alpha1"
     )
 
 
-def a_testbed() -> Testbed:
+def make_testbed() -> Testbed:
     size = {"cpu": 700, "memory": 939524096}
     holder = SlotHolder(JOB, 1, FIRST)
     slots = (
@@ -90,7 +90,7 @@ def a_testbed() -> Testbed:
         Slot(SlotPlace("n0", 1), 0, size, SlotState.FREE, T0, is_leaving=True),
     )
     status = TestbedStatus(TestbedState.RUNNING, slots, {"n2": ["Requires 1 of cpu"]}, ["wrong"], 2, (FIRST,))
-    found = made(read(testbed()))
+    found = make_object(read(testbed()))
     assert isinstance(found, Testbed)
     return msgspec.structs.replace(found, status=status)
 
@@ -98,7 +98,7 @@ def a_testbed() -> Testbed:
 def test_a_testbed_says_of_each_slot_where_it_is_who_has_it_and_since_when() -> None:
     held = {"job": AS_NAMES[0], "executor": 1, "scheduling": AS_NAMES[1]}
     size = {"cpu": "700m", "memory": "896Mi"}
-    assert object_document(a_testbed())["status"] == {
+    assert object_document(make_testbed())["status"] == {
         "state": "RUNNING",
         "slots": [
             {
@@ -144,14 +144,14 @@ def test_a_testbed_says_of_each_slot_where_it_is_who_has_it_and_since_when() -> 
 
 
 def test_a_testbed_s_claim_is_two_labels() -> None:
-    assert object_document(a_testbed())["metadata"]["labels"] == {
+    assert object_document(make_testbed())["metadata"]["labels"] == {
         "batchjob.tuberlin.de/active-scheduling-name": "first",
         "batchjob.tuberlin.de/active-scheduling-namespace": "default",
     }
 
 
-def a_batch_job() -> BatchJob:
-    found = made(read(batch_job()))
+def make_batch_job() -> BatchJob:
+    found = make_object(read(batch_job()))
     assert isinstance(found, BatchJob)
     status = BatchJobStatus(
         BatchJobState.IN_QUEUE,
@@ -173,7 +173,7 @@ def a_batch_job() -> BatchJob:
 
 def test_a_batch_job_shows_its_claim_and_its_runs() -> None:
     condition = {"condition": "AWAIT_RELEASE"}
-    shown = object_document(a_batch_job(), conditions=[condition], unused=["sparkSpec.image is not used"])
+    shown = object_document(make_batch_job(), conditions=[condition], unused=["sparkSpec.image is not used"])
     assert shown["spec"]["activeScheduling"] == AS_NAMES[1]
     assert shown["spec"]["creationRequest"] == {"slotIds": [1, 2], "testbedName": AS_NAMES[2], "replication": 2}
     runs: list[dict[str, Any]] = [
@@ -202,7 +202,7 @@ def test_a_batch_job_shows_its_claim_and_its_runs() -> None:
 
 def test_a_scheduling_shows_how_far_it_is_with_each_job() -> None:
     queue = [{"name": "spark-pi"}, {"name": "crawler"}, {"name": "spark-pi"}]
-    found = made(read(scheduling(queueBased=queue)))
+    found = make_object(read(scheduling(queueBased=queue)))
     assert isinstance(found, Scheduling)
     records = (JobRecord(JobProgress.SUBMITTED, (0, 2), 17), JobRecord(JobProgress.IN_QUEUE))
     status = SchedulingStatus(SchedulingState.AWAITING_COMPLETION, T0, records, "a free slot", ["late"], 4, (BENCH,))
@@ -224,41 +224,42 @@ def test_a_scheduling_shows_how_far_it_is_with_each_job() -> None:
 
 
 def test_what_only_shunter_writes_must_be_as_it_is() -> None:
-    for present in (a_batch_job(), a_testbed()):
-        shown = object_document(present, conditions=[{"value": True}], unused=["image"])
-        check_own([read(shown)], [object_document(present)])
-    shown = object_document(a_batch_job())
+    for existing in (make_batch_job(), make_testbed()):
+        shown = object_document(existing, conditions=[{"value": True}], unused=["image"])
+        check_read_only_fields([read(shown)], [object_document(existing)])
+    shown = object_document(make_batch_job())
     shown["spec"]["activeScheduling"] = {"name": "mine", "namespace": "default"}
     shown["status"] = shown["status"] | {"state": "ReadyState"}
     with pytest.raises(Invalid) as caught:
-        check_own([read(shown)], [object_document(a_batch_job())])
+        check_read_only_fields([read(shown)], [object_document(make_batch_job())])
     assert [problem.field for problem in caught.value.problems] == ["spec.activeScheduling", "status"]
     assert caught.value.problems[0].fix == "leave it out"
     with pytest.raises(
         Invalid, match=r"^items\[1\]\.metadata\.labels\.batchjob\.tuberlin\.de/active-scheduling-name: "
     ):
-        check_own(
-            [read(testbed("x")), read(object_document(a_testbed()))], [None, object_document(made(read(testbed())))]
+        check_read_only_fields(
+            [read(testbed("x")), read(object_document(make_testbed()))],
+            [None, object_document(make_object(read(testbed())))],
         )
 
 
 def test_what_is_new_can_have_nothing_that_only_shunter_writes() -> None:
     with pytest.raises(Invalid, match=r"^metadata\.uid: is written by Shunter alone"):
-        check_own([read(object_document(a_testbed()))], [None])
+        check_read_only_fields([read(object_document(make_testbed()))], [None])
 
 
 @pytest.mark.parametrize(
     ("revision", "is_there", "said"),
     [
         (2, True, "was changed in the meantime: its version is 3, and the manifest is based on 2: get it again"),
-        (ABSENT, True, "is there already"),
+        (ABSENT_REVISION, True, "is there already"),
         (3, False, "is not there (any more)"),
     ],
 )
 def test_a_draft_that_is_based_on_another_version_conflicts(revision: int, is_there: bool, said: str) -> None:
     draft = msgspec.structs.replace(read(testbed()), revision=revision)
     with pytest.raises(Conflict) as caught:
-        settle(draft, made(draft) if is_there else None)
+        resolve_spec(draft, make_object(draft) if is_there else None)
     assert said in caught.value.detail
     assert "Testbed default/bench" in caught.value.detail
 
@@ -266,18 +267,20 @@ def test_a_draft_that_is_based_on_another_version_conflicts(revision: int, is_th
 def test_a_draft_based_on_the_present_version_or_on_none_is_taken() -> None:
     draft = read(testbed())
     for revision in (None, 3):
-        assert settle(msgspec.structs.replace(draft, revision=revision), made(draft)) == draft.spec
-    for revision in (None, ABSENT):
-        assert settle(msgspec.structs.replace(draft, revision=revision), None) == draft.spec
+        assert resolve_spec(msgspec.structs.replace(draft, revision=revision), make_object(draft)) == draft.spec
+    for revision in (None, ABSENT_REVISION):
+        assert resolve_spec(msgspec.structs.replace(draft, revision=revision), None) == draft.spec
 
 
 def test_what_schedulers_remember_outlives_a_manifest_that_does_not_name_it() -> None:
     command = {"command": ["true"]}
-    present = made(read(batch_job(commandSpec=command, externalScheduler={"profiler": [{"a": "1"}], "other": []})))
+    existing = make_object(
+        read(batch_job(commandSpec=command, externalScheduler={"profiler": [{"a": "1"}], "other": []}))
+    )
     plain = read(batch_job(commandSpec=command, externalScheduler={"other": [{"b": "2"}]}))
-    merged = settle(plain, present)
+    merged = resolve_spec(plain, existing)
     assert isinstance(merged, BatchJobSpec)
     assert merged.external == {"profiler": [{"a": "1"}], "other": [{"b": "2"}]}
-    assert not is_settled(plain, merged, present)
+    assert not is_unchanged(plain, merged, existing)
     whole = msgspec.structs.replace(plain, revision=3)
-    assert settle(whole, present) == plain.spec
+    assert resolve_spec(whole, existing) == plain.spec

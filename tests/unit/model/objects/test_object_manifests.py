@@ -15,9 +15,9 @@ from shunter.model.objects.batch_jobs import BatchJobSpec
 from shunter.model.objects.object_fields import DOCUMENTS, EXTERNAL_SIZE_MAX
 from shunter.model.objects.object_manifests import (
     check_external,
-    find_kind,
     object_problems,
     object_schema,
+    parse_kind,
     read_objects,
 )
 from shunter.model.objects.object_meta import ObjectName
@@ -32,7 +32,7 @@ TRUE = {"command": ["true"]}
 SCHEMAS = {kind: jsonschema.Draft202012Validator(object_schema(kind)) for kind in KINDS}
 
 
-def printed(name: str) -> Any:
+def document_example(name: str) -> Any:
     return parse_documents((ROOT / "examples" / "testbeds" / name).read_bytes())[0]
 
 
@@ -40,7 +40,7 @@ def printed(name: str) -> Any:
 
 
 def test_the_printed_batch_job_is_read_with_all_its_values() -> None:
-    draft = read(printed("spark-crawler.yaml"))
+    draft = read(document_example("spark-crawler.yaml"))
     assert draft.name == ObjectName("default", "spark-crawler")
     assert draft.spec == BatchJobSpec(
         spark={
@@ -58,14 +58,14 @@ def test_the_printed_batch_job_is_read_with_all_its_values() -> None:
 
 
 def test_the_printed_testbed_has_exact_amounts() -> None:
-    draft = read(printed("profiler-testbed.yaml"))
+    draft = read(document_example("profiler-testbed.yaml"))
     assert draft.spec == TestbedSpec(
         2, "tuberlin.de/node-with-slots-profiler", {"cpu": 700, "memory": 939524096}, "exclusive"
     )
 
 
 def test_the_printed_scheduling_names_a_job_once_for_each_executor() -> None:
-    spec = read(printed("profiler-scheduling.yaml")).spec
+    spec = read(document_example("profiler-scheduling.yaml")).spec
     crawler, spark = ObjectName("default", "spark-crawler"), ObjectName("default", "batchjob-spark")
     assert spec == SchedulingSpec(ObjectName("default", "profiler-testbed"), (crawler, spark, spark, crawler))
     assert isinstance(spec, SchedulingSpec)
@@ -258,14 +258,14 @@ def test_what_schedulers_remember_is_bounded() -> None:
     ],
 )
 def test_a_kind_is_found_by_each_of_its_words(word: str, kind: str) -> None:
-    assert find_kind(word) == kind
+    assert parse_kind(word) == kind
 
 
 def test_a_misspelt_kind_gets_the_nearest() -> None:
     with pytest.raises(
         Invalid, match=r"kind: must be one of batchjobs \(bj\), testbeds \(tb\), .*did you mean testbeds\?"
     ):
-        find_kind("tesbeds")
+        parse_kind("tesbeds")
 
 
 # ---- the schemas ----

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from shunter.planning.explain.explain import EXAMPLES_MAX, REASONS_MAX, Reason, explain
 from shunter.planning.view import Queued, Rules
 from tests.unit.planning.cluster_builder import GI, Cluster, admits, task_class
-from tests.unit.planning.running_cluster import Yard
-from tests.unit.planning.test_exact_greedy import disturb, random_classes, random_cluster
+from tests.unit.planning.running_cluster import RunningCluster
+from tests.unit.planning.test_exact_greedy import change_something, random_classes, random_cluster
 
 
 def test_each_node_counts_once_under_its_first_reason() -> None:
@@ -91,12 +91,12 @@ def test_a_node_with_room_for_some_of_a_gang_says_that_it_starts_together() -> N
 
 
 def test_a_node_with_room_on_which_the_tasks_have_failed_says_so() -> None:
-    yard = Yard()
-    yard.add(4)
-    yard.add(4)
-    picky = yard.make_class("picky", cpu=1)
-    yard.run(yard.make_class("other", cpu=4), 2)
-    view = yard.view([Queued(picky, 1, 0, avoid=frozenset({1}))])
+    running_cluster = RunningCluster()
+    running_cluster.add(4)
+    running_cluster.add(4)
+    picky = running_cluster.make_class("picky", cpu=1)
+    running_cluster.run(running_cluster.make_class("other", cpu=4), 2)
+    view = running_cluster.view([Queued(picky, 1, 0, avoid=frozenset({1}))])
     texts = {reason.text: reason.examples for reason in explain(picky, view.nodes, view=view)}
     assert texts["its tasks failed there before, and are to run elsewhere"] == ("n1",)
     assert len(texts) == 2 and "has room: waits for its turn" not in texts
@@ -128,7 +128,7 @@ def test_the_number_of_reasons_is_limited_and_still_counts_every_node() -> None:
 def test_reasons_count_every_node_once_and_room_is_reported_only_where_it_is(seed: int) -> None:
     rng = random.Random(seed)
     cluster, classes = random_cluster(rng), random_classes(rng)
-    disturb(rng, cluster, classes)
+    change_something(rng, cluster, classes)
     for a_class in classes:
         reasons = explain(a_class, cluster.nodes)
         assert sum(reason.nodes for reason in reasons) == cluster.nodes.count - 1
@@ -140,6 +140,6 @@ def test_reasons_count_every_node_once_and_room_is_reported_only_where_it_is(see
 def test_of_tasks_that_run_on_one_node_or_nowhere_only_that_node_is_told() -> None:
     cluster = Cluster()
     small, _ = cluster.add({"cpu": 1000}), cluster.add({"cpu": 4000})
-    assert explain(task_class(cpu=2000), cluster.nodes, only=small) == [
+    assert explain(task_class(cpu=2000), cluster.nodes, only_node=small) == [
         Reason("cpu: needs 2, 1 at most even when empty", 1, ("n1",))
     ]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shunter.planning.filter.cel import LENGTH_MAX, LOOPS_MAX, JobFacts, Scope, parse_constraint, parse_job_match
-from shunter.planning.filter.cel_fast import read_plain
-from shunter.planning.filter.node_kinds import Kinds
+from shunter.planning.filter.cel import LENGTH_MAX, LOOPS_MAX, JobAttributes, Scope, parse_constraint, parse_job_match
+from shunter.planning.filter.cel_fast import parse_simple
+from shunter.planning.filter.node_kinds import NodeKindIndex
 from shunter.planning.view import NodeKind
 from tests.unit.planning.cluster_builder import GI, Cluster
 
@@ -176,7 +176,7 @@ def test_loops_beside_one_another_are_allowed_up_to_a_limit() -> None:
     ],
 )
 def test_affinities_ask_about_jobs(text: str, holds: bool) -> None:
-    assert parse_job_match(text).holds(JobFacts("db", "shop", {"tier": "back"}, "ann", "service")) is holds
+    assert parse_job_match(text).holds(JobAttributes("db", "shop", {"tier": "back"}, "ann", "service")) is holds
 
 
 def test_a_match_over_jobs_knows_no_nodes() -> None:
@@ -215,17 +215,17 @@ TESTS = (
 
 @given(st.lists(TESTS, min_size=1, max_size=3).map(" && ".join), MADE_UP_KINDS)
 def test_what_is_read_plainly_means_the_same_in_cel(text: str, kind: NodeKind) -> None:
-    plain = read_plain(text)
-    assume(plain is not None)
-    assert plain is not None
+    simple = parse_simple(text)
+    assume(simple is not None)
+    assert simple is not None
     bracketed = parse_constraint(f"({text})")  # which the plain reader leaves to CEL
-    assert bracketed.plain is None
-    assert bracketed.holds(kind) is plain(kind)
+    assert bracketed.simple is None
+    assert bracketed.holds(kind) is simple(kind)
 
 
 @given(st.text(alphabet="node.labsdtr[]'\"=!&|<> in\\,-1\n", max_size=40))
 def test_what_is_read_plainly_is_cel(text: str) -> None:
-    if read_plain(text) is not None:
+    if parse_simple(text) is not None:
         parse_constraint(f"({text})")
 
 
@@ -238,18 +238,18 @@ def test_a_kind_is_asked_once_and_new_kinds_are_asked_when_they_come() -> None:
             return super().get(key, default)
 
     listed = [NodeKind("", Labels(name="first", disk="ssd"), {})]
-    kinds = Kinds(listed)
+    kinds = NodeKindIndex(listed)
     for _ in range(3):
-        assert kinds.meet("node.labels.disk == 'ssd'").tolist() == [True]
+        assert kinds.kinds_meeting("node.labels.disk == 'ssd'").tolist() == [True]
     listed.append(NodeKind("", Labels(name="second"), {}))
-    assert kinds.meet("node.labels.disk == 'ssd'").tolist() == [True, False]
+    assert kinds.kinds_meeting("node.labels.disk == 'ssd'").tolist() == [True, False]
     assert asked == ["first", "second"]
 
 
 def test_rows_are_asked_again_when_their_size_or_kind_changes() -> None:
     cluster = Cluster()
     rows = [cluster.add({"cpu": 4000, "memory": memory}) for memory in (GI, 16 * GI, 16 * GI)]
-    kinds = Kinds(cluster.nodes.kinds, cluster.nodes)
+    kinds = NodeKindIndex(cluster.nodes.kinds, cluster.nodes)
     large = "node.capacity.memory > 8 * 1024 * 1024 * 1024 && node.labels.disk != 'hdd' || node.labels.disk == 'ssd'"
     named = "node.name == 'n2'"
     every = slice(1, 4)
@@ -270,7 +270,7 @@ def test_rows_are_asked_again_when_their_size_or_kind_changes() -> None:
 def test_a_constraint_that_cannot_be_read_holds_nowhere() -> None:
     cluster = Cluster()
     cluster.add({"cpu": 4000})
-    kinds = Kinds(cluster.nodes.kinds, cluster.nodes)
+    kinds = NodeKindIndex(cluster.nodes.kinds, cluster.nodes)
     assert kinds.hold_on("what is this", slice(0, 2)).tolist() == [False, False]
 
 

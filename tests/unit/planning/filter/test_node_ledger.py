@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.planner import build_policy
 from shunter.planning.view import FloatArray, IntArray, Queued
 from tests.unit.planning.cluster_builder import GI, Cluster, chosen, task_class
@@ -12,8 +12,8 @@ from tests.unit.planning.cluster_builder import GI, Cluster, chosen, task_class
 A_TASK = task_class(cpu=1000, memory=GI)
 
 
-def synced(cluster: Cluster) -> Ledger:
-    ledger = Ledger()
+def synced(cluster: Cluster) -> NodeLedger:
+    ledger = NodeLedger()
     ledger.sync(cluster.nodes)
     return ledger
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shunter.planning.order.fair_share import STEPS, Shares
+from shunter.planning.order.fair_share import STEPS, FairShare
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import ClusterView, IntArray, Queued, TaskClass
@@ -99,9 +99,9 @@ def test_two_tenants_with_endless_demand_are_within_one_task_or_one_step_of_each
         counts = [got.get(0, 0), got.get(1, 0)]
         if sum(counts) < budget or not all(fits_everywhere(cluster, counts, needs, who) for who in (0, 1)):
             return
-        shares = [float((needs[who] * counts[who] / totals).max()) for who in (0, 1)]
+        fair_share = [float((needs[who] * counts[who] / totals).max()) for who in (0, 1)]
         a_task = max(float((each / totals).max()) for each in needs)
-        assert abs(shares[0] - shares[1]) <= a_task + 1 / STEPS + 1e-9
+        assert abs(fair_share[0] - fair_share[1]) <= a_task + 1 / STEPS + 1e-9
 
 
 def fits_everywhere(cluster: Cluster, counts: list[int], needs: list[IntArray], who: int) -> bool:
@@ -119,17 +119,17 @@ def test_a_quantum_is_the_least_number_of_tasks_that_reaches_a_level(
     held: list[int], needs: list[int], level: int
 ) -> None:
     totals = [10**6, 777_777]
-    shares = Shares({("red", "ann"): np.array(held)}, totals)
-    assume(level > shares.level(("red", "ann")))
-    tasks = shares.tasks_to(level, ("red", "ann"), needs)
+    fair_share = FairShare({("red", "ann"): np.array(held)}, totals)
+    assume(level > fair_share.level(("red", "ann")))
+    tasks = fair_share.tasks_until_level(level, ("red", "ann"), needs)
     if not any(needs):
         assert tasks is None
         return
 
     def level_with(count: int) -> int:
-        shares = Shares({("red", "ann"): np.array(held)}, totals)
-        shares.place("red", "ann", needs, count)
-        return shares.level(("red", "ann"))
+        fair_share = FairShare({("red", "ann"): np.array(held)}, totals)
+        fair_share.place("red", "ann", needs, count)
+        return fair_share.level(("red", "ann"))
 
     assert tasks is not None and tasks >= 1
     assert level_with(tasks) >= level
@@ -137,7 +137,7 @@ def test_a_quantum_is_the_least_number_of_tasks_that_reaches_a_level(
 
 
 def test_usage_may_know_fewer_resources_than_there_are_now() -> None:
-    shares = Shares({("red", "ann"): np.array([50]), ("red", "bob"): np.array([10, 30])}, [100, 100, 0])
-    assert shares.level(("red", "ann")) == STEPS // 2
-    assert shares.level(("red", None)) == STEPS * 60 // 100
-    assert shares.level(("blue", None)) == 0
+    fair_share = FairShare({("red", "ann"): np.array([50]), ("red", "bob"): np.array([10, 30])}, [100, 100, 0])
+    assert fair_share.level(("red", "ann")) == STEPS // 2
+    assert fair_share.level(("red", None)) == STEPS * 60 // 100
+    assert fair_share.level(("blue", None)) == 0

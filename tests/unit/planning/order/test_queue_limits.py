@@ -22,7 +22,7 @@ def waiting(
     return Queued(TaskClass(id, needs or {"cpu": 1000}, "default", "ann", priority, queue=queue), count, since)
 
 
-class Desk:
+class QueueHarness:
     """One planner over a node, asked again and again; nothing is applied in between."""
 
     def __init__(self, cpu: int = 10_000) -> None:
@@ -40,43 +40,48 @@ class Desk:
 
 
 def test_a_paused_queue_gets_nothing_until_it_is_resumed() -> None:
-    desk, both = Desk(), (waiting(1, "night", 3), waiting(2, "day", 3))
-    assert desk.placed(*both, queues={"night": QueueRules(is_paused=True)}) == {2: 3}
-    assert desk.placed(*both, queues={"night": QueueRules()}) == {1: 3, 2: 3}
+    harness, both = QueueHarness(), (waiting(1, "night", 3), waiting(2, "day", 3))
+    assert harness.placed(*both, queues={"night": QueueRules(is_paused=True)}) == {2: 3}
+    assert harness.placed(*both, queues={"night": QueueRules()}) == {1: 3, 2: 3}
 
 
 def test_a_queue_runs_no_more_than_its_limit_over_all_its_classes() -> None:
-    desk, queued = Desk(), (waiting(1, "night", 3, since=1), waiting(2, "night", 3, since=2), waiting(3, "day", 2))
-    assert desk.placed(*queued, queues={"night": QueueRules(running_max=5, running=1)}) == {1: 3, 2: 1, 3: 2}
-    assert desk.placed(*queued, queues={"night": QueueRules(running_max=5, running=7)}) == {3: 2}
-    assert desk.placed(*queued, queues={"night": QueueRules(running_max=9, running=7)}) == {1: 2, 3: 2}
+    harness, queued = (
+        QueueHarness(),
+        (waiting(1, "night", 3, since=1), waiting(2, "night", 3, since=2), waiting(3, "day", 2)),
+    )
+    assert harness.placed(*queued, queues={"night": QueueRules(running_max=5, running=1)}) == {1: 3, 2: 1, 3: 2}
+    assert harness.placed(*queued, queues={"night": QueueRules(running_max=5, running=7)}) == {3: 2}
+    assert harness.placed(*queued, queues={"night": QueueRules(running_max=9, running=7)}) == {1: 2, 3: 2}
 
 
 def test_in_a_strict_queue_the_first_that_finds_no_room_keeps_all_behind_it_waiting() -> None:
-    desk, strict = Desk(), {"line": QueueRules(is_strict=True)}
+    harness, strict = QueueHarness(), {"line": QueueRules(is_strict=True)}
     large = waiting(2, "line", since=2, cpu=64_000)
     queued = (waiting(1, "line", 2, since=1), large, waiting(3, "line", since=3), waiting(4, "day", since=4))
-    assert desk.placed(*queued, queues=strict) == {1: 2, 4: 1}
-    assert desk.placed(*queued, queues=strict) == {1: 2, 4: 1}
-    desk.cluster.add({"cpu": 80_000})
-    assert desk.placed(*queued, queues=strict) == {1: 2, 2: 1, 3: 1, 4: 1}
+    assert harness.placed(*queued, queues=strict) == {1: 2, 4: 1}
+    assert harness.placed(*queued, queues=strict) == {1: 2, 4: 1}
+    harness.cluster.add({"cpu": 80_000})
+    assert harness.placed(*queued, queues=strict) == {1: 2, 2: 1, 3: 1, 4: 1}
 
 
 def test_a_strict_queue_goes_by_age_even_where_a_later_one_has_a_higher_priority() -> None:
-    desk = Desk(cpu=1000)
+    harness = QueueHarness(cpu=1000)
     queued = [waiting(1, "line", since=1, priority=10), waiting(2, "line", since=2, priority=90)]
-    assert desk.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {1: 1}
-    assert desk.placed(*queued, waiting(3, since=3, priority=50), queues={"line": QueueRules(is_strict=True)}) == {3: 1}
+    assert harness.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {1: 1}
+    assert harness.placed(*queued, waiting(3, since=3, priority=50), queues={"line": QueueRules(is_strict=True)}) == {
+        3: 1
+    }
 
 
 def test_behind_the_first_of_a_strict_queue_a_higher_priority_counts_again() -> None:
-    desk = Desk(cpu=2000)
+    harness = QueueHarness(cpu=2000)
     queued = [waiting(1, "line", since=1, priority=10), waiting(2, "line", since=2, priority=90)]
     queued.append(waiting(3, since=0, priority=10))
-    assert desk.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {3: 1, 1: 1}
-    desk = Desk(cpu=2000)
+    assert harness.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {3: 1, 1: 1}
+    harness = QueueHarness(cpu=2000)
     queued[2] = waiting(3, since=5, priority=10)
-    assert desk.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {1: 1, 2: 1}
+    assert harness.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {1: 1, 2: 1}
 
 
 @given(seed=st.integers(0, 2**32))
@@ -84,12 +89,12 @@ def test_behind_the_first_of_a_strict_queue_a_higher_priority_counts_again() -> 
 def test_a_strict_queue_never_reorders(seed: int) -> None:
     """Nobody behind gets a task while somebody ahead lacks one."""
     rng = random.Random(seed)
-    desk = Desk(cpu=rng.randrange(1000, 9000))
+    harness = QueueHarness(cpu=rng.randrange(1000, 9000))
     queued = [
         waiting(id, "line", rng.randrange(1, 4), rng.randrange(4), rng.choice([10, 50]), cpu=rng.choice([500, 2500]))
         for id in range(rng.randrange(1, 6))
     ]
-    got = desk.placed(*queued, queues={"line": QueueRules(is_strict=True, running_max=rng.choice([0, 3]))})
+    got = harness.placed(*queued, queues={"line": QueueRules(is_strict=True, running_max=rng.choice([0, 3]))})
     line = sorted(queued, key=lambda each: (each.since, each.task_class.id))
     lacking = [each for each in line if got.get(each.task_class.id, 0) < each.count]
     if lacking:
@@ -98,25 +103,25 @@ def test_a_strict_queue_never_reorders(seed: int) -> None:
 
 
 def test_licences_are_counted_over_the_whole_cluster_and_not_looked_for_on_nodes() -> None:
-    desk = Desk()
-    desk.cluster.add({"cpu": 10_000})
+    harness = QueueHarness()
+    harness.cluster.add({"cpu": 10_000})
     queued = waiting(1, count=9, cpu=100, solver=2)
-    assert desk.placed(queued, licences={"solver": (10, 3)}) == {1: 3}
-    assert desk.placed(queued, licences={"solver": (10, 9)}) == {}
-    assert desk.placed(queued, licences={"solver": (100, 9)}) == {1: 9}
-    assert desk.placed(queued) == {}  # no licence and no node has any
+    assert harness.placed(queued, licences={"solver": (10, 3)}) == {1: 3}
+    assert harness.placed(queued, licences={"solver": (10, 9)}) == {}
+    assert harness.placed(queued, licences={"solver": (100, 9)}) == {1: 9}
+    assert harness.placed(queued) == {}  # no licence and no node has any
 
 
 def test_who_needs_a_licence_that_is_out_does_not_keep_others_waiting() -> None:
     queued = (waiting(1, count=3, since=1, cpu=100, solver=1), waiting(2, count=3, since=2, cpu=100))
-    assert Desk().placed(*queued, licences={"solver": (4, 4)}) == {2: 3}
+    assert QueueHarness().placed(*queued, licences={"solver": (4, 4)}) == {2: 3}
 
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=100)
 def test_licences_and_limits_are_never_exceeded(seed: int) -> None:
     rng = random.Random(seed)
-    desk = Desk(cpu=rng.randrange(1000, 20_000))
+    harness = QueueHarness(cpu=rng.randrange(1000, 20_000))
     queued = [
         waiting(
             id, rng.choice(["day", "night"]), rng.randrange(1, 9), rng.randrange(4), cpu=100, solver=rng.randrange(1, 4)
@@ -125,7 +130,7 @@ def test_licences_and_limits_are_never_exceeded(seed: int) -> None:
     ]
     total, used, running = rng.randrange(12), rng.randrange(4), rng.randrange(4)
     rules = {"night": QueueRules(running_max=5, running=running)}
-    got = desk.placed(*queued, queues=rules, licences={"solver": (total, used)})
+    got = harness.placed(*queued, queues=rules, licences={"solver": (total, used)})
     needs = {each.task_class.id: each.task_class for each in queued}
     assert sum(needs[id].needs["solver"] * count for id, count in got.items()) <= max(0, total - used)
     assert sum(count for id, count in got.items() if needs[id].queue == "night") <= 5 - running

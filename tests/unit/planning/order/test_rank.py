@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.order.rank import AGE_STEP_MS, by_urgency, effective_priority
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.score.scores import SCORES
@@ -28,7 +28,7 @@ def queued(
     return Queued(task_class, count, since, since_ms)
 
 
-def places(*waiting: Queued) -> list[int]:
+def placement_order(*waiting: Queued) -> list[int]:
     """The order in which classes of one task get the only place, one decision after another."""
     cluster, planner, order = Cluster(), Planner(Stages(SCORES["spread"])), []
     cluster.add({"cpu": CPU})
@@ -57,7 +57,7 @@ def test_the_order_is_total_and_does_not_depend_on_how_classes_are_listed(
 ) -> None:
     expected = sorted(classes, key=lambda each: (by_urgency(each), each.since, each.task_class.id))
     rng.shuffle(classes)
-    assert places(*classes) == [each.task_class.id for each in expected]
+    assert placement_order(*classes) == [each.task_class.id for each in expected]
 
 
 @given(waiting_classes, waiting_classes, st.integers(100 * AGE_STEP_MS, 10**9), st.integers(0, 10**9))
@@ -78,8 +78,8 @@ def test_waiting_adds_a_point_each_step_without_end() -> None:
 
 def test_who_has_waited_long_enough_goes_before_a_higher_priority() -> None:
     old = queued(1, priority=50, since_ms=0)
-    assert places(old, queued(2, priority=60, since_ms=9 * AGE_STEP_MS)) == [2, 1]
-    assert places(old, queued(3, priority=60, since_ms=11 * AGE_STEP_MS)) == [1, 3]
+    assert placement_order(old, queued(2, priority=60, since_ms=9 * AGE_STEP_MS)) == [2, 1]
+    assert placement_order(old, queued(3, priority=60, since_ms=11 * AGE_STEP_MS)) == [1, 3]
 
 
 @pytest.mark.parametrize("listed", list(permutations([1, 2, 3, 4])))
@@ -90,7 +90,7 @@ def test_within_a_point_the_earlier_deadline_goes_first_and_none_goes_last(liste
         3: queued(3, deadline_ms=5000, since=9),
         4: queued(4, priority=51, since=9),
     }
-    assert places(*(classes[id] for id in listed)) == [4, 3, 2, 1]
+    assert placement_order(*(classes[id] for id in listed)) == [4, 3, 2, 1]
 
 
 @given(
@@ -104,7 +104,7 @@ def test_every_task_starts_within_a_bound_under_constant_load_of_higher_priority
     """Each step as many important tasks come as there is room, or one more, and all that runs ends. Newcomers are `gap`
     points more important; after `gap` steps they are no longer ahead, and those that are get done in as many steps."""
     rng = random.Random(seed)
-    cluster, planner, waiting = Cluster(), Planner(Stages(SCORES["e-pvm"]), work_max), Waiting()
+    cluster, planner, waiting = Cluster(), Planner(Stages(SCORES["e-pvm"]), work_max), PendingQueue()
     for _ in range(slots):
         cluster.add({"cpu": CPU})
     waiting.put(queued(1, priority=50, count=tasks))

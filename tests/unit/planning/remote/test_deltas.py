@@ -25,31 +25,31 @@ from shunter.model.protocol.scheduler_messages import (
     WANTS_DEFAULT,
     ViewDelta,
 )
-from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.planner import build_policy
 from shunter.planning.remote.delta_reader import GapInDeltas, ViewReader
 from shunter.planning.remote.delta_writer import ViewWriter
-from shunter.planning.remote.view_queries import Listening
+from shunter.planning.remote.view_queries import QueryRecorder
 from shunter.planning.remote.view_scope import limit_view, view_hash
 from shunter.planning.view import ClusterView, Queued, QueueRules, Rules, TaskClass
-from tests.unit.planning.running_cluster import Task, Yard
+from tests.unit.planning.running_cluster import RunningCluster, Task
 
 ROUNDS = 8
 PLENTY = 10**6
-NAMES_OF_JOBS = ("web", "db", "batch", "noisy")
+JOB_NAMES = ("web", "db", "batch", "noisy")
 ALL = (*WANTS, NAMES)
 
 
-def sent(delta: ViewDelta) -> ViewDelta:
+def round_trip(delta: ViewDelta) -> ViewDelta:
     """Over a wire."""
     return msgspec.msgpack.decode(msgspec.msgpack.encode(delta), type=ViewDelta)
 
 
-class Site:
+class ChangingCluster:
     """A yard in which anything may change between two views."""
 
     def __init__(self, rng: random.Random) -> None:
-        self.rng, self.yard, self.waiting = rng, Yard(), Waiting()
+        self.rng, self.running_cluster, self.waiting = rng, RunningCluster(), PendingQueue()
         self.uid = 0
         self.version, self.testbeds = 0, dict[ObjectName, tb.Testbed]()
         self.usage = {("default", "tester"): np.zeros(3, np.int64)}
@@ -61,7 +61,7 @@ class Site:
     def view(self) -> ClusterView:
         self.version += 1
         return replace(
-            self.yard.view(self.waiting, self.version),
+            self.running_cluster.view(self.waiting, self.version),
             usage=self.usage,
             queues=self.queues,
             licences=self.licences,
@@ -71,25 +71,30 @@ class Site:
 
     def change(self) -> None:
         changes = (
-            self.add_node, self.add_resource, self.come, self.come, self.leave, self.come_again, self.start, self.start,
-            self.end, self.switch, self.measure, self.relabel, self.rule, self.test, self.work,
+            self.add_node, self.add_resource, self.arrive, self.arrive, self.leave, self.requeue, self.start,
+            self.start, self.end, self.toggle_eligible, self.measure, self.relabel, self.change_limits,
+            self.change_testbed, self.add_task,
         )  # fmt: skip
         for _ in range(self.rng.randrange(6)):
             self.rng.choice(changes)()
 
     def row(self) -> int:
-        return self.rng.randrange(1, self.yard.cluster.nodes.count)
+        return self.rng.randrange(1, self.running_cluster.cluster.nodes.count)
 
     def add_node(self) -> None:
-        self.yard.add(self.rng.randrange(1, 8), rack=self.rng.choice("ab"), disk=self.rng.choice(["ssd", "none"]))
+        self.running_cluster.add(
+            self.rng.randrange(1, 8), rack=self.rng.choice("ab"), disk=self.rng.choice(["ssd", "none"])
+        )
 
     def add_resource(self) -> None:
-        nodes = self.yard.cluster.nodes
-        self.yard.cluster.add_resource(f"port/{len(nodes.resources)}")
+        nodes = self.running_cluster.cluster.nodes
+        self.running_cluster.cluster.add_resource(f"port/{len(nodes.resources)}")
         nodes.capacity[:, -1] = 1
 
-    def come(self) -> None:
-        self.put(self.yard.make_class(self.rng.choice(NAMES_OF_JOBS), self.rng.choice([10, 50, 90]), self.rules()))
+    def arrive(self) -> None:
+        self.put(
+            self.running_cluster.make_class(self.rng.choice(JOB_NAMES), self.rng.choice([10, 50, 90]), self.rules())
+        )
 
     def put(self, task_class: TaskClass) -> None:
         rng = self.rng
@@ -103,7 +108,7 @@ class Site:
         if self.waiting:
             self.waiting.drop(self.rng.choice(self.waiting).task_class.id)
 
-    def come_again(self) -> None:
+    def requeue(self) -> None:
         """Behind everybody who waits now."""
         if self.waiting:
             task_class = self.rng.choice(self.waiting).task_class
@@ -111,7 +116,7 @@ class Site:
             self.put(task_class)
 
     def rules(self) -> Rules | None:
-        rng, match = self.rng, self.rng.choice(NAMES_OF_JOBS)
+        rng, match = self.rng, self.rng.choice(JOB_NAMES)
         return rng.choice([
             None, None, Rules(0, exclusive=True), Rules(0, distinct="host"), Rules(0, distinct="rack"),
             Rules(0, gang=rng.randrange(1, 9)), Rules(0, spread=(Spread("rack"),)),
@@ -122,27 +127,27 @@ class Site:
         if self.waiting:
             queued = self.rng.choice(self.waiting)
             end_ms = self.rng.choice([0, 60_000])
-            self.yard.run(queued.task_class, self.row(), 1, end_ms, stopping=self.rng.random() < 0.2)
+            self.running_cluster.run(queued.task_class, self.row(), 1, end_ms, stopping=self.rng.random() < 0.2)
             self.usage["default", "tester"] = self.usage["default", "tester"] + 1
             self.waiting.put(replace(queued, count=queued.count - 1))
 
     def end(self) -> None:
-        if self.yard.tasks:
-            self.yard.end(self.rng.choice(self.yard.tasks))
+        if self.running_cluster.tasks:
+            self.running_cluster.end(self.rng.choice(self.running_cluster.tasks))
 
-    def switch(self) -> None:
+    def toggle_eligible(self) -> None:
         row, eligible = self.row(), self.rng.random() < 0.5
-        self.yard.cluster.set_eligible(row, eligible)
+        self.running_cluster.cluster.set_eligible(row, eligible)
         if eligible:
-            self.yard.cluster.nodes.ineligible_because.pop(row)
+            self.running_cluster.cluster.nodes.ineligible_because.pop(row)
 
     def measure(self) -> None:
-        self.yard.cluster.set_busy(self.row(), self.rng.choice([0.0, 0.35, 0.95]))
+        self.running_cluster.cluster.set_busy(self.row(), self.rng.choice([0.0, 0.35, 0.95]))
 
     def relabel(self) -> None:
-        self.yard.cluster.label(self.row(), "dc1", {"rack": self.rng.choice("abc")})
+        self.running_cluster.cluster.label(self.row(), "dc1", {"rack": self.rng.choice("abc")})
 
-    def rule(self) -> None:
+    def change_limits(self) -> None:
         self.queues = {**self.queues, "default": QueueRules(self.rng.random() < 0.2, False, self.rng.randrange(9), 1)}
         self.licences = {"licence/matlab": (self.rng.randrange(5), 0)}
         if self.rng.random() < 0.3:
@@ -150,7 +155,7 @@ class Site:
         else:
             self.usage["other", "somebody"] = np.array([self.rng.randrange(9)])
 
-    def test(self) -> None:
+    def change_testbed(self) -> None:
         """A testbed is made, changed, or made anew."""
         name = ObjectName("default", self.rng.choice("tu"))
         if name in self.testbeds and self.rng.random() < 0.5:
@@ -160,23 +165,23 @@ class Site:
         meta = Meta(uid, name.namespace, name.name, 0, "tester", revision=self.version)
         self.testbeds[name] = tb.Testbed(meta, tb.TestbedSpec(self.rng.randrange(3), "rack", {}))
 
-    def work(self) -> None:
+    def add_task(self) -> None:
         """A lane gets a task more, of which `changed` says nothing."""
-        self.yard.cluster.nodes.tasks[self.row()] += 1
+        self.running_cluster.cluster.nodes.tasks[self.row()] += 1
 
 
 @settings(max_examples=150)
 @given(seed=st.integers(0, 2**32), wants=st.sampled_from([WANTS, WANTS_DEFAULT, (TASKS,), (OBJECTS,)]))
 def test_a_view_made_of_deltas_shows_the_same(seed: int, wants: Collection[str]) -> None:
-    site = Site(random.Random(seed))
+    changing_cluster = ChangingCluster(random.Random(seed))
     writer, reader = ViewWriter(wants), ViewReader(wants)
     for _ in range(ROUNDS):
-        view = limit_view(site.view(), wants)
-        made = reader.read(sent(writer.write(view)))
+        view = limit_view(changing_cluster.view(), wants)
+        made = reader.read(round_trip(writer.write(view)))
         assert view_hash(made) == view_hash(view)
         assert made.version == view.version
         assert same_answers(view, made, wants)
-        site.change()
+        changing_cluster.change()
 
 
 def same_answers(view: ClusterView, made: ClusterView, wants: Collection[str]) -> bool:
@@ -203,22 +208,22 @@ def same_answers(view: ClusterView, made: ClusterView, wants: Collection[str]) -
 @given(seed=st.integers(0, 2**32), policy=st.sampled_from(["e-pvm", "bin-pack", "spread", "round-robin"]))
 @pytest.mark.parametrize("is_asked", [True, False], ids=["what it asked", "whatever it may ask"])
 def test_the_planner_decides_alike_on_a_view_made_of_deltas(is_asked: bool, seed: int, policy: str) -> None:
-    site = Site(random.Random(seed))
+    changing_cluster = ChangingCluster(random.Random(seed))
     wants = ALL if is_asked else WANTS
     writer, reader = ViewWriter((TASKS, OBJECTS) if is_asked else wants), ViewReader(wants)
     one, other = build_policy(policy), build_policy(policy)
     for number in range(ROUNDS):
-        view = limit_view(site.view(), wants)
+        view = limit_view(changing_cluster.view(), wants)
         delta = writer.write(view)
-        listening = Listening(view)
-        expected = one.decide(listening.view, number * 20.0, PLENTY)
+        recorder = QueryRecorder(view)
+        expected = one.decide(recorder.view, number * 20.0, PLENTY)
         if is_asked:
-            delta = msgspec.structs.replace(delta, answers=listening.answers())
-        decision = other.decide(reader.read(sent(delta)), number * 20.0, PLENTY)
+            delta = msgspec.structs.replace(delta, answers=recorder.answers())
+        decision = other.decide(reader.read(round_trip(delta)), number * 20.0, PLENTY)
         assert summary(decision) == summary(expected)
         assert not is_asked or reader.missing == 0
-        carry_out(site, expected)
-        site.change()
+        apply(changing_cluster, expected)
+        changing_cluster.change()
 
 
 def summary(decision) -> tuple:  # type: ignore[no-untyped-def, type-arg]
@@ -227,16 +232,20 @@ def summary(decision) -> tuple:  # type: ignore[no-untyped-def, type-arg]
     return placements, decision.preemptions, left, decision.reasons, decision.is_partial, decision.again_in_ms
 
 
-def carry_out(site: Site, decision) -> None:  # type: ignore[no-untyped-def]
+def apply(changing_cluster: ChangingCluster, decision) -> None:  # type: ignore[no-untyped-def]
     for placement in decision.placements:
-        queued = site.waiting.get(placement.class_id)
+        queued = changing_cluster.waiting.get(placement.class_id)
         assert queued is not None
         for row, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
             for _ in range(count):
-                site.yard.run(queued.task_class, row, 5)
-        site.waiting.put(replace(queued, count=queued.count - int(placement.counts.sum())))
+                changing_cluster.running_cluster.run(queued.task_class, row, 5)
+        changing_cluster.waiting.put(replace(queued, count=queued.count - int(placement.counts.sum())))
     for preemption in decision.preemptions:
-        victims = [each for each in site.yard.tasks if _is_victim(each, preemption.victim, preemption.node)]
+        victims = [
+            each
+            for each in changing_cluster.running_cluster.tasks
+            if _is_victim(each, preemption.victim, preemption.node)
+        ]
         for task in victims[: preemption.count]:
             task.is_stopping = True
 
@@ -246,14 +255,14 @@ def _is_victim(task: Task, class_id: int, row: int) -> bool:
 
 
 def test_a_delta_holds_what_changed_and_nothing_else() -> None:
-    site = Site(random.Random(1))
+    changing_cluster = ChangingCluster(random.Random(1))
     for _ in range(50):
-        site.add_node()
-    site.put(site.yard.make_class("web"))
+        changing_cluster.add_node()
+    changing_cluster.put(changing_cluster.running_cluster.make_class("web"))
     writer = ViewWriter(WANTS_DEFAULT)
-    assert writer.write(site.view()).is_whole
-    site.yard.cluster.set_busy(7, 0.5)
-    delta = writer.write(replace(site.view(), reserve_after_s=None))
+    assert writer.write(changing_cluster.view()).is_whole
+    changing_cluster.running_cluster.cluster.set_busy(7, 0.5)
+    delta = writer.write(replace(changing_cluster.view(), reserve_after_s=None))
     assert delta.nodes is not None
     assert delta.nodes.rows == [51, 7]  # 51 changed when the tick stood where it stood
     assert (delta.is_whole, delta.capacity, delta.queued, delta.usage, delta.kinds) == (False, None, [], [], [])
@@ -263,12 +272,12 @@ def test_a_delta_holds_what_changed_and_nothing_else() -> None:
 
 
 def test_a_reader_that_missed_a_delta_says_so_and_goes_on_from_a_whole_one() -> None:
-    site = Site(random.Random(1))
+    changing_cluster = ChangingCluster(random.Random(1))
     writer, reader = ViewWriter(WANTS_DEFAULT), ViewReader(WANTS_DEFAULT)
-    reader.read(writer.write(site.view()))
-    writer.write(site.view())
+    reader.read(writer.write(changing_cluster.view()))
+    writer.write(changing_cluster.view())
     with pytest.raises(GapInDeltas, match="delta 3 came after 1"):
-        reader.read(writer.write(site.view()))
-    writer.forget()
-    view = site.view()
+        reader.read(writer.write(changing_cluster.view()))
+    writer.reset()
+    view = changing_cluster.view()
     assert view_hash(reader.read(writer.write(view))) == view_hash(limit_view(view, WANTS_DEFAULT))

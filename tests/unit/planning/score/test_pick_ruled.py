@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from shunter.model.job.spec import Affinity, Spread
 from shunter.planning.score.scores import SCORES
-from shunter.planning.score.workspace import Site
+from shunter.planning.score.workspace import Workspace
 from shunter.planning.view import Queued, Rules, TaskClass
-from tests.unit.planning.running_cluster import SSD, Yard, as_dict
+from tests.unit.planning.running_cluster import SSD, RunningCluster, as_dict
 
 Occupants = list[tuple[TaskClass, int]]
 
@@ -25,34 +25,34 @@ Occupants = list[tuple[TaskClass, int]]
 @settings(max_examples=60)
 def test_coupled_classes_are_placed_as_the_plain_greedy_would_place_them(name: str, seed: int) -> None:
     rng = random.Random(seed)
-    yard = random_yard(rng)
-    classes = [yard.make_class(rng.choice(["web", "db"]), rules=random_rules(rng)) for _ in range(3)]
+    running_cluster = random_cluster(rng)
+    classes = [running_cluster.make_class(rng.choice(["web", "db"]), rules=random_rules(rng)) for _ in range(3)]
     for each in classes:
-        row = rng.randrange(1, yard.cluster.nodes.count)
-        if rng.random() < 0.5 and yard.cluster.nodes.tasks[row] == 0:
-            yard.run(each, row)
-    site, earlier = yard.site(score=SCORES[name]), Occupants()
+        row = rng.randrange(1, running_cluster.cluster.nodes.count)
+        if rng.random() < 0.5 and running_cluster.cluster.nodes.tasks[row] == 0:
+            running_cluster.run(each, row)
+    workspace, earlier = running_cluster.workspace(score=SCORES[name]), Occupants()
     for each in classes:
         count = rng.choice([1, 2, 5, 20])
         note(f"seed {seed}: {each.rules}, {count} tasks, {[(e.id, row) for e, row in earlier]} before")
-        expected = slow_greedy(yard, site, earlier, each, count)
-        found = site.pick(Queued(each, count, 0), count)
+        expected = slow_greedy(running_cluster, workspace, earlier, each, count)
+        found = workspace.pick(Queued(each, count, 0), count)
         assert as_dict(found) == expected
-        site.put(each, found)
+        workspace.put(each, found)
         earlier += [(each, row) for row, more in as_dict(found).items() for _ in range(more)]
 
 
-def random_yard(rng: random.Random) -> Yard:
-    yard = Yard()
+def random_cluster(rng: random.Random) -> RunningCluster:
+    running_cluster = RunningCluster()
     for _ in range(rng.randrange(1, 8)):
         labels = {"rack": rng.choice("abc"), "disk": rng.choice(["ssd", "hdd"])}
         labels = {key: value for key, value in labels.items() if rng.random() < 0.8}
-        yard.cluster.add({"cpu": rng.choice([1, 2, 4, 7])}, labels=labels)
-    others = [yard.make_class(name) for name in ("web", "db")]
-    for row in range(1, yard.cluster.nodes.count):
+        running_cluster.cluster.add({"cpu": rng.choice([1, 2, 4, 7])}, labels=labels)
+    others = [running_cluster.make_class(name) for name in ("web", "db")]
+    for row in range(1, running_cluster.cluster.nodes.count):
         if rng.random() < 0.3:
-            yard.run(rng.choice(others), row)
-    return yard
+            running_cluster.run(rng.choice(others), row)
+    return running_cluster
 
 
 def random_rules(rng: random.Random) -> Rules:
@@ -71,36 +71,44 @@ def random_rules(rng: random.Random) -> Rules:
     )
 
 
-def slow_greedy(yard: Yard, site: Site, earlier: Occupants, task_class: TaskClass, count: int) -> dict[int, int]:
+def slow_greedy(
+    running_cluster: RunningCluster, workspace: Workspace, earlier: Occupants, task_class: TaskClass, count: int
+) -> dict[int, int]:
     """One task at a time over all nodes, every rule taken by its word."""
-    rules, nodes, ledger = task_class.rules, yard.cluster.nodes, site.ledger
+    rules, nodes, ledger = task_class.rules, running_cluster.cluster.nodes, workspace.ledger
     assert rules is not None
-    before = [(task.task_class, task.row) for task in yard.tasks] + earlier
+    before = [(task.task_class, task.row) for task in running_cluster.tasks] + earlier
     found = Counter[int]()
 
-    def price(row: int) -> float:
-        return float(site.score.cost(task_class, ledger, np.array([row]), found[row])[0])
+    def next_score(row: int) -> float:
+        return float(workspace.score.cost(task_class, ledger, np.array([row]), found[row])[0])
 
     def candidates() -> list[int]:
         now = before + [(task_class, row) for row in found.elements()]
         return [
             row
             for row in range(1, nodes.count)
-            if ledger.room(task_class, np.array([row]), 99)[0] > found[row] and admitted(yard, task_class, row, now)
+            if ledger.room(task_class, np.array([row]), 99)[0] > found[row]
+            and is_admitted(running_cluster, task_class, row, now)
         ]
 
-    prices = [price(row) for row in candidates()]
-    low = min(prices, default=0.0)
-    span = (max(prices, default=0.0) - low) or 1.0
+    scores = [next_score(row) for row in candidates()]
+    low = min(scores, default=0.0)
+    score_range = (max(scores, default=0.0) - low) or 1.0
     is_soft = rules.spread or rules.distinct not in ("", "host") or any(not each.require for each in rules.affinity)
     for _ in range(count):
         best, least = None, math.inf
         now = before + [(task_class, row) for row in found.elements()]
         for row in candidates():
-            total = price(row)
+            total = next_score(row)
             if is_soft:
-                total = (total - low) / span + liking(yard, task_class, row, before, found[row])
-                total += sum(each.weight * sharing(yard, task_class, row, each.label, now) for each in rules.spread)
+                total = (total - low) / score_range + affinity_bias(
+                    running_cluster, task_class, row, before, found[row]
+                )
+                total += sum(
+                    each.weight * domain_tasks(running_cluster, task_class, row, each.label, now)
+                    for each in rules.spread
+                )
             if total < least:
                 best, least = row, total
         if best is None:
@@ -109,8 +117,8 @@ def slow_greedy(yard: Yard, site: Site, earlier: Occupants, task_class: TaskClas
     return dict(found)
 
 
-def admitted(yard: Yard, task_class: TaskClass, row: int, occupants: Occupants) -> bool:
-    rules, name = task_class.rules, yard.names[task_class.id]
+def is_admitted(running_cluster: RunningCluster, task_class: TaskClass, row: int, occupants: Occupants) -> bool:
+    rules, name = task_class.rules, running_cluster.names[task_class.id]
     assert rules is not None
     here = [each for each, where in occupants if where == row]
     for each in here:
@@ -121,19 +129,20 @@ def admitted(yard: Yard, task_class: TaskClass, row: int, occupants: Occupants) 
     if rules.exclusive and here and not any(each.rules is not None and each.rules.job == rules.job for each in here):
         return False
     if rules.distinct:
-        value = value_of(yard, row, rules.distinct)
+        value = domain_of(running_cluster, row, rules.distinct)
         if value is None or any(
-            each is task_class and value_of(yard, where, rules.distinct) == value for each, where in occupants
+            each is task_class and domain_of(running_cluster, where, rules.distinct) == value
+            for each, where in occupants
         ):
             return False
     for rule in rules.affinity:
         if not rule.require:
             continue
         if rule.to == "node":
-            holds = value_of(yard, row, "disk") == "ssd"
+            holds = domain_of(running_cluster, row, "disk") == "ssd"
         else:
-            holds = any(yard.names[each.id] == rule.match for each in here)
-            is_lonely = not any(yard.names[each.id] == rule.match for each, _ in occupants)
+            holds = any(running_cluster.names[each.id] == rule.match for each in here)
+            is_lonely = not any(running_cluster.names[each.id] == rule.match for each, _ in occupants)
             holds = holds or (not rule.anti and rule.match == name and is_lonely)
         if holds == rule.anti:
             return False
@@ -144,28 +153,32 @@ def hard_anti(rule: Affinity, name: str) -> bool:
     return rule.to == "job" and rule.anti and rule.require and rule.match == name
 
 
-def liking(yard: Yard, task_class: TaskClass, row: int, before: Occupants, more: int) -> float:
+def affinity_bias(
+    running_cluster: RunningCluster, task_class: TaskClass, row: int, before: Occupants, more: int
+) -> float:
     """What soft affinities add to the price, once more after the first task if the job means itself."""
     assert task_class.rules is not None
-    bias = again = 0.0
+    bias = repeat_bias = 0.0
     for rule in task_class.rules.affinity:
         weight = rule.weight if rule.anti else -rule.weight
         if rule.require:
             continue
         if rule.to == "node":
-            bias += weight * (value_of(yard, row, "disk") == "ssd")
-        elif any(yard.names[each.id] == rule.match for each, where in before if where == row):
+            bias += weight * (domain_of(running_cluster, row, "disk") == "ssd")
+        elif any(running_cluster.names[each.id] == rule.match for each, where in before if where == row):
             bias += weight
-        elif rule.match == yard.names[task_class.id]:
-            again += weight
-    return bias + (again if more else 0.0)
+        elif rule.match == running_cluster.names[task_class.id]:
+            repeat_bias += weight
+    return bias + (repeat_bias if more else 0.0)
 
 
-def sharing(yard: Yard, task_class: TaskClass, row: int, label: str, occupants: Occupants) -> int:
-    value = value_of(yard, row, label)
-    return sum(each is task_class and value_of(yard, where, label) == value for each, where in occupants)
+def domain_tasks(
+    running_cluster: RunningCluster, task_class: TaskClass, row: int, label: str, occupants: Occupants
+) -> int:
+    value = domain_of(running_cluster, row, label)
+    return sum(each is task_class and domain_of(running_cluster, where, label) == value for each, where in occupants)
 
 
-def value_of(yard: Yard, row: int, label: str) -> str | None:
-    nodes = yard.cluster.nodes
+def domain_of(running_cluster: RunningCluster, row: int, label: str) -> str | None:
+    nodes = running_cluster.cluster.nodes
     return str(row) if label == "host" else nodes.kinds[nodes.kind[row]].labels.get(label)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.planning.filter.node_ledger import TIE_BREAK, Ledger, Rows
+from shunter.planning.filter.node_ledger import TIE_BREAK, NodeLedger, Rows
 from shunter.planning.planner import Planner, Stages, build_policy
 from shunter.planning.score.scores import BASE, SCORES, More, Score, Shape
 from shunter.planning.view import FloatArray, Queued, TaskClass
@@ -22,7 +22,7 @@ PLENTY = 10**6
 
 def costs(name: str, of: TaskClass, cluster: Cluster) -> list[float]:
     """By row, from row 1."""
-    ledger = Ledger(SCORES[name].keep)
+    ledger = NodeLedger(SCORES[name].keep)
     ledger.sync(cluster.nodes)
     found: list[float] = SCORES[name].cost(of, ledger, np.arange(1, cluster.nodes.count), 0).tolist()
     return found
@@ -149,7 +149,7 @@ def test_a_score_has_the_shape_that_it_declares(score: Score, seed: int) -> None
     for _ in range(5):
         row = cluster.add({"cpu": rng.randrange(1, 10**6), "memory": rng.randrange(1, 2**44)}, busy=rng.random())
         cluster.reserve(row, {"cpu": rng.randrange(5000), "memory": rng.randrange(2**30)}, rng.randrange(3))
-    ledger = Ledger(score.keep)
+    ledger = NodeLedger(score.keep)
     ledger.sync(cluster.nodes)
     a_task = task_class(cpu=rng.randrange(1, 5000), memory=rng.choice([1, rng.randrange(1, 2**34)]))
     levels = score.cost(a_task, ledger, np.arange(1, 6), np.arange(LEVELS)[:, np.newaxis])
@@ -163,7 +163,7 @@ def test_a_score_of_ones_own_can_take_the_place_of_the_built_in_ones() -> None:
     for _ in range(3):
         cluster.add({"cpu": 2000})
 
-    def last_first(_: TaskClass, ledger: Ledger, rows: Rows, more: More) -> FloatArray:
+    def last_first(_: TaskClass, ledger: NodeLedger, rows: Rows, more: More) -> FloatArray:
         return (0 * more - ledger.number[rows]).astype(np.float64)
 
     planner = Planner(Stages(Score("last-first", Shape.RISING, last_first)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import shunter
 from shunter.model.rest.admin_views import DeadView, QueueView, Replayed, TemplateView
-from tests.unit.sdk.scripted_server import Asked, answer, job_document, serving, whole
+from tests.unit.sdk.scripted_server import ReceivedRequest, answer, job_document, raw_response, serving
 
 TEMPLATE: dict[str, Any] = {
     "name": "nightly", "namespace": "default", "id": 9, "state": "scheduled", "type": "batch", "count": 1,
@@ -31,12 +31,12 @@ ANSWERS = {
     "GET /templates": page(TEMPLATE),
     "GET /templates/nightly": answer(200, TEMPLATE),
     "PATCH /templates/nightly": answer(200, TEMPLATE | {"state": "paused"}),
-    "DELETE /templates/nightly": whole(204, b""),
+    "DELETE /templates/nightly": raw_response(204, b""),
     "POST /templates/nightly/runs": answer(201, job_document("nightly", run=4)),
     "GET /queues": page(QUEUE),
     "GET /queues/film": answer(200, QUEUE),
     "PATCH /queues/film": answer(200, QUEUE | {"paused": True}),
-    "DELETE /queues/film": whole(204, b""),
+    "DELETE /queues/film": raw_response(204, b""),
     "POST /queues/film/purge": answer(200, {"count": 3}),
     "GET /dead": page(DEAD),
     "POST /dead/replay": answer(201, {"items": [], "left": 2}),
@@ -44,8 +44,8 @@ ANSWERS = {
 }
 
 
-def script(asked: Asked) -> bytes:
-    return ANSWERS[f"{asked.method} {asked.path.removeprefix('/api/v1').partition('?')[0]}"]
+def script(received: ReceivedRequest) -> bytes:
+    return ANSWERS[f"{received.method} {received.path.removeprefix('/api/v1').partition('?')[0]}"]
 
 
 def test_the_blocking_client_knows_templates_queues_and_dead_letters() -> None:
@@ -60,19 +60,19 @@ def test_the_blocking_client_knows_templates_queues_and_dead_letters() -> None:
         assert c.pause_template("nightly").state == c.resume_template("nightly").state == "paused"
         c.delete_template("nightly")
         assert c.dispatch("nightly", {"input": "a"}, b"\x00\xff").view.run == 4
-        sent: Any = server.asked[-1].json
+        sent: Any = server.received[-1].json
         assert sent == {"parameters": {"input": "a"}, "payload": "AP8="}
         assert [type(each) for each in c.queues()] == [QueueView]
         assert c.queue("film").queued == 3
         assert c.update_queue("film", {"paused": True, "strict": None}).paused
-        sent = server.asked[-1].json
+        sent = server.received[-1].json
         assert sent == {"paused": True}
         c.delete_queue("film")
         assert c.purge_queue("film") == 3
         assert [type(each) for each in c.dead_letters(job="render")] == [DeadView]
         assert c.replay_dead([7]) == Replayed([], 2)
         assert c.purge_dead(job="render") == 1
-        sent = server.asked[-1].json
+        sent = server.received[-1].json
         assert sent == {"numbers": [], "job": "render"}
 
 

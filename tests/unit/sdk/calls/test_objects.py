@@ -14,27 +14,27 @@ from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.object_views import ObjectView, WatchLine
 from shunter.ports.callers import Caller
-from shunter.sdk.calls.objects import BASE, QUIET_MAX_S, RESUMED_AFTER_S, document_of, watch
+from shunter.sdk.calls.objects import BASE, IDLE_MAX_S, RESUME_DELAY_S, document_of, watch
 from shunter.sdk.errors import ConnectionLost
 from shunter.sdk.transport.steps import Response
-from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.fake_gateway import TOKEN
 from tests.unit.api.live_server import live_server
-from tests.unit.sdk.manual_transport import Played, Reply, core, play, said
+from tests.unit.sdk.manual_transport import Reply, Transcript, core, json_response, run_conversation
 
 OPENED = Response(200)
 HERE = f"{BASE}/namespaces/default"
 
 
 @pytest.fixture
-def served() -> Iterator[tuple[str, MemoryObjectDesk]]:
+def served() -> Iterator[tuple[str, MemoryObjectService]]:
     with live_server() as (port, gateway):
         yield f"http://127.0.0.1:{port}", gateway.objects
 
 
-def test_the_blocking_client_knows_objects(served: tuple[str, MemoryObjectDesk]) -> None:
-    url, desk = served
+def test_the_blocking_client_knows_objects(served: tuple[str, MemoryObjectService]) -> None:
+    url, object_service = served
     with shunter.connect(url, TOKEN) as c:
         applied = c.apply([testbed(), batch_job(), scheduling()])
         assert [(each.kind, each.action) for each in applied] == [
@@ -53,7 +53,7 @@ def test_the_blocking_client_knows_objects(served: tuple[str, MemoryObjectDesk])
             "profiler": [{"a": "24 (16)"}]
         }
         assert c.reset("crawler") == c.get("bj", "crawler")  # it has nothing to do
-        asyncio.run(fail(desk, "crawler"))
+        asyncio.run(fail(object_service, "crawler"))
         assert c.reset("crawler").status["state"] == "ReadyState"
         with pytest.raises(shunter.Conflict):
             c.delete("sched", "first", version=999)
@@ -67,7 +67,7 @@ def test_the_blocking_client_knows_objects(served: tuple[str, MemoryObjectDesk])
             c.get("tesbeds", "bench")
 
 
-async def test_the_async_client_knows_objects(served: tuple[str, MemoryObjectDesk]) -> None:
+async def test_the_async_client_knows_objects(served: tuple[str, MemoryObjectService]) -> None:
     url, _ = served
     async with shunter.aio.connect(url, TOKEN) as c:
         await c.apply([testbed(), batch_job(), scheduling()])
@@ -85,7 +85,7 @@ async def test_the_async_client_knows_objects(served: tuple[str, MemoryObjectDes
         assert await c.past_scheduling(past.uid) == past
 
 
-def test_a_file_of_jobs_is_submitted(served: tuple[str, MemoryObjectDesk]) -> None:
+def test_a_file_of_jobs_is_submitted(served: tuple[str, MemoryObjectService]) -> None:
     text = "apiVersion: shunter.dev/v1\nkind: Job\nmetadata: {name: hello}\nspec: {command: [echo, hello]}\n"
     with shunter.connect(served[0], TOKEN) as c:
         [first], [second] = c.apply(text), c.apply(text)
@@ -93,9 +93,9 @@ def test_a_file_of_jobs_is_submitted(served: tuple[str, MemoryObjectDesk]) -> No
     assert first.job is not None and first.job.run == 1
 
 
-async def fail(desk: MemoryObjectDesk, name: str) -> None:
-    job: Any = await desk.object(Caller("me"), "BatchJob", ObjectName("default", name))
-    await desk.put(msgspec.structs.replace(job, status=BatchJobStatus(BatchJobState.FAILED)))
+async def fail(object_service: MemoryObjectService, name: str) -> None:
+    job: Any = await object_service.object(Caller("me"), "BatchJob", ObjectName("default", name))
+    await object_service.put(msgspec.structs.replace(job, status=BatchJobStatus(BatchJobState.FAILED)))
 
 
 # ---- watches that break, without I/O ----
@@ -112,35 +112,35 @@ def line(action: str, name: str, version: int) -> bytes:
 
 def listed(version: int, *items: dict[str, Any]) -> Response:
     page = {"apiVersion": "v", "kind": "TestbedList", "metadata": {"resourceVersion": str(version)}}
-    return said(200, page | {"items": list(items), "next": None, "total": len(items)})
+    return json_response(200, page | {"items": list(items), "next": None, "total": len(items)})
 
 
 class Enough(Exception):
     """Ends a watch, which has no end of its own."""
 
 
-def watched(replies: list[Reply], after: int | None = None, present: bool = False) -> Played:
-    played = Played()
+def watched(replies: list[Reply], after: int | None = None, present: bool = False) -> Transcript:
+    transcript = Transcript()
     with pytest.raises(Enough):
-        play(watch(core(), "tb", None, None, after, present), [*replies, Enough()], played)
-    return played
+        run_conversation(watch(core(), "tb", None, None, after, present), [*replies, Enough()], transcript)
+    return transcript
 
 
-def told(played: Played) -> list[str]:
-    lines: list[WatchLine] = played.items
+def told(transcript: Transcript) -> list[str]:
+    lines: list[WatchLine] = transcript.items
     return [f"{each.type} {each.object.name} {each.object.resource_version}" for each in lines]
 
 
 def test_a_watch_from_now_on_goes_on_from_the_version_of_the_list() -> None:
-    played = watched(
+    transcript = watched(
         [listed(7, view("there", 3)), OPENED, b"\n" + line("ADDED", "a", 8)[:9], line("ADDED", "a", 8)[9:]]
     )
-    assert [request.path for request in played.requests] == [
+    assert [request.path for request in transcript.requests] == [
         f"{HERE}/testbeds",
         f"{HERE}/testbeds?watch=true&resourceVersion=7",
     ]
-    assert told(played) == ["ADDED a 8"]
-    assert played.timeouts[-1] == QUIET_MAX_S
+    assert told(transcript) == ["ADDED a 8"]
+    assert transcript.timeouts[-1] == IDLE_MAX_S
 
 
 def test_a_watch_that_is_asked_to_tells_first_what_is_there() -> None:
@@ -149,32 +149,32 @@ def test_a_watch_that_is_asked_to_tells_first_what_is_there() -> None:
 
 @pytest.mark.parametrize("end", [b"", ConnectionLost("x"), TimeoutError()])
 def test_a_watch_that_breaks_goes_on_behind_the_last_change_it_told(end: Reply) -> None:
-    played = watched([OPENED, line("ADDED", "a", 5), end, OPENED, line("DELETED", "a", 9)], after=4)
-    assert [request.path.rpartition("=")[2] for request in played.requests] == ["4", "5"]
-    assert told(played) == ["ADDED a 5", "DELETED a 9"]
-    assert played.pauses == [pytest.approx(RESUMED_AFTER_S)]
+    transcript = watched([OPENED, line("ADDED", "a", 5), end, OPENED, line("DELETED", "a", 9)], after=4)
+    assert [request.path.rpartition("=")[2] for request in transcript.requests] == ["4", "5"]
+    assert told(transcript) == ["ADDED a 5", "DELETED a 9"]
+    assert transcript.pauses == [pytest.approx(RESUME_DELAY_S)]
 
 
 def test_a_watch_that_was_away_for_too_long_compares_what_is_there_with_what_it_saw() -> None:
-    gone = said(410, {"title": "gone", "detail": "not remembered"})
+    gone = json_response(410, {"title": "gone", "detail": "not remembered"})
     saw = line("ADDED", "same", 5) + line("ADDED", "moved", 6) + line("ADDED", "lost", 7) + line("ADDED", "anew", 8)
     now = listed(90, view("anew", 88, uid="2"), view("moved", 70), view("new", 80), view("same", 5))
-    played = watched([OPENED, saw, b"", gone, now, OPENED, line("MODIFIED", "new", 91)], after=4)
-    assert told(played)[4:] == [
+    transcript = watched([OPENED, saw, b"", gone, now, OPENED, line("MODIFIED", "new", 91)], after=4)
+    assert told(transcript)[4:] == [
         "DELETED lost 7",
         "ADDED anew 88",
         "MODIFIED moved 70",
         "ADDED new 80",
         "MODIFIED new 91",
     ]
-    assert played.requests[-1].path.endswith("resourceVersion=90")
+    assert transcript.requests[-1].path.endswith("resourceVersion=90")
 
 
 def test_every_namespace_and_every_kind_can_be_watched() -> None:
-    played = Played()
+    transcript = Transcript()
     with pytest.raises(Enough):
-        play(watch(core(), None, "a", "*", 4, False), [OPENED, Enough()], played)
-    assert played.requests[0].path == f"{BASE}/objects?name=a&watch=true&resourceVersion=4"
+        run_conversation(watch(core(), None, "a", "*", 4, False), [OPENED, Enough()], transcript)
+    assert transcript.requests[0].path == f"{BASE}/objects?name=a&watch=true&resourceVersion=4"
 
 
 def test_a_view_is_the_document_that_it_came_from() -> None:

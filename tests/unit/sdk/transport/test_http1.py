@@ -6,7 +6,7 @@ import pytest
 
 from shunter.sdk.endpoint import Endpoint
 from shunter.sdk.errors import AnswerNotUnderstood, ConnectionLost
-from shunter.sdk.transport.http1 import CHUNK_LINE_MAX_BYTES, HEAD_MAX_BYTES, Answer, encode_request
+from shunter.sdk.transport.http1 import CHUNK_LINE_MAX_BYTES, HEAD_MAX_BYTES, ResponseParser, encode_request
 from shunter.sdk.transport.steps import Request
 
 BY_LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Kind:  fruit \r\n\r\napple"
@@ -19,49 +19,49 @@ AFTER_A_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n" + BY_LENGTH
 @pytest.mark.parametrize("wire", [BY_LENGTH, IN_CHUNKS, AFTER_A_CONTINUE], ids=["length", "chunks", "continue"])
 @pytest.mark.parametrize("piece_size", [1, 2, 3, 7, 1000])
 def test_an_answer_is_the_same_however_it_is_cut(wire: bytes, piece_size: int) -> None:
-    answer, body = Answer(), b""
+    parser, body = ResponseParser(), b""
     for start in range(0, len(wire), piece_size):
-        assert not answer.complete
-        answer.feed(wire[start : start + piece_size])
-        body += answer.take()
-    assert answer.complete and answer.reusable
+        assert not parser.complete
+        parser.feed(wire[start : start + piece_size])
+        body += parser.take_body()
+    assert parser.complete and parser.reusable
     assert body == b"apple"
 
 
 def test_the_head_is_known_before_the_body_is_complete() -> None:
-    answer = Answer()
-    answer.feed(BY_LENGTH[:-3])
-    assert (answer.status, answer.headers["x-kind"], answer.complete) == (200, "fruit", False)
-    assert answer.take() == b"ap"
+    parser = ResponseParser()
+    parser.feed(BY_LENGTH[:-3])
+    assert (parser.status, parser.headers["x-kind"], parser.complete) == (200, "fruit", False)
+    assert parser.take_body() == b"ap"
 
 
 def test_a_body_without_length_ends_with_the_connection_which_is_then_of_no_more_use() -> None:
-    answer = Answer()
-    answer.feed(b"HTTP/1.1 200 OK\r\n\r\napple")
-    assert not answer.complete
-    answer.feed(b"")
-    assert answer.complete and answer.take() == b"apple" and not answer.reusable
+    parser = ResponseParser()
+    parser.feed(b"HTTP/1.1 200 OK\r\n\r\napple")
+    assert not parser.complete
+    parser.feed(b"")
+    assert parser.complete and parser.take_body() == b"apple" and not parser.reusable
 
 
 def test_an_answer_without_content_is_complete_with_its_head() -> None:
-    answer = Answer()
-    answer.feed(b"HTTP/1.1 204 No Content\r\n\r\n")
-    assert answer.complete and answer.reusable and answer.take() == b""
+    parser = ResponseParser()
+    parser.feed(b"HTTP/1.1 204 No Content\r\n\r\n")
+    assert parser.complete and parser.reusable and parser.take_body() == b""
 
 
 def test_a_server_that_says_close_is_believed() -> None:
-    answer = Answer()
-    answer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n")
-    assert answer.complete and not answer.reusable
+    parser = ResponseParser()
+    parser.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n")
+    assert parser.complete and not parser.reusable
 
 
 @pytest.mark.parametrize("wire", [BY_LENGTH, IN_CHUNKS], ids=["length", "chunks"])
 def test_a_connection_that_ends_anywhere_before_the_end_is_lost(wire: bytes) -> None:
     for size in range(1, len(wire)):
-        answer = Answer()
-        answer.feed(wire[:size])
+        parser = ResponseParser()
+        parser.feed(wire[:size])
         with pytest.raises(ConnectionLost):
-            answer.feed(b"")
+            parser.feed(b"")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_connection_that_ends_anywhere_before_the_end_is_lost(wire: bytes) -> 
 )
 def test_what_is_not_http_is_told_so(wire: bytes) -> None:
     with pytest.raises(AnswerNotUnderstood):
-        Answer().feed(wire)
+        ResponseParser().feed(wire)
 
 
 def test_a_request_carries_host_token_headers_and_body() -> None:

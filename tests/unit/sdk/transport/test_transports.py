@@ -18,7 +18,7 @@ from shunter.sdk.endpoint import finder
 from shunter.sdk.errors import AnswerNotUnderstood, NotReachable, Unavailable
 from shunter.sdk.transport import asynchronous, blocking
 from shunter.sdk.transport.steps import Conversation
-from tests.unit.sdk.scripted_server import Asked, answer, chunks, job_document, lines, serving
+from tests.unit.sdk.scripted_server import ReceivedRequest, answer, chunks, job_document, lines, serving
 
 ASK = requests.job("render", "default")
 JOB = lines({"job": job_document()})
@@ -53,53 +53,53 @@ def perform(request: pytest.FixtureRequest) -> Perform:
 
 
 def job(core: Core | None = None) -> Conversation[JobView]:
-    return (core or Core()).ask(ASK, JobView)
+    return (core or Core()).fetch(ASK, JobView)
 
 
 def test_an_answer_is_typed_and_the_token_is_sent(perform: Perform) -> None:
     with serving(lambda _: answer(200, job_document())) as server:
         (found,) = perform(server.url, [job()])
     assert isinstance(found, JobView)
-    assert server.asked[0].headers["authorization"] == "Bearer secret"
-    assert server.asked[0].path == "/api/v1/jobs/render?namespace=default"
+    assert server.received[0].headers["authorization"] == "Bearer secret"
+    assert server.received[0].path == "/api/v1/jobs/render?namespace=default"
 
 
 def test_requests_share_a_connection(perform: Perform) -> None:
     with serving(lambda _: answer(200, job_document())) as server:
         perform(server.url, [job(), job(), job()])
-    assert [asked.connection for asked in server.asked] == [0, 0, 0]
+    assert [received.connection for received in server.received] == [0, 0, 0]
 
 
 def test_a_stream_gives_its_connection_back(perform: Perform) -> None:
     with serving(lambda _: chunks(201, JOB, END)) as server:
         ended = perform(server.url, [follow_submit(Core(), {}, "end") for _ in range(2)])
     assert [each.exit_code for each in ended] == [3, 3]
-    assert [asked.connection for asked in server.asked] == [0, 0]
+    assert [received.connection for received in server.received] == [0, 0]
 
 
 def test_a_connection_that_the_server_closed_is_replaced(perform: Perform) -> None:
     with serving(lambda _: answer(200, job_document(), connection="close")) as server:
         perform(server.url, [job(), job()])
-    assert [asked.connection for asked in server.asked] == [0, 1]
+    assert [received.connection for received in server.received] == [0, 1]
 
 
 def test_a_connection_that_breaks_before_the_answer_is_replaced(perform: Perform) -> None:
-    def script(asked: Asked) -> bytes | None:
-        return answer(200, job_document()) if asked.connection else None
+    def script(received: ReceivedRequest) -> bytes | None:
+        return answer(200, job_document()) if received.connection else None
 
     with serving(script) as server:
         (found,) = perform(server.url, [job()])
-    assert found.name == "render" and len(server.asked) == 2
+    assert found.name == "render" and len(server.received) == 2
 
 
 def test_a_stream_that_breaks_is_gone_on_with(perform: Perform) -> None:
-    def script(asked: Asked) -> list[bytes]:
-        return chunks(200, JOB, END) if asked.method == "GET" else chunks(201, JOB, ended=False)
+    def script(received: ReceivedRequest) -> list[bytes]:
+        return chunks(200, JOB, END) if received.method == "GET" else chunks(201, JOB, ended=False)
 
     with serving(script) as server:
         (ended,) = perform(server.url, [follow_submit(Core(random=lambda: 0.0), {}, "end")])
     assert (ended.exit_code, ended.created) == (3, True)
-    assert server.asked[1].path == "/api/v1/jobs/id:7/follow?namespace=default&mode=end"
+    assert server.received[1].path == "/api/v1/jobs/id:7/follow?namespace=default&mode=end"
 
 
 def test_an_error_in_place_of_a_stream_is_read_whole(perform: Perform) -> None:
@@ -111,8 +111,8 @@ def test_an_error_in_place_of_a_stream_is_read_whole(perform: Perform) -> None:
 
 
 def test_a_wait_ends_in_its_time_though_the_server_stays_silent(perform: Perform) -> None:
-    def script(asked: Asked) -> list[bytes]:
-        asked.gone.wait(30)
+    def script(received: ReceivedRequest) -> list[bytes]:
+        received.gone.wait(30)
         return chunks(200)
 
     with serving(script) as server, pytest.raises(TimeoutError):
@@ -141,7 +141,7 @@ def test_a_large_answer_arrives_whole(perform: Perform) -> None:
 def test_the_blocking_transport_serves_threads_side_by_side() -> None:
     both_asked = threading.Barrier(2, timeout=60)
 
-    def script(_: Asked) -> bytes:
+    def script(_: ReceivedRequest) -> bytes:
         both_asked.wait()
         return answer(200, job_document())
 
@@ -153,13 +153,13 @@ def test_the_blocking_transport_serves_threads_side_by_side() -> None:
         for thread in threads:
             thread.join(20)
         transport.close()
-    assert sorted(asked.connection for asked in server.asked) == [0, 1]
+    assert sorted(received.connection for received in server.received) == [0, 1]
 
 
 async def test_the_async_transport_serves_tasks_side_by_side() -> None:
     both_asked = threading.Barrier(2, timeout=60)
 
-    def script(_: Asked) -> bytes:
+    def script(_: ReceivedRequest) -> bytes:
         both_asked.wait()
         return answer(200, job_document())
 
@@ -171,10 +171,10 @@ async def test_the_async_transport_serves_tasks_side_by_side() -> None:
 
 
 def test_an_iterator_that_is_left_early_closes_its_connection() -> None:
-    def script(asked: Asked) -> Iterator[bytes]:
+    def script(received: ReceivedRequest) -> Iterator[bytes]:
         yield from chunks(201, JOB, ended=False)
-        if asked.connection == 0:
-            asked.gone.wait(30)
+        if received.connection == 0:
+            received.gone.wait(30)
         yield from chunks(201, END)[1:]
 
     with serving(script) as server:
@@ -185,4 +185,4 @@ def test_an_iterator_that_is_left_early_closes_its_connection() -> None:
         perform_again = transport.perform(follow_submit(Core(), {}, "end"))
         transport.close()
     assert perform_again.exit_code == 3
-    assert [asked.connection for asked in server.asked] == [0, 1]
+    assert [received.connection for received in server.received] == [0, 1]

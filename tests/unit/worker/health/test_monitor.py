@@ -10,7 +10,7 @@ import pytest
 from shunter.model.job.spec import HealthCheck
 from shunter.model.protocol.worker_messages import Health
 from shunter.worker.health.checks import check_http, check_tcp
-from shunter.worker.health.monitor import FIRST_EVERY_S, Monitor
+from shunter.worker.health.monitor import STARTUP_INTERVAL_S, Monitor
 from shunter.worker.health.port import Unwell
 from shunter.worker.runtimes.port import RuntimeGone
 
@@ -91,7 +91,7 @@ async def test_a_quick_start_is_seen_long_before_the_first_interval() -> None:
 async def test_before_the_first_success_only_one_failure_an_interval_counts() -> None:
     script, said, ended = await look(command(), lambda _: False)
     assert said == [(30.0, False)]
-    assert script.tried_s[1] == FIRST_EVERY_S
+    assert script.tried_s[1] == STARTUP_INTERVAL_S
     assert ended == ["command check ok failed 3 times in a row: exited with 1: no"]
 
 
@@ -132,14 +132,14 @@ async def test_a_task_that_has_ended_is_not_looked_at_any_more() -> None:
     monitor.watch(NAME, (command(),), script, 1_000_000, lambda _: None)
     while not said:
         await asyncio.sleep(0)
-    assert monitor.opinions() == said
-    monitor.forget_run(1, 0, 2, 5, 4)
+    assert monitor.current_health() == said
+    monitor.forget_range(1, 0, 2, 5, 4)
     await asyncio.sleep(0)
     tries = len(script.tried_s)
     for _ in range(10):
         await asyncio.sleep(0)
     assert len(script.tried_s) == tries
-    assert monitor.opinions() == []
+    assert monitor.current_health() == []
 
 
 class Address:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shunter.worker.keeper.limits import KEEPER_CPU_MILLI, KEEPER_MEMORY_BYTES, Limits
-from shunter.worker.process.cgroups import _inside
+from shunter.worker.process.cgroups import _group_folder
 
 MI = 2**20
 V1 = ("cpu", "memory", "freezer")
@@ -69,10 +69,10 @@ def test_memory_was_passed_when_the_kernel_s_count_of_kills_has_risen(tmp_path: 
     control = tmp_path / "memory/lane-1/memory.oom_control"
     control.write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
     limits.apply(500, 64 * MI)
-    assert not limits.passed_memory()
+    assert not limits.was_oom_killed()
     control.write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n")
-    assert limits.passed_memory()
-    assert not limits.passed_memory()
+    assert limits.was_oom_killed()
+    assert not limits.was_oom_killed()
 
 
 def test_the_keeper_is_not_among_the_members(tmp_path: Path) -> None:
@@ -95,4 +95,4 @@ def test_without_groups_nothing_is_limited_and_nobody_tells_the_members() -> Non
     [("/", "/", "/sys/x"), ("/", "/user/a", "/sys/x/user/a"), ("/docker/1", "/docker/1/b", "/sys/x/b")],
 )
 def test_a_group_is_found_below_its_mount_even_in_a_container(root: str, path: str, folder: str) -> None:
-    assert _inside((root, "/sys/x"), path) == Path(folder)
+    assert _group_folder((root, "/sys/x"), path) == Path(folder)

@@ -41,7 +41,7 @@ def test_a_running_task_s_slice_grows_and_ends_where_the_task_ended(tmp_path: Pa
     segments.begin(LIMIT)
     segments.end(1, 0, 0, 1)
     segments.begin(LIMIT)
-    segments.note_running(1, 0, 1, 1)
+    segments.record_running(1, 0, 1, 1)
     segments.write(OUT, b"one")
     log = read_log(tmp_path, ReadLog(1, segments.number, 1, "stdout", 0, 100))
     assert (log.data, log.eof, log.next) == (b"one", False, 3)

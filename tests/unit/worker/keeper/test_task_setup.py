@@ -10,7 +10,14 @@ import pytest
 
 from shunter.model.job.spec import Port
 from shunter.worker.health.process_target import find_port
-from shunter.worker.keeper.task_setup import Identity, NotStartable, expand, find_identity, user_folder, variable
+from shunter.worker.keeper.task_setup import (
+    Identity,
+    StartError,
+    expand_path_pattern,
+    find_identity,
+    user_folder,
+    variable_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +33,7 @@ from shunter.worker.keeper.task_setup import Identity, NotStartable, expand, fin
     ],
 )
 def test_a_stream_s_path_is_made_from_its_pattern(pattern: str | None, path: str | None) -> None:
-    assert expand(pattern, "render", "back", 12, 3) == path
+    assert expand_path_pattern(pattern, "render", "back", 12, 3) == path
 
 
 def test_a_user_is_found_by_name_or_number_with_its_groups() -> None:
@@ -47,7 +54,7 @@ def find_identity_as_root(user: str) -> Identity:
 def test_only_root_starts_tasks_as_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     monkeypatch.setattr(os, "getegid", lambda: 12345)
-    with pytest.raises(NotStartable, match="user root: the worker must run as root to start tasks as another user"):
+    with pytest.raises(StartError, match="user root: the worker must run as root to start tasks as another user"):
         find_identity("root")
     assert find_identity("12345").uid == 12345  # which it is anyway
 
@@ -60,7 +67,7 @@ def test_homes_of_one_machine_have_folders_of_their_own_for_users(tmp_path: Path
 
 
 def test_a_variable_s_name_holds_letters_digits_and_underscores() -> None:
-    assert variable(b"SHUNTER_PORT_", "web-ui.2") == b"SHUNTER_PORT_WEB_UI_2"
+    assert variable_name(b"SHUNTER_PORT_", "web-ui.2") == b"SHUNTER_PORT_WEB_UI_2"
 
 
 def test_a_check_finds_its_port_by_name_number_or_as_the_only_one() -> None:

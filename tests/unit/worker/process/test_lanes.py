@@ -12,13 +12,13 @@ from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.worker.grants import Devices, Grants, HostPorts
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.lanes import WINDOW_WORK_S, Lanes
-from shunter.worker.process.protocol import KeeperStarted, Taken, TakenRange
-from shunter.worker.process.range_ledger import Ledger, Span
+from shunter.worker.process.protocol import KeeperStarted, Reclaimed, ReclaimedRange
+from shunter.worker.process.range_ledger import TaskRange, TaskRangeLedger
 
 SPECS = {1: TaskSpec(command=("/bin/true",))}
 
 
-class Wire(asyncio.Transport):
+class RecordingTransport(asyncio.Transport):
     """Notes what is written."""
 
     def __init__(self) -> None:
@@ -35,24 +35,24 @@ def no_grants() -> Grants:
 
 class Harness:
     def __init__(self, keepers: int) -> None:
-        self.wanted: list[int] = []
-        self.ledger = Ledger()
-        self.lanes = Lanes(self.ledger, SPECS, self.wanted.append, no_grants())
-        self.wires: dict[Keeper, Wire] = {}
+        self.requested_keepers: list[int] = []
+        self.ledger = TaskRangeLedger()
+        self.lanes = Lanes(self.ledger, SPECS, self.requested_keepers.append, no_grants())
+        self.transports: dict[Keeper, RecordingTransport] = {}
         for number in range(keepers):
-            keeper, wire = Keeper(number, 0, self), Wire()
-            keeper.connection_made(wire)
-            self.wires[keeper] = wire
+            keeper, transport = Keeper(number, 0, self), RecordingTransport()
+            keeper.connection_made(transport)
+            self.transports[keeper] = transport
             self.lanes.release(keeper, 0.0)
-        self.keepers = list(self.wires)
+        self.keepers = list(self.transports)
 
     def order(self, count: int, width: int, first: int = 0, reservation: int = 1) -> None:
         order = Order(1, 0, first, first + count - 1, 1, 1, reservation, width, "default", "job", "main", count)
-        span = Span(order, order.first, order.last, 1)
+        task_range = TaskRange(order, order.first, order.last, 1)
         found = self.lanes.reservation(reservation)
         found.width = width
-        self.ledger.add(span)
-        found.push(span)
+        self.ledger.add(task_range)
+        found.push(task_range)
         self.lanes.dispatch(found)
 
     def held(self) -> list[int]:
@@ -60,23 +60,23 @@ class Harness:
 
     def keeper_reported(self, *_: Any) -> None: ...
 
-    def keeper_gave_back(self) -> None: ...
+    def keeper_returned_tasks(self) -> None: ...
 
-    def keeper_gone(self, *_: Any) -> None: ...
+    def keeper_disconnected(self, *_: Any) -> None: ...
 
 
 async def test_at_first_every_lane_gets_one_task() -> None:
     harness = Harness(3)
     harness.order(100, width=2)
     assert sorted(harness.held()) == [0, 1, 1]
-    assert harness.wanted == []
+    assert harness.requested_keepers == []
 
 
 async def test_lanes_that_have_no_keeper_ask_for_one() -> None:
     harness = Harness(1)
     harness.order(100, width=4)
     assert harness.held() == [1]
-    assert harness.wanted == [3]
+    assert harness.requested_keepers == [3]
 
 
 async def test_the_window_doubles_up_to_fifty_milliseconds_of_work() -> None:
@@ -84,12 +84,12 @@ async def test_the_window_doubles_up_to_fifty_milliseconds_of_work() -> None:
     reservation = harness.lanes.reservation(1)
     windows = []
     for place in range(12):
-        reservation.learn(Ended(1, 0, 1, place, [], [0] * 10, [0] * 9 + [20], 1, 0))  # 2 ms each
+        reservation.adapt_window(Ended(1, 0, 1, place, [], [0] * 10, [0] * 9 + [20], 1, 0))  # 2 ms each
         windows.append(reservation.window)
     assert windows[:4] == [2, 4, 8, 16]
     assert windows[-1] == int(WINDOW_WORK_S / 0.002)
     for place in range(12):
-        reservation.learn(Ended(1, 0, 1, place, [], [0], [5000], 1, 0))
+        reservation.adapt_window(Ended(1, 0, 1, place, [], [0], [5000], 1, 0))
     assert reservation.window == 1
 
 
@@ -110,14 +110,14 @@ async def test_what_waits_behind_a_long_task_moves_to_a_free_lane_when_the_keepe
     busy.running = KeeperStarted(1, 0, 1, 0, 0, 1, 0, 99)
     reservation.width = 2
     harness.lanes.dispatch(reservation)
-    assert harness.wires[busy].messages[-1][:1] == ["take"]
-    assert harness.wires[busy].messages[-1][2:] == ["tail", 10]
-    busy.data_received(msgspec.json.encode(Taken(1, [TakenRange(1, 0, 1, 10, 19)])) + b"\n")
+    assert harness.transports[busy].messages[-1][:1] == ["take"]
+    assert harness.transports[busy].messages[-1][2:] == ["tail", 10]
+    busy.data_received(msgspec.json.encode(Reclaimed(1, [ReclaimedRange(1, 0, 1, 10, 19)])) + b"\n")
     other = next(keeper for keeper in harness.keepers if keeper is not busy)
     assert other.held + reservation.queued == 10
     assert other.held > 0
     assert busy.held == 10
-    assert sum(len(span) for span in harness.ledger.spans()) == 20
+    assert sum(len(task_range) for task_range in harness.ledger.task_ranges()) == 20
 
 
 async def test_a_spec_is_sent_once_for_many_ranges() -> None:
@@ -125,16 +125,16 @@ async def test_a_spec_is_sent_once_for_many_ranges() -> None:
     harness.lanes.reservation(1).window = 8
     for place in range(5):
         harness.order(1, width=1, first=place)
-    verbs = [message[0] for message in harness.wires[harness.keepers[0]].messages]
+    verbs = [message[0] for message in harness.transports[harness.keepers[0]].messages]
     assert verbs == ["attach", "spec", "run", "run", "run", "run", "run"]
 
 
 async def test_a_part_withdrawn_from_the_queue_leaves_the_rest_in_place() -> None:
     harness = Harness(0)
     harness.order(10, width=1)
-    [span] = harness.ledger.overlapping(1, 0, 0, 9)
-    taken = harness.lanes.withdraw(span, 3, 5)
+    [task_range] = harness.ledger.overlapping(1, 0, 0, 9)
+    taken = harness.lanes.withdraw(task_range, 3, 5)
     assert (taken.first, taken.last) == (3, 5)
     reservation = harness.lanes.reservation(1)
-    assert [(span.first, span.last) for span in reservation.queue] == [(0, 2), (6, 9)]
+    assert [(task_range.first, task_range.last) for task_range in reservation.queue] == [(0, 2), (6, 9)]
     assert reservation.queued == 7

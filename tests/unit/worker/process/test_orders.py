@@ -18,7 +18,7 @@ from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.orders import Assignments
 from shunter.worker.process.protocol import KeeperReport, KeeperStarted
 from shunter.worker.settings import WorkerSettings
-from tests.unit.worker.process.test_lanes import Wire, no_grants
+from tests.unit.worker.process.test_lanes import RecordingTransport, no_grants
 
 SPEC = TaskSpec(command=("/bin/true",))
 
@@ -35,15 +35,15 @@ class Harness:
         self.reports: list[Report | Inventory] = []
         self.outbox.connect(self, [], [])
         self.assignments = Assignments(self.outbox, lambda _: None, no_grants(), no_health())
-        self.wires: dict[Keeper, Wire] = {}
+        self.transports: dict[Keeper, RecordingTransport] = {}
         self.seqs: dict[Keeper, int] = {}
         for number in range(keepers):
-            keeper, wire = Keeper(number, 0, self), Wire()
-            keeper.connection_made(wire)
-            self.wires[keeper] = wire
+            keeper, transport = Keeper(number, 0, self), RecordingTransport()
+            keeper.connection_made(transport)
+            self.transports[keeper] = transport
             self.seqs[keeper] = 0
             self.assignments.keeper_ready(keeper, 0.0)
-        self.keepers = list(self.wires)
+        self.keepers = list(self.transports)
 
     def send(self, message: WorkerMessage) -> None:
         assert isinstance(message, Report | Inventory)
@@ -52,9 +52,9 @@ class Harness:
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None:
         self.assignments.keeper_reported(keeper, report, 0.0)
 
-    def keeper_gave_back(self) -> None: ...
+    def keeper_returned_tasks(self) -> None: ...
 
-    def keeper_gone(self, keeper: Keeper) -> None: ...
+    def keeper_disconnected(self, keeper: Keeper) -> None: ...
 
     def order(self, first: int, last: int, width: int = 2, attempt: int = 1) -> None:
         order = Order(1, 0, first, last, attempt, 3, 1, width, "default", "job", "main", 100)
@@ -71,8 +71,8 @@ class Harness:
     def _say(self, keeper: Keeper, message: list[Any]) -> None:
         keeper.data_received(msgspec.json.encode(message) + b"\n")
 
-    def asked(self, keeper: Keeper, verb: str) -> list[list[Any]]:
-        return [message for message in self.wires[keeper].messages if message[0] == verb]
+    def messages_of(self, keeper: Keeper, verb: str) -> list[list[Any]]:
+        return [message for message in self.transports[keeper].messages if message[0] == verb]
 
     async def returned(self) -> list[int]:
         await asyncio.sleep(0)
@@ -91,12 +91,12 @@ async def test_a_stop_that_meets_tasks_on_their_way_to_another_lane_returns_them
     reservation = harness.assignments.lanes.reservation(1)
     reservation.width = 2
     harness.assignments.lanes.dispatch(reservation)
-    assert harness.asked(busy, "take") == [["take", 1, "tail", 5]]
+    assert harness.messages_of(busy, "take") == [["take", 1, "tail", 5]]
     harness.assignments.stop(StopRange(1, 0, 0, 9, 5.0))
     harness.taken(busy, 1, (5, 9))  # the answer to the first question; another lane may get them now
     harness.taken(busy, 2, (1, 4))
-    for request in [message[1] for message in harness.asked(free, "take")]:
-        given = [(order[2], order[3]) for message in harness.asked(free, "run") for order in message[1]]
+    for request in [message[1] for message in harness.messages_of(free, "take")]:
+        given = [(order[2], order[3]) for message in harness.messages_of(free, "run") for order in message[1]]
         harness.taken(free, request, *given)
     assert await harness.returned() == list(range(1, 10))
     assert busy.held == 1
@@ -109,8 +109,8 @@ async def test_stopping_a_range_in_two_lanes_asks_each_of_them_once() -> None:
     harness.assignments.stop(StopRange(1, 0, 0, 1, 5.0))
     for keeper in harness.keepers:
         harness.taken(keeper, 1)
-        assert len(harness.asked(keeper, "take")) == 1
-        assert len(harness.asked(keeper, "stop")) == 1
+        assert len(harness.messages_of(keeper, "take")) == 1
+        assert len(harness.messages_of(keeper, "stop")) == 1
 
 
 async def test_a_newer_attempt_waits_until_the_older_one_has_left_its_keeper() -> None:
@@ -118,11 +118,11 @@ async def test_a_newer_attempt_waits_until_the_older_one_has_left_its_keeper() -
     harness.order(0, 0, width=1)
     [keeper] = harness.keepers
     harness.order(0, 0, width=1, attempt=2)
-    assert harness.asked(keeper, "stop") == [["stop", [1, 0, 0, 0], 1, 0.0, 0, "stopped", ""]]
-    assert len(harness.asked(keeper, "run")) == 1
+    assert harness.messages_of(keeper, "stop") == [["stop", [1, 0, 0, 0], 1, 0.0, 0, "stopped", ""]]
+    assert len(harness.messages_of(keeper, "run")) == 1
     harness.taken(keeper, 1)
     harness.ended(keeper, 0, how="stopped")
-    assert [order[4] for message in harness.asked(keeper, "run") for order in message[1]] == [1, 2]
+    assert [order[4] for message in harness.messages_of(keeper, "run") for order in message[1]] == [1, 2]
 
 
 async def test_when_the_cluster_stops_nothing_new_is_taken_and_stopped_tasks_are_lost() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from shunter.model.job.spec import Container, Port, TaskSpec
 from shunter.model.protocol.worker_messages import Order
-from shunter.worker.runtimes.docker.container_spec import describe
-from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, Facts, find_host
-from shunter.worker.runtimes.docker.images import Layer, find_auth, note, summary
+from shunter.worker.runtimes.docker.container_spec import container_config
+from shunter.worker.runtimes.docker.daemon import Daemon, DaemonUnavailable, Facts, find_host
+from shunter.worker.runtimes.docker.images import Layer, find_auth, record_progress, summary
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted
 from shunter.worker.runtimes.task_log import TaskLog
 
@@ -30,7 +30,7 @@ def launch(folder: Path, devices: dict[str, list[str]] | None = None, **fields: 
 
 
 def host_config(given: Launch, facts: Facts = DOCKER) -> dict[str, Any]:
-    found: dict[str, Any] = describe(given, "home", "node", facts)["HostConfig"]
+    found: dict[str, Any] = container_config(given, "home", "node", facts)["HostConfig"]
     return found
 
 
@@ -58,18 +58,18 @@ def test_processors_are_limited_below_what_the_machine_has(
 def test_ports_inside_and_on_the_node_are_told_apart(tmp_path: Path) -> None:
     env = {"SHUNTER_PORT_WEB_UI": "30080"}
     ports = (Port("web-ui", 80, 30080),)
-    bridged = describe(launch(tmp_path, ports=ports, env=env), "home", "node", DOCKER)
+    bridged = container_config(launch(tmp_path, ports=ports, env=env), "home", "node", DOCKER)
     assert bridged["HostConfig"]["PortBindings"] == {"80/tcp": [{"HostPort": "30080"}]}
     assert "SHUNTER_PORT_WEB_UI=80" in bridged["Env"]
     on_host = launch(tmp_path, ports=ports, env=env, container=Container("image:1", network="host"))
-    config = describe(on_host, "home", "node", DOCKER)
+    config = container_config(on_host, "home", "node", DOCKER)
     assert "PortBindings" not in config["HostConfig"]
     assert "SHUNTER_PORT_WEB_UI=30080" in config["Env"]
 
 
 def test_a_task_without_an_image_says_which_field_to_set(tmp_path: Path) -> None:
     with pytest.raises(NotStarted, match=r"set spec\.image"):
-        describe(launch(tmp_path, container=None), "home", "node", DOCKER)
+        container_config(launch(tmp_path, container=None), "home", "node", DOCKER)
 
 
 def test_the_daemon_is_where_it_was_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_the_daemon_is_where_it_was_said_to_be(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_a_socket_that_is_not_there_is_said_with_its_path(tmp_path: Path) -> None:
-    with pytest.raises(DaemonAway, match=str(tmp_path)):
+    with pytest.raises(DaemonUnavailable, match=str(tmp_path)):
         await Daemon(f"{tmp_path}/none.sock").facts()
 
 
@@ -101,5 +101,5 @@ def test_the_progress_of_a_pull_is_one_sentence() -> None:
         {"status": "Downloading", "id": "a", "progressDetail": {"current": 2**20, "total": 4 * 2**20}},
         {"status": "Pull complete", "id": "b"},
     ):
-        note(layers, item)
+        record_progress(layers, item)
     assert summary(layers) == "1 of 2 layers, 1.0 of 4.0 MiB"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.worker.runtimes.docker.output import HEADER, OVERLAP_NS, Clock, Copy
+from shunter.worker.runtimes.docker.output import HEADER, OVERLAP_NS, OutputCopier, TimestampParser
 from shunter.worker.runtimes.task_log import ERR, OUT, TaskLog
 
 START_S = 1_794_752_058
@@ -46,23 +46,23 @@ def frame(stream: int, data: bytes) -> bytes:
     return HEADER.pack(stream + 1, len(data)) + data
 
 
-def pieces(body: bytes, chance: random.Random) -> Iterator[bytes]:
+def chunks(body: bytes, rng: random.Random) -> Iterator[bytes]:
     while body:
-        size = chance.randint(1, 80)
+        size = rng.randint(1, 80)
         yield body[:size]
         body = body[size:]
 
 
-def read_log(copy: Copy, entries: list[Entry], chance: random.Random) -> None:
+def read_log(copier: OutputCopier, entries: list[Entry], rng: random.Random) -> None:
     """As `docker.running` does it; the connection may end in the middle."""
-    if copy.is_live:
-        copy.go_over(copy.oldest_ns(logged(entries)))
-    copy.begin()
-    for piece in pieces(logged(entries, copy.since), chance):
-        copy.take(piece)
-        if chance.random() < 0.05:
-            copy.note()
-        if chance.random() < 0.02:
+    if copier.is_live:
+        copier.switch_to_log(copier.oldest_ns(logged(entries)))
+    copier.begin()
+    for chunk in chunks(logged(entries, copier.since), rng):
+        copier.write_log_chunk(chunk)
+        if rng.random() < 0.05:
+            copier.save_position()
+        if rng.random() < 0.02:
             break
 
 
@@ -71,33 +71,33 @@ def test_every_byte_is_taken_once_over_restarts_at_any_moment(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.time_ns", lambda: START_S * 10**9)
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     entries: list[Entry] = []
     after_ns = 0
     for number in range(60):
-        after_ns += chance.choice([0, 0, 1, 1000, OVERLAP_NS // 3])  # several may bear the same time
-        entries.append((chance.choice([OUT, OUT, ERR]), after_ns, b"%d\n" % number))
-    note = tmp_path / "note.json"
+        after_ns += rng.choice([0, 0, 1, 1000, OVERLAP_NS // 3])  # several may bear the same time
+        entries.append((rng.choice([OUT, OUT, ERR]), after_ns, b"%d\n" % number))
+    save_position = tmp_path / "note.json"
     log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
-    copy = Copy(log, note)
-    if chance.random() < 0.2:
-        copy.say("our own")
-    for piece in pieces(streamed(entries[: chance.randint(0, 60)]), chance):
-        copy.take_live(piece)
-        if chance.random() < 0.05:
-            copy.note()
-        if chance.random() < 0.02:
+    copier = OutputCopier(log, save_position)
+    if rng.random() < 0.2:
+        copier.write_notice("our own")
+    for chunk in chunks(streamed(entries[: rng.randint(0, 60)]), rng):
+        copier.write_stream_chunk(chunk)
+        if rng.random() < 0.05:
+            copier.save_position()
+        if rng.random() < 0.02:
             break
     visible = 0
     while visible < len(entries):
-        if chance.random() < 0.5:  # the worker is killed: what was not noted is forgotten
+        if rng.random() < 0.5:  # the worker is killed: what was not noted is forgotten
             log.close()
             log = TaskLog.reopen(tmp_path, log.segment, NAME, MAX_BYTES)
-            copy = Copy(log, note)
-        visible = min(len(entries), visible + chance.randint(0, 20))
-        read_log(copy, entries[:visible], chance)
-    copy.begin()
-    copy.take(logged(entries, copy.since))
+            copier = OutputCopier(log, save_position)
+        visible = min(len(entries), visible + rng.randint(0, 20))
+        read_log(copier, entries[:visible], rng)
+    copier.begin()
+    copier.write_log_chunk(logged(entries, copier.since))
     log.end()
     for stream, suffix in ((OUT, "out"), (ERR, "err")):
         wanted = b"".join(data for target, _, data in entries if target == stream)
@@ -112,10 +112,10 @@ def test_what_was_written_before_the_stream_gave_anything_is_found_in_the_log(
     entries: list[Entry] = [(OUT, 0, b"first\n"), (OUT, OVERLAP_NS, b"last\n")]
     monkeypatch.setattr("time.time_ns", lambda: START_S * 10**9 + 10 * OVERLAP_NS)
     log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
-    Copy(log, tmp_path / "note.json").note()
+    OutputCopier(log, tmp_path / "note.json").save_position()
     log.close()
     log = TaskLog.reopen(tmp_path, log.segment, NAME, MAX_BYTES)
-    read_log(Copy(log, tmp_path / "note.json"), entries, random.Random(1))
+    read_log(OutputCopier(log, tmp_path / "note.json"), entries, random.Random(1))
     log.end()
     assert (tmp_path / f"{log.segment}.out").read_bytes() == b"first\nlast\n"
 
@@ -126,37 +126,37 @@ def test_where_the_daemon_s_log_has_lost_its_beginning_the_noted_time_counts(
     now_ns = START_S * 10**9
     monkeypatch.setattr("time.time_ns", lambda: now_ns)
     log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
-    copy = Copy(log, tmp_path / "note.json")
+    copier = OutputCopier(log, tmp_path / "note.json")
     entries = [(OUT, second * 10**9, b"%d\n" % second) for second in range(20)]
-    copy.take_live(streamed(entries[:10]))
+    copier.write_stream_chunk(streamed(entries[:10]))
     now_ns += 9_500_000_000
-    copy.note()
-    copy.take_live(streamed(entries[10:12]))  # not noted any more
+    copier.save_position()
+    copier.write_stream_chunk(streamed(entries[10:12]))  # not noted any more
     log.close()
     log = TaskLog.reopen(tmp_path, log.segment, NAME, MAX_BYTES)
-    copy = Copy(log, tmp_path / "note.json")
+    copier = OutputCopier(log, tmp_path / "note.json")
     kept = entries[5:]  # what the daemon still has
-    copy.go_over(copy.oldest_ns(logged(kept)))
-    copy.take(logged(kept, copy.since))
+    copier.switch_to_log(copier.oldest_ns(logged(kept)))
+    copier.write_log_chunk(logged(kept, copier.since))
     assert (tmp_path / f"{log.segment}.out").read_bytes() == b"".join(data for _, _, data in entries)
 
 
 def test_a_clock_that_is_set_back_loses_nothing_while_it_is_followed(tmp_path: Path) -> None:
     log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
-    copy = Copy(log, tmp_path / "note.json")
-    copy.go_over(0)
-    copy.take(logged([(OUT, 5 * 10**9, b"five\n"), (OUT, 10**9, b"one\n"), (OUT, 2 * 10**9, b"two\n")]))
+    copier = OutputCopier(log, tmp_path / "note.json")
+    copier.switch_to_log(0)
+    copier.write_log_chunk(logged([(OUT, 5 * 10**9, b"five\n"), (OUT, 10**9, b"one\n"), (OUT, 2 * 10**9, b"two\n")]))
     assert (tmp_path / f"{log.segment}.out").read_bytes() == b"five\none\ntwo\n"
 
 
 def test_lines_of_our_own_are_not_taken_for_the_task_s(tmp_path: Path) -> None:
     log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
-    Copy(log, tmp_path / "note.json").say("image x: pulling")
+    OutputCopier(log, tmp_path / "note.json").write_notice("image x: pulling")
     log.close()
     log = TaskLog.reopen(tmp_path, log.segment, NAME, MAX_BYTES)
-    copy = Copy(log, tmp_path / "note.json")
-    copy.go_over(0)
-    copy.take(logged([(ERR, 1, b"the task's\n")], copy.since))
+    copier = OutputCopier(log, tmp_path / "note.json")
+    copier.switch_to_log(0)
+    copier.write_log_chunk(logged([(ERR, 1, b"the task's\n")], copier.since))
     assert (tmp_path / f"{log.segment}.err").read_bytes() == b"[shunter: image x: pulling]\nthe task's\n"
 
 
@@ -170,8 +170,8 @@ def test_lines_of_our_own_are_not_taken_for_the_task_s(tmp_path: Path) -> None:
     ],
 )
 def test_times_are_read_to_the_nanosecond_in_any_zone(text: bytes, after_ns: int) -> None:
-    assert Clock().read(text) == START_S * 10**9 + after_ns
+    assert TimestampParser().read(text) == START_S * 10**9 + after_ns
 
 
 def test_what_is_no_time_is_as_old_as_can_be() -> None:
-    assert Clock().read(b"yesterday") == 0
+    assert TimestampParser().read(b"yesterday") == 0

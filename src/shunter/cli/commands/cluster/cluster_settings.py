@@ -10,7 +10,7 @@ from shunter.cli.commands.cluster.nodes import share
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output, pairs
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import age, counted, print_document, print_facts
+from shunter.cli.render.tables import age, format_counts, print_document, print_facts
 from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.rest.views import ClusterInfo
 
@@ -84,9 +84,9 @@ def _print(found: ClusterInfo, output: Format) -> None:
         return
     facts = [
         ("up", f"{age(found.started_at)}, since {found.started_at}"),
-        ("nodes", counted(found.nodes)),
-        ("jobs", counted(found.jobs)),
-        ("tasks", counted(found.tasks)),
+        ("nodes", format_counts(found.nodes)),
+        ("jobs", format_counts(found.jobs)),
+        ("tasks", format_counts(found.tasks)),
         ("reserved", ", ".join(f"{name} {share(found, name)}" for name in found.capacity)),
         ("licences", ", ".join(f"{name} {each.used} of {each.total} used" for name, each in found.licences.items())),
         ("policy", found.policy),

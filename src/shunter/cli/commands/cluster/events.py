@@ -18,7 +18,7 @@ from shunter.cli.render.tables import Column, print_items, print_table
 from shunter.model.rest.views import EventView
 
 EVENTS_SHOWN = 100
-WIDENING = 10  # how much further to look back when too few events were found
+LOOKBACK_FACTOR = 10  # how much further to look back when too few events were found
 
 
 def events(
@@ -42,14 +42,14 @@ def events(
     shunter events --follow --after 42-3      goes on where another call ended
     """
     with open_client() as client:
-        look = partial(client.events, job=job, namespace=namespace)
+        fetch = partial(client.events, job=job, namespace=namespace)
         if follow:
-            _print_live(look(after=after, follow=True), output)
+            _print_live(fetch(after=after, follow=True), output)
             return
         if after is not None or not limit:
-            found = list(look(after=after, limit=limit or None))
+            found = list(fetch(after=after, limit=limit or None))
         else:
-            found = _latest(look, client.cluster().state_version, limit)
+            found = _latest(fetch, client.cluster().state_version, limit)
     if output is not Format.TABLE:
         print_items(found, output)
     else:
@@ -57,16 +57,16 @@ def events(
         print_table(columns, map(_row, found))
 
 
-def _latest(look: Callable[..., Iterator[EventView]], version: int, limit: int) -> list[EventView]:
+def _latest(fetch: Callable[..., Iterator[EventView]], version: int, limit: int) -> list[EventView]:
     """The last `limit` events. They are listed from the oldest on, so begin a bit before the present version, and
     further back as long as that gives too few."""
     back = limit
     while True:
         start = max(0, version - back)
-        found = deque(look(after=str(start)), maxlen=limit)
+        found = deque(fetch(after=str(start)), maxlen=limit)
         if len(found) == limit or start == 0:
             return list(found)
-        back *= WIDENING
+        back *= LOOKBACK_FACTOR
 
 
 def _print_live(found: Iterator[EventView], output: Format) -> None:

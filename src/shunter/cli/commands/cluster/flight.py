@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import JOB_FAILED, tell
+from shunter.cli.exit_codes import JOB_FAILED, print_notice
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_document, print_items, print_table
@@ -81,21 +81,21 @@ def replay(
     shunter replay day.flight --policy bin-pack
     shunter replay day.flight --policy mine:BestFit --output json
     """
-    from shunter.app.replay import damage_of, replay_file
+    from shunter.app.replay import describe_damage, replay_file
 
-    compared, left_out = replay_file(Path(file), policy)
-    if damage := damage_of(Path(file)):
-        tell(damage)
-    for name, count in left_out.items():
+    compared, skipped_by_policy = replay_file(Path(file), policy)
+    if damage := describe_damage(Path(file)):
+        print_notice(damage)
+    for name, count in skipped_by_policy.items():
         of = f"{count:,} decision{'s' if count > 1 else ''} of {name}"
-        tell(f"{of} left out: no policy of that name is here; say who decides instead: --policy NAME")
+        print_notice(f"{of} left out: no policy of that name is here; say who decides instead: --policy NAME")
     different = [each for each in compared if not each.is_same]
-    shown = compared if show_all else different
+    listed = compared if show_all else different
     if output is not Format.TABLE:
-        print_document(_document(compared, different, shown), output)
+        print_document(_document(compared, different, listed), output)
     else:
-        _print_compared(compared, different, shown)
-    if different or left_out:
+        _print_compared(compared, different, listed)
+    if different or skipped_by_policy:
         raise typer.Exit(JOB_FAILED)
 
 
@@ -112,10 +112,12 @@ def _size(size: int) -> str:
     return f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size / 2**10:.0f} KiB"
 
 
-def _print_compared(compared: list[Replayed], different: list[Replayed], shown: list[Replayed]) -> None:
-    if shown:
+def _print_compared(compared: list[Replayed], different: list[Replayed], listed: list[Replayed]) -> None:
+    if listed:
         columns = [Column("TIME"), Column("VERSION", right=True), Column("BY"), Column("RECORDED"), Column("REPLAYED")]
-        print_table(columns, ([_time(each), f"{each.version:,}", each.policy, *_sides(each)] for each in shown))
+        print_table(
+            columns, ([_time(each), f"{each.version:,}", each.policy, *_format_difference(each)] for each in listed)
+        )
         print()
     print(f"{len(compared):,} decisions: {len(compared) - len(different):,} equal, {len(different):,} different")
     missing = sum(1 for each in compared if each.missing)
@@ -129,15 +131,19 @@ def _time(each: Replayed) -> str:
     return datetime.fromtimestamp(each.at).astimezone().strftime("%H:%M:%S.%f")[:-3]
 
 
-def _sides(each: Replayed) -> tuple[str, str]:
+def _format_difference(each: Replayed) -> tuple[str, str]:
     """What one of them has and the other has not; all of it where they are equal."""
     one, other = _items(each.recorded, each.names), _items(each.made, each.names)
-    return (_words(one), _words(other)) if one == other else (_words(one, other), _words(other, one))
+    return (
+        (_format_items(one), _format_items(other))
+        if one == other
+        else (_format_items(one, other), _format_items(other, one))
+    )
 
 
-def _words(items: Mapping[str, str], without: Mapping[str, str] | None = None) -> str:
-    shown = [f"{key}: {value}" for key, value in items.items() if without is None or without.get(key) != value]
-    return "; ".join(shown) or "nothing"
+def _format_items(items: Mapping[str, str], without: Mapping[str, str] | None = None) -> str:
+    listed = [f"{key}: {value}" for key, value in items.items() if without is None or without.get(key) != value]
+    return "; ".join(listed) or "nothing"
 
 
 def _items(row: DecisionRow, names: list[str]) -> dict[str, str]:
@@ -145,9 +151,9 @@ def _items(row: DecisionRow, names: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for placement in row.placements:
         nodes = sorted(zip(placement.nodes, placement.counts, strict=True))
-        words = [f"{names[node]}×{count}" for node, count in nodes[:NODES_SHOWN]]
+        node_texts = [f"{names[node]}×{count}" for node, count in nodes[:NODES_SHOWN]]
         more = f" and {len(nodes) - NODES_SHOWN:,} nodes more" if len(nodes) > NODES_SHOWN else ""
-        found[f"class {placement.class_id}"] = " ".join(words) + more
+        found[f"class {placement.class_id}"] = " ".join(node_texts) + more
     for each in row.preemptions:
         found[f"ends class {each.victim} on {names[each.node]}"] = f"{each.count} for class {each.winner}"
     for scheduling in row.schedulings:
@@ -157,7 +163,7 @@ def _items(row: DecisionRow, names: list[str]) -> dict[str, str]:
     return found
 
 
-def _document(compared: list[Replayed], different: list[Replayed], shown: list[Replayed]) -> Mapping[str, Any]:
+def _document(compared: list[Replayed], different: list[Replayed], listed: list[Replayed]) -> Mapping[str, Any]:
     return {
         "decisions": len(compared),
         "equal": len(compared) - len(different),
@@ -172,6 +178,6 @@ def _document(compared: list[Replayed], different: list[Replayed], shown: list[R
                 "recorded": _items(each.recorded, each.names),
                 "replayed": _items(each.made, each.names),
             }
-            for each in shown
+            for each in listed
         ],
     }

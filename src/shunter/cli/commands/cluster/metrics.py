@@ -114,10 +114,17 @@ def _rows(measured: Iterable[MeasuredView]) -> Iterator[tuple[str, ...]]:
         if not each.metrics:
             yield name, each.node or "-", "-", "-", "-", "no samples"
         for metric, view in each.metrics.items():
-            yield name, each.node or "-", metric, say(metric, view.mean), say(metric, view.max), sparkline(view)
+            yield (
+                name,
+                each.node or "-",
+                metric,
+                format_value(metric, view.mean),
+                format_value(metric, view.max),
+                sparkline(view),
+            )
 
 
-def say(metric: str, value: float) -> str:
+def format_value(metric: str, value: float) -> str:
     """A number that a person reads: cores with two digits, bytes with a unit."""
     if "bytes" not in metric:
         return f"{value:.2f}"
@@ -129,16 +136,16 @@ def say(metric: str, value: float) -> str:
 
 def sparkline(view: MetricView) -> str:
     """Its values from 0 to the highest, in one line; a gap where there was no sample."""
-    values = _narrowed(view.values, SPARK_WIDTH)
+    values = downsample(view.values, SPARK_WIDTH)
     top = max((value for value in values if value is not None), default=0.0)
     return "".join(
         " " if value is None else BARS[round(value / top * (len(BARS) - 1)) if top else 0] for value in values
     )
 
 
-def _narrowed(values: Sequence[float | None], width: int) -> list[float | None]:
+def downsample(values: Sequence[float | None], width: int) -> list[float | None]:
     """At most so many, each the highest of its neighbours, so that no peak gets lost."""
     if len(values) <= width:
         return list(values)
-    parts = [values[place * len(values) // width : (place + 1) * len(values) // width] for place in range(width)]
+    parts = [values[bucket * len(values) // width : (bucket + 1) * len(values) // width] for bucket in range(width)]
     return [max((value for value in part if value is not None), default=None) for part in parts]

@@ -9,16 +9,16 @@ import typer
 
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, NodeName, Output, duration_s
-from shunter.cli.registry import FamilyOfOne, plain_typer
+from shunter.cli.registry import SingleObjectGroup, plain_typer
 from shunter.cli.render.tables import Column, age, print_document, print_facts, print_items, print_table
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.resources import format_amount, parse_amount
 from shunter.model.rest.views import ClusterInfo, NodeStatsView, NodeView
 
-LOOK_EVERY_S = 0.5
+POLL_INTERVAL_S = 0.5
 
-node = plain_typer(cls=FamilyOfOne, no_args_is_help=True, help="Show, label, drain or cordon one node.")
+node = plain_typer(cls=SingleObjectGroup, no_args_is_help=True, help="Show, label, drain or cordon one node.")
 
 
 def nodes(
@@ -135,9 +135,9 @@ def drain(
     with open_client() as client:
         found = client.drain_node(name, deadline)
         while wait and found.state not in ("drained", "down"):
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_INTERVAL_S)
             found = client.node(name)
-    _say(found, output)
+    _print_eligibility(found, output)
 
 
 @node.command("undrain")
@@ -148,7 +148,7 @@ def undrain(name: NodeName, output: Output = Format.TABLE) -> None:
     shunter node undrain worker-3
     """
     with open_client() as client:
-        _say(client.undrain_node(name), output)
+        _print_eligibility(client.undrain_node(name), output)
 
 
 @node.command("cordon")
@@ -163,7 +163,7 @@ def cordon(
     shunter node cordon worker-3 --reason 'the disk is replaced at noon'
     """
     with open_client() as client:
-        _say(client.cordon_node(name, reason), output)
+        _print_eligibility(client.cordon_node(name, reason), output)
 
 
 @node.command("uncordon")
@@ -174,7 +174,7 @@ def uncordon(name: NodeName, output: Output = Format.TABLE) -> None:
     shunter node uncordon worker-3
     """
     with open_client() as client:
-        _say(client.uncordon_node(name), output)
+        _print_eligibility(client.uncordon_node(name), output)
 
 
 @node.command("release")
@@ -185,10 +185,10 @@ def release(name: NodeName, output: Output = Format.TABLE) -> None:
     shunter node release worker-3
     """
     with open_client() as client:
-        _say(client.release_node(name), output)
+        _print_eligibility(client.release_node(name), output)
 
 
-def _say(view: NodeView, output: Format) -> None:
+def _print_eligibility(view: NodeView, output: Format) -> None:
     if output is not Format.TABLE:
         print_document(view, output)
     else:
@@ -215,7 +215,7 @@ def _matches(view: NodeView, states: list[str] | None, labels: list[str] | None)
 def _row(view: NodeView) -> list[str]:
     return [
         view.name,
-        view.state if view.eligible or view.state != "ready" else f"ready, {_switched_off(view)}",
+        view.state if view.eligible or view.state != "ready" else f"ready, {_ineligible_reason(view)}",
         share(view, "cpu"),
         share(view, "memory"),
         str(view.tasks),
@@ -225,7 +225,7 @@ def _row(view: NodeView) -> list[str]:
     ]
 
 
-def _switched_off(view: NodeView) -> str:
+def _ineligible_reason(view: NodeView) -> str:
     """`quarantine`, `cordon`, `not connected yet`: the reason is in `shunter node show`."""
     return (view.reason or "not eligible").partition(":")[0]
 
@@ -234,10 +234,11 @@ def share(view: NodeView | ClusterInfo, resource: str) -> str:
     """Reserved of capacity: `1/2`, `512Mi/7.6Gi`."""
     if resource not in view.capacity:
         return "-"
-    return f"{readable(resource, view.reserved.get(resource, '0'))}/{readable(resource, view.capacity[resource])}"
+    reserved = format_quantity(resource, view.reserved.get(resource, "0"))
+    return f"{reserved}/{format_quantity(resource, view.capacity[resource])}"
 
 
-def readable(resource: str, quantity: str) -> str:
+def format_quantity(resource: str, quantity: str) -> str:
     """A quantity in few digits."""
     amount = parse_amount(resource, quantity)
     if resource == "cpu":
@@ -262,7 +263,7 @@ def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
         ("labels", _pairs(view.labels)),
         ("attributes", _pairs(view.attributes)),
         ("heard", f"{age(view.heard_at)} ago" if view.heard_at else ""),
-        ("machine", _measured((stats.machine if stats else view.stats) or {})),
+        ("machine", _format_stats((stats.machine if stats else view.stats) or {})),
     ]
     print_facts(f"{view.name}, id {view.id}, {view.role}", facts)
     if stats and stats.tasks:
@@ -274,7 +275,7 @@ def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
                 each.name,
                 str(each.attempt),
                 f"{each.cpu_s:.2f}s",
-                readable("memory", str(each.memory_bytes)),
+                format_quantity("memory", str(each.memory_bytes)),
                 str(each.processes),
             ]
             for each in stats.tasks
@@ -282,12 +283,12 @@ def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
         print_table(columns, rows)
 
 
-def _measured(machine: dict[str, Any]) -> str:
+def _format_stats(machine: dict[str, Any]) -> str:
     """`cpu_busy=0.35, memory_available=21.2Gi`: what the worker measured, its time left out."""
     found = []
     for key, value in machine.items():
         if key.endswith("_bytes"):
-            found.append(f"{key.removesuffix('_bytes')}={readable('memory', str(value))}")
+            found.append(f"{key.removesuffix('_bytes')}={format_quantity('memory', str(value))}")
         elif not key.endswith("_ms"):
             found.append(f"{key}={value:.2f}" if isinstance(value, float) else f"{key}={value}")
     return ", ".join(found)

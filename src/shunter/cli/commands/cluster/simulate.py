@@ -12,7 +12,7 @@ from shunter.cli.options import Format, Output
 from shunter.cli.render.tables import Column, print_items, print_table
 
 if TYPE_CHECKING:
-    from shunter.app.simulate import Simulated
+    from shunter.app.simulate import SimulationResult
 
 SEEDS_MAX = 100_000
 
@@ -62,7 +62,7 @@ def _range(seeds: str) -> range:
     return found
 
 
-def _print(found: list[Simulated]) -> None:
+def _print(found: list[SimulationResult]) -> None:
     """The means are over the worlds that ended well with every policy, so that they can be compared."""
     failed = {each.seed for each in found if each.error}
     columns = [Column("POLICY"), Column("ENDED WELL", right=True), Column("TASKS", right=True)]
@@ -70,11 +70,11 @@ def _print(found: list[Simulated]) -> None:
     print_table(columns, (_row(name, found, failed) for name in dict.fromkeys(each.policy for each in found)))
 
 
-def _row(name: str, found: list[Simulated], failed: set[int]) -> list[str]:
-    mine = [each for each in found if each.policy == name]
-    ended = sum(not each.error for each in mine)
-    compared = [each for each in mine if each.seed not in failed]
+def _row(name: str, found: list[SimulationResult], failed: set[int]) -> list[str]:
+    results = [each for each in found if each.policy == name]
+    ended = sum(not each.error for each in results)
+    compared = [each for each in results if each.seed not in failed]
     tasks = sum(each.tasks for each in compared)
     wait_s = sum(each.tasks * each.wait_s for each in compared) / tasks if tasks else 0.0
     length_s = sum(each.virtual_s for each in compared) / len(compared) if compared else 0.0
-    return [name, f"{ended} of {len(mine)}", f"{tasks:,}", f"{wait_s:.2f} s", f"{length_s:.1f} s"]
+    return [name, f"{ended} of {len(results)}", f"{tasks:,}", f"{wait_s:.2f} s", f"{length_s:.1f} s"]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.commands.cluster.nodes import readable
-from shunter.cli.commands.jobs.jobs import done_of, what
+from shunter.cli.commands.cluster.nodes import format_quantity
+from shunter.cli.commands.jobs.jobs import describe_command, format_done
 from shunter.cli.connection import open_client
-from shunter.cli.render.tables import COLOURS, age, counted, on_terminal
+from shunter.cli.render.tables import COLOURS, age, format_counts, on_terminal
 from shunter.model.resources import parse_amount
 from shunter.model.rest.views import ClusterInfo, JobView, NodeView
 from shunter.sdk.client import Client
@@ -46,15 +46,15 @@ def top(
 
     with open_client(namespace) as client:
         if not (on_terminal(sys.stdout) and sys.stdin.isatty()):
-            Console().print(_picture(client))
+            Console().print(_render(client))
             return
-        with _keys_at_once(), Live(_picture(client), screen=True, auto_refresh=False) as live:
-            while not _pressed("q", every):
-                live.update(_picture(client), refresh=True)
+        with _raw_key_input(), Live(_render(client), screen=True, auto_refresh=False) as live:
+            while not _key_pressed("q", every):
+                live.update(_render(client), refresh=True)
 
 
 @contextmanager
-def _keys_at_once() -> Iterator[None]:
+def _raw_key_input() -> Iterator[None]:
     """Hand over keys as they are pressed, without waiting for a line, and do not print them."""
     before = termios.tcgetattr(sys.stdin)
     tty.setcbreak(sys.stdin)
@@ -66,31 +66,31 @@ def _keys_at_once() -> Iterator[None]:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-def _pressed(key: str, within_s: float) -> bool:
+def _key_pressed(key: str, within_s: float) -> bool:
     readable_streams, _, _ = select.select([sys.stdin], [], [], within_s)
     return bool(readable_streams) and sys.stdin.read(1) == key
 
 
-def _picture(client: Client) -> Group:
+def _render(client: Client) -> Group:
     from rich.console import Group
 
     jobs = [job.view for job in client.jobs(states=UNFINISHED, limit=JOBS_SHOWN)]
-    parts: list[RenderableType] = [_head(client.cluster()), "", _nodes(client.nodes()), "", _jobs(jobs)]
+    parts: list[RenderableType] = [_summary(client.cluster()), "", _nodes(client.nodes()), "", _jobs(jobs)]
     return Group(*parts)
 
 
-def _head(cluster: ClusterInfo) -> Table:
+def _summary(cluster: ClusterInfo) -> Table:
     from rich.table import Table
 
     title = f"{cluster.name}: up {age(cluster.started_at)}, policy {cluster.policy}, version {cluster.version}"
     head = Table.grid(padding=(0, 2))
     head.add_row("cluster", title + (", simulated" if cluster.simulated else ""))
-    head.add_row("nodes", counted(cluster.nodes))
-    head.add_row("jobs", counted(cluster.jobs))
-    head.add_row("tasks", counted(cluster.tasks))
+    head.add_row("nodes", format_counts(cluster.nodes))
+    head.add_row("jobs", format_counts(cluster.jobs))
+    head.add_row("tasks", format_counts(cluster.tasks))
     for resource, capacity in cluster.capacity.items():
-        reserved = readable(resource, cluster.reserved.get(resource, "0"))
-        head.add_row(resource, f"{_bar(cluster, resource)} {reserved} of {readable(resource, capacity)}")
+        reserved = format_quantity(resource, cluster.reserved.get(resource, "0"))
+        head.add_row(resource, f"{_bar(cluster, resource)} {reserved} of {format_quantity(resource, capacity)}")
     return head
 
 
@@ -106,13 +106,19 @@ def _nodes(nodes: list[NodeView]) -> Table:
     busiest = sorted(nodes, key=lambda node: (node.state == "ready", -node.tasks, node.name))
     for node in busiest[:NODES_SHOWN]:
         shares = [
-            f"{readable(resource, node.reserved.get(resource, '0'))}/{readable(resource, node.capacity[resource])}"
+            f"{format_quantity(resource, node.reserved.get(resource, '0'))}/"
+            f"{format_quantity(resource, node.capacity[resource])}"
             if resource in node.capacity
             else "-"
             for resource in ("cpu", "memory")
         ]
         table.add_row(
-            node.name, _word(node.state), *shares, str(node.tasks), node.datacenter, f"{age(node.heard_at)} ago"
+            node.name,
+            _coloured_state(node.state),
+            *shares,
+            str(node.tasks),
+            node.datacenter,
+            f"{age(node.heard_at)} ago",
         )
     if len(nodes) > NODES_SHOWN:
         table.caption = f"{NODES_SHOWN} of {len(nodes):,} nodes"
@@ -126,11 +132,11 @@ def _jobs(jobs: list[JobView]) -> Table:
     for job in jobs:
         table.add_row(
             job.name,
-            _word(job.state),
-            done_of(job),
-            counted(job.counts),
+            _coloured_state(job.state),
+            format_done(job),
+            format_counts(job.counts),
             age(job.submitted_at),
-            escape(what(job)),
+            escape(describe_command(job)),
         )
     return table
 
@@ -144,6 +150,6 @@ def _table(*titles: str) -> Table:
     return table
 
 
-def _word(state: str) -> str:
+def _coloured_state(state: str) -> str:
     colour = RICH_COLOURS.get(COLOURS.get(state, ""))
     return f"[{colour}]{state}[/]" if colour else state

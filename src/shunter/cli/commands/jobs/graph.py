@@ -15,16 +15,16 @@ import typer
 from shunter.cli.commands.jobs.job_graph import (
     SUCCEEDED,
     Graph,
-    Link,
+    GraphEdge,
     Node,
-    around,
-    connected,
+    connected_runs,
+    connected_subgraph,
     graph_of_specs,
     graph_of_views,
 )
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import tell
+from shunter.cli.exit_codes import print_notice
 from shunter.cli.manifest_files import read_file
 from shunter.cli.options import Format, Namespace
 from shunter.cli.render.graph_drawing import Box, draw
@@ -36,12 +36,12 @@ from shunter.sdk.client import Client
 
 UNFINISHED = ("pending", "running", "stopping")
 JOBS_DRAWN_MAX = 1_000
-LISTED = ("NAME", "STATE", "TASKS", "AFTER")
+LIST_TITLES = ("NAME", "STATE", "TASKS", "AFTER")
 BOXES_MAX = 200  # more are listed: nobody could follow their lines
-ENDED_ASKED_MAX = 100  # jobs that have ended and are asked about one by one
+ENDED_LOOKUPS_MAX = 100  # jobs that have ended and are asked about one by one
 
 
-class Picture(StrEnum):
+class GraphFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     YAML = "yaml"
@@ -59,8 +59,8 @@ def graph(
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Annotated[
-        Picture, typer.Option("--output", "-o", metavar="text|json|yaml|dot", help="How to print it.")
-    ] = (Picture.TEXT),
+        GraphFormat, typer.Option("--output", "-o", metavar="text|json|yaml|dot", help="How to print it.")
+    ] = (GraphFormat.TEXT),
     ascii: Annotated[bool, typer.Option("--ascii", help="Draw with plain characters.")] = False,
 ) -> None:
     """Draw which job waits for which: the unfinished jobs of the cluster, or those of a file, which needs no cluster.
@@ -76,15 +76,15 @@ def graph(
     """
     found = _of_file(file) if file is not None else _of_cluster(namespace, name)
     if name is not None:
-        found = around(found, name)
+        found = connected_subgraph(found, name)
         if not found.nodes:
             raise Invalid([Problem("JOB", "is not in this graph", name, "see all of it with: shunter graph")])
-    if output in (Picture.JSON, Picture.YAML):
+    if output in (GraphFormat.JSON, GraphFormat.YAML):
         print_document(found, Format(output.value))
-    elif output is Picture.DOT:
+    elif output is GraphFormat.DOT:
         print("\n".join(_dot(found)))
     else:
-        _show(found, plain=ascii or not _writes_unicode())
+        _show(found, plain=ascii or not _supports_unicode())
 
 
 def _of_file(file: str) -> Graph:
@@ -102,21 +102,21 @@ def _of_cluster(namespace: str, name: str | None) -> Graph:
         states = UNFINISHED if name is None else ()
         views = [job.view for job in client.jobs(states=states, limit=JOBS_DRAWN_MAX)]
         if len(views) == JOBS_DRAWN_MAX:
-            tell(f"only the newest {JOBS_DRAWN_MAX:,} jobs are looked at")
+            print_notice(f"only the newest {JOBS_DRAWN_MAX:,} jobs are looked at")
         if name is not None:
             if not any(name in (view.name, f"{view.name}@{view.run}") for view in views):
                 views.append(client.job(name).view)
-            views = connected(views, name)
-        return graph_of_views(views, _ended(client, views))
+            views = connected_runs(views, name)
+        return graph_of_views(views, _ended_states(client, views))
 
 
-def _ended(client: Client, views: Iterable[JobView]) -> dict[str, str]:
+def _ended_states(client: Client, views: Iterable[JobView]) -> dict[str, str]:
     """States of the jobs that are named by others and have ended."""
     known = {name for view in views for name in (view.name, f"{view.name}@{view.run}")}
     edges = [(edge, view) for view in views if view.terms is not None for edge in view.terms.after]
     found = {edge.name: edge.outcome for edge, _ in edges if edge.outcome is not None}
-    asked = {edge.name: view.namespace for edge, view in edges if edge.name not in known and edge.name not in found}
-    for name, namespace in list(asked.items())[:ENDED_ASKED_MAX]:
+    lookups = {edge.name: view.namespace for edge, view in edges if edge.name not in known and edge.name not in found}
+    for name, namespace in list(lookups.items())[:ENDED_LOOKUPS_MAX]:
         try:
             found[name] = client.job(name, namespace).state
         except NotFound:
@@ -126,7 +126,7 @@ def _ended(client: Client, views: Iterable[JobView]) -> dict[str, str]:
 
 def _show(found: Graph, plain: bool) -> None:
     if not found.nodes:
-        tell("there are no unfinished jobs")
+        print_notice("there are no unfinished jobs")
         return
     boxes = [Box(node.name, tuple(_lines(node, found)), node.state or "") for node in found.nodes]
     edges = list(dict.fromkeys((edge.before, edge.after) for edge in found.edges))
@@ -150,7 +150,7 @@ def _lines(node: Node, found: Graph) -> Iterable[str]:
     yield from dict.fromkeys(filter(None, (_condition(edge) for edge in found.edges if edge.after == node.name)))
 
 
-def _condition(edge: Link) -> str:
+def _condition(edge: GraphEdge) -> str:
     """What an edge says beside that one comes after the other; or, where that came otherwise, what did."""
     if edge.is_unmet:
         return f"{'although' if edge.otherwise == 'run' else 'not run:'} {edge.on} {edge.outcome}"
@@ -166,26 +166,28 @@ def _list(found: Graph) -> None:
     for edge in found.edges:
         waits.setdefault(edge.after, []).append(edge.before + (f" ({_label(edge)})" if _label(edge) else ""))
     facts = [(node.name, node.state or "-", f"{node.count:,}" if node.count else "-") for node in found.nodes]
-    room = _room_beside(facts)
+    text_width = _last_column_width(facts)
 
     def rows() -> Iterable[list[str]]:
         for fact in facts:
             text = ", ".join(waits.get(fact[0], ())) or "-"
-            first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) if room else [text]
+            first, *rest = textwrap.wrap(text, text_width, break_on_hyphens=False) if text_width else [text]
             yield [*fact, first]
             yield from (["", "", "", more] for more in rest)
 
-    columns = [Column(title, right=title == "TASKS") for title in LISTED]
+    columns = [Column(title, right=title == "TASKS") for title in LIST_TITLES]
     print_table(columns, rows(), state_column=1)
 
 
-def _room_beside(facts: Sequence[Sequence[str]]) -> int | None:
+def _last_column_width(facts: Sequence[Sequence[str]]) -> int | None:
     """How wide the last column may be; None where there is no terminal to be kept to."""
     if not on_terminal(sys.stdout):
         return None
-    widths = [max(len(title), *map(len, cells)) for title, cells in zip(LISTED, zip(*facts, strict=True), strict=False)]
+    widths = [
+        max(len(title), *map(len, cells)) for title, cells in zip(LIST_TITLES, zip(*facts, strict=True), strict=False)
+    ]
     taken = sum(widths) + len(widths) * len(GAP)
-    return max(shutil.get_terminal_size().columns - taken, len(LISTED[-1]))
+    return max(shutil.get_terminal_size().columns - taken, len(LIST_TITLES[-1]))
 
 
 def _dot(found: Graph) -> Iterable[str]:
@@ -201,7 +203,7 @@ def _dot(found: Graph) -> Iterable[str]:
     yield "}"
 
 
-def _label(edge: Link) -> str:
+def _label(edge: GraphEdge) -> str:
     if edge.is_unmet:
         return f"{edge.when}, but it {'was ' if edge.outcome == 'cancelled' else ''}{edge.outcome}"
     if edge.otherwise == "run":
@@ -213,5 +215,5 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _writes_unicode() -> bool:
+def _supports_unicode() -> bool:
     return (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"

@@ -15,7 +15,7 @@ from shunter.model.job.spec import JobSpec
 from shunter.model.rest.views import EdgeView, JobView
 
 SUCCEEDED = "succeeded"  # what an edge waits for unless it says otherwise
-ELSEWHERE = "not here"  # of a job that a file names but does not hold
+NOT_IN_FILE = "not here"  # of a job that a file names but does not hold
 
 
 class Node(msgspec.Struct, kw_only=True):
@@ -27,7 +27,7 @@ class Node(msgspec.Struct, kw_only=True):
     note: str = ""
 
 
-class Link(msgspec.Struct, kw_only=True):
+class GraphEdge(msgspec.Struct, kw_only=True):
     before: str
     after: str
     on: str  # the job or group whose end counts: that of a whole job, where its last groups are drawn
@@ -43,11 +43,11 @@ class Link(msgspec.Struct, kw_only=True):
 
 class Graph(msgspec.Struct):
     nodes: list[Node]
-    edges: list[Link]
+    edges: list[GraphEdge]
 
 
 @dataclass(slots=True)
-class _Part:
+class _JobGroup:
     name: str
     count: int
     state: str | None
@@ -56,20 +56,20 @@ class _Part:
 
 @dataclass(slots=True)
 class _Job:
-    """One job of either origin. `known_as` has all names by which edges may call it."""
+    """One job of either origin. `aliases` has all names by which edges may call it."""
 
     name: str
-    known_as: tuple[str, ...]
+    aliases: tuple[str, ...]
     count: int
     state: str | None
     after: Sequence[EdgeView]
-    parts: list[_Part] = field(default_factory=list)
+    parts: list[_JobGroup] = field(default_factory=list)
 
 
 def graph_of_specs(specs: Iterable[JobSpec]) -> Graph:
     jobs = []
     for spec in specs:
-        parts = [_Part(group.name, group.count, None, _edges(group.after, "group")) for group in spec.groups]
+        parts = [_JobGroup(group.name, group.count, None, _edges(group.after, "group")) for group in spec.groups]
         jobs.append(_Job(spec.name, (spec.name,), spec.count, None, _edges(spec.options.after, "job"), parts))
     return _graph(jobs, {})
 
@@ -84,13 +84,13 @@ def graph_of_views(views: Iterable[JobView], ended: Mapping[str, str]) -> Graph:
     for view in ordered:
         run = _run_of(view)
         name = run if seen[view.name] > 1 else view.name
-        parts = [_Part(group.name, group.count, group_state(group.counts), group.after) for group in view.groups]
+        parts = [_JobGroup(group.name, group.count, group_state(group.counts), group.after) for group in view.groups]
         after = view.terms.after if view.terms is not None else ()
         jobs.append(_Job(name, (view.name, run), view.count, view.state, after, parts))
     return _graph(jobs, ended)
 
 
-def connected(views: Sequence[JobView], name: str) -> list[JobView]:
+def connected_runs(views: Sequence[JobView], name: str) -> list[JobView]:
     """The runs that a job hangs together with, over however many edges: its unfinished runs, else its newest one.
     `views` are the newest first."""
     named = [view for view in views if name in (view.name, _run_of(view))]
@@ -121,7 +121,7 @@ def group_state(counts: Mapping[str, int]) -> str:
     return next((state for state in order if counts.get(state)), "waiting")
 
 
-def around(graph: Graph, name: str) -> Graph:
+def connected_subgraph(graph: Graph, name: str) -> Graph:
     """Only what hangs together with a job."""
     wanted = {node.name for node in graph.nodes if name in (node.name, node.job, node.job.partition("@")[0])}
     while True:
@@ -142,43 +142,45 @@ def _edges(after: Iterable[object], target: str) -> list[EdgeView]:
 
 def _graph(jobs: Sequence[_Job], ended: Mapping[str, str]) -> Graph:
     graph = Graph([], [])
-    firsts: dict[str, list[str]] = {}
-    lasts: dict[str, list[str]] = {}
-    known = {alias: job.name for job in jobs for alias in job.known_as}
+    entry_nodes: dict[str, list[str]] = {}
+    exit_nodes: dict[str, list[str]] = {}
+    known = {alias: job.name for job in jobs for alias in job.aliases}
     for job in jobs:
-        _add_job(graph, job, firsts, lasts)
+        _add_job(graph, job, entry_nodes, exit_nodes)
     for job in jobs:
         for edge in job.after:
             before = known.get(edge.name)
             if before is None or before == job.name:
                 before = edge.name
-                if before not in lasts:
+                if before not in exit_nodes:
                     state = ended.get(before)
-                    graph.nodes.append(Node(name=before, job=before, state=state, note="" if state else ELSEWHERE))
-                    lasts[before] = [before]
-            shown = msgspec.structs.replace(edge, name=before)
-            graph.edges += [_link(upper, lower, shown) for upper in lasts[before] for lower in firsts[job.name]]
+                    graph.nodes.append(Node(name=before, job=before, state=state, note="" if state else NOT_IN_FILE))
+                    exit_nodes[before] = [before]
+            renamed = msgspec.structs.replace(edge, name=before)
+            graph.edges += [
+                _graph_edge(upper, lower, renamed) for upper in exit_nodes[before] for lower in entry_nodes[job.name]
+            ]
     return _sorted(graph)
 
 
-def _add_job(graph: Graph, job: _Job, firsts: dict[str, list[str]], lasts: dict[str, list[str]]) -> None:
+def _add_job(graph: Graph, job: _Job, entry_nodes: dict[str, list[str]], exit_nodes: dict[str, list[str]]) -> None:
     if not any(part.after for part in job.parts):
         groups = ", ".join(part.name for part in job.parts) if len(job.parts) > 1 else ""
         graph.nodes.append(Node(name=job.name, job=job.name, count=job.count, state=job.state, note=groups))
-        firsts[job.name] = lasts[job.name] = [job.name]
+        entry_nodes[job.name] = exit_nodes[job.name] = [job.name]
         return
     named = {part.name: f"{job.name}/{part.name}" for part in job.parts}
     for part in job.parts:
         node = Node(name=named[part.name], job=job.name, group=part.name, count=part.count, state=part.state)
         graph.nodes.append(node)
-        graph.edges += [_link(named[edge.name], node.name, edge) for edge in part.after]
+        graph.edges += [_graph_edge(named[edge.name], node.name, edge) for edge in part.after]
     waited_for = {edge.name for part in job.parts for edge in part.after}
-    firsts[job.name] = [named[part.name] for part in job.parts if not part.after]
-    lasts[job.name] = [name for part, name in named.items() if part not in waited_for]
+    entry_nodes[job.name] = [named[part.name] for part in job.parts if not part.after]
+    exit_nodes[job.name] = [name for part, name in named.items() if part not in waited_for]
 
 
-def _link(before: str, after: str, edge: EdgeView) -> Link:
-    return Link(
+def _graph_edge(before: str, after: str, edge: EdgeView) -> GraphEdge:
+    return GraphEdge(
         before=before, after=after, on=edge.name, when=edge.when, otherwise=edge.otherwise, open=edge.open,
         outcome=edge.outcome,
     )  # fmt: skip

@@ -11,19 +11,19 @@ import msgspec
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import tell
+from shunter.cli.exit_codes import print_notice
 from shunter.cli.options import Format, JobName, Limit, Namespace, Output, States, pairs
-from shunter.cli.render.progress import done
+from shunter.cli.render.progress import done_count
 from shunter.cli.render.tables import (
     MEASURED_ROWS_MAX,
     Column,
     age,
-    counted,
+    elapsed_s,
+    format_counts,
     print_document,
     print_facts,
     print_items,
     print_table,
-    took_s,
 )
 from shunter.model.job.spec import NAMESPACE_DEFAULT, QUEUE_DEFAULT
 from shunter.model.resources import format_duration
@@ -58,12 +58,12 @@ def jobs(
         if output is not Format.TABLE:
             print_items(views, output)
             return
-        spaces = namespace == "*"
-        titles = ["NAMESPACE"] * spaces + ["NAME", "RUN", "STATE", "DONE", "AGE", "TOOK", "COMMAND"]
+        show_namespace = namespace == "*"
+        titles = ["NAMESPACE"] * show_namespace + ["NAME", "RUN", "STATE", "DONE", "AGE", "TOOK", "COMMAND"]
         columns = [Column(title, right=title in ("RUN", "DONE", "AGE", "TOOK")) for title in titles]
-        shown = print_table(columns, (_job_row(view, spaces) for view in views), titles.index("STATE"))
-        if shown == limit:
-            tell(f"the newest {limit} jobs are shown; --limit 0 shows all")
+        row_count = print_table(columns, (_job_row(view, show_namespace) for view in views), titles.index("STATE"))
+        if row_count == limit:
+            print_notice(f"the newest {limit} jobs are shown; --limit 0 shows all")
 
 
 def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
@@ -122,24 +122,24 @@ def _job_row(view: JobView, with_namespace: bool) -> list[str]:
         view.name,
         str(view.run),
         view.state,
-        done_of(view),
+        format_done(view),
         age(view.submitted_at),
         _duration(view.started_at, view.ended_at),
-        what(view),
+        describe_command(view),
     ]
 
 
-def what(view: JobView | GroupView) -> str:
+def describe_command(view: JobView | GroupView) -> str:
     """The command; of a container, with its image."""
     return " ".join(filter(None, [f"[{view.image}]" if view.image else "", command_line(view.command)]))
 
 
-def done_of(view: JobView) -> str:
+def format_done(view: JobView) -> str:
     """How many have ended; of what is kept up, how many run."""
     if view.update is not None and not view.ended_at:
         return f"{view.counts.get('running', 0)}/{view.count} up"
     failed = view.counts.get("failed", 0)
-    return f"{done(view.counts)}/{view.count}" + (f" ({failed} failed)" if failed and view.count > 1 else "")
+    return f"{done_count(view.counts)}/{view.count}" + (f" ({failed} failed)" if failed and view.count > 1 else "")
 
 
 def _describe(found: Job) -> None:
@@ -147,7 +147,7 @@ def _describe(found: Job) -> None:
     times = [("submitted", view.submitted_at), ("started", view.started_at), ("ended", view.ended_at)]
     facts = [
         ("state", view.state + (f": {view.reason}" if view.reason else "")),
-        ("tasks", f"{view.count:,}: {counted(view.counts)}"),
+        ("tasks", f"{view.count:,}: {format_counts(view.counts)}"),
         ("image", "" if view.groups else view.image or ""),
         ("command", "" if view.groups else command_line(view.command)),
         ("resources", "" if view.groups else _amounts(view.resources)),
@@ -167,9 +167,9 @@ def _describe(found: Job) -> None:
     if notable:
         print()
         wanted = () if view.update is not None else notable  # what is being replaced goes on beside its successor
-        shown = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
-        if shown == TASKS_SHOWN:
-            tell(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
+        row_count = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
+        if row_count == TASKS_SHOWN:
+            print_notice(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
 
 
 def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
@@ -192,10 +192,10 @@ def _print_groups(groups: Sequence[GroupView]) -> None:
     rows = (
         [
             group.name,
-            counted(group.counts),
+            format_counts(group.counts),
             ", ".join(edge.name for edge in group.after) or "-",
             _amounts(group.resources),
-            what(group),
+            describe_command(group),
         ]
         for group in groups
     )
@@ -218,18 +218,28 @@ def _version(view: JobView) -> str:
 def _print_tasks(found: Iterator[TaskView]) -> int:
     """With what each task is for, where an array counts as it likes or every task has a line of its own."""
     first = list(islice(found, MEASURED_ROWS_MAX))
-    is_for = any(task.entry is not None or task.array_index is not None for task in first)
-    titles = ["TASK", "STATE", *(["FOR"] if is_for else []), "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
+    has_input_column = any(task.entry is not None or task.array_index is not None for task in first)
+    titles = [
+        "TASK",
+        "STATE",
+        *(["FOR"] if has_input_column else []),
+        "ATTEMPT",
+        "NODE",
+        "EXIT",
+        "STARTED",
+        "TOOK",
+        "REASON",
+    ]
     columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "TOOK")) for title in titles]
-    return print_table(columns, (_task_row(task, is_for) for task in chain(first, found)), state_column=1)
+    return print_table(columns, (_task_row(task, has_input_column) for task in chain(first, found)), state_column=1)
 
 
-def _task_row(task: TaskView, is_for: bool) -> list[str]:
+def _task_row(task: TaskView, has_input_column: bool) -> list[str]:
     index = "-" if task.array_index is None else str(task.array_index)
     return [
         task.name,
         task.state,
-        *([index if task.entry is None else task.entry[:ENTRY_SHOWN]] if is_for else []),
+        *([index if task.entry is None else task.entry[:ENTRY_SHOWN]] if has_input_column else []),
         str(task.attempt),
         task.node or "-",
         "-" if task.exit_code is None else str(task.exit_code),
@@ -246,7 +256,7 @@ def _condition(task: TaskView) -> str:
 
 
 def _duration(started_at: str | None, ended_at: str | None) -> str:
-    seconds = took_s(started_at, ended_at)
+    seconds = elapsed_s(started_at, ended_at)
     return "-" if seconds is None else format_duration(seconds)
 
 

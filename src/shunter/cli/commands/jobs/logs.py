@@ -38,9 +38,9 @@ def logs(
         job = client.job(name)
         index = task or first_task(job)
         if stderr and not stdout:
-            _copy(_pieces(job, index, "stderr", follow, attempt), sys.stdout)
+            _copy(_read_stream(job, index, "stderr", follow, attempt), sys.stdout)
         elif stdout and not stderr:
-            _copy(_pieces(job, index, "stdout", follow, attempt), sys.stdout)
+            _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
         else:
             _copy_both(job, index, follow, attempt)
 
@@ -53,32 +53,32 @@ def first_task(job: Job) -> str:
 def _copy_both(job: Job, index: str, follow: bool, attempt: int | None) -> None:
     """Both streams, one after the other; side by side while they are being written."""
     if not follow:
-        _copy(_pieces(job, index, "stdout", follow, attempt), sys.stdout)
-        _copy(_pieces(job, index, "stderr", follow, attempt), sys.stderr)
+        _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
+        _copy(_read_stream(job, index, "stderr", follow, attempt), sys.stderr)
         return
     failures: list[Exception] = []
 
     def copy_errors() -> None:
         try:
-            _copy(_pieces(job, index, "stderr", follow, attempt), sys.stderr)
+            _copy(_read_stream(job, index, "stderr", follow, attempt), sys.stderr)
         except (ShunterError, OSError) as error:
             failures.append(error)
 
-    beside = threading.Thread(target=copy_errors, daemon=True)
-    beside.start()
-    _copy(_pieces(job, index, "stdout", follow, attempt), sys.stdout)
-    beside.join()
+    stderr_thread = threading.Thread(target=copy_errors, daemon=True)
+    stderr_thread.start()
+    _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
+    stderr_thread.join()
     if failures:
         raise failures[0]
 
 
-def _pieces(job: Job, index: str, stream: str, follow: bool, attempt: int | None) -> Iterable[bytes]:
+def _read_stream(job: Job, index: str, stream: str, follow: bool, attempt: int | None) -> Iterable[bytes]:
     if follow:
         return job.logs(index, stream, follow=True, attempt=attempt)
     return [job.logs(index, stream, attempt=attempt)]
 
 
-def _copy(pieces: Iterable[bytes], stream: TextIO) -> None:
-    for piece in pieces:
-        stream.buffer.write(piece)
+def _copy(chunks: Iterable[bytes], stream: TextIO) -> None:
+    for chunk in chunks:
+        stream.buffer.write(chunk)
         stream.buffer.flush()

@@ -40,7 +40,7 @@ def why(name: JobOrTask, namespace: Namespace = NAMESPACE_DEFAULT, output: Outpu
     if output is not Format.TABLE:
         print_document(found, output)
     else:
-        _tell_why(found)
+        _print_why(found)
 
 
 def plan(
@@ -64,7 +64,7 @@ def plan(
     if output is not Format.TABLE:
         print_document(found, output)
     else:
-        _tell_plan(found)
+        _print_plan(found)
     if not found.starts:
         raise typer.Exit(JOB_FAILED)
 
@@ -103,7 +103,7 @@ def use_policy(
         _print_policies(client.use_policy(name), output)
 
 
-def _tell_why(found: WhyView) -> None:
+def _print_why(found: WhyView) -> None:
     print(found.sentence)
     if found.reasons:
         print()
@@ -130,23 +130,23 @@ def _print_reasons(reasons: list[ReasonView]) -> None:
     print_table(columns, rows)
 
 
-def _tell_plan(found: PlanView) -> None:
+def _print_plan(found: PlanView) -> None:
     for job in found.jobs:
         print(f"{job.name}: {_verdict(job)}")
         for placement in job.placements[:NODES_SHOWN]:
             group = f" ({placement.group})" if placement.group != "main" else ""
             print(f"  {placement.node}  {placement.count:,} task{'s' if placement.count != 1 else ''}{group}")
-        _say_more(len({each.node for each in job.placements[NODES_SHOWN:]}), "  ")
+        _print_more_nodes(len({each.node for each in job.placements[NODES_SHOWN:]}), "  ")
         for reason in job.reasons[:REASONS_SHOWN]:
             nodes = f"{reason.nodes:,} node{'s' if reason.nodes != 1 else ''}: " if reason.nodes else ""
             print(f"  {nodes}{reason.text}")
     for preemption in found.preemptions[:NODES_SHOWN]:
         print(f"ends first: {preemption.count:,} of {preemption.name} on {preemption.node}")
-    _say_more(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
+    _print_more_nodes(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
     print(f"\n{found.sentence}")
 
 
-def _say_more(nodes: int, indent: str = "") -> None:
+def _print_more_nodes(nodes: int, indent: str = "") -> None:
     if nodes:
         print(f"{indent}and {'on ' if not indent else ''}{nodes:,} more node{'s' if nodes != 1 else ''}")
 

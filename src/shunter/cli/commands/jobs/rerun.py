@@ -10,10 +10,10 @@ import typer
 from shunter.cli.commands.jobs.stop import Jobs, print_run, wait_for
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import tell
+from shunter.cli.exit_codes import print_notice
 from shunter.cli.options import Format, JobName, Limit, Namespace, Output
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import Column, age, print_document, print_done, print_items, print_table, telling
+from shunter.cli.render.tables import Column, age, print_document, print_items, print_result, print_table, report_each
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.admin_views import DeadView
@@ -86,7 +86,7 @@ def replay(
             for run in replayed.items:
                 print(f"{run.name}@{run.run}", flush=True)
         if replayed.left:
-            tell(f"{replayed.left} letters are left: their jobs have not ended, or history forgot them")
+            print_notice(f"{replayed.left} letters are left: their jobs have not ended, or history forgot them")
         if wait:
             raise typer.Exit(wait_for([client.job(f"id:{run.id}", run.namespace) for run in replayed.items]))
 
@@ -107,7 +107,7 @@ def purge(
     numbers, job = _choice(which, all_letters)
     with open_client(namespace) as client:
         purged = client.purge_dead(numbers, job=job)
-        print_done(f"{purged:,} letter{'' if purged == 1 else 's'} purged", {"count": purged}, output)
+        print_result(f"{purged:,} letter{'' if purged == 1 else 's'} purged", {"count": purged}, output)
 
 
 def retry(
@@ -135,10 +135,10 @@ def hold(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output =
     \b
     shunter hold render
     """
-    with open_client(namespace) as client, telling(output) as tell_of:
+    with open_client(namespace) as client, report_each(output) as report:
         for name in names:
             job = client.job(name).hold()
-            tell_of(f"{name} is held", partial(getattr, job, "view"))
+            report(f"{name} is held", partial(getattr, job, "view"))
 
 
 def release(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
@@ -147,10 +147,10 @@ def release(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Outpu
     \b
     shunter release render
     """
-    with open_client(namespace) as client, telling(output) as tell_of:
+    with open_client(namespace) as client, report_each(output) as report:
         for name in names:
             job = client.job(name).release()
-            tell_of(f"{name} is released", partial(getattr, job, "view"))
+            report(f"{name} is released", partial(getattr, job, "view"))
 
 
 def _choice(which: list[str] | None, all_letters: bool) -> tuple[list[int], str | None]:
@@ -171,7 +171,7 @@ def _list(job: str | None, limit: int, namespace: str, output: Format) -> None:
         titles = ["NUMBER", "TASK", "EXIT", "AGE", "REASON"]
         columns = [Column(title, right=title in ("NUMBER", "EXIT", "AGE")) for title in titles]
         if print_table(columns, map(_row, found)) == limit:
-            tell(f"the oldest {limit} are shown; --limit 0 shows all")
+            print_notice(f"the oldest {limit} are shown; --limit 0 shows all")
 
 
 def _row(view: DeadView) -> list[str]:

@@ -10,11 +10,11 @@ import typer
 
 from shunter.cli.commands.jobs import run_options as options
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import DONE, INTERRUPTED, JOB_FAILED, tell
+from shunter.cli.exit_codes import INTERRUPTED, JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.follow import follow_submit
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.render.progress import Progress
-from shunter.model.job.arrays import count_of, parse_array
+from shunter.model.job.arrays import count_indexes, parse_array
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.views import FollowLine
 from shunter.sdk.client import Client
@@ -87,7 +87,7 @@ def run(
     """
     lines = options.entries(each_line)
     is_single = array is None and lines is None
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": name, "labels": pairs(label, "--label"), "env": options.environment(env),
         "dir": dir or (None if image else os.getcwd()), "stdout": stdout, "stderr": stderr, "user": user,  # noqa: PTH109
         "image": image, "mounts": mount, "ports": port, "network": network,
@@ -103,13 +103,13 @@ def run(
         raise typer.BadParameter("name the program to run, like: shunter run -- echo hello", param_hint="COMMAND")
     words = command or []
     if keep_entrypoint:
-        said["args"], words = words or None, []
+        fields["args"], words = words or None, []
     with open_client(namespace) as client:
-        manifest = job_manifest(words, said)
+        manifest = job_manifest(words, fields)
         if detach:
             print(client.submit(manifest).name)
             return
-        tasks = len(lines or ()) or (count_of(parse_array(array).parts) if array else count or 1)
+        tasks = len(lines or ()) or (count_indexes(parse_array(array).parts) if array else count or 1)
         raise typer.Exit(_run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks))
 
 
@@ -118,12 +118,12 @@ def _run_task(client: Client, manifest: Manifest) -> int:
     end, interrupted = follow_submit(client, manifest, "logs", _print_log)
     view, code = end.end, end.exit_code
     assert view is not None
-    is_its_own = code is not None and code < SIGNALLED and view.reason == f"exit code {code}"
-    if view.reason and view.state != "succeeded" and not interrupted and not is_its_own:
-        tell(f"{view.name} {view.state}: {view.reason}")
+    is_plain_exit = code is not None and code < SIGNALLED and view.reason == f"exit code {code}"
+    if view.reason and view.state != "succeeded" and not interrupted and not is_plain_exit:
+        print_notice(f"{view.name} {view.state}: {view.reason}")
     if code:
         return code
-    return DONE if view.state == "succeeded" else INTERRUPTED if interrupted else JOB_FAILED
+    return SUCCESS if view.state == "succeeded" else INTERRUPTED if interrupted else JOB_FAILED
 
 
 def _print_log(line: FollowLine) -> None:
@@ -136,9 +136,9 @@ def _print_log(line: FollowLine) -> None:
 def _run_array(client: Client, manifest: Manifest, count: int) -> int:
     """A progress bar, then a summary; comes to 0 if all tasks succeeded."""
     with Progress(count) as progress:
-        end, _ = follow_submit(client, manifest, "progress", progress.take)
+        end, _ = follow_submit(client, manifest, "progress", progress.on_line)
     assert end.end is not None
     print(progress.summary(end.end))
     if end.end.state != "succeeded" and end.end.reason:
-        tell(end.end.reason)
-    return DONE if end.end.state == "succeeded" else JOB_FAILED
+        print_notice(end.end.reason)
+    return SUCCESS if end.end.state == "succeeded" else JOB_FAILED

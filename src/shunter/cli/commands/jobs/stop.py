@@ -11,12 +11,12 @@ import typer
 
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import DONE, JOB_FAILED, tell
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.options import Format, Namespace, Output, duration_s, job_and_task
-from shunter.cli.render.tables import print_document, print_items, telling
+from shunter.cli.render.tables import print_document, print_items, report_each
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.rest.views import JobView, TaskView, say_ended
+from shunter.model.rest.views import JobView, TaskView, describe_end_state
 from shunter.model.signals import SIGNALS
 from shunter.sdk.client import Job
 
@@ -47,19 +47,19 @@ def stop(
     shunter stop --now render fetch
     shunter stop --signal INT render
     """
-    word = None if signal is None else signal.upper().removeprefix("SIG")
-    if word is not None and word not in SIGNALS:
+    signal_name = None if signal is None else signal.upper().removeprefix("SIG")
+    if signal_name is not None and signal_name not in SIGNALS:
         raise Invalid([Problem("--signal", "is not a signal that tasks may get", signal, f"use {', '.join(SIGNALS)}")])
     wanted = [job_and_task(target) for target in targets]
-    with open_client(namespace) as client, telling(output) as tell_of:
+    with open_client(namespace) as client, report_each(output) as report:
         for (name, task), target in zip(wanted, targets, strict=True):
             job = client.job(name)
-            job.stop(index=task, now=now, signal=word)
-            said = f"{say_ended(job.state)} already" if job.ended else "is ending"
-            tell_of(f"{target} {said}", partial(_seen_anew, job, task))
+            job.stop(index=task, now=now, signal=signal_name)
+            outcome = f"{describe_end_state(job.state)} already" if job.ended else "is ending"
+            report(f"{target} {outcome}", partial(_refreshed_view, job, task))
 
 
-def _seen_anew(job: Job, task: str | None) -> JobView | TaskView:
+def _refreshed_view(job: Job, task: str | None) -> JobView | TaskView:
     return job.refresh().view if task is None else job.task(task)
 
 
@@ -87,14 +87,14 @@ def wait(
 
 def wait_for(jobs: Iterable[Job], timeout_s: float | None = None) -> int:
     """Wait for jobs to end, telling those that did not succeed; comes to the exit code."""
-    code = DONE
+    code = SUCCESS
     deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
     for job in jobs:
         if not job.ended:
             _wait(job, deadline_s)
         if job.state != "succeeded":
             code = JOB_FAILED
-            tell(f"{job.name} {job.state}" + (f": {job.view.reason}" if job.view.reason else ""))
+            print_notice(f"{job.name} {job.state}" + (f": {job.view.reason}" if job.view.reason else ""))
     return code
 
 
@@ -102,7 +102,7 @@ def print_run(job: Job, wait: bool, output: Format) -> None:
     """A run that was started: NAME@RUN at once, or all of it, as it ended where that is waited for."""
     if output is Format.TABLE:
         print(f"{job.name}@{job.view.run}", flush=True)
-    code = wait_for([job]) if wait else DONE
+    code = wait_for([job]) if wait else SUCCESS
     if output is not Format.TABLE:
         print_document(job.view, output)
     raise typer.Exit(code)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shunter.cli.commands.jobs.stop import wait_for
-from shunter.cli.commands.services import settle
+from shunter.cli.commands.services import wait_until_settled
 from shunter.cli.connection import open_client
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, Namespace, Output
@@ -62,10 +62,10 @@ def refuse_objects(manifests: list[Manifest], file: str) -> None:
 def wait_for_runs(client: Client, runs: list[SubmittedJob]) -> int:
     """For the end of what ends; for what lasts, until it runs well. Comes to the exit code."""
     jobs = [client.job(f"id:{each.id}", each.namespace) for each in runs]
-    lasting = [job for job in jobs if job.view.type in LONG_RUNNING]
+    long_running = [job for job in jobs if job.view.type in LONG_RUNNING]
     code = wait_for([job for job in jobs if job.view.type not in LONG_RUNNING])
-    for job in lasting:
-        code = settle(job, f"{job.name} is there") or code
+    for job in long_running:
+        code = wait_until_settled(job, f"{job.name} is there") or code
     return code
 
 
@@ -77,14 +77,14 @@ def _outcome(job: SubmittedJob) -> str:
 
 
 def _submit(client: Client, manifests: list[Manifest]) -> list[SubmittedJob]:
-    if len(manifests) > 1 or _lasts(manifests[0]):
+    if len(manifests) > 1 or _is_long_running(manifests[0]):
         return client.submit_many(manifests)
     job = client.submit(manifests[0])
     view = job.view
     return [SubmittedJob(name=view.name, namespace=view.namespace, id=view.id, run=view.run, created=job.created)]
 
 
-def _lasts(manifest: Manifest) -> bool:
+def _is_long_running(manifest: Manifest) -> bool:
     """Whether submitting it again may be an update, which only the answer for many tells."""
     spec = manifest.get("spec")
     return isinstance(spec, dict) and spec.get("type") in LONG_RUNNING

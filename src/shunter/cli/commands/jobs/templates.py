@@ -13,17 +13,17 @@ from shunter.cli.commands.jobs.stop import print_run
 from shunter.cli.completion import complete_templates
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Namespace, Output, pairs
-from shunter.cli.registry import FamilyOfOne, plain_typer
+from shunter.cli.registry import SingleObjectGroup, plain_typer
 from shunter.cli.render.tables import (
     DELETED,
     Column,
     age,
     print_document,
-    print_done,
     print_facts,
     print_items,
+    print_result,
     print_table,
-    until,
+    time_until,
 )
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -31,7 +31,7 @@ from shunter.model.rest.admin_views import TemplateView
 
 PAYLOAD_READ_MAX = 2**20 + 1  # one byte more than is taken, so that the cluster says what is wrong
 
-cron = plain_typer(cls=FamilyOfOne, invoke_without_command=True)
+cron = plain_typer(cls=SingleObjectGroup, invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.", autocompletion=complete_templates)]
 
 
@@ -81,7 +81,7 @@ def show(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = 
         ("cron", f"{found.cron} ({found.timezone})" if found.cron else ""),
         ("overlap", found.overlap or ""),
         ("catch up", found.catch_up or ""),
-        ("next", f"{found.next_at} (in {until(found.next_at)})" if found.next_at else ""),
+        ("next", f"{found.next_at} (in {time_until(found.next_at)})" if found.next_at else ""),
         ("parameters", " ".join(parameters)),
         ("payload", found.payload or ""),
         ("last run", _last(found)),
@@ -100,7 +100,7 @@ def pause(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output =
     """
     with open_client(namespace) as client:
         found = client.pause_template(name)
-    print_done(f"{found.name} is paused", found, output)
+    print_result(f"{found.name} is paused", found, output)
 
 
 @cron.command("resume")
@@ -113,7 +113,7 @@ def resume(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output 
     with open_client(namespace) as client:
         found = client.resume_template(name)
     when = f"runs next at {found.next_at}" if found.next_at else "runs when it is dispatched"
-    print_done(f"{found.name} {when}", found, output)
+    print_result(f"{found.name} {when}", found, output)
 
 
 @cron.command("run")
@@ -141,7 +141,7 @@ def delete(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output 
     """
     with open_client(namespace) as client:
         client.delete_template(name)
-    print_done(f"{name} is deleted", {"name": name, "namespace": namespace, "action": DELETED}, output)
+    print_result(f"{name} is deleted", {"name": name, "namespace": namespace, "action": DELETED}, output)
 
 
 def dispatch(
@@ -187,16 +187,16 @@ def _list(namespace: str, output: Format) -> None:
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    spaces = namespace == "*"
-    titles = ["NAMESPACE"] * spaces + ["NAME", "STATE", "WHEN", "NEXT IN", "LAST RUN", "COMMAND"]
+    show_namespace = namespace == "*"
+    titles = ["NAMESPACE"] * show_namespace + ["NAME", "STATE", "WHEN", "NEXT IN", "LAST RUN", "COMMAND"]
     columns = [Column(title, right=title == "NEXT IN") for title in titles]
-    print_table(columns, ([view.namespace] * spaces + _row(view) for view in found), titles.index("STATE"))
+    print_table(columns, ([view.namespace] * show_namespace + _row(view) for view in found), titles.index("STATE"))
 
 
 def _row(view: TemplateView) -> list[str]:
     parameters = ", ".join([*view.required, *(f"{key}={value}" for key, value in view.optional.items())])
     when = f"{view.cron} ({view.timezone})" if view.cron else f"dispatched: {parameters}".rstrip(": ")
-    return [view.name, view.state, when, until(view.next_at), _last(view) or "-", command_line(view.command)]
+    return [view.name, view.state, when, time_until(view.next_at), _last(view) or "-", command_line(view.command)]
 
 
 def _last(view: TemplateView) -> str:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from shunter.cli.exit_codes import DONE, WRONG_USE
-from shunter.cli.manifest_files import located, places_of, read_file
+from shunter.cli.exit_codes import SUCCESS, USAGE_ERROR
+from shunter.cli.manifest_files import document_labels, read_file, with_locations
 from shunter.cli.options import Format, Output
 from shunter.cli.render.tables import print_document
 from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
-    from shunter.model.files.mixed_files import Part
+    from shunter.model.files.mixed_files import FilePart
 
 
 class FileReport(msgspec.Struct, kw_only=True):
@@ -57,16 +57,16 @@ def validate(
     if output is not Format.TABLE:
         print_document({"items": [report for report, _ in checked]}, output)
     else:
-        for report, places in checked:
-            _tell(report, places)
-    raise typer.Exit(DONE if all(report.valid for report, _ in checked) else WRONG_USE)
+        for report, labels in checked:
+            _print_report(report, labels)
+    raise typer.Exit(SUCCESS if all(report.valid for report, _ in checked) else USAGE_ERROR)
 
 
 def _schema(kind: str) -> dict[str, Any]:
     from shunter.model.job.manifests import job_schema
-    from shunter.model.objects.object_manifests import find_kind, object_schema
+    from shunter.model.objects.object_manifests import object_schema, parse_kind
 
-    return job_schema() if kind.lower() in ("job", "jobs") else object_schema(find_kind(kind, "--kind"))
+    return job_schema() if kind.lower() in ("job", "jobs") else object_schema(parse_kind(kind, "--kind"))
 
 
 def _check(file: str) -> tuple[FileReport, list[str]]:
@@ -83,11 +83,11 @@ def _check(file: str) -> tuple[FileReport, list[str]]:
         jobs, objects = replace(jobs, documents=documents), replace(objects, documents=())
     problems = _problems(jobs, objects)
     counts = {"jobs": len(jobs.documents), "objects": len(objects.documents)}
-    return FileReport(name=file, valid=not problems, problems=problems, **counts), places_of([(file, documents)])
+    return FileReport(name=file, valid=not problems, problems=problems, **counts), document_labels([(file, documents)])
 
 
-def _problems(jobs: Part, objects: Part) -> list[Problem]:
-    from shunter.model.files.mixed_files import read_both
+def _problems(jobs: FilePart, objects: FilePart) -> list[Problem]:
+    from shunter.model.files.mixed_files import read_parts
     from shunter.model.job.manifests import JobReader, validate_documents
     from shunter.model.objects.object_manifests import object_problems, read_objects
     from shunter.planning.filter.cel import parse_constraint, parse_job_match
@@ -98,16 +98,16 @@ def _problems(jobs: Part, objects: Part) -> list[Problem]:
         return validate_documents(jobs.documents, check_constraint=parse_constraint, check_job_match=parse_job_match)
     reader = JobReader(parse_constraint, parse_job_match)
     try:
-        read_both(jobs, partial(reader.read_all, default_namespace=None, make_name=str), objects, read_objects)
+        read_parts(jobs, partial(reader.read_all, default_namespace=None, make_name=str), objects, read_objects)
     except Invalid as error:
         return list(error.problems)
     return []
 
 
-def _tell(report: FileReport, places: list[str]) -> None:
+def _print_report(report: FileReport, labels: list[str]) -> None:
     if report.valid:
-        counted = [(report.jobs, "job"), (report.objects, "object")]
-        found = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in counted if count]
+        format_counts = [(report.jobs, "job"), (report.objects, "object")]
+        found = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in format_counts if count]
         print(f"{report.name}: valid, {', '.join(found)}")
-    for problem in located(report.problems, places):
+    for problem in with_locations(report.problems, labels):
         print(f"{report.name}: {problem}", file=sys.stderr)

@@ -8,18 +8,18 @@ from typing import Annotated
 import typer
 
 from shunter.cli.commands.jobs.submit import wait_for_runs
-from shunter.cli.commands.objects.blockers import ACQUIRE_STATE, ended_holders, jobs_of_it, what_it_keeps
-from shunter.cli.commands.objects.last_output import last_words
+from shunter.cli.commands.objects.blockers import ACQUIRE_STATE, claimed_jobs, ended_holders, release_hint
+from shunter.cli.commands.objects.last_output import last_output
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import DONE, JOB_FAILED, tell
-from shunter.cli.manifest_files import located, places_of, read_files
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
+from shunter.cli.manifest_files import document_labels, read_files, with_locations
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.object_tables import state_of
 from shunter.cli.render.tables import print_items
 from shunter.model.errors import Invalid
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.object_views import AppliedView, ObjectView, WatchLine
-from shunter.sdk.calls.objects import unfold
+from shunter.sdk.calls.objects import expand_lists
 from shunter.sdk.client import Client
 
 DONE_STATES = ("CompletedState", "FinishedState")
@@ -49,58 +49,58 @@ def apply(
     shunter apply -f jobs.yaml -f scheduling.yaml --wait
     shunter get testbed bench -o yaml | shunter apply -f -
     """
-    found = [(file, unfold(documents)) for file, documents in read_files(files)]
+    found = [(file, expand_lists(documents)) for file, documents in read_files(files)]
     with open_client(namespace) as client:
         try:
             applied = client.apply([document for _, documents in found for document in documents])
         except Invalid as error:
-            raise Invalid(located(error.problems, places_of(found))) from error
+            raise Invalid(with_locations(error.problems, document_labels(found))) from error
         if output is not Format.TABLE:
             print_items(applied, output)
         else:
             for each in applied:
-                _tell_applied(each, namespace)
+                _print_applied(each, namespace)
         if wait:
             codes = [_wait_for(client, each) for each in applied]
             runs = [each.job for each in applied if each.job is not None and each.job.run]
             raise typer.Exit(max([*codes, wait_for_runs(client, runs)]))
 
 
-def _tell_applied(applied: AppliedView, namespace: str) -> None:
+def _print_applied(applied: AppliedView, namespace: str) -> None:
     name = applied.name if applied.namespace == namespace else f"{applied.namespace}/{applied.name}"
     print(applied.kind, name, applied.action, flush=True)
     for line in applied.object.status.get("unusedFields", []) if applied.object else []:
-        tell(f"{name}: {line}")
+        print_notice(f"{name}: {line}")
 
 
 def _wait_for(client: Client, applied: AppliedView) -> int:
     """Until a Scheduling is completed or has failed; comes to the exit code. Others have no end."""
     if applied.kind != "Scheduling" or applied.object is None:
-        return DONE
-    _tell_waiting(client, applied.object)
-    for found in _seen(client, applied.object):
+        return SUCCESS
+    _print_waiting(client, applied.object)
+    for found in _watch_object(client, applied.object):
         if found.type == "DELETED":
-            tell(f"{applied.name} was deleted")
+            print_notice(f"{applied.name} was deleted")
             return JOB_FAILED
         state = state_of(found.object)
         if state in DONE_STATES:
-            return DONE
+            return SUCCESS
         if state == FAILED_STATE:
-            tell(f"{applied.name} failed: {'; '.join(found.object.status.get('problems', []))}")
-            for job in jobs_of_it(client, found.object):
-                if words := last_words(client, job):
-                    tell("\n  ".join(words))
+            print_notice(f"{applied.name} failed: {'; '.join(found.object.status.get('problems', []))}")
+            for job in claimed_jobs(client, found.object):
+                if output_lines := last_output(client, job):
+                    print_notice("\n  ".join(output_lines))
             return JOB_FAILED
     raise AssertionError("a watch has no end")
 
 
-def _tell_waiting(client: Client, each: ObjectView) -> None:
+def _print_waiting(client: Client, each: ObjectView) -> None:
     """If it cannot start at once: for whom or what it waits, and who must be deleted for that."""
     if state_of(each) == ACQUIRE_STATE and each.status.get("waitsFor"):
-        tell(f"{each.name} waits for {each.status['waitsFor']}")
+        print_notice(f"{each.name} waits for {each.status['waitsFor']}")
         for other in ended_holders(client, each):
-            tell(f"{other.name} has ended; {what_it_keeps(other)}")
+            print_notice(f"{other.name} has ended; {release_hint(other)}")
 
 
-def _seen(client: Client, each: ObjectView) -> Iterator[WatchLine]:
+def _watch_object(client: Client, each: ObjectView) -> Iterator[WatchLine]:
     return client.watch(each.kind, each.name, each.namespace, present=True)

@@ -11,7 +11,7 @@ from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.object_views import ObjectView
 from shunter.sdk.client import Client
 
-ASKED_MAX = 20  # jobs of which is asked who has them
+LOOKUPS_MAX = 20  # jobs of which is asked who has them
 ACQUIRE_STATE = "AcquireState"
 ENDED_STATES = ("CompletedState", "FailedState")
 
@@ -31,11 +31,11 @@ def ended_holders(client: Client, each: ObjectView) -> list[ObjectView]:
     return [other for other in found if other is not None and state_of(other) in ENDED_STATES]
 
 
-def jobs_of_it(client: Client, each: ObjectView) -> list[ObjectView]:
+def claimed_jobs(client: Client, each: ObjectView) -> list[ObjectView]:
     """The BatchJobs that it claims, of the first that it names."""
-    me = {"namespace": each.namespace, "name": each.name}
+    own_reference = {"namespace": each.namespace, "name": each.name}
     found = (_get(client, "BatchJob", job) for job in _jobs(each))
-    return [job for job in found if job is not None and job.spec.get("activeScheduling") == me]
+    return [job for job in found if job is not None and job.spec.get("activeScheduling") == own_reference]
 
 
 def _jobs(each: ObjectView) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ def _jobs(each: ObjectView) -> list[dict[str, Any]]:
         named = each.spec["queueBased"]
     else:
         named = [job["name"] for job in each.spec["slotBased"]["jobs"]]
-    return list({(job["namespace"], job["name"]): job for job in named}.values())[:ASKED_MAX]
+    return list({(job["namespace"], job["name"]): job for job in named}.values())[:LOOKUPS_MAX]
 
 
 def _get(client: Client, kind: str, reference: dict[str, Any]) -> ObjectView | None:
@@ -53,6 +53,6 @@ def _get(client: Client, kind: str, reference: dict[str, Any]) -> ObjectView | N
         return None
 
 
-def what_it_keeps(each: ObjectView) -> str:
+def release_hint(each: ObjectView) -> str:
     space = "" if each.namespace == NAMESPACE_DEFAULT else f" -n {each.namespace}"
     return f"it keeps its testbed and its jobs until it is deleted: shunter delete scheduling {each.name}{space}"

@@ -11,18 +11,18 @@ import typer
 
 from shunter.cli.commands.objects.object_options import complete_objects, kind_of
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import DONE, WRONG_USE, tell
+from shunter.cli.exit_codes import SUCCESS, USAGE_ERROR, print_notice
 from shunter.cli.manifest_files import read_file
 from shunter.cli.options import Format, Namespace, Output
-from shunter.cli.render.tables import telling
+from shunter.cli.render.tables import report_each
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.sdk.calls.objects import unfold
+from shunter.sdk.calls.objects import expand_lists
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest
 
-LOOK_EVERY_S = 0.2
-TELL_AFTER_S = 2.0
+POLL_INTERVAL_S = 0.2
+NOTICE_AFTER_S = 2.0
 DELETING = "deleting"
 JOB, TEMPLATE = "Job", "Template"
 TEMPLATE_FIELDS = {"schedule", "parameters"}  # of a Job that is kept, for a clock or dispatches to run
@@ -51,52 +51,52 @@ def delete(
     shunter delete scheduling first
     shunter delete -f scheduling.yaml
     """
-    targets = _named(kind, names or [], namespace) + _described(files or [], namespace)
+    targets = _targets_by_name(kind, names or [], namespace) + _targets_from_files(files or [], namespace)
     if not targets:
         raise typer.BadParameter("name what to delete, like: shunter delete scheduling first", param_hint="KIND NAME")
-    code = DONE
-    with open_client(namespace) as client, telling(output) as tell_of:
+    code = SUCCESS
+    with open_client(namespace) as client, report_each(output) as report:
         for target in targets:
             try:
                 outcome = _delete(client, target, wait or bool(files))
             except (NotFound, Conflict) as error:
-                tell(f"error: {error.detail}")
-                code = WRONG_USE
+                print_notice(f"error: {error.detail}")
+                code = USAGE_ERROR
                 continue
             document = dict(zip(("kind", "name", "namespace", "action"), (*target, outcome), strict=True))
-            until = "; it goes when what runs in it has ended" if outcome == DELETING else ""
-            tell_of(f"{target[0]} {target[1]} {outcome}{until}", partial(dict, document))
+            note = "; it goes when what runs in it has ended" if outcome == DELETING else ""
+            report(f"{target[0]} {target[1]} {outcome}{note}", partial(dict, document))
     raise typer.Exit(code)
 
 
-def _delete(client: Client, target: Target, waits: bool) -> str:
+def _delete(client: Client, target: Target, should_wait: bool) -> str:
     """What comes next in a file is used by what has just been asked to go, so that is waited for."""
     kind, name, namespace = target
     if kind == TEMPLATE:
-        with open_client(namespace) as there:
-            there.delete_template(name)
+        with open_client(namespace) as namespace_client:
+            namespace_client.delete_template(name)
         return "deleted"
     if kind == JOB:
         job = client.job(name, namespace)
         job.stop()
-        if waits:
+        if should_wait:
             job.wait()
         return "stopped"
     client.delete(*target)
-    if waits:
-        _wait_until_gone(client, target)
-    return "deleted" if waits or not _is_there(client, target) else DELETING
+    if should_wait:
+        _wait_until_deleted(client, target)
+    return "deleted" if should_wait or not _exists(client, target) else DELETING
 
 
-def _named(kind: str | None, names: list[str], namespace: str) -> list[Target]:
+def _targets_by_name(kind: str | None, names: list[str], namespace: str) -> list[Target]:
     if kind is not None and not names:
         raise typer.BadParameter(f"name which {kind} to delete", param_hint="NAME")
     return [(kind_of(kind), name, namespace) for name in names] if kind is not None else []
 
 
-def _described(files: list[str], namespace: str) -> list[Target]:
+def _targets_from_files(files: list[str], namespace: str) -> list[Target]:
     """The last document first: what stands later may use what stands before it."""
-    documents = unfold([document for file in files for document in read_file(file)])
+    documents = expand_lists([document for file in files for document in read_file(file)])
     return [_target(document, namespace) for document in reversed(documents)]
 
 
@@ -112,17 +112,17 @@ def _target(document: Manifest, namespace: str) -> Target:
     return kind, metadata["name"], metadata.get("namespace") or namespace
 
 
-def _wait_until_gone(client: Client, target: Target) -> None:
+def _wait_until_deleted(client: Client, target: Target) -> None:
     """What takes longer than a moment is told, so that nobody wonders."""
-    tells_at = time.monotonic() + TELL_AFTER_S
-    while _is_there(client, target):
-        if time.monotonic() >= tells_at:
-            tell(f"{target[0]} {target[1]} goes when what runs in it has ended; this waits for it")
-            tells_at = math.inf
-        time.sleep(LOOK_EVERY_S)
+    notice_at = time.monotonic() + NOTICE_AFTER_S
+    while _exists(client, target):
+        if time.monotonic() >= notice_at:
+            print_notice(f"{target[0]} {target[1]} goes when what runs in it has ended; this waits for it")
+            notice_at = math.inf
+        time.sleep(POLL_INTERVAL_S)
 
 
-def _is_there(client: Client, target: Target) -> bool:
+def _exists(client: Client, target: Target) -> bool:
     try:
         client.get(*target)
     except NotFound:

@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from shunter.cli.commands.objects.blockers import ENDED_STATES, ended_holders, jobs_of_it, what_it_keeps
-from shunter.cli.commands.objects.last_output import last_words
+from shunter.cli.commands.objects.blockers import ENDED_STATES, claimed_jobs, ended_holders, release_hint
+from shunter.cli.commands.objects.last_output import last_output
 from shunter.cli.commands.objects.object_options import Kind, Name, kind_of
 from shunter.cli.connection import open_client
 from shunter.cli.options import Namespace
 from shunter.cli.render.object_tables import (
     PROGRESS,
     engine_of,
+    format_slot_numbers,
+    format_slots,
     name_of,
-    slot_numbers,
-    slots_named,
     state_of,
     strategy_of,
 )
-from shunter.cli.render.tables import Column, age, counted, print_facts, print_table, took_s
+from shunter.cli.render.tables import Column, age, elapsed_s, format_counts, print_facts, print_table
 from shunter.model.errors import NotFound
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.object_fields import CLAIM_LABELS
@@ -52,21 +52,21 @@ def describe(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -
         if found.kind == "Testbed":
             _testbed(found)
         elif found.kind == "BatchJob":
-            _batch_job(found, _waiting_tasks(client, found), last_words(client, found))
+            _batch_job(found, _waiting_tasks(client, found), last_output(client, found))
         else:
             is_failed = state_of(found) == "FailedState"
-            words = [last_words(client, job) for job in jobs_of_it(client, found)] if is_failed else []
-            _scheduling(found, ended_holders(client, found), words)
+            outputs = [last_output(client, job) for job in claimed_jobs(client, found)] if is_failed else []
+            _scheduling(found, ended_holders(client, found), outputs)
 
 
 def _head(each: ObjectView) -> Facts:
     metadata = each.metadata
-    shown = {key: value for key, value in metadata.get("labels", {}).items() if key not in CLAIM_LABELS}
-    labels = ", ".join(f"{key}={value}" for key, value in shown.items())
-    going = metadata.get("deletionTimestamp")
+    user_labels = {key: value for key, value in metadata.get("labels", {}).items() if key not in CLAIM_LABELS}
+    labels = ", ".join(f"{key}={value}" for key, value in user_labels.items())
+    deletion_time = metadata.get("deletionTimestamp")
     return [
         ("state", state_of(each)),
-        ("deleted", f"asked {age(going)} ago; it goes when nothing needs it any more" if going else ""),
+        ("deleted", f"asked {age(deletion_time)} ago; it goes when nothing needs it any more" if deletion_time else ""),
         ("age", age(metadata.get("creationTimestamp"))),
         ("labels", labels),
     ]
@@ -84,7 +84,7 @@ def _print_list(title: str, lines: Iterable[str]) -> None:
             print(f"  {line}")
 
 
-def _print_last_words(last: list[str]) -> None:
+def _print_last_output(last: list[str]) -> None:
     _print_list(f"Last words of what failed: {last[0]}", last[1:] or ["it wrote nothing"])
 
 
@@ -99,7 +99,7 @@ def _testbed(each: ObjectView) -> None:
     claims = ", ".join(name_of(claim, each) for claim in each.status.get("claims", []))
     facts = [
         *_head(each),
-        ("slots", f"{len(slots)} on {_many(len(nodes), 'node')}: {counted(dict(sorted(states.items())))}"),
+        ("slots", f"{len(slots)} on {_plural(len(nodes), 'node')}: {format_counts(dict(sorted(states.items())))}"),
         ("size", size),
         ("node label", each.spec["nodeLabel"]),
         ("sharing", each.spec.get("sharing", "exclusive")),
@@ -116,22 +116,24 @@ def _testbed(each: ObjectView) -> None:
 
 def _print_slots(each: ObjectView, slots: list[dict[str, Any]], nodes: dict[str, int]) -> None:
     """A grid: a row for each node in the order of the testbed, a column for each place on it."""
-    places = max(slot["slotPositionOnNode"] for slot in slots) + 1
-    if places > GRID_COLUMNS_MAX:
+    slots_per_node = max(slot["slotPositionOnNode"] for slot in slots) + 1
+    if slots_per_node > GRID_COLUMNS_MAX:
         columns = [Column("SLOT", right=True), Column("STATE"), Column("NODE"), Column("WHO"), Column("SINCE")]
         rows = ([str(s["position"]), s["state"], s["nodeName"], _holder(s, each), age(s["since"])] for s in slots)
         print_table(columns, rows, state_column=1)
         return
     cells = {(slot["nodeName"], slot["slotPositionOnNode"]): _cell(slot, each) for slot in slots}
     by_id = sorted(nodes, key=lambda node: (nodes[node], node))
-    columns = [Column("NODE"), *(Column(f"SLOT {place + 1}") for place in range(places))]
-    print_table(columns, ([node, *(cells.get((node, place), "-") for place in range(places))] for node in by_id))
+    columns = [Column("NODE"), *(Column(f"SLOT {position + 1}") for position in range(slots_per_node))]
+    print_table(
+        columns, ([node, *(cells.get((node, position), "-") for position in range(slots_per_node))] for node in by_id)
+    )
 
 
 def _cell(slot: dict[str, Any], each: ObjectView) -> str:
-    who = f" {_holder(slot, each)}" if "heldBy" in slot else ""
+    holder = f" {_holder(slot, each)}" if "heldBy" in slot else ""
     leaving = ", leaves" if slot.get("leaving") else ""
-    return f"#{slot['position']} {slot['state']}{who} {age(slot['since'])}{leaving}"
+    return f"#{slot['position']} {slot['state']}{holder} {age(slot['since'])}{leaving}"
 
 
 def _holder(slot: dict[str, Any], each: ObjectView) -> str:
@@ -145,20 +147,20 @@ def _holder(slot: dict[str, Any], each: ObjectView) -> str:
 # ---- schedulings ----
 
 
-def _scheduling(each: ObjectView, ended: list[ObjectView], words: list[list[str]]) -> None:
+def _scheduling(each: ObjectView, ended: list[ObjectView], outputs: list[list[str]]) -> None:
     facts = [
         *_head(each),
         ("since", age(each.status.get("since"))),
         ("testbed", name_of(each.spec["testbed"], each)),
         ("strategy", _strategy(each)),
         ("waits for", each.status.get("waitsFor", "")),
-        ("next", what_it_keeps(each) if state_of(each) in ENDED_STATES else ""),
+        ("next", release_hint(each) if state_of(each) in ENDED_STATES else ""),
     ]
     print_facts(_title(each), facts)
     _print_list("Problems", each.status.get("problems", []))
-    for last in filter(None, words):
-        _print_last_words(last)
-    _print_list("In its way, though it has ended", (f"{other.name}: {what_it_keeps(other)}" for other in ended))
+    for last in filter(None, outputs):
+        _print_last_output(last)
+    _print_list("In its way, though it has ended", (f"{other.name}: {release_hint(other)}" for other in ended))
     states = each.status.get("jobStates", [])
     for word in PROGRESS:
         found = [job for job in states if job["state"] == word]
@@ -171,17 +173,17 @@ def _strategy(each: ObjectView) -> str:
     if "queueBased" in each.spec:
         entries = each.spec["queueBased"]
         jobs = {(entry["namespace"], entry["name"]) for entry in entries}
-        return f"queue of {_many(len(entries), 'executor')} of {_many(len(jobs), 'job')}"
-    return f"{strategy_of(each)}, {_many(len(each.spec['slotBased']['jobs']), 'job')}"
+        return f"queue of {_plural(len(entries), 'executor')} of {_plural(len(jobs), 'job')}"
+    return f"{strategy_of(each)}, {_plural(len(each.spec['slotBased']['jobs']), 'job')}"
 
 
-def _many(count: int, word: str) -> str:
+def _plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _progress(job: dict[str, Any], each: ObjectView) -> str:
     slots = job.get("slotIds", [])
-    return name_of(job["name"], each) + (f", {slots_named(slots)}" if slots else "")
+    return name_of(job["name"], each) + (f", {format_slots(slots)}" if slots else "")
 
 
 # ---- batch jobs ----
@@ -207,14 +209,14 @@ def _batch_job(each: ObjectView, waiting: str, last: list[str]) -> None:
         ("engine", engine_of(each)),
         ("claimed by", name_of(claim, each) if claim else "nobody"),
         ("testbed", name_of(status["slots"], each) if "slots" in status else ""),
-        ("slots", _places(status)),
+        ("slots", _format_slot_nodes(status)),
         ("waits", f"{waiting} See: shunter why bj.{each.name}" if waiting else ""),
-        ("runs", f"{runs:,}" + (f"; output: shunter logs {_speaker(each)}" if runs else "")),
+        ("runs", f"{runs:,}" + (f"; output: shunter logs {_output_task(each)}" if runs else "")),
     ]
     print_facts(_title(each), facts)
     _print_list("Problems", status.get("problems", []))
     if last:
-        _print_last_words(last)
+        _print_last_output(last)
     _print_list("Not used here", status.get("unusedFields", []))
     for scheduler, rows in each.spec.get("externalScheduler", {}).items():
         _print_list(f"Noted by {scheduler}", (_row(row) for row in rows[:ROWS_SHOWN]))
@@ -226,15 +228,15 @@ def _batch_job(each: ObjectView, waiting: str, last: list[str]) -> None:
         print_table(columns, (_run(event, each) for event in events[: -RUNS_SHOWN - 1 : -1]), state_column=2)
 
 
-def _speaker(each: ObjectView) -> str:
+def _output_task(each: ObjectView) -> str:
     """The task that prints what the program prints."""
     return f"bj.{each.name}/executor/0" if "commandSpec" in each.spec else f"bj.{each.name}/driver/0"
 
 
-def _places(status: dict[str, Any]) -> str:
+def _format_slot_nodes(status: dict[str, Any]) -> str:
     numbers = status.get("slotIds", [])
-    nodes = list(dict.fromkeys(place["nodeName"] for place in status.get("places", [])))
-    return f"{slot_numbers(numbers)} on {', '.join(nodes)}" if numbers else ""
+    nodes = list(dict.fromkeys(position["nodeName"] for position in status.get("places", [])))
+    return f"{format_slot_numbers(numbers)} on {', '.join(nodes)}" if numbers else ""
 
 
 def _row(row: dict[str, str]) -> str:
@@ -243,7 +245,7 @@ def _row(row: dict[str, str]) -> str:
 
 
 def _run(event: dict[str, Any], each: ObjectView) -> list[str]:
-    took = took_s(event["start"], event["stop"])
+    took = elapsed_s(event["start"], event["stop"])
     result = {None: "running" if event["stop"] is None else "stopped", True: "succeeded", False: "failed"}
     return [
         event["start"] or "-",
@@ -251,5 +253,5 @@ def _run(event: dict[str, Any], each: ObjectView) -> list[str]:
         result[event["successful"]],
         name_of(event["scheduling"], each),
         name_of(event["slots"], each),
-        slot_numbers(event["slotIds"]),
+        format_slot_numbers(event["slotIds"]),
     ]

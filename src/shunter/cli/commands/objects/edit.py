@@ -11,7 +11,7 @@ from typing import Any
 
 from shunter.cli.commands.objects.object_options import Kind, Name, kind_of
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import tell
+from shunter.cli.exit_codes import print_notice
 from shunter.cli.options import Namespace
 from shunter.cli.render.tables import yaml_text
 from shunter.model.errors import Conflict, Invalid, Problem, ShunterError
@@ -50,7 +50,7 @@ def edit(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> No
             if path.read_text(encoding="utf-8", errors="replace") == _text(original):
                 path.unlink()  # nothing was written
             else:
-                tell(f"what you wrote is kept: shunter apply -f {path}")
+                print_notice(f"what you wrote is kept: shunter apply -f {path}")
             raise
     path.unlink()
 
@@ -68,13 +68,13 @@ def _text(original: ObjectView) -> str:
 
 def manifest_of(each: ObjectView) -> dict[str, Any]:
     """What a person may change of it: no status, no claims, no versions."""
-    from shunter.model.objects.object_fields import CLAIM_LABELS, OWN_SPEC
+    from shunter.model.objects.object_fields import CLAIM_LABELS, READ_ONLY_SPEC
 
     labels = {key: value for key, value in each.metadata.get("labels", {}).items() if key not in CLAIM_LABELS}
     metadata: dict[str, Any] = {"name": each.name, "namespace": each.namespace}
     metadata |= {"labels": labels} if labels else {}
     metadata |= {"annotations": each.metadata["annotations"]} if "annotations" in each.metadata else {}
-    spec = {key: value for key, value in each.spec.items() if key not in OWN_SPEC}
+    spec = {key: value for key, value in each.spec.items() if key not in READ_ONLY_SPEC}
     return {"apiVersion": each.api_version, "kind": each.kind, "metadata": metadata, "spec": spec}
 
 
@@ -96,14 +96,14 @@ def _read(path: Path, original: ObjectView) -> Manifest | None:
     edited = read_manifest(path)
     before = manifest_of(original)
     for where in ("kind", "metadata.name", "metadata.namespace"):
-        given, wanted = _found(edited, where), _found(before, where)
-        if given != wanted:
-            fix = f"leave it at {wanted}; another object is made by: shunter apply -f FILE"
-            raise Invalid([Problem(where, "says which object is edited", given, fix)])
+        actual, expected = _lookup(edited, where), _lookup(before, where)
+        if actual != expected:
+            fix = f"leave it at {expected}; another object is made by: shunter apply -f FILE"
+            raise Invalid([Problem(where, "says which object is edited", actual, fix)])
     return None if edited == before else edited
 
 
-def _found(document: Manifest, path: str) -> Any:
+def _lookup(document: Manifest, path: str) -> Any:
     for word in path.split("."):
         document = document.get(word) if isinstance(document, dict) else None  # type: ignore[assignment]
     return document
@@ -112,10 +112,10 @@ def _found(document: Manifest, path: str) -> Any:
 def _apply(client: Client, edited: Manifest, original: ObjectView) -> None:
     """Based on the version that was edited: its status may have moved since, what a person says may not."""
     for tries_left in reversed(range(WRITES_MAX)):
-        present = client.get(original.kind, original.name)
-        if manifest_of(present) != manifest_of(original) or present.metadata["uid"] != original.metadata["uid"]:
+        current = client.get(original.kind, original.name)
+        if manifest_of(current) != manifest_of(original) or current.metadata["uid"] != original.metadata["uid"]:
             raise Conflict(f"{original.kind} {original.name} was changed by somebody else in the meantime")
-        version = {"resourceVersion": present.metadata["resourceVersion"]}
+        version = {"resourceVersion": current.metadata["resourceVersion"]}
         try:
             client.apply([{**edited, "metadata": {**edited["metadata"], **version}}])
         except Conflict:

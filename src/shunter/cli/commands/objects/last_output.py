@@ -14,7 +14,7 @@ LINES_SHOWN = 5
 LINE_SHOWN_MAX = 300
 
 
-def last_words(client: Client, each: ObjectView) -> list[str]:
+def last_output(client: Client, each: ObjectView) -> list[str]:
     """Of the first task that failed in the newest run of a BatchJob: how to read all of it, and its last lines. Nothing
     where no task failed, or its node cannot be asked."""
     events = each.status.get("scheduledEvents", [])

@@ -7,12 +7,19 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.completion import OFFERED_MAX
+from shunter.cli.completion import COMPLETIONS_MAX
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.objects.objects import KINDS, PLURALS, TESTBED
 
 # What somebody may be used to ask for in this way; it has a command of its own.
-ELSEWHERE = {"job": "jobs", "jobs": "jobs", "node": "nodes", "nodes": "nodes", "events": "events", "queues": "queues"}
+OTHER_COMMANDS = {
+    "job": "jobs",
+    "jobs": "jobs",
+    "node": "nodes",
+    "nodes": "nodes",
+    "events": "events",
+    "queues": "queues",
+}
 KIND_HELP = "testbed (tb), batchjob (bj) or scheduling (sched)."
 
 
@@ -35,7 +42,7 @@ def _names(kind: str | None, incomplete: str) -> list[str]:
     try:
         with connect(namespace=os.environ.get("SHUNTER_NAMESPACE", "default"), patience_s=0) as client:
             names = [each.name for each in client.objects(kind)]
-            return [name for name in names if name.startswith(incomplete)][:OFFERED_MAX]
+            return [name for name in names if name.startswith(incomplete)][:COMPLETIONS_MAX]
     except ShunterError:
         return []
 
@@ -52,8 +59,10 @@ AnyName = Annotated[
 
 def kind_of(word: str) -> str:
     """The kind that is meant. Raises Invalid, with the nearest or with the command that knows."""
-    from shunter.model.objects.object_manifests import find_kind
+    from shunter.model.objects.object_manifests import parse_kind
 
-    if word.lower() in ELSEWHERE:
-        raise Invalid([Problem("KIND", "has a command of its own", word, f"use: shunter {ELSEWHERE[word.lower()]}")])
-    return find_kind(word, "KIND")
+    if word.lower() in OTHER_COMMANDS:
+        raise Invalid(
+            [Problem("KIND", "has a command of its own", word, f"use: shunter {OTHER_COMMANDS[word.lower()]}")]
+        )
+    return parse_kind(word, "KIND")

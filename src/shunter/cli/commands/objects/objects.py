@@ -14,8 +14,8 @@ from shunter.cli.commands.objects.object_options import AnyKind, AnyName, Kind, 
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.object_tables import line_of, print_objects, print_past, state_of
-from shunter.cli.render.tables import coloured, print_document, print_items, telling
+from shunter.cli.render.object_tables import print_objects, print_past, state_of, summary_line
+from shunter.cli.render.tables import coloured, print_document, print_items, report_each
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.object_views import WatchLine
@@ -48,7 +48,7 @@ def get(
             return
         found = client.objects(found_kind) if name is None else [client.get(found_kind, name)]
     if output is Format.TABLE:
-        print_objects(found_kind, found, spaces=namespace == ALL_NAMESPACES)
+        print_objects(found_kind, found, show_namespace=namespace == ALL_NAMESPACES)
     elif name is not None:
         print_document(document_of(found[0]), output)
     else:
@@ -87,18 +87,18 @@ def watch(
         lines = client.watch(None if kind is None else kind_of(kind), name, after=after, present=after is None)
         for line in lines:
             if output is Format.TABLE:
-                print(_live(line, spaces=namespace == ALL_NAMESPACES), flush=True)
+                print(_live(line, show_namespace=namespace == ALL_NAMESPACES), flush=True)
             else:
                 sys.stdout.write(msgspec.json.encode({"type": line.type, "object": line.object}).decode() + "\n")
                 sys.stdout.flush()
 
 
-def _live(line: WatchLine, *, spaces: bool) -> str:
+def _live(line: WatchLine, *, show_namespace: bool) -> str:
     each = line.object
-    name = f"{each.namespace}/{each.name}" if spaces else each.name
+    name = f"{each.namespace}/{each.name}" if show_namespace else each.name
     state = coloured(state_of(each))
     now = datetime.now().astimezone().strftime("%H:%M:%S")
-    return f"{now}  {line.type:<8}  {each.kind:<10}  {name}  {state}  {line_of(each)}".rstrip()
+    return f"{now}  {line.type:<8}  {each.kind:<10}  {name}  {state}  {summary_line(each)}".rstrip()
 
 
 @batchjob.callback()
@@ -123,8 +123,8 @@ def reset(
     \b
     shunter batchjob reset spark-crawler
     """
-    with open_client(namespace) as client, telling(output) as tell_of:
+    with open_client(namespace) as client, report_each(output) as report:
         for name in names:
             before, found = client.get("BatchJob", name), client.reset(name)
-            said = " already: nothing to reset" if found.resource_version == before.resource_version else ""
-            tell_of(f"{name} is {state_of(found)}{said}", partial(document_of, found))
+            note = " already: nothing to reset" if found.resource_version == before.resource_version else ""
+            report(f"{name} is {state_of(found)}{note}", partial(document_of, found))

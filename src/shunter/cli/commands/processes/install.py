@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.exit_codes import DONE, OWN_ERROR, tell
-from shunter.frameworks.install import NotInstalled, Wish, install
+from shunter.cli.exit_codes import INTERNAL_ERROR, SUCCESS, print_notice
+from shunter.frameworks.install import InstallRequest, NotInstalled, install
 from shunter.frameworks.locations import JAVA_HINT, JAVA_VERSIONS, KINDS, find_framework, find_java
 
 
@@ -39,28 +39,28 @@ def install_frameworks(
         for name in dict.fromkeys(names):
             _install(name, version, again)
     except NotInstalled as error:
-        tell(f"error: {error}")
-        raise typer.Exit(OWN_ERROR) from None
-    raise typer.Exit(_tell_java())
+        print_notice(f"error: {error}")
+        raise typer.Exit(INTERNAL_ERROR) from None
+    raise typer.Exit(_check_java())
 
 
 def _install(name: str, version: str, again: bool) -> None:
     kind = KINDS[name]
-    if given := os.environ.get(kind.home_variable):
+    if home := os.environ.get(kind.home_variable):
         found = find_framework(kind)
         if found is None:
-            raise NotInstalled(f"{kind.home_variable} is {given}, and there is no {kind.title}: mend or unset it")
-        print(f"{kind.home_variable} is set: {kind.title} {found.version} in {given} is used")
+            raise NotInstalled(f"{kind.home_variable} is {home}, and there is no {kind.title}: mend or unset it")
+        print(f"{kind.home_variable} is set: {kind.title} {found.version} in {home} is used")
         return
-    install(Wish(kind, version, again), print)
+    install(InstallRequest(kind, version, again), print)
 
 
-def _tell_java() -> int:
+def _check_java() -> int:
     java = find_java()
-    if java is not None and java.fits:
+    if java is not None and java.is_supported:
         print(f"Java {java.version} is in {java.home}")
-        return DONE
+        return SUCCESS
     versions = " or ".join(map(str, JAVA_VERSIONS))
     found = "there is none" if java is None else f"here is Java {java.version}, in {java.home}"
-    tell(f"error: applications need Java {versions}, and {found}. {JAVA_HINT}")
-    return OWN_ERROR
+    print_notice(f"error: applications need Java {versions}, and {found}. {JAVA_HINT}")
+    return INTERNAL_ERROR

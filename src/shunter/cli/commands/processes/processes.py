@@ -10,13 +10,13 @@ import msgspec
 import typer
 
 from shunter import __version__
-from shunter.cli.exit_codes import DONE, JOB_FAILED, WRONG_USE, tell
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, USAGE_ERROR, print_notice
 from shunter.cli.options import check_address, check_amount, pairs
 from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
     from shunter.app.serve import Readiness
-    from shunter.app.up import Started
+    from shunter.app.up import StartResult
 
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when it is ready; it goes on running.")]
 Listen = Annotated[
@@ -90,7 +90,9 @@ def up(
     shunter up --external-listen 127.0.0.1:8082 --external-open
     """
     if simulate_nodes:
-        _refuse_of_machine(cpu=cpu, memory=memory, resource=resource, device=device, label=label, datacenter=datacenter)
+        _reject_machine_options(
+            cpu=cpu, memory=memory, resource=resource, device=device, label=label, datacenter=datacenter
+        )
     options = {
         "machine": _machine(cpu, memory, resource, device, label, datacenter),
         "simulate_nodes": simulate_nodes,
@@ -101,7 +103,7 @@ def up(
     raise typer.Exit(_start(options, detach))
 
 
-def _refuse_of_machine(**given: object) -> None:
+def _reject_machine_options(**given: object) -> None:
     """What is said of this machine says nothing of simulated nodes."""
     fix = "leave it out; their labels are set by: shunter node label sim-00001 KEY=VALUE"
     wrong = [
@@ -229,33 +231,36 @@ def _start(options: dict[str, Any], detach: bool) -> int:
     if detach:
         from shunter.app.up import start_in_background
 
-        return _told(start_in_background(_json(options)), options["policy"])
+        return _report_start(start_in_background(_json(options)), options["policy"])
     import logging
 
     from shunter.app.options import UpOptions
     from shunter.app.serve import run
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    return run(msgspec.json.decode(_json(options), type=UpOptions), partial(_tell_ready, options["policy"]))
+    return run(msgspec.json.decode(_json(options), type=UpOptions), partial(_report_ready, options["policy"]))
 
 
-def _tell_ready(policy: str | None, readiness: Readiness) -> None:
+def _report_ready(policy: str | None, readiness: Readiness) -> None:
     from shunter.app.home import Home
     from shunter.app.serve import ALREADY_RUNNING
-    from shunter.app.up import Started, running
+    from shunter.app.up import StartResult, running_cluster
 
     if readiness.error == ALREADY_RUNNING:
-        _told(running(Home.find()))
+        _report_start(running_cluster(Home.find()))
     else:
-        _told(Started(**msgspec.structs.asdict(readiness)), policy)
+        _report_start(StartResult(**msgspec.structs.asdict(readiness)), policy)
 
 
-def _told(started: Started, policy: str | None = None) -> int:
+def _report_start(started: StartResult, policy: str | None = None) -> int:
     """Tell what came of a start for which `policy` was named; comes to the exit code."""
     if started.error:
-        tell(f"error: {started.error}")
-        return WRONG_USE if started.is_rejected else JOB_FAILED
-    print(f"the cluster {'is running already' if started.was_running else 'is ready'} at {started.url}", flush=True)
+        print_notice(f"error: {started.error}")
+        return USAGE_ERROR if started.is_rejected else JOB_FAILED
+    print(
+        f"the cluster {'is running_cluster already' if started.was_running else 'is ready'} at {started.url}",
+        flush=True,
+    )
     if started.external:
         print(f"external schedulers find it at {started.external}", flush=True)
     if started.schedulers:
@@ -263,8 +268,10 @@ def _told(started: Started, policy: str | None = None) -> int:
     if started.workers:
         print(f"workers join at {started.workers}", flush=True)
     if policy and started.policy not in ("", policy):
-        tell(f"{started.policy} decides: it was chosen while the cluster ran. Change it: shunter policies use {policy}")
-    return DONE
+        print_notice(
+            f"{started.policy} decides: it was chosen while the cluster ran. Change it: shunter policies use {policy}"
+        )
+    return SUCCESS
 
 
 def _json(options: dict[str, Any]) -> bytes:

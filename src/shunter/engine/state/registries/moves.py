@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import Nodes
 
 TaskKey = tuple[int, int, int]  # job, group, index
@@ -15,9 +15,9 @@ TaskKey = tuple[int, int, int]  # job, group, index
 class MoveRegistry:
     def __init__(self) -> None:
         self.pinned: dict[TaskKey, int] = {}  # -> node; who was asked to move first is placed first
-        self._ledger = Ledger()  # for asking which nodes match
+        self._ledger = NodeLedger()  # for asking which nodes match
 
-    def ledger(self, nodes: Nodes) -> Ledger:
+    def ledger(self, nodes: Nodes) -> NodeLedger:
         self._ledger.sync(nodes)
         return self._ledger
 

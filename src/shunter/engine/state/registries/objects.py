@@ -20,7 +20,7 @@ from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED, Object, ObjectEvent
 from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
-from shunter.testbeds.queue_order import Memory
+from shunter.testbeds.queue_order import ReconcileCache
 
 RECENT_EVENTS_MAX = 4_096  # changes that a watch can resume from
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
@@ -76,7 +76,7 @@ class ObjectRegistry:
         # Not part of the committed state:
         self.recent_events: deque[ObjectEvent] = deque(maxlen=RECENT_EVENTS_MAX)
         self.dirty_objects: dict[Key, None] = {}  # objects to look at, each once
-        self.scheduling_memories: dict[ObjectName, Memory] = {}  # of Schedulings that were looked at
+        self.scheduling_memories: dict[ObjectName, ReconcileCache] = {}  # of Schedulings that were looked at
         self.unplaced_testbeds: dict[
             ObjectName, tuple[tuple[int, int], ...]
         ] = {}  # testbeds that do not fit -> what nodes were

@@ -12,7 +12,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from shunter.engine.state.records import Job, TaskSet
-    from shunter.planning.filter.node_ledger import Ledger
+    from shunter.planning.filter.node_ledger import NodeLedger
     from shunter.planning.view import BoolArray
 
 STARTING, STEADY, STALLED = "starting", "steady", "stalled"
@@ -93,7 +93,7 @@ class ServiceRegistry:
         default_factory=dict
     )  # (job, group) -> of `engine.placement.colocation`
     colocation_tick: int = -1  # of the nodes, when that was looked at
-    ledger: Ledger | None = None  # of `engine.services.per_node`, for asking which nodes match
+    ledger: NodeLedger | None = None  # of `engine.services.per_node`, for asking which nodes match
 
     def add(self, task_set: TaskSet) -> None:
         """A piece on a node of its own, of a job that runs everywhere."""

@@ -19,7 +19,7 @@ HOME_LABEL = "shunter.home"  # an id of the home, by which its containers are kn
 ATTEMPT_LABEL = "shunter.attempt.id"  # JOB-GROUP-INDEX-ATTEMPT, in numbers
 
 
-def describe(launch: Launch, home_id: str, node: str, facts: Facts) -> dict[str, Any]:
+def container_config(launch: Launch, home_id: str, node: str, facts: Facts) -> dict[str, Any]:
     """The body of the create call. Raises NotStarted where the spec asks for what no container can have."""
     spec, container = launch.spec, launch.spec.container
     if container is None:
@@ -96,7 +96,7 @@ def labels(launch: Launch, home_id: str, node: str) -> dict[str, str]:
     order, name = launch.order, launch.attempt
     return {
         HOME_LABEL: home_id,
-        ATTEMPT_LABEL: spell(name),
+        ATTEMPT_LABEL: format_attempt(name),
         "shunter.node": node,
         "shunter.namespace": order.namespace,
         "shunter.job": order.job_name,
@@ -107,7 +107,7 @@ def labels(launch: Launch, home_id: str, node: str) -> dict[str, str]:
     }
 
 
-def spell(attempt: Attempt) -> str:
+def format_attempt(attempt: Attempt) -> str:
     return f"{attempt.job}-{attempt.group}-{attempt.index}-{attempt.number}"
 
 

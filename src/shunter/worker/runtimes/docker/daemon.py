@@ -25,7 +25,7 @@ PODMAN_INITS = ("/usr/libexec/podman/catatonit", "/usr/lib/podman/catatonit", "/
 UNIX = "unix://"
 CALL_MAX_S = 120.0  # for whatever does not wait for a task: a loaded daemon takes its time
 CHECK_MAX_S = 5.0
-OUTPUT_KEPT_BYTES = 4096  # of a command that runs beside the task
+OUTPUT_TAIL_BYTES = 4096  # of a command that runs beside the task
 CONNECTION_FAILED = 900  # aiodocker's own status
 
 
@@ -39,11 +39,11 @@ class Facts(msgspec.Struct, frozen=True):
     has_nvidia: bool = False
 
 
-class DaemonAway(Exception):
+class DaemonUnavailable(Exception):
     """The daemon does not answer, or stopped answering."""
 
 
-class DaemonRefused(Exception):
+class DaemonError(Exception):
     """The daemon answered with an error. `status` is that of HTTP."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -56,8 +56,8 @@ def find_host(wanted: str = "") -> str:
     empty."""
     if wanted or (wanted := os.environ.get("DOCKER_HOST", "")):
         return wanted if "://" in wanted else UNIX + wanted
-    own = os.environ.get("XDG_RUNTIME_DIR")
-    sockets = (*SOCKETS, f"{own}/docker.sock", f"{own}/podman/podman.sock") if own else SOCKETS
+    runtime_dir = os.environ.get("XDG_RUNTIME_DIR")
+    sockets = (*SOCKETS, f"{runtime_dir}/docker.sock", f"{runtime_dir}/podman/podman.sock") if runtime_dir else SOCKETS
     return next((UNIX + path for path in sockets if Path(path).is_socket()), "")
 
 
@@ -69,7 +69,7 @@ class Stream:
 
     async def read(self) -> bytes:
         """The next piece; empty at the end, or when the daemon ended."""
-        with translated():
+        with translate_errors():
             return await self._response.content.readany()
 
     def close(self) -> None:
@@ -80,16 +80,16 @@ class Daemon:
     """Every call raises DaemonAway or DaemonRefused. Looks for the socket anew as long as nothing has answered."""
 
     def __init__(self, host: str = "") -> None:
-        self._wanted = host
+        self._configured_host = host
         self._docker: aiodocker.Docker | None = None
 
     async def version(self) -> str:
         """Whether it answers, and as what."""
-        return str((await self._ask("version")).get("Version", "unknown"))
+        return str((await self._get("version")).get("Version", "unknown"))
 
     async def facts(self) -> Facts:
         """Ask the daemon who it is."""
-        version, info = await self._ask("version"), await self._ask("info")
+        version, info = await self._get("version"), await self._get("info")
         parts = [str(part.get("Name", "")) for part in version.get("Components") or ()]
         is_podman = any("podman" in part.lower() for part in parts)
         return Facts(
@@ -120,7 +120,7 @@ class Daemon:
 
     async def wait(self, id: str) -> dict[str, Any]:
         """Until it has ended, or at once where it has."""
-        ended: dict[str, Any] = await self._call("POST", f"containers/{id}/wait", within_s=None)
+        ended: dict[str, Any] = await self._call("POST", f"containers/{id}/wait", timeout_s=None)
         return ended
 
     async def kill(self, id: str, signal_name: str) -> None:
@@ -134,7 +134,7 @@ class Daemon:
         found: dict[str, Any] = await self._call("GET", f"containers/{id}/stats", {"stream": "0", "one-shot": "1"})
         return found
 
-    async def labelled(self, label: str) -> list[dict[str, Any]]:
+    async def list_by_label(self, label: str) -> list[dict[str, Any]]:
         """All containers with a label, ended ones too."""
         filters = msgspec.json.encode({"label": [label]}).decode()
         found: list[dict[str, Any]] = await self._call("GET", "containers/json", {"all": "1", "filters": filters})
@@ -143,74 +143,74 @@ class Daemon:
     async def output(self, id: str, since: str, follow: bool) -> AsyncGenerator[bytes, None]:
         """Both streams as the daemon multiplexes them, with times: raw pieces, cut anywhere."""
         wanted = {"stdout": "1", "stderr": "1", "timestamps": "1", "since": since, "follow": "1" if follow else "0"}
-        docker = await self._settle()
-        with translated():
+        docker = await self._connected_client()
+        with translate_errors():
             async with _request(docker, "GET", f"containers/{id}/logs", wanted) as response:
-                await _refuse(response)
-                while piece := await response.content.readany():
-                    yield piece
+                await _raise_for_status(response)
+                while chunk := await response.content.readany():
+                    yield chunk
 
     async def attach(self, id: str) -> Stream:
         """Both streams as they are written; complete where the container has not started yet."""
-        docker = await self._settle()
+        docker = await self._connected_client()
         url = f"{docker.docker_host}/{docker.api_version}/containers/{id}/attach?stream=1&stdout=1&stderr=1"
-        with translated():
+        with translate_errors():
             response = await docker.session.post(url)
-            await _refuse(response)
+            await _raise_for_status(response)
         return Stream(response)
 
     async def execute(self, id: str, command: Sequence[str]) -> tuple[int, str]:
         """Run a command inside; its exit code and the end of its output. Cancelled, it kills the command."""
-        docker = await self._settle()
-        with translated():
-            beside = await docker.containers.container(id).exec(list(command), stdin=False)
-            kept = b""
+        docker = await self._connected_client()
+        with translate_errors():
+            exec_process = await docker.containers.container(id).exec(list(command), stdin=False)
+            tail = b""
             try:
-                async with beside.start(detach=False) as stream:
+                async with exec_process.start(detach=False) as stream:
                     while (message := await stream.read_out()) is not None:
-                        kept = (kept + message.data)[-OUTPUT_KEPT_BYTES:]
+                        tail = (tail + message.data)[-OUTPUT_TAIL_BYTES:]
             except asyncio.CancelledError:
-                await _kill_process(int((await beside.inspect()).get("Pid") or 0))
+                await _kill_process(int((await exec_process.inspect()).get("Pid") or 0))
                 raise
-            code = (await beside.inspect()).get("ExitCode")
-        return -1 if code is None else int(code), kept.decode(errors="replace").strip()
+            code = (await exec_process.inspect()).get("ExitCode")
+        return -1 if code is None else int(code), tail.decode(errors="replace").strip()
 
     # ---- images ----
 
     async def pull(self, image: str, auth: Mapping[str, str] | None) -> AsyncIterator[dict[str, Any]]:
         """The daemon's progress, one item at a time."""
-        docker = await self._settle()
-        with translated():
+        docker = await self._connected_client()
+        with translate_errors():
             async for item in docker.images.pull(image, auth=dict(auth) if auth else None, stream=True):
                 if "error" in item:
-                    raise DaemonRefused(500, str(item["error"]))
+                    raise DaemonError(500, str(item["error"]))
                 yield item
 
     # ---- inside ----
 
-    async def _ask(self, path: str) -> dict[str, Any]:
+    async def _get(self, path: str) -> dict[str, Any]:
         """A question that needs no library, where the daemon has a socket."""
-        host = self._find()
+        host = self._resolve_host()
         if not host.startswith(UNIX):
-            answer: dict[str, Any] = await self._call("GET", path, within_s=CHECK_MAX_S)
+            answer: dict[str, Any] = await self._call("GET", path, timeout_s=CHECK_MAX_S)
             return answer
         try:
             async with asyncio.timeout(CHECK_MAX_S):
-                return dict(await probe.ask(host.removeprefix(UNIX), path))
+                return dict(await probe.get_json(host.removeprefix(UNIX), path))
         except (OSError, TypeError, ValueError) as error:  # among the first: that it took too long
-            raise DaemonAway(f"the Docker daemon at {host} does not answer: {error}") from error
+            raise DaemonUnavailable(f"the Docker daemon at {host} does not answer: {error}") from error
 
-    def _find(self) -> str:
-        host = find_host(self._wanted)
+    def _resolve_host(self) -> str:
+        host = find_host(self._configured_host)
         if not host:
-            raise DaemonAway("no Docker daemon was found; start one, or name its socket in DOCKER_HOST")
+            raise DaemonUnavailable("no Docker daemon was found; start one, or name its socket in DOCKER_HOST")
         if host.startswith(UNIX) and not Path(host.removeprefix(UNIX)).is_socket():
-            raise DaemonAway(f"no Docker daemon was found at {host}")
+            raise DaemonUnavailable(f"no Docker daemon was found at {host}")
         return host
 
     async def _connect(self) -> aiodocker.Docker:
         if self._docker is None:
-            host = self._find()
+            host = self._resolve_host()
             await asyncio.to_thread(_load)
             import aiodocker
             import aiohttp
@@ -220,17 +220,17 @@ class Daemon:
             if host.startswith(UNIX):
                 connector = aiohttp.UnixConnector(host.removeprefix(UNIX), limit=0)
                 session = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout())
-            made = aiodocker.Docker(host, session=session)
+            client = aiodocker.Docker(host, session=session)
             if self._docker is None:
-                self._docker = made
+                self._docker = client
             else:  # somebody else was here meanwhile
-                await made.session.close()
+                await client.session.close()
         return self._docker
 
-    async def _settle(self) -> aiodocker.Docker:
+    async def _connected_client(self) -> aiodocker.Docker:
         docker = await self._connect()
         if docker.api_version == "auto":
-            with translated():
+            with translate_errors():
                 await docker.version()  # which settles the version that both speak
         return docker
 
@@ -240,12 +240,12 @@ class Daemon:
         path: str,
         params: Mapping[str, str] | None = None,
         body: Any = None,
-        within_s: float | None = CALL_MAX_S,
+        timeout_s: float | None = CALL_MAX_S,
     ) -> Any:
-        docker = await self._settle()
-        with translated():
-            async with asyncio.timeout(within_s), _request(docker, method, path, params, body) as response:
-                await _refuse(response)
+        docker = await self._connected_client()
+        with translate_errors():
+            async with asyncio.timeout(timeout_s), _request(docker, method, path, params, body) as response:
+                await _raise_for_status(response)
                 content = await response.read()
         return msgspec.json.decode(content) if content else None
 
@@ -264,7 +264,7 @@ def _load() -> None:
 
 
 @contextlib.contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Errors of the library and of the connection, in our own words."""
     import aiohttp
     from aiodocker.exceptions import DockerError
@@ -273,15 +273,15 @@ def translated() -> Iterator[None]:
         yield
     except DockerError as error:
         if error.status == CONNECTION_FAILED:
-            raise DaemonAway(error.message) from error
-        raise DaemonRefused(error.status, error.message) from error
+            raise DaemonUnavailable(error.message) from error
+        raise DaemonError(error.status, error.message) from error
     except TimeoutError as error:
-        raise DaemonAway("the Docker daemon did not answer in time") from error
+        raise DaemonUnavailable("the Docker daemon did not answer in time") from error
     except (aiohttp.ClientError, OSError, EOFError) as error:
-        raise DaemonAway(f"the Docker daemon does not answer: {error}") from error
+        raise DaemonUnavailable(f"the Docker daemon does not answer: {error}") from error
 
 
-async def _refuse(response: aiohttp.ClientResponse) -> None:
+async def _raise_for_status(response: aiohttp.ClientResponse) -> None:
     """Raises what an answer with an error says."""
     if response.status < 400:
         return
@@ -290,7 +290,7 @@ async def _refuse(response: aiohttp.ClientResponse) -> None:
         message = str(msgspec.json.decode(content)["message"])
     except (msgspec.MsgspecError, KeyError, TypeError):
         message = content.decode(errors="replace").strip() or f"HTTP status {response.status}"
-    raise DaemonRefused(response.status, message)
+    raise DaemonError(response.status, message)
 
 
 async def _kill_process(pid: int) -> None:

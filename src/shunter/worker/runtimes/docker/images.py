@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from shunter.log import Log
-from shunter.worker.runtimes.docker.daemon import Daemon, DaemonRefused
+from shunter.worker.runtimes.docker.daemon import Daemon, DaemonError
 from shunter.worker.runtimes.port import NotStarted
 
 log = Log(__name__)
@@ -24,26 +24,28 @@ log = Log(__name__)
 PULLS_MAX = 3  # at once
 TRIES_MAX = 6
 DELAY_S, DELAY_FACTOR, DELAY_MAX_S, JITTER = 1.0, 2.0, 30.0, 0.2
-TELL_EVERY_S = 5.0
+PROGRESS_EVERY_S = 5.0
 SILENT_MAX_S = 300.0  # without a word of progress: then the try counts as failed
 # What a registry says when asking again would give the same answer.
-FINAL = re.compile(r"not found|denied|unauthorized|unknown|invalid reference|no basic auth|does not exist", re.I)
-FINAL_STATUSES = (400, 401, 403, 404)
+PERMANENT_ERROR = re.compile(
+    r"not found|denied|unauthorized|unknown|invalid reference|no basic auth|does not exist", re.I
+)
+PERMANENT_STATUSES = (400, 401, 403, 404)
 SILENT = 504
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 class Pull:
     """One pull, and who waits for it."""
 
     def __init__(self) -> None:
-        self.listeners: list[Tell] = []
-        self.said = ""  # last
+        self.listeners: list[Notify] = []
+        self.last_message = ""  # last
         self.task: asyncio.Task[None] | None = None
 
-    def tell(self, text: str) -> None:
-        self.said = text
+    def notify(self, text: str) -> None:
+        self.last_message = text
         for listener in self.listeners:
             listener(text)
 
@@ -54,20 +56,20 @@ class Images:
         self._delay_s = delay_s
         self._silent_max_s = silent_max_s
         self._pulls: dict[str, Pull] = {}
-        self._room = asyncio.Semaphore(PULLS_MAX)
+        self._pull_semaphore = asyncio.Semaphore(PULLS_MAX)
 
-    async def pull(self, image: str, tell: Tell) -> None:
-        """Until the image is here. `tell` hears of the progress. Raises NotStarted, DaemonAway."""
+    async def pull(self, image: str, notify: Notify) -> None:
+        """Until the image is here. `notify` hears of the progress. Raises NotStarted, DaemonAway."""
         pull = self._pulls.setdefault(image, Pull())
         if pull.task is None:
             pull.task = asyncio.get_running_loop().create_task(self._pull(image, pull))
-        if pull.said:
-            tell(pull.said)
-        pull.listeners.append(tell)
+        if pull.last_message:
+            notify(pull.last_message)
+        pull.listeners.append(notify)
         try:
             await asyncio.shield(pull.task)
         finally:
-            pull.listeners.remove(tell)
+            pull.listeners.remove(notify)
             if pull.task.done() or not pull.listeners:  # what nobody waits for gives its place to others
                 pull.task.cancel()
                 if self._pulls.get(image) is pull:
@@ -80,44 +82,44 @@ class Images:
         await asyncio.gather(*pulls, return_exceptions=True)
 
     async def _pull(self, image: str, pull: Pull) -> None:
-        def tell(text: str) -> None:
+        def notify(text: str) -> None:
             log.info("image.pull", image=image, progress=text)
-            pull.tell(f"image {image}: {text}")
+            pull.notify(f"image {image}: {text}")
 
         await asyncio.sleep(0)  # so that whoever asked listens already
         delay_s = self._delay_s
         for number in range(1, TRIES_MAX + 1):
             try:
-                async with self._room:
-                    await self._try(image, tell)
+                async with self._pull_semaphore:
+                    await self._pull_once(image, notify)
                 return
-            except DaemonRefused as error:
+            except DaemonError as error:
                 reason = _one_line(str(error))
-                if error.status in FINAL_STATUSES or FINAL.search(reason):
+                if error.status in PERMANENT_STATUSES or PERMANENT_ERROR.search(reason):
                     raise NotStarted(f"image {image} cannot be pulled: {reason}") from error
                 if number == TRIES_MAX:
                     raise NotStarted(f"image {image} cannot be pulled, tried {TRIES_MAX} times: {reason}") from error
             wait_s = delay_s * random.uniform(1 - JITTER, 1 + JITTER)
-            tell(f"try {number} of {TRIES_MAX} failed ({reason}); the next follows in {wait_s:.1f} s")
+            notify(f"try {number} of {TRIES_MAX} failed ({reason}); the next follows in {wait_s:.1f} s")
             await asyncio.sleep(wait_s)
             delay_s = min(delay_s * DELAY_FACTOR, DELAY_MAX_S)
 
-    async def _try(self, image: str, tell: Tell) -> None:
-        begun = told = monotonic()
+    async def _pull_once(self, image: str, notify: Notify) -> None:
+        started_at = notified_at = monotonic()
         layers: dict[str, Layer] = {}
-        tell("pulling")
+        notify("pulling")
         clock = asyncio.get_running_loop().time
         try:
             async with asyncio.timeout(self._silent_max_s) as silence:
                 async for item in self._daemon.pull(image, find_auth(image)):
                     silence.reschedule(clock() + self._silent_max_s)
-                    note(layers, item)
-                    if monotonic() - told >= TELL_EVERY_S and layers:
-                        told = monotonic()
-                        tell(summary(layers))
+                    record_progress(layers, item)
+                    if monotonic() - notified_at >= PROGRESS_EVERY_S and layers:
+                        notified_at = monotonic()
+                        notify(summary(layers))
         except TimeoutError as error:
-            raise DaemonRefused(SILENT, f"nothing came for {self._silent_max_s:g} s") from error
-        tell(f"pulled in {monotonic() - begun:.1f} s")
+            raise DaemonError(SILENT, f"nothing came for {self._silent_max_s:g} s") from error
+        notify(f"pulled in {monotonic() - started_at:.1f} s")
 
 
 class Layer(msgspec.Struct):
@@ -126,7 +128,7 @@ class Layer(msgspec.Struct):
     total_bytes: int = 0
 
 
-def note(layers: dict[str, Layer], item: dict[str, Any]) -> None:
+def record_progress(layers: dict[str, Layer], item: dict[str, Any]) -> None:
     """Take in one item of the daemon's progress."""
     status, id = item.get("status", ""), item.get("id", "")
     if not id or status.startswith("Pulling from"):

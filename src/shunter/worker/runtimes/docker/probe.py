@@ -11,14 +11,14 @@ import msgspec
 ANSWER_MAX_BYTES = 4 * 2**20
 
 
-async def ask(socket: str, path: str) -> Any:
+async def get_json(socket: str, path: str) -> Any:
     """The JSON that a GET gives. Raises OSError where there is no such answer."""
     reader, writer = await asyncio.open_unix_connection(socket, limit=ANSWER_MAX_BYTES)
     try:
         writer.write(f"GET /{path} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())
         answer = await reader.read(ANSWER_MAX_BYTES)
-        while piece := await reader.read(ANSWER_MAX_BYTES):
-            answer += piece
+        while chunk := await reader.read(ANSWER_MAX_BYTES):
+            answer += chunk
             if len(answer) > ANSWER_MAX_BYTES:
                 raise OSError(f"the answer to {path} is too long")
     finally:

@@ -11,11 +11,11 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from shunter.log import Log
-from shunter.worker.runtimes.docker.container import NOT_RUNNING, NOT_THERE, Container, needs_address
-from shunter.worker.runtimes.docker.container_spec import ATTEMPT_LABEL, HOME_LABEL, describe, spell
-from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, DaemonRefused, Facts
+from shunter.worker.runtimes.docker.container import NOT_FOUND, NOT_RUNNING, Container, needs_address
+from shunter.worker.runtimes.docker.container_spec import ATTEMPT_LABEL, HOME_LABEL, container_config, format_attempt
+from shunter.worker.runtimes.docker.daemon import Daemon, DaemonError, DaemonUnavailable, Facts
 from shunter.worker.runtimes.docker.images import Images
-from shunter.worker.runtimes.docker.output import Copy
+from shunter.worker.runtimes.docker.output import OutputCopier
 from shunter.worker.runtimes.port import EXIT_NOT_FOUND, Attempt, Launch, NotStarted, Running, RuntimeGone
 from shunter.worker.settings import WorkerSettings
 
@@ -27,7 +27,7 @@ CHECK_EVERY_S = 5.0  # whether the daemon is there
 FIND_MAX_S, FIND_EVERY_S = 10.0, 0.5  # for a daemon to come up that has containers of an earlier life
 PAYLOAD_MODE = 0o444  # whoever runs in the container may read it; the folder around it keeps all others out
 CREATE_TRIES_MAX = 5
-NAME_SHOWN_MAX = 40
+NAME_LOGGED_MAX = 40
 NAME_TAKEN = 409
 STATES_NEVER_STARTED = ("created", "configured", "initialized")
 
@@ -57,8 +57,8 @@ class DockerRuntime:
     # ---- port.Runtime ----
 
     async def open(self) -> Attributes:
-        await self._look()
-        self._watching = asyncio.get_running_loop().create_task(self._watch())
+        await self._refresh_facts()
+        self._watching = asyncio.get_running_loop().create_task(self._watch_daemon())
         return self._attributes()
 
     async def launch(self, launch: Launch) -> Running:
@@ -71,44 +71,44 @@ class DockerRuntime:
             if launch.payload is not None:
                 launch.payload.chmod(PAYLOAD_MODE)
             facts = self._facts or await self._daemon.facts()
-            config = describe(launch, self._id(), self._node, facts)
-            copy = Copy(launch.log, self._note(launch.attempt))
+            config = container_config(launch, self._id(), self._node, facts)
+            copier = OutputCopier(launch.log, self._position_file(launch.attempt))
             if container is not None and container.pull == "always":
-                await self._images.pull(container.image, copy.say)
-            id = await self._create(launch, config, copy)
-            started = await self._start(id, launch, copy, facts)
+                await self._images.pull(container.image, copier.write_notice)
+            id = await self._create(launch, config, copier)
+            started = await self._start(id, launch, copier, facts)
             return started
-        except DaemonAway as error:
+        except DaemonUnavailable as error:
             self.abandon_container(name)  # it may have got further than we heard
-            await self._check()  # or the next attempts would be sent here too, to be lost
+            await self._check_daemon()  # or the next attempts would be sent here too, to be lost
             raise RuntimeGone(str(error)) from error
         except OSError as error:
             raise NotStarted(f"runtime docker: {error}") from error
         finally:
             self._starting.discard(name)
             if started is None:
-                self._note(launch.attempt).unlink(missing_ok=True)
+                self._position_file(launch.attempt).unlink(missing_ok=True)
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
         found: dict[Attempt, Running] = {}
         if not launches and not self._id_file.exists():
             return found  # no container was ever started here
         try:
-            for each in await self._ours(FIND_MAX_S if launches else 0.0):
+            for each in await self._list_containers(FIND_MAX_S if launches else 0.0):
                 attempt = read_attempt(each["Labels"])
                 launch = None if attempt is None else launches.get(attempt)
                 if attempt is None or launch is None or each["State"] in STATES_NEVER_STARTED:
                     self._remove_later(self.remove_container(each["Id"]))
                 else:
                     found[attempt] = await self._adopt(each["Id"], launch)
-        except (DaemonAway, DaemonRefused) as error:
+        except (DaemonUnavailable, DaemonError) as error:
             if launches:
                 raise RuntimeGone(str(error)) from error
-        self._forget_notes({self._note(attempt) for attempt in found})
+        self._remove_stale_positions({self._position_file(attempt) for attempt in found})
         return found
 
     async def close(self) -> None:
-        await asyncio.gather(*(container.leave() for container in self._containers.values()))
+        await asyncio.gather(*(container.detach() for container in self._containers.values()))
         if self._watching is not None:
             self._watching.cancel()
         await self._images.close()
@@ -118,7 +118,7 @@ class DockerRuntime:
 
     # ---- starting ----
 
-    async def _create(self, launch: Launch, config: dict[str, Any], copy: Copy) -> str:
+    async def _create(self, launch: Launch, config: dict[str, Any], copier: OutputCopier) -> str:
         """Create at once, and pull only where the daemon misses the image: it mostly has it."""
         container = launch.spec.container
         assert container is not None
@@ -127,37 +127,37 @@ class DockerRuntime:
         for _ in range(CREATE_TRIES_MAX):
             try:
                 creating = asyncio.ensure_future(self._daemon.create(name, config))
-                return await self._or_remove(creating, name)
-            except DaemonRefused as error:
+                return await self._remove_if_cancelled(creating, name)
+            except DaemonError as error:
                 if error.status == NAME_TAKEN and "name" in str(error):
                     await self.remove_container(name)
-                elif error.status == NOT_THERE and "image" in str(error).lower():
+                elif error.status == NOT_FOUND and "image" in str(error).lower():
                     if not may_pull:
                         raise NotStarted(_why_missing(container.image, container.pull)) from error
                     may_pull = False
-                    await self._images.pull(container.image, copy.say)
+                    await self._images.pull(container.image, copier.write_notice)
                 else:
                     raise NotStarted(f"image {container.image}: {error}") from error
         raise NotStarted(f"image {container.image}: the container's name {name} is taken, and does not get free")
 
-    async def _start(self, id: str, launch: Launch, copy: Copy, facts: Facts) -> Container:
+    async def _start(self, id: str, launch: Launch, copier: OutputCopier, facts: Facts) -> Container:
         stream = None
         try:
             if not facts.is_podman:
-                stream = await self._or_remove(asyncio.ensure_future(self._daemon.attach(id)), id)
-            container = Container(self._daemon, id, launch, copy, self, stream)
-            await self._or_remove(asyncio.ensure_future(self._daemon.start(id)), id)
+                stream = await self._remove_if_cancelled(asyncio.ensure_future(self._daemon.attach(id)), id)
+            container = Container(self._daemon, id, launch, copier, self, stream)
+            await self._remove_if_cancelled(asyncio.ensure_future(self._daemon.start(id)), id)
             if needs_address(launch):
-                container.learn(await self._daemon.inspect(id))
-        except DaemonRefused as error:
+                container.update_from_inspect(await self._daemon.inspect(id))
+        except DaemonError as error:
             self._remove_later(self.remove_container(id))
             assert launch.spec.container is not None
             missing = "executable file not found" in str(error) or "no such file or directory" in str(error)
             detail = f"image {launch.spec.container.image}: {error}"
             raise (NotStarted(detail, EXIT_NOT_FOUND) if missing else NotStarted(detail)) from error
-        return self._keep(container, launch.attempt)
+        return self._register(container, launch.attempt)
 
-    async def _or_remove(self, call: asyncio.Future[T], name: str) -> T:
+    async def _remove_if_cancelled(self, call: asyncio.Future[T], name: str) -> T:
         """A call that makes something. When cancelled, what it makes is removed once it is there."""
         try:
             return await asyncio.shield(call)
@@ -170,33 +170,33 @@ class DockerRuntime:
             self._remove_later(undo())
             raise
 
-    def _keep(self, container: Container, attempt: Attempt) -> Container:
-        self._containers = {name: each for name, each in self._containers.items() if each.is_known}
+    def _register(self, container: Container, attempt: Attempt) -> Container:
+        self._containers = {name: each for name, each in self._containers.items() if each.is_tracked}
         self._containers[self._name(attempt)] = container
         container.watch()
         return container
 
     # ---- an earlier life ----
 
-    async def _ours(self, patience_s: float = 0.0) -> list[dict[str, Any]]:
+    async def _list_containers(self, timeout_s: float = 0.0) -> list[dict[str, Any]]:
         """All containers of this home. A daemon that is just starting is given some time."""
-        deadline = monotonic() + patience_s
+        deadline = monotonic() + timeout_s
         while True:
             try:
-                return await self._daemon.labelled(f"{HOME_LABEL}={self._id()}")
-            except DaemonAway:
+                return await self._daemon.list_by_label(f"{HOME_LABEL}={self._id()}")
+            except DaemonUnavailable:
                 if monotonic() >= deadline:
                     raise
             await asyncio.sleep(FIND_EVERY_S)
 
     async def _adopt(self, id: str, launch: Launch) -> Container:
-        copy = Copy(launch.log, self._note(launch.attempt))
-        container = Container(self._daemon, id, launch, copy, self, stream=None)
-        container.learn(await self._daemon.inspect(id))
+        copier = OutputCopier(launch.log, self._position_file(launch.attempt))
+        container = Container(self._daemon, id, launch, copier, self, stream=None)
+        container.update_from_inspect(await self._daemon.inspect(id))
         log.info("container.found", container=id[:12], job=launch.order.job_name, index=launch.attempt.index)
-        return self._keep(container, launch.attempt)
+        return self._register(container, launch.attempt)
 
-    def _forget_notes(self, needed: set[Path]) -> None:
+    def _remove_stale_positions(self, needed: set[Path]) -> None:
         for note in self._folder.glob("*-*.*"):
             if note not in needed:
                 note.unlink(missing_ok=True)
@@ -208,34 +208,34 @@ class DockerRuntime:
             async with self._removing:
                 await self._daemon.remove(id)
             self._abandoned.discard(id)
-        except DaemonRefused as error:
-            if error.status in (NOT_THERE, NOT_RUNNING):  # gone, or just going
+        except DaemonError as error:
+            if error.status in (NOT_FOUND, NOT_RUNNING):  # gone, or just going
                 self._abandoned.discard(id)
             else:
-                self._keep_trying(id, error)
-        except DaemonAway as error:
-            self._keep_trying(id, error)
+                self._retry_removal_later(id, error)
+        except DaemonUnavailable as error:
+            self._retry_removal_later(id, error)
 
     def abandon_container(self, id: str) -> None:
         self._abandoned.add(id)
 
-    def _keep_trying(self, id: str, error: Exception) -> None:
-        log.warning("container.unremoved", container=id[:NAME_SHOWN_MAX], error=error)
+    def _retry_removal_later(self, id: str, error: Exception) -> None:
+        log.warning("container.unremoved", container=id[:NAME_LOGGED_MAX], error=error)
         self._abandoned.add(id)
 
     # ---- the daemon coming and going ----
 
-    async def _watch(self) -> None:
+    async def _watch_daemon(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
-            await self._check()
+            await self._check_daemon()
             if self._facts is not None:
                 for id in list(self._abandoned):
                     await self.remove_container(id)
 
-    async def _check(self) -> None:
+    async def _check_daemon(self) -> None:
         was = self._facts
-        await self._look()
+        await self._refresh_facts()
         if was != self._facts:
             log.info("docker.changed", version=self._facts.version if self._facts else "gone")
             if self._facts is not None and self._id_file.exists():
@@ -243,23 +243,23 @@ class DockerRuntime:
             if self.changed is not None:
                 self.changed(self._attributes())
 
-    async def _look(self) -> None:
+    async def _refresh_facts(self) -> None:
         """Is the daemon there, and is it the same?"""
         try:
             if self._facts is None or await self._daemon.version() != self._facts.version:
                 self._facts = await self._daemon.facts()
-        except (DaemonAway, DaemonRefused):
+        except (DaemonUnavailable, DaemonError):
             self._facts = None
 
     async def _sweep(self) -> None:
         """The daemon is back: what was given up meanwhile is nobody's."""
         try:
-            for each in await self._ours():
-                known = {container.id for container in self._containers.values() if container.is_known}
+            for each in await self._list_containers():
+                known = {container.id for container in self._containers.values() if container.is_tracked}
                 names = {name.lstrip("/") for name in each["Names"]}
                 if each["Id"] not in known and not names & self._starting:
                     await self.remove_container(each["Id"])
-        except (DaemonAway, DaemonRefused) as error:
+        except (DaemonUnavailable, DaemonError) as error:
             log.warning("docker.unswept", error=error)
 
     def _attributes(self) -> Attributes:
@@ -279,10 +279,10 @@ class DockerRuntime:
         return self._home_id
 
     def _name(self, attempt: Attempt) -> str:
-        return f"shunter-{self._id()[:12]}-{spell(attempt)}"
+        return f"shunter-{self._id()[:12]}-{format_attempt(attempt)}"
 
-    def _note(self, attempt: Attempt) -> Path:
-        return self._folder / f"{spell(attempt)}.json"
+    def _position_file(self, attempt: Attempt) -> Path:
+        return self._folder / f"{format_attempt(attempt)}.json"
 
     def _remove_later(self, removal: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(removal)
