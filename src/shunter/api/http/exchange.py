@@ -80,7 +80,7 @@ class Exchange:
 
     async def respond(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: Headers = ()) -> None:
         """The whole answer at once."""
-        entity_headers = [(b"content-type", content_type)] if body else []
+        entity_headers = [(b"content-type", content_type)] if body or content_type != JSON else []
         if status != 204:
             entity_headers.append((b"content-length", str(len(body)).encode()))
         await self._start(status, [*entity_headers, *SAFE_HEADERS, *headers])

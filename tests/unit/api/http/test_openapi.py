@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jsonschema
 import openapi_spec_validator
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
@@ -67,6 +67,7 @@ def test_the_schema_of_manifests_is_valid() -> None:
 def call_as_generated(url: str, route: Route, mode: GenerationMode) -> None:
     """Requests that the document allows (or forbids), each answered in a way that the document lists."""
     document = json.loads(encode(openapi_document([route])))
+    document.pop("security")  # every request below has the token
     schema = schemathesis.openapi.from_dict(small(document) if route.name in SUBMITS else document)
     refused = schema.config.checks.negative_data_rejection
     refused.expected_statuses = [*refused.expected_statuses, "413"]  # too many items may be too large as well
@@ -80,9 +81,15 @@ def call_as_generated(url: str, route: Route, mode: GenerationMode) -> None:
         derandomize=True,
     )
     def call(case: schemathesis.Case[Any]) -> None:
+        assume(is_sent_whole(case.query))
         case.call_and_validate(base_url=url, headers=AUTHORIZED, checks=received, timeout=60)
 
     call()
+
+
+def is_sent_whole(query: Mapping[str, Any] | None) -> bool:
+    """A URL has no way to say that a parameter is an empty list or object: it would be left out, and be allowed."""
+    return all(value not in ([], {}) for value in (query or {}).values())
 
 
 def small(schema: Any) -> Any:
