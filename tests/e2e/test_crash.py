@@ -17,7 +17,7 @@ import pytest
 from shunter import Client
 from tests.e2e import crash_checks as checks
 from tests.e2e.cluster import Cluster
-from tests.e2e.crash_chaos import EmbeddedFaultTarget, FaultTarget, RemoteFaultTarget, inject_faults
+from tests.e2e.crash_faults import EmbeddedFaultTarget, FaultTarget, RemoteFaultTarget, inject_faults
 from tests.e2e.crash_load import PATIENCE_S, Load
 from tests.e2e.remote import RemoteCluster
 

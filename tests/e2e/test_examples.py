@@ -31,7 +31,7 @@ def test_the_manifest_is_submitted_and_its_jobs_end_well(cluster: Cluster, manif
 
 
 def test_the_service_is_kept_and_updated_one_task_after_the_other(cluster: Cluster) -> None:
-    manifest = (ROOT / "examples" / "lasting" / "service.yaml").read_text()
+    manifest = (ROOT / "examples" / "long-running" / "service.yaml").read_text()
     cluster.shunter("submit", "-f", "-", "--wait", stdin=manifest)
     assert greetings(cluster) == ["hello", "hello"]
     changed = manifest.replace("GREETING: hello", "GREETING: welcome")
@@ -43,7 +43,7 @@ def test_the_service_is_kept_and_updated_one_task_after_the_other(cluster: Clust
 
 
 def test_the_clock_runs_the_cron_job(cluster: Cluster) -> None:
-    cluster.shunter("submit", "-f", str(ROOT / "examples" / "lasting" / "cron.yaml"))
+    cluster.shunter("submit", "-f", str(ROOT / "examples" / "long-running" / "cron.yaml"))
 
     def fired() -> int:
         return sum(job["name"] == "tick" for job in cluster.items("jobs", "--state", "succeeded"))
@@ -54,7 +54,7 @@ def test_the_clock_runs_the_cron_job(cluster: Cluster) -> None:
 
 
 def test_a_dispatch_brings_parameters_and_a_payload(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.shunter("submit", "-f", str(ROOT / "examples" / "lasting" / "dispatch.yaml"))
+    cluster.shunter("submit", "-f", str(ROOT / "examples" / "long-running" / "dispatch.yaml"))
     photo = tmp_path / "photo.jpg"
     photo.write_bytes(os.urandom(10_000))
     done = cluster.shunter("dispatch", "thumbnail", "--param", "width=320", "--payload", str(photo), "--wait")

@@ -13,7 +13,7 @@ from shunter.engine.jobs import dependencies, finish, group_dependencies, job_ti
 from shunter.engine.nodes import reports
 from shunter.engine.placement import apply_decision, cluster_view
 from shunter.engine.round import Round
-from shunter.engine.state import apply_groups
+from shunter.engine.state import apply_task_sets
 from shunter.engine.state.records import TaskSet
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskEvent
@@ -25,7 +25,7 @@ def place_held_jobs(patch: Patch) -> None:
     def careless(self: State, change: JobHeld) -> None:
         self.jobs[change.job].is_held = change.is_held
 
-    patch.setitem(apply_groups.APPLIERS, JobHeld, careless)
+    patch.setitem(apply_task_sets.APPLIERS, JobHeld, careless)
     make_ready = State.make_ready
 
     def regardless(self: State, task_set: TaskSet, first: int, last: int) -> None:
@@ -37,7 +37,7 @@ def place_held_jobs(patch: Patch) -> None:
 
 
 def skip_requeue_on_release(patch: Patch) -> None:
-    patch.setattr(apply_groups, "make_queued_ready", lambda _state, _group: None)
+    patch.setattr(apply_task_sets, "make_queued_ready", lambda _state, _group: None)
 
 
 def start_too_early(patch: Patch) -> None:

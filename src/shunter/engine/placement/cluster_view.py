@@ -15,11 +15,11 @@ from shunter.engine.jobs.dependencies import earliest_start_ms
 from shunter.engine.placement.alternative_nodes import has_alternative_node
 from shunter.engine.placement.gangs import is_gathering
 from shunter.engine.placement.job_presence import called, leaving, matches, presence, repels, tally
-from shunter.engine.state.group_columns import RUNS_UNTIL_STOPPED, UNKNOWN
 from shunter.engine.state.records import ClassRecord, TaskSet
 from shunter.engine.state.registries.cluster import HOLD_SETTING, RESERVE_SETTING
 from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.state import State
+from shunter.engine.state.task_set_columns import RUNS_UNTIL_STOPPED, UNKNOWN
 from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.lifecycles import TaskState
 from shunter.planning.view import NEVER, BoolArray, ClusterView, IntArray, Queued, QueueRules, Running

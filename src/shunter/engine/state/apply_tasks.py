@@ -13,7 +13,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.jobs.restart_policy import counted_restarts
-from shunter.engine.state.ready_runs import remove_ready
+from shunter.engine.state.ready_ranges import remove_ready
 from shunter.engine.state.records import NEVER_MS, STATE_COUNT, Job, PastAttempt, TaskSet
 from shunter.model.errors import InvalidMove
 from shunter.model.lifecycles import TASK, JobEvent, JobState, TaskEvent, TaskState

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.state import apply_groups, task_classes
+from shunter.engine.state import apply_task_sets, task_classes
 from shunter.engine.state.records import STATE_COUNT, ClassKey, Job, Lanes, PastAttempt, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import DEFAULT_OPTIONS, JobOptions
@@ -222,8 +222,8 @@ def _load_job(state: State, dump: _JobDump, spec_versions: list[bytes]) -> None:
             requeue_when_stopped=each.requeue_when_stopped, avoided_nodes=each.avoided_nodes, ports=each.ports,
             health=each.health,
         )  # fmt: skip
-        apply_groups.register_task_set(state, task_set)
-        apply_groups.make_queued_ready(state, task_set)
+        apply_task_sets.register_task_set(state, task_set)
+        apply_task_sets.make_queued_ready(state, task_set)
     state.register_job(job)
 
 

@@ -14,10 +14,9 @@ from typing import Any
 import msgspec
 
 from shunter.engine import changes as c
-from shunter.engine.state import apply_groups, apply_nodes, apply_reservations, apply_services, apply_tasks
-from shunter.engine.state.group_columns import TaskSetColumns
+from shunter.engine.state import apply_nodes, apply_reservations, apply_services, apply_task_sets, apply_tasks
 from shunter.engine.state.node_table import NodeTable
-from shunter.engine.state.ready_runs import make_ready
+from shunter.engine.state.ready_ranges import make_ready
 from shunter.engine.state.records import STATE_COUNT, ClassKey, ClassRecord, Job, SpecVersion, TaskSet, UserUsage
 from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
 from shunter.engine.state.registries.dead_letters import DeadLetterRegistry
@@ -30,6 +29,7 @@ from shunter.engine.state.registries.queues import QueueRegistry
 from shunter.engine.state.registries.registry import Registry
 from shunter.engine.state.registries.services import ServiceRegistry
 from shunter.engine.state.registries.templates import TemplateRegistry
+from shunter.engine.state.task_set_columns import TaskSetColumns
 from shunter.engine.state.task_table import TaskTable
 from shunter.model.job.spec import BATCH, DEFAULT_OPTIONS, PER_NODE, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
@@ -40,7 +40,7 @@ _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
 LastRun = tuple[int, int, int]  # run, job id, the JobState in which it ended
 NO_RUN: LastRun = (0, 0, 0)
-_APPLIER_MODULES = (apply_tasks, apply_groups, apply_reservations, apply_nodes, apply_services)
+_APPLIER_MODULES = (apply_tasks, apply_task_sets, apply_reservations, apply_nodes, apply_services)
 
 
 class State:
@@ -171,7 +171,7 @@ class State:
         if change.type not in PER_NODE:
             for group_index, spec in enumerate(spec_version.groups):
                 if spec.count:
-                    apply_groups.add_task_set(
+                    apply_task_sets.add_task_set(
                         self, job, group_index, spec.count, is_waiting=change.is_waiting or bool(spec.after)
                     )
         if change.targets:
@@ -256,7 +256,7 @@ class State:
             runs[job.name] = (job.run, job.id, int(job.state))
         for task_set in job.task_sets:
             self._record_duration(task_set)
-            apply_groups.drop_task_set(self, task_set)
+            apply_task_sets.drop_task_set(self, task_set)
         if job.type != BATCH:
             self.services.end(job.id)
         if self.moves.pinned:

@@ -16,8 +16,8 @@ from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
 from tests.unit.engine.external_policies import RemotePolicy, decide, next_situation
 from tests.unit.engine.harness import Harness, run_scenario, spec
-from tests.unit.engine.manager_lives import RandomWorkload
 from tests.unit.engine.memory_flight_log import MemoryFlightLog
+from tests.unit.engine.random_workload import RandomWorkload
 
 
 def replayed(records: Iterable[FlightRecord], policy: str | None = None) -> list[Replayed]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, by_resource
-from shunter.engine.state.group_columns import TaskSetColumns
 from shunter.engine.state.records import NEVER_MS, ClassRecord, Job, Lanes, ReadyRange, SpecVersion, TaskSet, UserUsage
+from shunter.engine.state.task_set_columns import TaskSetColumns
 from shunter.engine.state.task_table import PACKED_COLUMNS, TaskTable
 
 Key = tuple[int, int]  # job, number of the group

@@ -13,7 +13,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.state import apply_services, task_classes
-from shunter.engine.state.ready_runs import remove_ready
+from shunter.engine.state.ready_ranges import remove_ready
 from shunter.engine.state.records import STATE_COUNT, Job, SpecVersion, TaskSet, ranges_of
 from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState

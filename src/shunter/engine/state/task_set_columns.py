@@ -1,5 +1,5 @@
 """What views of what runs need to know of groups, by slot, as columns: asking ten thousand groups one by one takes too
-long for a round. Written by `engine.state.apply_groups` when a group gets its slot or another class, read by
+long for a round. Written by `engine.state.apply_task_sets` when a group gets its slot or another class, read by
 `engine.placement.cluster_view`; derived, so neither committed nor recovered."""
 
 from __future__ import annotations
