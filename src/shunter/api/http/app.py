@@ -14,8 +14,8 @@ from shunter.api.http.exchange import Exchange, Headers, Receive, RequestAborted
 from shunter.api.http.openapi import openapi_document
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
 from shunter.api.http.routing import Context, Route, RouteMatch, Router
-from shunter.api.routes.external_table import BASE as EXTERNAL
-from shunter.api.routes.external_table import EXTERNAL_ROUTES
+from shunter.api.routes.external import BASE as EXTERNAL
+from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
 from shunter.model.errors import Busy, NotFound, ShunterError, Unauthorized, Unavailable

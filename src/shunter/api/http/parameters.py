@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from shunter.api.http.references import EVENT_PATTERN, parse_event_position
 from shunter.model.errors import Invalid
+from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.job.timing_fields import TIMESTAMP_PATTERN
 from shunter.model.schema.fields import Field, Schema, duration, text
 from shunter.model.schema.name_fields import LABEL_KEY_PATTERN, NAME
@@ -18,6 +19,7 @@ from shunter.model.schema.problems import Problems, did_you_mean
 
 QUERY_SIZE_MAX = 8192
 CURSOR_SIZE_MAX = 512
+PAGE_MAX = 1000
 REPEATED_MAX = 32
 _TIME = re.compile(TIMESTAMP_PATTERN)
 
@@ -199,3 +201,6 @@ AFTER_TASK = field_parameter(
     "the cursor `next` of the page before",
     text(r"^([0-9]{1,9}\.)?[0-9]{1,9}$", size_max=19, rule="the cursor of a page"),
 )
+NAMESPACE = namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False)
+NAMESPACES = namespace_parameter(NAMESPACE_DEFAULT, all_allowed=True)
+LIMIT = int_parameter("limit", "how many items at most", 1, PAGE_MAX, 100)

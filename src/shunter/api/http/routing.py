@@ -10,6 +10,7 @@ from shunter.api.http.exchange import Exchange
 from shunter.api.http.parameters import Parameter, Query
 from shunter.ports.gateway import Gateway
 
+BASE = "/api/v1"
 NO_QUERY = Query(())
 
 

@@ -1,4 +1,5 @@
-"""Handlers for what is kept beside jobs: templates, queues, dead letters; and for holding and repeating jobs."""
+"""Handlers for what is kept beside jobs: templates, queues, dead letters; and for holding and repeating jobs. And the
+routes to them: a part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import Context
-from shunter.api.routes.jobs import idempotency_key, job_of
+from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.routes.jobs import IDEMPOTENCY_KEY, IN_JOB, idempotency_key, job_of
 from shunter.model.rest.admin_fields import DEAD_LETTER_SELECTOR, QUEUE_PATCH
 from shunter.model.rest.admin_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.rest.views import JobView
@@ -144,3 +146,82 @@ async def _read(exchange: Exchange, section: Section) -> dict[str, Any]:
     found = section.read(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX), "body", problems)
     problems.raise_any()
     return found
+
+
+# ---- routes ----
+
+ADMIN_ROUTES = (
+    Route(
+        "POST", f"{BASE}/jobs/{{job}}/hold", "holdJob", "Let nothing more of a job start", hold_job,
+        responses=(ResponseSpec(200, JobView),), query=IN_JOB, errors=(400, 404, 409),
+    ),
+    Route(
+        "POST", f"{BASE}/jobs/{{job}}/release", "releaseJob", "Let a held job go on", release_job,
+        responses=(ResponseSpec(200, JobView),), query=IN_JOB, errors=(400, 404, 409),
+    ),
+    Route(
+        "POST", f"{BASE}/jobs/{{job}}/retry", "retryJob", "Run a finished job again, or what failed of it",
+        retry_job, responses=(ResponseSpec(201, JobView, description="a new run"),), headers=(IDEMPOTENCY_KEY,),
+        query=p.Query((p.NAMESPACE, p.bool_parameter("failed", "only the tasks that did not succeed"))),
+        errors=(400, 404, 409),
+    ),
+    Route(
+        "GET", f"{BASE}/templates", "listTemplates", "Jobs that a clock or dispatches run", list_templates,
+        responses=(ResponseSpec(200, TemplatePage),), query=p.Query((p.NAMESPACES, p.LIMIT, p.AFTER)), errors=(400,),
+    ),
+    Route(
+        "GET", f"{BASE}/templates/{{template}}", "getTemplate", "One template", get_template,
+        responses=(ResponseSpec(200, TemplateView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "PATCH", f"{BASE}/templates/{{template}}", "patchTemplate", "Pause or resume a schedule", patch_template,
+        responses=(ResponseSpec(200, TemplateView),), query=IN_JOB, body=RequestBody(TemplatePatch),
+        errors=(400, 404, 413),
+    ),
+    Route(
+        "DELETE", f"{BASE}/templates/{{template}}", "deleteTemplate", "Delete a template; its runs go on",
+        delete_template, responses=(ResponseSpec(204),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "POST", f"{BASE}/templates/{{template}}/runs", "runTemplate", "Run a template now, with parameters",
+        run_template, responses=(ResponseSpec(201, JobView, description="a run of it"),), query=IN_JOB,
+        headers=(IDEMPOTENCY_KEY,), body=RequestBody(DispatchBody), errors=(400, 404, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/queues", "listQueues", "The named queues", list_queues,
+        responses=(ResponseSpec(200, QueuePage),),
+    ),
+    Route(
+        "GET", f"{BASE}/queues/{{queue}}", "getQueue", "One queue", get_queue,
+        responses=(ResponseSpec(200, QueueView),), errors=(400, 404),
+    ),
+    Route(
+        "PATCH", f"{BASE}/queues/{{queue}}", "patchQueue", "Pause, resume or limit a queue", patch_queue,
+        responses=(ResponseSpec(200, QueueView),), body=RequestBody(component="QueuePatch"), errors=(400, 409, 413),
+    ),
+    Route(
+        "DELETE", f"{BASE}/queues/{{queue}}", "deleteQueue", "Take a queue's rules away", delete_queue,
+        responses=(ResponseSpec(204),), errors=(400, 404),
+    ),
+    Route(
+        "POST", f"{BASE}/queues/{{queue}}/purge", "purgeQueue", "Cancel what is queued in a queue", purge_queue,
+        responses=(ResponseSpec(200, Purged),), errors=(400,),
+    ),
+    Route(
+        "GET", f"{BASE}/dead", "listDead", "Tasks that gave up after their restarts", list_dead,
+        responses=(ResponseSpec(200, DeadPage),), errors=(400,),
+        query=p.Query((p.NAMESPACES, p.field_parameter("job", "only of this job", NAME), p.LIMIT, p.AFTER_NUMBER)),
+    ),
+    Route(
+        "POST", f"{BASE}/dead/replay", "replayDead", "Run just these tasks again", replay_dead,
+        responses=(ResponseSpec(201, Replayed),), query=p.Query((p.NAMESPACES,)),
+        body=RequestBody(component="DeadChoice"),
+        errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST", f"{BASE}/dead/purge", "purgeDead", "Forget dead letters", purge_dead,
+        responses=(ResponseSpec(200, Purged),), query=p.Query((p.NAMESPACES,)),
+        body=RequestBody(component="DeadChoice"),
+        errors=(400, 404, 413),
+    ),
+)  # fmt: skip

@@ -1,13 +1,15 @@
-"""Handlers for files of manifests of any kind, and for what deleted Schedulings did."""
+"""Handlers for files of manifests of any kind, and for what deleted Schedulings did; and the routes to them: a part of
+the table in `api.routes.table`."""
 
 from __future__ import annotations
 
 import msgspec
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import Context
-from shunter.api.routes.jobs import idempotency_key
-from shunter.api.routes.objects import read_documents, render_object
+from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.routes.jobs import KEY_PATTERN, idempotency_key
+from shunter.api.routes.objects import MANIFEST_CONTENT_TYPES, read_documents, render_object
 from shunter.model.errors import Invalid, Problem
 from shunter.model.objects.document_writer import kind_of
 from shunter.model.rest.object_views import (
@@ -20,6 +22,8 @@ from shunter.model.rest.object_views import (
     past_view,
 )
 from shunter.model.rest.views import SubmittedJob
+from shunter.model.schema.fields import text
+from shunter.model.schema.name_fields import NAME
 from shunter.ports.objects import Applied, PastQuery
 
 
@@ -59,3 +63,30 @@ async def get_past(context: Context, exchange: Exchange) -> PastSchedulingView:
     if not (uid.isascii() and uid.isdecimal() and len(uid) <= 18):
         raise Invalid([Problem("path.uid", "must be the uid of a Scheduling", uid[:80])])
     return past_view(await context.gateway.objects.past_scheduling(exchange.caller, int(uid)))
+
+
+IDEMPOTENCY_KEY = p.field_parameter(
+    "Idempotency-Key", "of Jobs: the same key again returns what it made first", text(KEY_PATTERN, size_max=128)
+)
+
+APPLY_ROUTES = (
+    Route(
+        "POST", f"{BASE}/apply", "applyDocuments", "Apply manifests of any kind, all or none", apply_documents,
+        responses=(ResponseSpec(200, AppliedPage, description="all are committed"),),
+        query=p.Query((p.NAMESPACE,)),
+        headers=(IDEMPOTENCY_KEY,), body=RequestBody(component="Manifests", content_types=MANIFEST_CONTENT_TYPES),
+        errors=(400, 409, 413),
+    ),
+)  # fmt: skip
+
+PAST_ROUTES = (
+    Route(
+        "GET", f"{BASE}/schedulings/past", "listPastSchedulings", "What deleted Schedulings did, newest first",
+        list_past, responses=(ResponseSpec(200, PastPage),), errors=(400,),
+        query=p.Query((p.NAMESPACES, p.field_parameter("name", "only of this name", NAME), p.LIMIT, p.AFTER)),
+    ),
+    Route(
+        "GET", f"{BASE}/schedulings/past/{{uid}}", "getPastScheduling", "What one deleted Scheduling did",
+        get_past, responses=(ResponseSpec(200, PastSchedulingView),), errors=(400, 404),
+    ),
+)  # fmt: skip

@@ -1,4 +1,5 @@
-"""Handlers for the cluster as a whole: nodes, events, health, and this API's own description."""
+"""Handlers for the cluster as a whole: events, health, and this API's own description; and the routes to them: a
+part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
@@ -6,12 +7,14 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import JSON, Exchange, decode_json
 from shunter.api.http.references import parse_event_position
-from shunter.api.http.routing import Context
+from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import EVENT_STREAM, stream_events
 from shunter.model.rest import cluster_fields
-from shunter.model.rest.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
+from shunter.model.rest.views import ClusterInfo, EventPage
+from shunter.model.schema.name_fields import NAME
 from shunter.ports.gateway import EventPosition, EventQuery
 
 SMALL_SIZE_MAX = 64 * 2**10
@@ -25,16 +28,8 @@ class Down(msgspec.Struct, forbid_unknown_fields=True):
     leave_running: bool = False
 
 
-class NodePatch(msgspec.Struct, forbid_unknown_fields=True):
-    """Labels and attributes to set; null takes one away."""
-
-    labels: dict[str, str | None] = {}
-    attributes: dict[str, str | None] = {}
-
-
 _down_decoder = msgspec.json.Decoder(Down)
 _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-_patch_decoder = msgspec.json.Decoder(NodePatch)
 
 
 async def get_health(_context: Context, _exchange: Exchange) -> Status:
@@ -61,28 +56,6 @@ async def stop_cluster(context: Context, exchange: Exchange) -> Status:
     return Status("stopping")
 
 
-async def list_nodes(context: Context, exchange: Exchange) -> NodePage:
-    return await context.gateway.nodes(exchange.caller, exchange.query["limit"], exchange.query["after"])
-
-
-async def get_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.node(exchange.caller, exchange.path_params["name"])
-
-
-async def patch_node(context: Context, exchange: Exchange) -> NodeView:
-    patch = await exchange.read_json(_patch_decoder, SMALL_SIZE_MAX)
-    caller, name = exchange.caller, exchange.path_params["name"]
-    if patch.attributes:
-        await context.gateway.node_admin.set_attributes(caller, name, patch.attributes)
-    if patch.labels:
-        await context.gateway.label_node(caller, name, patch.labels)
-    return await context.gateway.node(caller, name)
-
-
-async def get_node_stats(context: Context, exchange: Exchange) -> NodeStatsView:
-    return await context.gateway.node_stats(exchange.caller, exchange.path_params["name"])
-
-
 async def list_events(context: Context, exchange: Exchange) -> EventPage | None:
     """A page, or the stream of all that follows. A browser that reconnects sends its place in Last-Event-ID."""
     params = exchange.query
@@ -99,3 +72,50 @@ def _after(exchange: Exchange) -> EventPosition | None:
         return parse_event_position(last, "header.last-event-id")
     after: EventPosition | None = exchange.query["after"]
     return after
+
+
+CLUSTER_ROUTES = (
+    Route(
+        "GET", "/healthz", "getHealth", "Whether the manager answers", get_health,
+        responses=(ResponseSpec(200, Status),), public=True,
+    ),
+    Route(
+        "GET", f"{BASE}/openapi.json", "getOpenApi", "This description", get_openapi,
+        responses=(ResponseSpec(200, dict),),
+    ),
+    Route(
+        "GET", f"{BASE}/cluster", "getCluster", "The cluster at a glance", get_cluster,
+        responses=(ResponseSpec(200, ClusterInfo),),
+    ),
+    Route(
+        "PATCH", f"{BASE}/cluster", "patchCluster", "Change settings while it runs", patch_cluster,
+        responses=(ResponseSpec(200, ClusterInfo),), body=RequestBody(component="ClusterPatch"),
+        errors=(400, 409, 413),
+    ),
+    Route(
+        "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the cluster; nothing is lost", stop_cluster,
+        responses=(ResponseSpec(202, Status, description="it begins to stop"),),
+        body=RequestBody(Down, required=False), errors=(400, 413),
+    ),
+)  # fmt: skip
+
+EVENT_ROUTES = (
+    Route(
+        "GET", f"{BASE}/events", "listEvents", "What happened, as a page or as a stream", list_events,
+        responses=(
+            ResponseSpec(200, EventPage),
+            ResponseSpec(
+                200, None, "text/event-stream", description="id: VERSION-N, event: the type, data: an event as JSON",
+            ),
+        ),
+        query=p.Query((
+            p.namespace_parameter("*", all_allowed=True),
+            p.field_parameter("job", "only of the job with this name", NAME),
+            p.event_parameter("after", "only behind this event: VERSION-N, or VERSION for all of a version"),
+            p.LIMIT,
+            p.bool_parameter("follow", "stream server-sent events, from now on or behind `after`"),
+        )),
+        headers=(p.event_parameter("Last-Event-ID", "like `after`; a browser sends it when it reconnects"),),
+        errors=(400, 404),
+    ),
+)  # fmt: skip

@@ -1,4 +1,7 @@
-"""Handlers of /external: what external schedulers ask, in the words of the External-Scheduler-Interface."""
+"""Handlers of /external: what external schedulers ask, in the words of the External-Scheduler-Interface.
+
+And the routes to them: a part of the table in `api.routes.table`, and all that the door of its own serves. A `/` at the
+end of these paths says nothing: clients of the reference implementation write one."""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import Context
+from shunter.api.http.routing import Context, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import DOCUMENT_SIZE_MAX
+from shunter.api.routes.metrics import METRICS_RESPONSES, RUN, STEP
 from shunter.model.errors import NotFound
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_meta import ObjectName
@@ -25,9 +30,12 @@ from shunter.model.rest.external_views import (
     external_testbed,
 )
 from shunter.model.rest.metric_views import MetricsView
+from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems
 from shunter.ports.objects import ObjectQuery
+
+BASE = "/external"
 
 _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
@@ -146,3 +154,66 @@ def _object_name(exchange: Exchange) -> ObjectName:
     NAME.read(exchange.path_params["object"], "path.object", problems)
     problems.raise_any()
     return ObjectName(exchange.query["namespace"], exchange.path_params["object"])
+
+
+# ---- routes ----
+
+IN_NAMESPACE = p.Query((p.NAMESPACE,))
+TIMESTAMP = p.Query((p.field_parameter("t", "any text; clients send the time", text(size_max=64)),))
+JOB = RequestBody(component="ExternalJobBody")
+JOB_WRITTEN = (ResponseSpec(200, ExternalBatchJob, description="it is committed"),)
+
+EXTERNAL_ROUTES = (
+    Route(
+        "GET", f"{BASE}/testbeds", "listExternalTestbeds", "Testbeds and their slots", list_testbeds,
+        responses=(ResponseSpec(200, list[ExternalTestbed]),), query=IN_NAMESPACE, errors=(400,),
+    ),
+    Route(
+        "GET", f"{BASE}/testbeds/{{object}}", "getExternalTestbed", "One Testbed and its slots", get_testbed,
+        responses=(ResponseSpec(200, ExternalTestbed),), query=IN_NAMESPACE, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs", "listExternalJobs", "BatchJobs by their names", list_jobs,
+        responses=(ResponseSpec(200, dict[str, ExternalBatchJob]),), query=IN_NAMESPACE, errors=(400,),
+    ),
+    Route(
+        "PUT", f"{BASE}/jobs", "writeExternalJob", "Replace some keys of a BatchJob's externalScheduler",
+        write_job, responses=JOB_WRITTEN, query=IN_NAMESPACE, body=JOB, errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{object}}", "getExternalJob", "One BatchJob", get_job,
+        responses=(ResponseSpec(200, ExternalBatchJob),), query=IN_NAMESPACE, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{object}}/metrics", "getExternalJobMetrics",
+        "What a run of a BatchJob used, by node and by slot", get_job_metrics, responses=METRICS_RESPONSES,
+        query=p.Query((p.NAMESPACE, RUN, STEP)), errors=(400, 404),
+    ),
+    Route(
+        "PUT", f"{BASE}/jobs/{{object}}", "writeExternalJobByName", "Replace some keys of its externalScheduler",
+        write_job, responses=JOB_WRITTEN, query=IN_NAMESPACE, body=JOB, errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/schedulings", "listExternalSchedulings", "Schedulings", list_schedulings,
+        responses=(ResponseSpec(200, list[ExternalScheduling]),), query=IN_NAMESPACE, errors=(400,),
+    ),
+    Route(
+        "POST", f"{BASE}/schedulings", "postExternalScheduling", "Make or replace a Scheduling",
+        post_scheduling, responses=(ResponseSpec(200, ExternalScheduling, description="it is committed"),),
+        query=IN_NAMESPACE, body=RequestBody(component="ExternalSchedulingBody"), errors=(400, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/schedulings/{{object}}", "getExternalScheduling", "One Scheduling", get_scheduling,
+        responses=(ResponseSpec(200, ExternalScheduling),), query=IN_NAMESPACE, errors=(400, 404),
+    ),
+    Route(
+        "DELETE", f"{BASE}/schedulings/{{object}}", "deleteExternalScheduling",
+        "Delete a Scheduling; its jobs end and its slots are released", delete_scheduling,
+        responses=(ResponseSpec(200, ExternalScheduling, description="as it was"),), query=IN_NAMESPACE, errors=(400,
+        404, 409),
+    ),
+    Route(
+        "GET", "/scheduler/info", "getSockJsInfo", "What a client of SockJS asks before it opens its WebSocket",
+        get_sockjs_info, responses=(ResponseSpec(200, dict),), query=TIMESTAMP, errors=(400,), public=True,
+    ),
+)  # fmt: skip

@@ -1,4 +1,5 @@
-"""Handlers for jobs and tasks: each turns a request into one call of the gateway."""
+"""Handlers for jobs and tasks: each turns a request into one call of the gateway. And the routes to them: a part of the
+table in `api.routes.table`."""
 
 from __future__ import annotations
 
@@ -10,14 +11,17 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, decode_json, encode
 from shunter.api.http.references import parse_job_reference, parse_task_reference
-from shunter.api.http.routing import Context
+from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.errors import Invalid, Problem
 from shunter.model.files.yaml_reader import parse_documents
+from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.rest.views import (
     AttemptPage,
+    FollowLine,
     JobPage,
     JobView,
     SubmittedJob,
@@ -26,8 +30,10 @@ from shunter.model.rest.views import (
     TaskView,
     WhyView,
 )
+from shunter.model.schema.fields import text
+from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import format_value
-from shunter.model.signals import signal_number
+from shunter.model.signals import SIGNALS, signal_number
 from shunter.ports.gateway import JobQuery, JobReference, LogChunk, LogQuery, TaskQuery, TaskReference
 
 DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object, and in YAML, of which a mebibyte takes a second
@@ -35,6 +41,10 @@ BULK_SIZE_MAX = 32 * 2**20
 BULK_ITEMS_MAX = 20_000
 KEY_PATTERN = r"^[!-~]{1,128}$"
 LOG_PIECE_SIZE_MAX = 256 * 2**10
+TASK_PAGE_MAX = 10_000
+OFFSET_MAX = 2**53
+ATTEMPT_MAX = 2**31
+PIECE_MAX = 2**31
 JSON_TYPES = ("", "application/json")
 YAML_TYPES = ("application/yaml", "application/x-yaml", "text/yaml")
 
@@ -200,3 +210,120 @@ def _task(exchange: Exchange) -> TaskReference:
 def any_task_of(exchange: Exchange) -> TaskReference:
     """One that there is now, or one that was replaced."""
     return replace(_task(exchange), piece=exchange.query["piece"])
+
+
+# ---- routes ----
+
+TASK_LIMIT = p.int_parameter("limit", "how many items at most", 1, TASK_PAGE_MAX, 1000)
+JOB_STATE = p.enum_parameter("state", "only in this state", [state.wire_name for state in JobState], is_repeated=True)
+TASK_STATE = p.enum_parameter("state", "only in this state", [state.wire_name for state in TaskState], is_repeated=True)
+WITH_REPLACED = p.bool_parameter("all", "also tasks of a service that were replaced, before the others")
+NOW = p.bool_parameter("now", "kill at once, without grace")
+SIGNAL = p.enum_parameter("signal", "what to send instead of TERM", list(SIGNALS))
+FOLLOW_MODES = ("end", "progress", "logs")
+IDEMPOTENCY_KEY = p.field_parameter(
+    "Idempotency-Key",
+    "the same key again returns what the first request with it made",
+    text(KEY_PATTERN, size_max=128),
+)
+
+IN_JOB = p.Query((p.NAMESPACE,))
+GROUP = p.field_parameter("group", "the task's group, where the job has several", NAME)
+PIECE = p.int_parameter("piece", "of a task of a service that was replaced: the number behind its ~", 0, PIECE_MAX)
+IN_TASK = p.Query((p.NAMESPACE, GROUP))
+IN_ANY_TASK = p.Query((p.NAMESPACE, GROUP, PIECE))
+JOB_BODY = RequestBody(component="Job", content_types=("application/json", "application/yaml"))
+FOLLOW_DESCRIPTION = "lines: the job, then progress or log, then its end"
+
+JOB_ROUTES = (
+    Route(
+        "POST", f"{BASE}/jobs", "submitJob", "Submit a job, and follow it if asked", submit_job,
+        responses=(
+            ResponseSpec(201, JobView, description="the job is committed"),
+            ResponseSpec(
+                200, JobView, description="the same key, or an unfinished job with the same spec, was there before",
+            ),
+            ResponseSpec(201, FollowLine, "application/x-ndjson", description=FOLLOW_DESCRIPTION),
+            ResponseSpec(200, FollowLine, "application/x-ndjson", description=FOLLOW_DESCRIPTION),
+        ),
+        query=p.Query((p.NAMESPACE, p.enum_parameter("follow", "stream the job's life as NDJSON", FOLLOW_MODES))),
+        headers=(IDEMPOTENCY_KEY,), body=JOB_BODY, errors=(400, 409, 413),
+    ),
+    Route(
+        "POST", f"{BASE}/bulk/jobs", "submitJobs", "Submit many jobs, all or none", submit_jobs,
+        responses=(ResponseSpec(201, SubmittedJobs, description="all are committed"),),
+        query=IN_JOB, headers=(IDEMPOTENCY_KEY,), body=RequestBody(component="BulkSubmit"), errors=(400, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs", "listJobs", "Jobs, newest first", list_jobs,
+        responses=(ResponseSpec(200, JobPage),), errors=(400,),
+        query=p.Query((p.NAMESPACES, JOB_STATE, p.label_parameter(), p.LIMIT, p.AFTER_NUMBER)),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}", "getJob", "One job", get_job,
+        responses=(ResponseSpec(200, JobView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "DELETE", f"{BASE}/jobs/{{job}}", "stopJob", "Stop a job; one that has ended stays as it is", stop_job,
+        responses=(ResponseSpec(204),), query=p.Query((p.NAMESPACE, NOW, SIGNAL)), errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/runs", "listRuns", "All runs of a job's name, newest first", list_runs,
+        responses=(ResponseSpec(200, JobPage),), errors=(400, 404),
+        query=p.Query((p.NAMESPACE, p.LIMIT, p.AFTER_NUMBER)),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/why", "explainJob", "Why a job waits, or ended as it did", explain_job,
+        responses=(ResponseSpec(200, WhyView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/why", "explainTask", "Why a task waits, or ended as it did",
+        explain_task, responses=(ResponseSpec(200, WhyView),), query=IN_TASK, errors=(400, 404),
+    ),
+)  # fmt: skip
+
+# Apart from the others because plans stand between them in the OpenAPI document.
+TASK_ROUTES = (
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/follow", "followJob", "A job's life as NDJSON, until its end", follow_job,
+        responses=(ResponseSpec(200, FollowLine, "application/x-ndjson", description=FOLLOW_DESCRIPTION),),
+        errors=(400, 404),
+        query=p.Query((p.NAMESPACE, p.enum_parameter("mode", "what to tell beside the end", FOLLOW_MODES, "end"))),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks", "listTasks", "A job's tasks, by index", list_tasks,
+        responses=(ResponseSpec(200, TaskPage),), errors=(400, 404),
+        query=p.Query((p.NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER_TASK, WITH_REPLACED)),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "getTask", "One task", get_task,
+        responses=(ResponseSpec(200, TaskView),), query=IN_ANY_TASK, errors=(400, 404),
+    ),
+    Route(
+        "DELETE", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "stopTask", "Stop one task", stop_task,
+        responses=(ResponseSpec(204),), query=p.Query((p.NAMESPACE, GROUP, NOW, SIGNAL)), errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/attempts", "listAttempts", "A task's attempts", list_attempts,
+        responses=(ResponseSpec(200, AttemptPage),), query=IN_ANY_TASK, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/logs", "readLog", "A task's output, as raw bytes", read_log,
+        responses=(
+            ResponseSpec(
+                200, None, "application/octet-stream", description="X-Log-Truncated says whether a part was cut",
+            ),
+        ),
+        errors=(400, 404),
+        query=p.Query((
+            p.NAMESPACE,
+            GROUP,
+            PIECE,
+            p.enum_parameter("stream", "which output", ("stdout", "stderr"), "stdout"),
+            p.int_parameter("offset", "the first byte wanted", 0, OFFSET_MAX, 0),
+            p.int_parameter("limit", "how many bytes at most", 0, OFFSET_MAX),
+            p.int_parameter("attempt", "which attempt; the latest if not given", 1, ATTEMPT_MAX),
+            p.bool_parameter("follow", "go on until the task has ended"),
+        )),
+    ),
+)  # fmt: skip

@@ -1,14 +1,19 @@
-"""Handlers for metrics: what nodes and tasks used over a window of time."""
+"""Handlers for metrics: what nodes and tasks used over a window of time; and the routes to them: a part of the table in
+`api.routes.table`."""
 
 from __future__ import annotations
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import Context
-from shunter.api.routes.jobs import any_task_of, job_of
-from shunter.api.routes.objects import api_version_of, object_name_of
+from shunter.api.http.routing import BASE, Context, ResponseSpec, Route
+from shunter.api.routes.jobs import GROUP, any_task_of, job_of
+from shunter.api.routes.objects import IN_NAMESPACE, api_version_of, object_name_of
 from shunter.model.objects.objects import BATCH_JOB
 from shunter.model.rest.metric_views import MetricsView
 from shunter.ports.metrics import Window
+
+STEP_MAX_S = 999 * 3600
+NUMBER_MAX = 2**31
 
 
 async def get_batch_job_metrics(context: Context, exchange: Exchange) -> MetricsView:
@@ -28,3 +33,35 @@ async def get_task_metrics(context: Context, exchange: Exchange) -> MetricsView:
 
 def _window(exchange: Exchange) -> Window:
     return Window(exchange.query["start"], exchange.query["stop"], exchange.query["step"])
+
+
+STEP = p.step_parameter("step", "how long one value stands for; else about 120 values", STEP_MAX_S)
+RUN = p.int_parameter("run", "which run, counted from 1; else the last", 1, NUMBER_MAX)
+START = p.time_parameter("start", "where the window begins")
+STOP = p.time_parameter("stop", "where it ends; else now, or with the task")
+METRICS_RESPONSES = (ResponseSpec(200, MetricsView),)
+
+METRIC_ROUTES = (
+    Route(
+        "GET", f"{IN_NAMESPACE}/batchjobs/{{object}}/metrics", "getBatchJobMetrics",
+        "What a run of a BatchJob used, by node and by slot", get_batch_job_metrics,
+        responses=METRICS_RESPONSES,
+        query=p.Query((RUN, STEP)), errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/nodes/{{name}}/metrics", "getNodeMetrics", "What a node used", get_node_metrics,
+        responses=METRICS_RESPONSES, query=p.Query((START, STOP, STEP)), errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/metrics", "getTaskMetrics",
+        "What a task used, and its node meanwhile", get_task_metrics, responses=METRICS_RESPONSES, errors=(400, 404),
+        query=p.Query((
+            p.NAMESPACE,
+            GROUP,
+            p.int_parameter("piece", "of a replaced task: the number behind its ~", 0, NUMBER_MAX),
+            START,
+            STOP,
+            STEP,
+        )),
+    ),
+)  # fmt: skip

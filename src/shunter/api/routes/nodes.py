@@ -1,4 +1,5 @@
-"""Handlers for the upkeep of nodes: drains, cordons, quarantine."""
+"""Handlers for nodes and their upkeep: drains, cordons, quarantine; and the routes to them: a part of the table in
+`api.routes.table`."""
 
 from __future__ import annotations
 
@@ -6,15 +7,18 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, decode_json
-from shunter.api.http.routing import Context
+from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
 from shunter.api.routes.cluster import SMALL_SIZE_MAX
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.placement_fields import TIMEOUT_MAX_S
-from shunter.model.rest.views import NodeView
+from shunter.model.rest.views import NodePage, NodeStatsView, NodeView
 from shunter.model.schema.fields import Section, duration
 from shunter.model.schema.problems import Problems
 
+NODE = f"{BASE}/nodes/{{name}}"
+NODE_PAGE_MAX = 10_000
 REASON_SIZE_MAX = 1024
 
 
@@ -24,12 +28,42 @@ DRAIN = Section(
 )
 
 
+class NodePatch(msgspec.Struct, forbid_unknown_fields=True):
+    """Labels and attributes to set; null takes one away."""
+
+    labels: dict[str, str | None] = {}
+    attributes: dict[str, str | None] = {}
+
+
 class Cordon(msgspec.Struct, forbid_unknown_fields=True):
     reason: str = ""
 
 
 _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_patch_decoder = msgspec.json.Decoder(NodePatch)
 _cordon_decoder = msgspec.json.Decoder(Cordon)
+
+
+async def list_nodes(context: Context, exchange: Exchange) -> NodePage:
+    return await context.gateway.nodes(exchange.caller, exchange.query["limit"], exchange.query["after"])
+
+
+async def get_node(context: Context, exchange: Exchange) -> NodeView:
+    return await context.gateway.node(exchange.caller, exchange.path_params["name"])
+
+
+async def patch_node(context: Context, exchange: Exchange) -> NodeView:
+    patch = await exchange.read_json(_patch_decoder, SMALL_SIZE_MAX)
+    caller, name = exchange.caller, exchange.path_params["name"]
+    if patch.attributes:
+        await context.gateway.node_admin.set_attributes(caller, name, patch.attributes)
+    if patch.labels:
+        await context.gateway.label_node(caller, name, patch.labels)
+    return await context.gateway.node(caller, name)
+
+
+async def get_node_stats(context: Context, exchange: Exchange) -> NodeStatsView:
+    return await context.gateway.node_stats(exchange.caller, exchange.path_params["name"])
 
 
 async def drain_node(context: Context, exchange: Exchange) -> NodeView:
@@ -60,3 +94,49 @@ async def uncordon_node(context: Context, exchange: Exchange) -> NodeView:
 
 async def release_node(context: Context, exchange: Exchange) -> NodeView:
     return await context.gateway.node_admin.release(exchange.caller, exchange.path_params["name"])
+
+
+NODE_LIMIT = p.int_parameter("limit", "how many items at most", 1, NODE_PAGE_MAX, NODE_PAGE_MAX)
+NODE_RESPONSES = (ResponseSpec(200, NodeView),)
+
+NODE_ROUTES = (
+    Route(
+        "GET", f"{BASE}/nodes", "listNodes", "The nodes, by name", list_nodes,
+        responses=(ResponseSpec(200, NodePage),), errors=(400,),
+        query=p.Query((NODE_LIMIT, p.AFTER)),
+    ),
+    Route(
+        "GET", NODE, "getNode", "One node", get_node, responses=NODE_RESPONSES, errors=(404,),
+    ),
+    Route(
+        "PATCH", NODE, "patchNode", "Change a node's labels and attributes", patch_node,
+        responses=NODE_RESPONSES, body=RequestBody(component="NodePatch"), errors=(400, 404, 413),
+    ),
+    Route(
+        "GET", f"{NODE}/stats", "getNodeStats", "A machine and its tasks, fresh", get_node_stats,
+        responses=(ResponseSpec(200, NodeStatsView),), errors=(404,),
+    ),
+)  # fmt: skip
+
+UPKEEP_ROUTES = (
+    Route(
+        "POST", f"{NODE}/drain", "drainNode", "Empty a node", drain_node,
+        responses=NODE_RESPONSES, body=RequestBody(component="Drain", required=False), errors=(400, 404, 413),
+    ),
+    Route(
+        "DELETE", f"{NODE}/drain", "undrainNode", "Let a drained node take work again", undrain_node,
+        responses=NODE_RESPONSES, errors=(404, 409),
+    ),
+    Route(
+        "POST", f"{NODE}/cordon", "cordonNode", "Let nothing more start on a node", cordon_node,
+        responses=NODE_RESPONSES, body=RequestBody(Cordon, required=False), errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "DELETE", f"{NODE}/cordon", "uncordonNode", "Let a cordoned node take work again", uncordon_node,
+        responses=NODE_RESPONSES, errors=(404, 409),
+    ),
+    Route(
+        "DELETE", f"{NODE}/quarantine", "releaseNode", "Let a node out of quarantine", release_node,
+        responses=NODE_RESPONSES, errors=(404, 409),
+    ),
+)  # fmt: skip

@@ -1,6 +1,8 @@
 """Handlers for Testbeds, BatchJobs and Schedulings: each turns a request into one call of the gateway's desk for them.
+And the routes to them: a part of the table in `api.routes.table`.
 
-The kind is a part of the route's path, so that each kind has handlers, and a description, of its own.
+The kind is a part of the route's path, so that each kind has handlers, and a description, of its own. The paths are
+those of Kubernetes, below /api/v1; each kind has the same ones.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, decode_json, encode
-from shunter.api.http.routing import Context
+from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import stream_watch
 from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
@@ -21,17 +24,26 @@ from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.document_writer import object_document
-from shunter.model.objects.object_fields import CLAIM_LABELS, READ_ONLY_METADATA, READ_ONLY_SPEC
+from shunter.model.objects.object_fields import (
+    CLAIM_LABELS,
+    READ_ONLY_METADATA,
+    READ_ONLY_SPEC,
+    RESOURCE_VERSION_DIGITS_MAX,
+)
 from shunter.model.objects.object_manifests import check_external
 from shunter.model.objects.object_meta import Document, ObjectName
-from shunter.model.objects.objects import API_VERSIONS, TESTBED, Object, ObjectEvent
+from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, PLURALS, TESTBED, Object, ObjectEvent
 from shunter.model.rest.merge_patch import merge_patch
+from shunter.model.rest.object_views import ObjectList, ObjectView, WatchLine
+from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems, format_value
 from shunter.ports.objects import ObjectQuery
 from shunter.testbeds.conditions import conditions_of
 from shunter.testbeds.unused_fields import unused_fields
 
+GROUP_VERSION = f"{BASE}/apis/{{group}}/{{version}}"
+IN_NAMESPACE = f"{GROUP_VERSION}/namespaces/{{namespace}}"
 PATCH_TYPES = (*JSON_TYPES, "application/merge-patch+json")
 PATCH_TRIES_MAX = 8  # a status may move between reading and writing
 ANY_KIND = "Object"
@@ -220,3 +232,96 @@ def _user_fields(document: Document) -> Document:
 
 def _refuse(field: str, message: str, value: object, fix: str | None) -> NoReturn:
     raise Invalid([Problem(field, message, format_value(value), fix)])
+
+
+# ---- routes ----
+
+MANIFEST_CONTENT_TYPES = ("application/json", "application/yaml")
+PATCH_CONTENT_TYPES = ("application/merge-patch+json", "application/json")
+_VERSION = text(
+    rf"^[0-9]{{1,{RESOURCE_VERSION_DIGITS_MAX}}}$", size_max=RESOURCE_VERSION_DIGITS_MAX, rule="a resourceVersion"
+)
+LIST_OR_WATCH_QUERY = p.Query((
+    p.bool_parameter("watch", "stream changes as NDJSON instead"),
+    p.field_parameter("name", "only of this name", NAME),
+    p.field_parameter("resourceVersion", "of a watch: changes behind this version; without it, from now on", _VERSION),
+))  # fmt: skip
+PRECONDITION_QUERY = p.Query((p.field_parameter("resourceVersion", "only if this is the present version", _VERSION),))
+LIST_OR_WATCH_RESPONSES = (
+    ResponseSpec(200, ObjectList),
+    ResponseSpec(200, WatchLine, "application/x-ndjson", description="lines, and empty ones as heartbeats"),
+)
+OBJECT_RESPONSES = (ResponseSpec(200, ObjectView),)
+
+
+def _routes_of(plural: str, kind: str) -> tuple[Route, ...]:
+    """Reading and writing one kind of objects."""
+    handlers, kind_plural = ObjectHandlers(kind), f"{kind}s"
+    collection_path, object_path = f"{IN_NAMESPACE}/{plural}", f"{IN_NAMESPACE}/{plural}/{{object}}"
+    manifest = RequestBody(component=kind, content_types=MANIFEST_CONTENT_TYPES)
+    return (
+        Route(
+            "GET", f"{GROUP_VERSION}/{plural}", f"listAll{kind_plural}",
+            f"{kind_plural} of all namespaces, or their changes",
+            handlers.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
+            errors=(400, 404, 410),
+        ),
+        Route(
+            "GET", collection_path, f"list{kind_plural}", f"{kind_plural} of a namespace, or their changes",
+            handlers.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
+            errors=(400, 404, 410),
+        ),
+        Route(
+            "POST", collection_path, f"create{kind}", f"Make a {kind}", handlers.create,
+            responses=(ResponseSpec(201, ObjectView, description="it is committed"),), body=manifest,
+            errors=(400, 404, 409, 413),
+        ),
+        Route(
+            "GET", object_path, f"get{kind}", f"One {kind}", handlers.get, responses=OBJECT_RESPONSES,
+            errors=(400, 404),
+        ),
+        Route(
+            "PUT", object_path, f"replace{kind}", f"Make or change a {kind}", handlers.replace,
+            responses=(*OBJECT_RESPONSES, ResponseSpec(201, ObjectView, description="it was not there before")),
+            body=manifest, errors=(400, 404, 409, 413),
+        ),
+        Route(
+            "PATCH", object_path, f"patch{kind}", f"Change some fields of a {kind}", handlers.patch,
+            responses=OBJECT_RESPONSES,
+            body=RequestBody(component="MergePatch", content_types=PATCH_CONTENT_TYPES), errors=(400, 404, 409, 413),
+        ),
+        Route(
+            "DELETE", object_path, f"delete{kind}", f"Delete a {kind}; what it holds is released first",
+            handlers.delete,
+            responses=(ResponseSpec(200, ObjectView, description="as it was"),), query=PRECONDITION_QUERY,
+            errors=(400, 404, 409),
+        ),
+    )  # fmt: skip
+
+
+_ANY_HANDLERS, _BATCH_JOB_HANDLERS = ObjectHandlers(ANY_KIND), ObjectHandlers(BATCH_JOB)
+_BATCH_JOB_PATH = f"{IN_NAMESPACE}/batchjobs/{{object}}"
+
+OBJECT_ROUTES = (
+    *(route for plural, kind in PLURALS.items() for route in _routes_of(plural, kind)),
+    Route(
+        "GET", f"{GROUP_VERSION}/objects", "listAllObjects", "Objects of every kind and namespace, or their changes",
+        _ANY_HANDLERS.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
+        errors=(400, 404, 410),
+    ),
+    Route(
+        "GET", f"{IN_NAMESPACE}/objects", "listObjects", "Objects of every kind in a namespace, or their changes",
+        _ANY_HANDLERS.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
+        errors=(400, 404, 410),
+    ),
+    Route(
+        "POST", f"{_BATCH_JOB_PATH}/reset", "resetBatchJob", "Bring a failed BatchJob back to Ready",
+        _BATCH_JOB_HANDLERS.reset,
+        responses=OBJECT_RESPONSES, errors=(400, 404, 409),
+    ),
+    Route(
+        "PATCH", f"{_BATCH_JOB_PATH}/external", "writeExternal", "Replace some keys of externalScheduler",
+        _BATCH_JOB_HANDLERS.write_external, responses=OBJECT_RESPONSES, body=RequestBody(component="External"),
+        errors=(400, 404, 409, 413),
+    ),
+)  # fmt: skip

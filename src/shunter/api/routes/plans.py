@@ -1,4 +1,5 @@
-"""Handlers for what would happen (plans) and for who decides it (policies)."""
+"""Handlers for what would happen (plans) and for who decides it (policies), and the routes to them: a part of the table
+in `api.routes.table`."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from typing import Any
 import msgspec
 
 from shunter.api.http.exchange import Exchange, decode_json
-from shunter.api.http.routing import Context
+from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
 from shunter.api.routes.cluster import SMALL_SIZE_MAX
-from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
+from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, IN_JOB, JSON_TYPES, YAML_TYPES
 from shunter.model.errors import Invalid, Problem
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.rest.views import PlanView, PolicyPage
@@ -57,3 +58,22 @@ async def _read_manifests(exchange: Exchange) -> list[object]:
         raise Invalid([Problem("header.content-type", fault, format_value(content_type))])
     body = await exchange.read_body(DOCUMENT_SIZE_MAX)
     return list(await asyncio.to_thread(parse_documents, body))
+
+
+PLAN_ROUTES = (
+    Route(
+        "POST", f"{BASE}/plan", "planJobs", "What submitting jobs would do now, without doing it", plan_jobs,
+        responses=(ResponseSpec(200, PlanView, description="what would start, and what would wait and why"),),
+        query=IN_JOB, body=RequestBody(component="Plan", content_types=("application/json", "application/yaml")),
+        errors=(400, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/policies", "listPolicies", "Who can decide, and who does", list_policies,
+        responses=(ResponseSpec(200, PolicyPage),),
+    ),
+    Route(
+        "PUT", f"{BASE}/policies/active", "usePolicy", "Change who decides, while it runs", use_policy,
+        responses=(ResponseSpec(200, PolicyPage, description="it decides from the next round on"),),
+        body=RequestBody(PolicyChoice), errors=(400, 413),
+    ),
+)  # fmt: skip

@@ -1,16 +1,22 @@
-"""Handlers for jobs that last: updates, counts, restarts, moves."""
+"""Handlers for jobs that last: updates, counts, restarts, moves; and the routes to them: a part of the table in
+`api.routes.table`."""
 
 from __future__ import annotations
 
 import msgspec
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, decode_json
 from shunter.api.http.references import parse_job_reference, parse_task_reference
-from shunter.api.http.routing import Context
+from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
 from shunter.api.routes.cluster import SMALL_SIZE_MAX
-from shunter.api.routes.jobs import read_manifest
+from shunter.api.routes.jobs import GROUP, IN_JOB, JOB_BODY, read_manifest
 from shunter.model.rest.views import JobView
+from shunter.model.schema.fields import text
 from shunter.ports.callers import JobReference, TaskReference
+
+JOB = f"{BASE}/jobs/{{job}}"
+NODE_NAME_SIZE_MAX = 253
 
 
 class Scale(msgspec.Struct, forbid_unknown_fields=True):
@@ -66,3 +72,33 @@ async def move_task(context: Context, exchange: Exchange) -> JobView:
 
 def _job(exchange: Exchange) -> JobReference:
     return parse_job_reference(exchange.path_params["job"], exchange.query["namespace"])
+
+
+ONLY_NODE = p.field_parameter("node", "replace only what runs on this node", text(size_max=NODE_NAME_SIZE_MAX))
+JOB_RESPONSES = (ResponseSpec(200, JobView, description="it is committed; the steps follow"),)
+
+SERVICE_ROUTES = (
+    Route(
+        "PUT", JOB, "updateJob", "Give a service or system job another spec", update_job,
+        responses=JOB_RESPONSES, query=p.Query((p.NAMESPACE, ONLY_NODE)), body=JOB_BODY,
+        errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST", f"{JOB}/scale", "scaleJob", "Change the counts of a service", scale_job,
+        responses=JOB_RESPONSES, query=IN_JOB, body=RequestBody(Scale), errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST", f"{JOB}/rollback", "rollBackJob", "Go back to an earlier good version", roll_back_job,
+        responses=JOB_RESPONSES, query=IN_JOB, errors=(400, 404, 409),
+    ),
+    Route(
+        "POST", f"{JOB}/restart", "restartJob", "Replace instances by fresh ones", restart_job,
+        responses=JOB_RESPONSES, query=IN_JOB, body=RequestBody(Restart, required=False),
+        errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST", f"{JOB}/tasks/{{index}}/move", "moveTask", "Let a task run on a node of your choice",
+        move_task, responses=JOB_RESPONSES, query=p.Query((p.NAMESPACE, GROUP)), body=RequestBody(Move),
+        errors=(400, 404, 409, 413),
+    ),
+)  # fmt: skip

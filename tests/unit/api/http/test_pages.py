@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.api.routes.object_table import GROUP_VERSION
+from shunter.api.routes.objects import GROUP_VERSION
 from shunter.api.routes.table import ROUTES
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import METADATA, SPEC
