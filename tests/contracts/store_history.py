@@ -124,7 +124,7 @@ async def pages_have_no_gaps_or_repeats_while_new_jobs_arrive(open_store: OpenSt
 
 
 @claim
-async def retention_keeps_what_its_limits_allow(open_store: OpenStore) -> None:
+async def retention_preserves_what_its_limits_allow(open_store: OpenStore) -> None:
     store = await open_store()
     epoch = await store.begin_epoch()
     for version in (1, 2, 3):

@@ -113,14 +113,14 @@ def test_what_was_put_is_there_after_completion_release_and_the_next_run(testbed
     )
     assert ask("PUT", "/external/jobs/crawler", {"name": "crawler", "externalScheduler": data})[0] == 200
 
-    def kept() -> Any:
+    def read_data() -> Any:
         return ask("GET", "/external/jobs/crawler")[1]["externalScheduler"]
 
     for number in (1, 2):
         run_once(ask, f"s{number}", "crawler")
-        assert kept() == data
+        assert read_data() == data
         release(ask, f"s{number}", "crawler")
-        assert kept() == data
+        assert read_data() == data
     assert len(ask("GET", "/external/jobs/crawler")[1]["scheduledEvents"]) == 2
 
 

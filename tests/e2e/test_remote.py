@@ -107,7 +107,7 @@ def test_a_killed_workers_tasks_go_on_and_are_found_again(remote: RemoteCluster,
     assert len(gate.arrivals) == 1
 
 
-def test_the_tasks_of_a_machine_that_is_gone_run_elsewhere(remote: RemoteCluster, gate: Gate) -> None:
+def test_the_tasks_of_a_lost_machine_run_on_another_one(remote: RemoteCluster, gate: Gate) -> None:
     """C-17, R-09, R-15, D-25: down within the timeout, with the event; the task is queued again and not failed."""
     gone = remote.add_worker("w1")
     cluster = remote.manager

@@ -20,7 +20,7 @@ from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.objects import Object, ObjectEvent
 from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
 from shunter.model.objects.testbeds import Testbed
-from shunter.model.protocol.flight_records import Began, Decided, Shown, Step, is_same
+from shunter.model.protocol.flight_records import Began, Decided, SituationRecord, Step, is_same
 from shunter.model.protocol.scheduler_messages import DecisionRow, SchedulingRow, ViewDelta
 from shunter.planning.view import ClusterView, Decision, Policy, SchedulingDraft
 from shunter.ports.callers import Caller
@@ -86,7 +86,7 @@ def recorded() -> list[Step]:
 def decided_steps(tape: MemoryFlightLog) -> list[Step]:
     """What one session showed and the policy decided, from where everything was shown to where that is done again. It
     began without a memory: before that, there was nothing that it remembers."""
-    shown: dict[int, Shown] = {}
+    shown: dict[int, SituationRecord] = {}
     steps: list[Step] = []
     for record in tape.records():
         if getattr(record, "source", "") != SOURCE:
@@ -96,7 +96,7 @@ def decided_steps(tape: MemoryFlightLog) -> list[Step]:
                 break
             shown.clear()
             steps.clear()
-        elif isinstance(record, Shown):
+        elif isinstance(record, SituationRecord):
             shown[record.situation.delta.number] = record
         elif isinstance(record, Decided) and record.number in shown:
             if record.number - next(iter(shown)) != len(steps):
@@ -113,7 +113,7 @@ def has_objects(step: Step) -> bool:
 def in_process(recorded: list[Step]) -> list[DecisionRow]:
     records: list[Any] = [Began(SOURCE, "alternating", 0.0, Alternating.wants, True)]
     for step in recorded:
-        records += [Shown(SOURCE, step.situation, ""), Decided(SOURCE, *_row(step))]
+        records += [SituationRecord(SOURCE, step.situation, ""), Decided(SOURCE, *_row(step))]
     build: Callable[[str], Policy] = lambda _: Alternating()  # noqa: E731
     return [each.made for each in Replay(build).run(records)]
 

@@ -75,7 +75,7 @@ def test_what_a_worker_says_arrives_as_it_was_said(kind: type, data: st.DataObje
 @pytest.mark.parametrize(
     "struct", [*STRUCTS.values(), Mount, Port, HealthCheck, Container], ids=lambda struct: struct.__name__
 )
-def test_a_struct_and_its_protobuf_twin_have_the_same_fields(struct: type[msgspec.Struct]) -> None:
+def test_a_struct_and_its_protobuf_message_have_the_same_fields(struct: type[msgspec.Struct]) -> None:
     codec = codec_for(struct)
     fields = codec.proto.DESCRIPTOR.fields_by_name
     assert list(struct.__struct_fields__) == list(fields)

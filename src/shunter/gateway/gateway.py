@@ -59,8 +59,8 @@ from shunter.model.rest.views import (
     TaskView,
     WhyView,
     describe_end_state,
-    iso,
 )
+from shunter.model.timestamps import iso
 from shunter.planning.filter.cel import parse_constraint, parse_job_match
 from shunter.planning.policies import Catalogue
 from shunter.planning.view import Policy

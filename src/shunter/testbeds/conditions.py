@@ -15,7 +15,7 @@ from shunter.model.objects.document_writer import name_document
 from shunter.model.objects.object_meta import Document, ObjectName
 from shunter.model.objects.objects import Object
 from shunter.model.objects.schedulings import JobProgress, Scheduling, SchedulingState
-from shunter.model.rest.views import iso
+from shunter.model.timestamps import iso
 
 QUEUED_CONDITIONS_MAX = 20  # jobs of a queue, the next ones, of which it is told what slots they wait for
 

@@ -54,7 +54,7 @@ def _desired_slots(
         return present.get(place) or Slot(place, layout.node_ids.get(place, 0), size, since_ms=now_ms)
 
     used = {place: _used(slot_at(place), layout, size) for place in uses}
-    headroom = _headroom_beside_leaving(used, nodes)
+    headroom = _headroom_with_leaving(used, nodes)
     slots = []
     for place, node_id in layout.node_ids.items():
         if place in used:
@@ -80,9 +80,7 @@ def _unused(slot: Slot, node_id: int, size: dict[str, int]) -> Slot:
     return msgspec.structs.replace(slot, node_id=node_id, size=size, is_leaving=False)
 
 
-def _headroom_beside_leaving(
-    used: Mapping[SlotPlace, Slot], nodes: Sequence[LabelledNode]
-) -> dict[str, dict[str, int]]:
+def _headroom_with_leaving(used: Mapping[SlotPlace, Slot], nodes: Sequence[LabelledNode]) -> dict[str, dict[str, int]]:
     """What is left for slots that nobody uses, of nodes with leaving slots: there may be too little for all of them,
     until those are gone. On all other nodes there is enough."""
     nodes_with_leaving = {place.node for place, slot in used.items() if slot.is_leaving}

@@ -76,7 +76,7 @@ async def test_an_error_of_sqlite_is_translated_and_the_thread_goes_on(tmp_path:
     await thread.close()
 
 
-async def test_upkeep_that_fails_does_not_end_the_thread(tmp_path: Path) -> None:
+async def test_maintenance_that_fails_does_not_end_the_thread(tmp_path: Path) -> None:
     def fail(_: sqlite3.Connection) -> None:
         raise OSError("no")
 

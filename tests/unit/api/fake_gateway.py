@@ -89,7 +89,7 @@ class FakeGateway:
         self.labels: dict[str, str] = {"disk": "ssd"}
         self.log = b"hello\n"
         self.log_is_truncated = False
-        self.pieces: asyncio.Queue[LogChunk | None] = asyncio.Queue()
+        self.chunks: asyncio.Queue[LogChunk | None] = asyncio.Queue()
         self.pending_events: asyncio.Queue[EventView] = asyncio.Queue()
         self.past_events = [event("7-0"), event("7-1"), event("9-0")]
         self.stopped: list[tuple[JobReference, int | None, bool]] = []
@@ -256,11 +256,11 @@ class FakeGateway:
         self.record_call(query)
         self.fake_jobs.task(job, task.index)
 
-        async def pieces() -> AsyncGenerator[LogChunk, None]:
-            while not (self.is_eager and self.pieces.empty()) and (piece := await self.pieces.get()) is not None:
+        async def chunks() -> AsyncGenerator[LogChunk, None]:
+            while not (self.is_eager and self.chunks.empty()) and (piece := await self.chunks.get()) is not None:
                 yield piece
 
-        return self._tracked(pieces)
+        return self._tracked(chunks)
 
     async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
         self.record_call(mode)

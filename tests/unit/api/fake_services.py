@@ -85,7 +85,7 @@ class FakeFlight:
 
     def __init__(self, gateway: FakeGateway) -> None:
         self._gateway = gateway
-        self.pieces = [b"shunter-flight-1\n", b"records"]
+        self.chunks = [b"shunter-flight-1\n", b"records"]
 
     async def segments(self, caller: Caller) -> FlightPage:
         self._gateway.record_call(("flight", caller))
@@ -95,11 +95,11 @@ class FakeFlight:
     async def records(self, caller: Caller) -> AsyncGenerator[bytes, None]:
         self._gateway.record_call(("flight_records", caller))
 
-        async def pieces() -> AsyncGenerator[bytes, None]:
-            for piece in self.pieces:
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            for piece in self.chunks:
                 yield piece
 
-        return pieces()
+        return chunks()
 
 
 class FakeSchedulers:

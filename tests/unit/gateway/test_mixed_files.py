@@ -27,10 +27,10 @@ def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:
 async def apply(harness: GatewayHarness, *documents: object, key: str | None = None) -> list[tuple[str, Any]]:
     """What became of each, in the order of the answer."""
     found = await harness.gateway.apply(ANNA, documents, namespace="default", key=key)
-    return [_shown(each) for each in found]
+    return [_summarize(each) for each in found]
 
 
-def _shown(each: SubmittedJob | Applied) -> tuple[str, Any]:
+def _summarize(each: SubmittedJob | Applied) -> tuple[str, Any]:
     if isinstance(each, SubmittedJob):
         return each.name, each.created
     return each.object.meta.name, each.action

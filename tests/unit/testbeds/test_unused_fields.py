@@ -157,7 +157,7 @@ def test_a_setting_of_flink_that_shunter_makes_itself_is_reported_and_not_passed
     assert application(flink=spec) == application(flink=FLINK_MINIMAL)
 
 
-def test_a_variable_whose_value_is_elsewhere_is_reported() -> None:
+def test_a_variable_whose_value_comes_from_another_object_is_reported() -> None:
     variable = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
     assert reported(spark=SPARK_MINIMAL | {"driver": {"env": [variable]}}) == ["sparkSpec.driver.env[0].valueFrom"]
     assert reported(flink=FLINK_MINIMAL | {"envVars": [variable]}) == ["flinkSpec.envVars[0].valueFrom"]

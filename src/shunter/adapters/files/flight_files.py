@@ -16,8 +16,8 @@ from zlib import crc32
 
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem
-from shunter.model.protocol.flight_records import Began, Decided, FlightSegment, Shown, Step, decode_record
-from shunter.model.rest.views import iso
+from shunter.model.protocol.flight_records import Began, Decided, FlightSegment, SituationRecord, Step, decode_record
+from shunter.model.timestamps import iso
 
 MAGIC = b"shunter-flight-1\n"
 SUFFIX = ".flight"
@@ -130,7 +130,7 @@ def _describe(path: Path) -> FlightSegment | None:
             record = decode_record(frame)
             decisions += isinstance(record, Step | Decided)
             at = record.at if isinstance(record, Began) else None
-            at = record.situation.now if isinstance(record, Step | Shown) else at
+            at = record.situation.now if isinstance(record, Step | SituationRecord) else at
             if at is not None:
                 first, last = first or at, at
         size = path.stat().st_size

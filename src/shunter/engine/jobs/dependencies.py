@@ -17,7 +17,7 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.graph import find_cycle, format_cycle
 from shunter.model.job.spec import After, GroupAfter, JobSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
-from shunter.model.rest.views import iso
+from shunter.model.timestamps import iso
 
 EndedRuns = Mapping[
     tuple[str, str, int], tuple[int, int]

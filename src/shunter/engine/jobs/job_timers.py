@@ -13,7 +13,7 @@ from shunter.engine.state.state import State
 from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.resources import format_duration
-from shunter.model.rest.views import iso
+from shunter.model.timestamps import iso
 
 
 def set_job_timers(timers: Timers, state: State, job: Job) -> None:

@@ -11,7 +11,7 @@ from shunter.engine.nodes.drain import find_node
 from shunter.engine.placement.apply_decision import evict_task, fits_on_node
 from shunter.engine.placement.colocation import colocation_allows
 from shunter.engine.round import Round
-from shunter.engine.services.task_sets import add_task_set, keeps_version
+from shunter.engine.services.task_sets import add_task_set, retains_version
 from shunter.engine.state.records import NodeRecord, TaskSet
 from shunter.model.errors import Conflict, Problem
 from shunter.model.job.spec import PER_NODE, SERVICE
@@ -36,7 +36,7 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
             group_index for group_index, spec in enumerate(job.spec_version.groups) if spec.name == task[0]
         )
         service_state, current_node = round.state.services.jobs[job.id], int(round.state.table.node[group.base + index])
-        copy_of = group if keeps_version(service_state, group, index, current_node) else None
+        copy_of = group if retains_version(service_state, group, index, current_node) else None
         add_task_set(round, job, group_index, [task[1]], node.id, reason, copy_of)
         round.dirty_jobs[job.id, 0] = None
         return

@@ -14,8 +14,8 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord
 from shunter.model.protocol.scheduler_messages import ItemRefusal
 from shunter.planning.explain.explain import limits_reached
-from shunter.planning.explain.suggest import RESOURCES, without_licence_needs
-from shunter.planning.filter.filters import Filter, feasible
+from shunter.planning.explain.suggest import without_licence_needs
+from shunter.planning.filter.filters import RESOURCES, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import RuleSet
 from shunter.planning.reserve.reservations import WAIT_THRESHOLDS

@@ -15,7 +15,15 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine.policy.active_policy import ActivePolicy
-from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Shown, Step, encode_record
+from shunter.model.protocol.flight_records import (
+    ROUNDS,
+    Began,
+    Decided,
+    FlightRecord,
+    SituationRecord,
+    Step,
+    encode_record,
+)
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation, ViewDelta
 from shunter.planning.policies import Renewable
 from shunter.planning.remote.decision_rows import decision_row
@@ -95,7 +103,7 @@ class FlightRecorder:
             self._recorded_sessions.add(source)
             self._log.append(encode_record(Began(source, source, situation.now, tuple(sorted(wants)), is_first)))
         raw, inputs = self._encode_and_hash(source, situation)
-        self._log.append(encode_record(Shown(source, raw, inputs)))
+        self._log.append(encode_record(SituationRecord(source, raw, inputs)))
 
     def forget_session(self, source: str) -> None:
         """Its session is over: the next one of this name begins with a policy that is fresh."""

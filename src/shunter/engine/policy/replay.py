@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.model.errors import Invalid
-from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
+from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Replayed, SituationRecord, Step
 from shunter.model.protocol.scheduler_messages import DecisionRow, Situation
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.policies import Renewable
@@ -48,7 +48,7 @@ class Replay:
                     replay.load_situation(record.situation, record.inputs)
                     yield replay.decide(record.decision)
                 self.skipped += replay is None
-            elif isinstance(record, Shown):
+            elif isinstance(record, SituationRecord):
                 if (replay := self._replay_of(record)) is not None:
                     replay.defer(record)
                 self.skipped += replay is None
@@ -59,7 +59,7 @@ class Replay:
                     yield replay.decide(record.decision)
                 self.skipped += not is_known
 
-    def _replay_of(self, record: Shown) -> _SourceReplay | None:
+    def _replay_of(self, record: SituationRecord) -> _SourceReplay | None:
         return self._replays.get(record.source)
 
     def _begin(self, began: Began) -> None:
@@ -86,7 +86,7 @@ class _SourceReplay:
     policy: Policy
     active_policy: ActivePolicy | None
     reader: ViewReader
-    deferred: list[Shown] = field(default_factory=list)  # shown, but nothing was decided on it yet
+    deferred: list[SituationRecord] = field(default_factory=list)  # shown, but nothing was decided on it yet
     situation: Situation | None = None
     view: ClusterView | None = None
     inputs: str = ""
@@ -94,7 +94,7 @@ class _SourceReplay:
     def load_situation(self, situation: Situation, inputs: str) -> None:
         self.situation, self.inputs, self.view = situation, inputs, self.reader.read(situation.delta)
 
-    def defer(self, situation_record: Shown) -> None:
+    def defer(self, situation_record: SituationRecord) -> None:
         self.deferred.append(situation_record)
 
     def catch_up(self, number: int) -> bool:

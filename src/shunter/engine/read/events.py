@@ -12,7 +12,8 @@ from shunter.engine import changes as c
 from shunter.engine.read import object_events
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.model.lifecycles import JobEvent, NodeEvent, TaskEvent
-from shunter.model.rest.views import EventView, iso
+from shunter.model.rest.views import EventView
+from shunter.model.timestamps import iso
 
 CATALOGUE: dict[str, tuple[str, str]] = {
     "job.submitted": ("api", "a job was acknowledged; it is never lost from here on"),

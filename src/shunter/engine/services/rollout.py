@@ -12,7 +12,7 @@ from shunter.engine.jobs.group_dependencies import has_unmet_dependency
 from shunter.engine.jobs.stop import stop_range
 from shunter.engine.round import Round
 from shunter.engine.services.instances import Instance, InstanceKey, InstanceTask, health_detail, is_same_workload
-from shunter.engine.services.task_sets import add_task_set, keeps_version
+from shunter.engine.services.task_sets import add_task_set, retains_version
 from shunter.engine.services.update import RolloutProgress
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.registries.services import IN_PROGRESS, RESTARTING, STARTING, ServiceState
@@ -230,8 +230,8 @@ class Rollout:
 
     def _may_replace(self, member: InstanceTask) -> bool:
         """Where its successor could start, and as far as the update goes."""
-        keeps_its_version = keeps_version(self.service_state, member.group, member.index, member.node)
-        return self.desired.may_start(member.visible_index) and not keeps_its_version
+        is_excluded = retains_version(self.service_state, member.group, member.index, member.node)
+        return self.desired.may_start(member.visible_index) and not is_excluded
 
     def _successor_node(self, member: InstanceTask) -> int:
         """Where its successor must run: there, if only what is there is updated; else 0."""

@@ -13,7 +13,7 @@ from shunter.model.job.spec import GroupSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 
 
-def keeps_version(service_state: ServiceState, task_set: TaskSet, index: int, node: int) -> bool:
+def retains_version(service_state: ServiceState, task_set: TaskSet, index: int, node: int) -> bool:
     """Whether a task keeps the version that it has: the update has stalled, or is of another node only. Not if its
     instance is restarted by itself."""
     if task_set.number < service_state.restart_floor(task_set.spec.name, task_set.visible_index_of(index)):

@@ -44,7 +44,7 @@ ClusterChange = Callable[[Round], None]
 GroupChange = Callable[[GroupSpec], GroupSpec]
 
 
-def _keep_spec(spec: JobSpec) -> JobSpec:
+def _unchanged_spec(spec: JobSpec) -> JobSpec:
     return spec
 
 
@@ -57,7 +57,7 @@ class Remedy:
     before: Any
     after: Any  # None: without it
     text: str
-    change_spec: SpecChange = _keep_spec
+    change_spec: SpecChange = _unchanged_spec
     change_cluster: ClusterChange | None = None
     nodes: int = 0
     is_update: bool = False  # it takes effect on what runs of the job, too: tried as an update of it

@@ -13,7 +13,8 @@ from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
-from shunter.model.rest.views import TaskView, iso
+from shunter.model.rest.views import TaskView
+from shunter.model.timestamps import iso
 
 
 def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:

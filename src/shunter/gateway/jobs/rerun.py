@@ -21,7 +21,8 @@ from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import DEFAULT_OPTIONS, LONG_RUNNING, PER_NODE, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.admin_views import DeadPage, DeadView, Replayed
-from shunter.model.rest.views import SubmittedJob, iso
+from shunter.model.rest.views import SubmittedJob
+from shunter.model.timestamps import iso
 from shunter.ports.gateway import DeadLetterSelector, JobReference
 from shunter.ports.store import Store
 

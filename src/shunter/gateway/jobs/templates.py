@@ -8,7 +8,8 @@ from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import JobState
 from shunter.model.rest.admin_views import TemplatePage, TemplateView
-from shunter.model.rest.views import JobView, iso
+from shunter.model.rest.views import JobView
+from shunter.model.timestamps import iso
 
 
 def template_page(state: State, namespace: str | None, limit: int, after: str | None) -> TemplatePage:

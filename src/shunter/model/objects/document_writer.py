@@ -16,7 +16,7 @@ from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, T
 from shunter.model.objects.schedulings import CONFIRMATION_TIMEOUT_S, SchedulingSpec, SchedulingStatus
 from shunter.model.objects.testbeds import EXCLUSIVE, Slot, SlotHolder, SlotState, Testbed, TestbedSpec, TestbedStatus
 from shunter.model.resources import STANDARD, format_amount
-from shunter.model.rest.views import iso
+from shunter.model.timestamps import iso
 
 APPLICATION_PREFIX = "bj."  # of the core's job that runs a BatchJob
 EXECUTOR_GROUP = "executor"

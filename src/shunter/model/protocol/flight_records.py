@@ -27,7 +27,7 @@ class Began(msgspec.Struct, frozen=True, tag="began", tag_field="t", omit_defaul
     memory: dict[str, Any] = {}
 
 
-class Shown(msgspec.Struct, frozen=True, tag="shown", tag_field="t", omit_defaults=True):
+class SituationRecord(msgspec.Struct, frozen=True, tag="shown", tag_field="t", omit_defaults=True):
     source: str
     situation: Situation
     inputs: str
@@ -60,7 +60,7 @@ class Shadowed(msgspec.Struct, frozen=True, tag="shadowed", tag_field="t", omit_
     is_same: bool = False
 
 
-FlightRecord: TypeAlias = Began | Shown | Decided | Step | Shadowed
+FlightRecord: TypeAlias = Began | SituationRecord | Decided | Step | Shadowed
 
 
 class Replayed(msgspec.Struct, frozen=True):

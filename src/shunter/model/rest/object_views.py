@@ -11,7 +11,8 @@ import msgspec
 
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.past_schedulings import PastRun, PastScheduling, PastSchedulingPage
-from shunter.model.rest.views import SubmittedJob, iso
+from shunter.model.rest.views import SubmittedJob
+from shunter.model.timestamps import iso
 
 
 class ObjectView(msgspec.Struct, kw_only=True, rename="camel"):

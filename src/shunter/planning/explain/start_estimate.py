@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.planning.explain.suggest import RESOURCES, without_licence_needs
-from shunter.planning.filter.filters import FILTERS, Filter, feasible
+from shunter.planning.explain.suggest import without_licence_needs
+from shunter.planning.filter.filters import FILTERS, RESOURCES, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import BoolArray, Nodes, TaskClass
 

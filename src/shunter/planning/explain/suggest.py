@@ -17,7 +17,6 @@ from shunter.planning.filter.filters import FILTERS, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import BoolArray, Nodes, TaskClass
 
-RESOURCES = "resources"  # the name of the filter that compares amounts
 DATACENTERS_MAX = 3  # that are suggested, those with most room first
 CUT_SHARE_MIN = 0.1  # to ask for less than this of what was asked for is no advice
 

@@ -16,6 +16,8 @@ from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
 from shunter.planning.filter.node_ledger import NodeLedger, Rows
 from shunter.planning.view import BoolArray, IntArray, TaskClass
 
+RESOURCES = "resources"  # the name of the filter that compares amounts
+
 Accepts = Callable[[TaskClass, NodeLedger, Rows], BoolArray | None]  # None: this filter has nothing against any row
 Refusal = tuple[str, IntArray]  # a reason, and the rows that it holds for
 Reasons = Callable[[TaskClass, NodeLedger, IntArray], Iterator[Refusal]]
@@ -160,7 +162,7 @@ FILTERS = (
     Filter("runtime", has_runtime, why_no_runtime),
     Filter("constraints", meets_constraints, why_constraints_unmet),
     Filter("owner", is_not_exclusive_to_other, why_exclusive_to_other),
-    Filter("resources", has_resources, why_insufficient_resources),
+    Filter(RESOURCES, has_resources, why_insufficient_resources),
 )
-_DYNAMIC_FILTERS = ("eligible", "owner", "resources")  # a task can wait there until a node that another has is free
+_DYNAMIC_FILTERS = ("eligible", "owner", RESOURCES)  # a task can wait there until a node that another has is free
 STATIC_FILTERS = tuple(each for each in FILTERS if each.name not in _DYNAMIC_FILTERS)

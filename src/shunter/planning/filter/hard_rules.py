@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shunter.planning.explain.suggest import RESOURCES
-from shunter.planning.filter.filters import Filter, feasible
+from shunter.planning.filter.filters import RESOURCES, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import PlacementRules, RuleSet
 from shunter.planning.view import BoolArray, ClusterView, Placement, TaskClass

@@ -115,7 +115,7 @@ class QueueLimits:
             ready = ready & (pending_classes.licence_needs <= left).all(axis=1)
         return ready
 
-    def outside_strict_queues(self, ready: BoolArray) -> BoolArray:
+    def not_in_strict_queues(self, ready: BoolArray) -> BoolArray:
         """Of the seats that are ready, those in no strict queue."""
         strict = [self._pending_classes.queue_number(name) for name, rules in self._queues.items() if rules.is_strict]
         return ready & ~np.isin(self._pending_classes.queue, strict)

@@ -97,7 +97,7 @@ class Turns:
         urgency, deadline, turn_group = pending_classes.urgency, pending_classes.deadline, pending_classes.turn_group
         strict_queues = self._queue_limits.strict_queue_order(ready)
         if strict_queues:
-            ready = self._queue_limits.outside_strict_queues(ready)
+            ready = self._queue_limits.not_in_strict_queues(ready)
             urgency, deadline, turn_group = urgency.copy(), deadline.copy(), turn_group.copy()
             for number, remaining in enumerate(strict_queues):
                 ready[remaining] = True

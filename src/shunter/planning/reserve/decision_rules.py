@@ -259,7 +259,7 @@ class DecisionRules:
                 self._planner_memory.reservation_memory.winners if is_cut_short else {}
             ) | self._reservations.winners
             decision.is_partial |= is_cut_short
-        decision.reasons, decision.kept = self._reservations.reasons, self._reservations.kept
+        decision.reasons, decision.kept = self._reservations.reasons, self._reservations.reserved_rows
         decision.again_in_ms = self._again_in_ms()
         self._planner_memory.is_partial = decision.is_partial
 

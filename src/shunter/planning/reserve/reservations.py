@@ -111,7 +111,7 @@ class Reservations:
         return key_of(item) in self._items
 
     @property
-    def kept(self) -> HeldRows | None:
+    def reserved_rows(self) -> HeldRows | None:
         """The reserved rows. Where somebody has a reservation, or enough was looked at, nobody else gets one."""
         if not self._resolved_classes:
             return None

@@ -72,7 +72,7 @@ async def test_a_client_that_hangs_up_ends_the_work_behind_its_stream(
     client: Client, gateway: FakeGateway, path: str
 ) -> None:
     await client.post("/api/v1/jobs", manifest())
-    gateway.pieces.put_nowait(LogChunk(b"x", 1, eof=False))
+    gateway.chunks.put_nowait(LogChunk(b"x", 1, eof=False))
     call = client.start("GET", path)
     await call.chunk()
     assert gateway.streams_open == 1
@@ -97,7 +97,7 @@ async def test_a_server_that_stops_ends_lines_and_events_properly(
 
 async def test_a_server_that_stops_never_passes_off_half_a_log_as_whole(client: Client, gateway: FakeGateway) -> None:
     await client.post("/api/v1/jobs", manifest())
-    gateway.pieces.put_nowait(LogChunk(b"half", 4, eof=False))
+    gateway.chunks.put_nowait(LogChunk(b"half", 4, eof=False))
     call = client.start("GET", "/api/v1/jobs/render/tasks/0/logs?follow=true")
     await call.chunk()
     call.task.cancel()
@@ -126,7 +126,7 @@ async def test_a_source_that_fails_midway_ends_the_lines_without_an_end_line(
     assert len(answer.body.splitlines()) == 1
 
 
-async def test_the_log_so_far_is_read_whole_in_pieces(
+async def test_the_log_so_far_is_read_whole_in_chunks(
     client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shunter.api.routes.jobs.LOG_PIECE_SIZE_MAX", 4)
@@ -173,15 +173,15 @@ async def test_a_log_query_reaches_the_gateway_and_a_cut_log_says_so(client: Cli
 async def test_a_followed_log_grows_until_its_end_or_its_limit(client: Client, gateway: FakeGateway) -> None:
     await client.post("/api/v1/jobs", manifest())
     call = client.start("GET", "/api/v1/jobs/render/tasks/0/logs?follow=true")
-    gateway.pieces.put_nowait(LogChunk(b"", 0, eof=False))
-    gateway.pieces.put_nowait(LogChunk(b"one", 3, eof=True))  # of this attempt; another follows
+    gateway.chunks.put_nowait(LogChunk(b"", 0, eof=False))
+    gateway.chunks.put_nowait(LogChunk(b"one", 3, eof=True))  # of this attempt; another follows
     assert await call.chunk() == b"one"
-    gateway.pieces.put_nowait(LogChunk(b"two", 6, eof=True))
+    gateway.chunks.put_nowait(LogChunk(b"two", 6, eof=True))
     assert await call.chunk() == b"two"
-    gateway.pieces.put_nowait(None)
+    gateway.chunks.put_nowait(None)
     assert (await call.finished()).is_complete
     for data in (b"abc", b"def"):
-        gateway.pieces.put_nowait(LogChunk(data, 0, eof=False))
+        gateway.chunks.put_nowait(LogChunk(data, 0, eof=False))
     answer = await client.get("/api/v1/jobs/render/tasks/0/logs?follow=true&limit=4")
     assert (answer.body, answer.is_complete) == (b"abcd", True)
 

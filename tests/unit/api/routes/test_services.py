@@ -40,7 +40,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "received"), ASKED, ids=lambda value: str(value)[:24])
-async def test_each_request_asks_its_desk(
+async def test_each_request_calls_its_service(
     client: Client, gateway: FakeGateway, method: str, path: str, body: object, received: tuple[object, ...]
 ) -> None:
     await client.call("POST", "/api/v1/jobs", body=json.dumps(WEB).encode())

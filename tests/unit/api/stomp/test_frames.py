@@ -44,7 +44,7 @@ def without_length(frame: Frame) -> Frame:
 
 
 @given(st.lists(FRAMES, max_size=4), st.integers(1, 50))
-def test_frames_are_read_as_they_were_written_in_whatever_pieces_they_come(frames: list[Frame], size: int) -> None:
+def test_frames_are_read_as_they_were_written_in_whatever_chunks_they_come(frames: list[Frame], size: int) -> None:
     data = b"\n".join(encode(frame) for frame in frames)
     assert [without_length(frame) for frame in decoded(data, size=size)] == frames
 
@@ -58,7 +58,7 @@ def test_whatever_comes_is_a_frame_or_refused(data: bytes) -> None:
         assert str(error)
 
 
-def test_headers_are_escaped_everywhere_but_in_connect_and_connected() -> None:
+def test_headers_are_escaped_except_in_connect_and_connected() -> None:
     headers = {"a:b": "c\\d\ne\rf"}
     assert encode(Frame("SEND", headers)) == b"SEND\na\\cb:c\\\\d\\ne\\rf\n\n\0"
     assert encode(Frame("CONNECTED", {"server": "a:b\\c"})) == b"CONNECTED\nserver:a:b\\c\n\n\0"

@@ -210,7 +210,7 @@ async def test_an_open_door_needs_no_token(gateway: FakeGateway) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/external/jobs", "/schedulers", "/scheduler/a/websocket", "/scheduler/a/b/xhr"])
-async def test_there_is_no_websocket_elsewhere(gateway: FakeGateway, path: str) -> None:
+async def test_there_is_no_websocket_at_any_other_path(gateway: FakeGateway, path: str) -> None:
     async with serving(gateway) as server:
         with pytest.raises(InvalidStatus, match="404"):
             async with peer(server, path, **BEARER):

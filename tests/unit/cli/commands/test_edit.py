@@ -43,7 +43,7 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
     return write
 
 
-def kept_file(text: str) -> Path:
+def retained_file(text: str) -> Path:
     found = re.search(r"what you wrote is kept: shunter apply -f (\S+)", text)
     assert found is not None, text
     return Path(found[1])
@@ -93,7 +93,7 @@ def test_edit_says_that_somebody_else_was_faster_and_keeps_the_file(
     editor(f'sed -i "s/slotsPerNode: 2/slotsPerNode: 7/" "$1"; {other}')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "Testbed bench was changed by somebody else in the meantime" in said.err
-    assert "slotsPerNode: 7" in kept_file(said.err).read_text()
+    assert "slotsPerNode: 7" in retained_file(said.err).read_text()
     assert do(object_service.object(ME, "Testbed", BENCH)).spec.slots_per_node == 9
 
 
@@ -104,14 +104,14 @@ def test_edit_keeps_what_is_refused(
     editor('sed -i "s/slotsPerNode: 2/slotsPerNode: -1/" "$1"')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "spec.slotsPerNode: must be 0 to 1,000 (got -1)" in said.err
-    assert "slotsPerNode: -1" in kept_file(said.err).read_text()
+    assert "slotsPerNode: -1" in retained_file(said.err).read_text()
     editor('sed -i "s/name: bench/name: other/" "$1"')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "metadata.name: says which object is edited" in said.err
     editor('echo "# half" >> "$1"; exit 1')
     said = shunter("edit", "tb", "bench")
     assert "EDITOR: ended with an error" in said.err
-    assert kept_file(said.err).read_text().endswith("# half\n")
+    assert retained_file(said.err).read_text().endswith("# half\n")
 
 
 def test_edit_leaves_no_file_behind_where_nothing_was_written(

@@ -175,7 +175,7 @@ def test_a_job_that_waits_says_for_what(cluster: Cluster, shunter: Shunter, monk
         print_notice(text)
         told.set()
 
-    def wait_until_told(received: ReceivedRequest) -> Iterator[bytes]:
+    def wait_until_notified(received: ReceivedRequest) -> Iterator[bytes]:
         yield from chunks(201, JOB, ended=False)
         while not told.wait(0.01) and not received.gone.is_set():
             pass
@@ -184,7 +184,7 @@ def test_a_job_that_waits_says_for_what(cluster: Cluster, shunter: Shunter, monk
     why = {"name": "echo-1", "state": "pending", "sentence": "no node is large enough", "counts": {}, "reasons": []}
     monkeypatch.setattr(follow, "EXPLAIN_DELAY_S", 0.0)
     monkeypatch.setattr(follow, "print_notice", tell_and_note)
-    cluster.answers |= {"POST /jobs": wait_until_told, "GET /jobs/id:7/why": answer(200, why)}
+    cluster.answers |= {"POST /jobs": wait_until_notified, "GET /jobs/id:7/why": answer(200, why)}
     assert "no node is large enough" in shunter("run", "true").err
 
 

@@ -109,7 +109,7 @@ def test_delete_says_of_what_is_still_needed_that_it_goes_later_and_goes_on_past
     shunter("apply", "-f", file(testbed(), testbed("other"), batch_job(), batch_job("second")))
     delete = object_service.delete
 
-    async def refuse_or_keep(caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Any:
+    async def refuse_or_retain(caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Any:
         if name == JOB:
             raise Conflict(f"BatchJob {name} is used by scheduling {FIRST}; delete that first")
         return (
@@ -118,7 +118,7 @@ def test_delete_says_of_what_is_still_needed_that_it_goes_later_and_goes_on_past
             else await delete(caller, kind, name, revision)
         )
 
-    monkeypatch.setattr(object_service, "delete", refuse_or_keep)
+    monkeypatch.setattr(object_service, "delete", refuse_or_retain)
     said = shunter("delete", "tb", "bench", "other")
     assert said.out == "Testbed bench deleting; it goes when what runs in it has ended\nTestbed other deleted\n"
     said = shunter("delete", "bj", "crawler", "second")

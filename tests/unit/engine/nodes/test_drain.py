@@ -20,7 +20,7 @@ def state_of(harness: Harness, node: int) -> NodeState:
     return harness.engine.state.nodes.records[node].state
 
 
-def test_services_start_elsewhere_before_they_leave() -> None:
+def test_services_start_on_another_node_before_they_leave() -> None:
     async def scenario(harness: Harness) -> None:
         first = await harness.join("n1", cpu=4)
         fake_workers = FakeWorkers(harness)
@@ -116,7 +116,7 @@ def test_batch_is_waited_for_and_system_tasks_end_last() -> None:
     run_scenario(scenario)
 
 
-def test_at_the_deadline_batch_is_stopped_and_runs_again_elsewhere() -> None:
+def test_at_the_deadline_batch_is_stopped_and_runs_again_on_another_node() -> None:
     async def scenario(harness: Harness) -> None:
         first = await harness.join("n1", cpu=2)
         fake_workers = FakeWorkers(harness)
@@ -136,7 +136,7 @@ def test_at_the_deadline_batch_is_stopped_and_runs_again_elsewhere() -> None:
     run_scenario(scenario)
 
 
-def test_a_service_without_room_elsewhere_stays_until_the_deadline() -> None:
+def test_a_service_that_fits_no_other_node_stays_until_the_deadline() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join("n1", cpu=2)
         fake_workers = FakeWorkers(harness)

@@ -63,7 +63,7 @@ def test_reports_of_old_attempts_other_nodes_and_unknown_jobs_are_dropped() -> N
     run_scenario(scenario)
 
 
-def test_the_tasks_of_a_lost_node_run_elsewhere() -> None:
+def test_the_tasks_of_a_lost_node_run_on_another_node() -> None:
     async def scenario(harness: Harness) -> None:
         first = await harness.join("n1", cpu=2)
         [job] = await harness.submit(spec(count=2))

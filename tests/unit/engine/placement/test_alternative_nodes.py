@@ -13,7 +13,7 @@ from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
-def test_a_retry_elsewhere_does_not_go_to_the_same_node() -> None:
+def test_a_retry_avoids_the_node_of_the_last_attempt() -> None:
     async def scenario(harness: Harness) -> None:
         first = await harness.join("n1", cpu=8)
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
@@ -29,7 +29,7 @@ def test_a_retry_elsewhere_does_not_go_to_the_same_node() -> None:
     run_scenario(scenario)
 
 
-def test_a_retry_elsewhere_takes_the_same_node_where_there_is_no_other() -> None:
+def test_a_retry_takes_the_same_node_where_there_is_no_other() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=8)
         small = await harness.join("n2", cpu=1)
@@ -44,7 +44,7 @@ def test_a_retry_elsewhere_takes_the_same_node_where_there_is_no_other() -> None
     run_scenario(scenario)
 
 
-def test_a_retry_elsewhere_goes_back_when_the_other_node_leaves() -> None:
+def test_a_retry_goes_back_when_the_other_node_leaves() -> None:
     async def scenario(harness: Harness) -> None:
         nodes = [await harness.join("n1", cpu=1), await harness.join("n2", cpu=1)]
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
@@ -76,7 +76,7 @@ WITH_DB = Affinity("job", "job.name == 'db'", require=True)
         ({"affinity": (replace(WITH_DB, match="job.name == 'neighbour'", anti=True),)}, {}),
     ],
 )
-def test_a_retry_elsewhere_takes_the_same_node_where_others_keep_it_from_the_rest(
+def test_a_retry_takes_the_same_node_where_anti_affinity_excludes_the_rest(
     rules: dict[str, Any], neighbour: dict[str, Any]
 ) -> None:
     """They may be services, which never leave."""
@@ -100,7 +100,7 @@ def test_a_retry_elsewhere_takes_the_same_node_where_others_keep_it_from_the_res
     run_scenario(scenario)
 
 
-def test_a_retry_elsewhere_takes_the_same_node_where_only_there_it_has_company() -> None:
+def test_a_retry_takes_the_same_node_where_only_there_its_affinity_holds() -> None:
     async def scenario(harness: Harness) -> None:
         for name in ("n1", "n2"):
             await harness.join(name, cpu=4)

@@ -24,7 +24,7 @@ async def lives(harness: Harness) -> list[State]:
     return [harness.engine.state, load(make_snapshot(harness.engine.state)), replayed]
 
 
-def kept_from(state: State, job_id: int) -> list[int]:
+def excluded_nodes(state: State, job_id: int) -> list[int]:
     """The nodes from which a job is kept by the anti-affinities of others."""
     repels = build_view(state).repels
     counts = repels(state.jobs[job_id].task_sets[0].task_class.id) if repels is not None else None
@@ -49,7 +49,7 @@ def test_old_and_new_tasks_of_an_update_keep_away_whom_their_own_specs_name(is_f
         assert [node for node in (first, second) if fake_workers.indexes_on(node)] == [first, second]
         [db] = await harness.submit(spec("db"))
         expected = [first] if is_first else [second]
-        assert [kept_from(state, db.job_id) for state in await lives(harness)] == [expected] * 3
+        assert [excluded_nodes(state, db.job_id) for state in await lives(harness)] == [expected] * 3
         live, loaded, replayed = [fingerprint(state) for state in await lives(harness)]
         assert live == loaded == replayed
 

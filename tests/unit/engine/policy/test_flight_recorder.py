@@ -9,7 +9,7 @@ import pytest
 
 from shunter.engine.policy import flight_recorder
 from shunter.engine.policy.replay import Replay
-from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
+from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Replayed, SituationRecord, Step
 from shunter.model.protocol.scheduler_messages import RULES, TASKS, WANTS_DEFAULT, PlacementRow
 from shunter.model.protocol.worker_messages import Held, Inventory
 from shunter.planning.planner import build_policy
@@ -166,7 +166,7 @@ def test_decisions_from_outside_are_recorded_with_what_they_were_made_on() -> No
     run_scenario(scenario)
     began, seen, decided = tape.records()
     assert isinstance(began, Began)
-    assert isinstance(seen, Shown)
+    assert isinstance(seen, SituationRecord)
     assert isinstance(decided, Decided)
     assert (began.source, decided.number, decided.placed, decided.refused) == ("mine", 1, 2, 1)
     [replays] = replayed(tape.records(), "bin-pack")

@@ -120,7 +120,7 @@ def test_what_cannot_be_scaled_is_refused_with_the_reason() -> None:
     run_scenario(scenario)
 
 
-def test_instances_of_a_node_that_is_down_run_elsewhere() -> None:
+def test_instances_of_a_node_that_is_down_run_on_another_node() -> None:
     async def scenario(harness: Harness) -> None:
         first = await harness.join("n1", cpu=2)
         fake_workers = FakeWorkers(harness)

@@ -232,7 +232,7 @@ def test_an_update_of_one_node_leaves_the_others_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("how", ["update", "submit"])
-def test_what_was_tried_on_one_node_follows_on_the_others_when_the_same_spec_is_asked_for_everywhere(how: str) -> None:
+def test_what_was_tried_on_one_node_follows_on_the_others_when_the_same_spec_is_asked_for_all(how: str) -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=3)
         second = await harness.join("n2", cpu=3)

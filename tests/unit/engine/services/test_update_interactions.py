@@ -139,7 +139,7 @@ def test_one_instance_of_a_stalled_update_is_restarted_alone_and_does_not_try_fo
 
 
 @pytest.mark.parametrize("gives_up", [False, True])
-def test_beside_an_update_of_one_node_an_instance_elsewhere_can_be_restarted(gives_up: bool) -> None:
+def test_during_an_update_of_one_node_an_instance_on_another_can_be_restarted(gives_up: bool) -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=2)
         away = await harness.join("n2", cpu=6)

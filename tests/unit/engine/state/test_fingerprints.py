@@ -127,7 +127,7 @@ def test_a_state_is_the_same_from_a_snapshot_and_from_the_rounds() -> None:
     run_scenario(scenario)
 
 
-def test_a_job_that_runs_everywhere_and_has_left_all_nodes_is_the_same_from_a_snapshot() -> None:
+def test_a_per_node_job_that_has_left_all_nodes_is_the_same_from_a_snapshot() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1")
         fake_workers = FakeWorkers(harness)

@@ -10,7 +10,7 @@ from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed
 
 
-def test_who_waits_for_a_job_is_in_the_same_order_in_a_book_that_was_loaded() -> None:
+def test_dependents_are_in_the_same_order_in_a_registry_that_was_loaded() -> None:
     book, loaded = EdgeRegistry(), EdgeRegistry()
     book.add(3, [1, 9])
     book.add(4, [2])

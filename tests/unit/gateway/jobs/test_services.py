@@ -39,7 +39,7 @@ def test_a_view_counts_instances_and_not_what_was_replaced() -> None:
     run_scenario(scenario)
 
 
-def test_an_event_of_a_piece_names_the_index_that_people_see() -> None:
+def test_an_event_of_a_task_set_names_the_visible_index() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness)

@@ -232,7 +232,7 @@ def test_the_log_of_a_node_that_is_gone_is_unavailable() -> None:
         harness.log_workers.is_reachable = False
         for read in (
             harness.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery()),
-            first_piece(harness),
+            first_chunk(harness),
         ):
             try:
                 await read
@@ -270,7 +270,7 @@ def test_events_are_told_once_each_from_any_position_on() -> None:
     run_scenario(scenario)
 
 
-async def first_piece(harness: GatewayHarness) -> LogChunk:
+async def first_chunk(harness: GatewayHarness) -> LogChunk:
     async with aclosing(
         await harness.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery())
     ) as pieces:

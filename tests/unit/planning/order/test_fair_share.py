@@ -97,14 +97,14 @@ def test_two_tenants_with_endless_demand_are_within_one_task_or_one_step_of_each
         decision = Planner(Stages(SCORES["spread"])).decide(view, 0.0, budget)
         got = {class_id: sum(rows.values()) for class_id, rows in chosen(decision).items()}
         counts = [got.get(0, 0), got.get(1, 0)]
-        if sum(counts) < budget or not all(fits_everywhere(cluster, counts, needs, who) for who in (0, 1)):
+        if sum(counts) < budget or not all(fits_all_nodes(cluster, counts, needs, who) for who in (0, 1)):
             return
         fair_share = [float((needs[who] * counts[who] / totals).max()) for who in (0, 1)]
         a_task = max(float((each / totals).max()) for each in needs)
         assert abs(fair_share[0] - fair_share[1]) <= a_task + 1 / STEPS + 1e-9
 
 
-def fits_everywhere(cluster: Cluster, counts: list[int], needs: list[IntArray], who: int) -> bool:
+def fits_all_nodes(cluster: Cluster, counts: list[int], needs: list[IntArray], who: int) -> bool:
     """Whether there is surely room for one more, however the tasks lie: on average a node has that and two more."""
     free = cluster.nodes.capacity.sum(axis=0)[:2] - sum(needs[each] * counts[each] for each in (0, 1))
     return bool((free / (cluster.nodes.count - 1) >= needs[0] + needs[1] + needs[who]).all())

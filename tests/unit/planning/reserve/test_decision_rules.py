@@ -67,7 +67,7 @@ def test_a_gang_that_cannot_start_takes_nothing_from_those_behind_it_for_good() 
     assert chosen(decide(running_cluster, [gang, other])) == {2: {1: 4}}
 
 
-def test_a_gang_avoids_a_node_only_while_there_is_room_for_all_of_it_elsewhere() -> None:
+def test_a_gang_avoids_a_node_only_while_all_of_it_fits_on_other_nodes() -> None:
     running_cluster = cluster_of(8, 1, 4)
     gang = replace(member(running_cluster, 4, cpu=1), avoid=frozenset({1}))
     assert chosen(decide(running_cluster, [gang])) == {1: {2: 1, 3: 3}}

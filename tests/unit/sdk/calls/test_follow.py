@@ -126,7 +126,7 @@ def test_every_read_of_a_wait_gets_the_time_that_is_left() -> None:
     assert run_conversation(waiting, [OPENED, JOB + END, b""]).timeouts == [9.0, 6.0, 1.0]
 
 
-def test_a_log_is_read_piece_by_piece_to_its_end() -> None:
+def test_a_log_is_read_in_chunks_to_its_end() -> None:
     full = Response(200, {}, b"x" * LOG_PIECE_BYTES)
     transcript = run_conversation(read_log(core(), PART), [full, Response(200, {"x-log-truncated": "true"}, b"end")])
     assert [len(item) for item in transcript.items] == [LOG_PIECE_BYTES, 3]

@@ -126,7 +126,7 @@ def watched(replies: list[Reply], after: int | None = None, present: bool = Fals
     return transcript
 
 
-def told(transcript: Transcript) -> list[str]:
+def watch_lines(transcript: Transcript) -> list[str]:
     lines: list[WatchLine] = transcript.items
     return [f"{each.type} {each.object.name} {each.object.resource_version}" for each in lines]
 
@@ -139,19 +139,19 @@ def test_a_watch_from_now_on_goes_on_from_the_version_of_the_list() -> None:
         f"{HERE}/testbeds",
         f"{HERE}/testbeds?watch=true&resourceVersion=7",
     ]
-    assert told(transcript) == ["ADDED a 8"]
+    assert watch_lines(transcript) == ["ADDED a 8"]
     assert transcript.timeouts[-1] == IDLE_MAX_S
 
 
 def test_a_watch_that_is_asked_to_tells_first_what_is_there() -> None:
-    assert told(watched([listed(7, view("there", 3)), OPENED], present=True)) == ["ADDED there 3"]
+    assert watch_lines(watched([listed(7, view("there", 3)), OPENED], present=True)) == ["ADDED there 3"]
 
 
 @pytest.mark.parametrize("end", [b"", ConnectionLost("x"), TimeoutError()])
 def test_a_watch_that_breaks_goes_on_behind_the_last_change_it_told(end: Reply) -> None:
     transcript = watched([OPENED, line("ADDED", "a", 5), end, OPENED, line("DELETED", "a", 9)], after=4)
     assert [request.path.rpartition("=")[2] for request in transcript.requests] == ["4", "5"]
-    assert told(transcript) == ["ADDED a 5", "DELETED a 9"]
+    assert watch_lines(transcript) == ["ADDED a 5", "DELETED a 9"]
     assert transcript.pauses == [pytest.approx(RESUME_DELAY_S)]
 
 
@@ -160,7 +160,7 @@ def test_a_watch_that_was_away_for_too_long_compares_what_is_there_with_what_it_
     saw = line("ADDED", "same", 5) + line("ADDED", "moved", 6) + line("ADDED", "lost", 7) + line("ADDED", "anew", 8)
     now = listed(90, view("anew", 88, uid="2"), view("moved", 70), view("new", 80), view("same", 5))
     transcript = watched([OPENED, saw, b"", gone, now, OPENED, line("MODIFIED", "new", 91)], after=4)
-    assert told(transcript)[4:] == [
+    assert watch_lines(transcript)[4:] == [
         "DELETED lost 7",
         "ADDED anew 88",
         "MODIFIED moved 70",

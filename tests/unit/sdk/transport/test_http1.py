@@ -49,7 +49,7 @@ def test_an_answer_without_content_is_complete_with_its_head() -> None:
     assert parser.complete and parser.reusable and parser.take_body() == b""
 
 
-def test_a_server_that_says_close_is_believed() -> None:
+def test_a_connection_ends_when_the_server_says_close() -> None:
     parser = ResponseParser()
     parser.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n")
     assert parser.complete and not parser.reusable
