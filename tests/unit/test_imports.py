@@ -21,7 +21,8 @@ STANDARD = sys.stdlib_module_names
 # The name of another package means all of it; that of the own package means the modules at its top.
 RULES: dict[str, tuple[str, str]] = {
     "log": ("", ""),
-    "plugins": ("", ""),
+    "plugins": ("model? planning? plugin_aliases worker?", ""),
+    "plugin_aliases": ("", ""),
     "model": ("", ""),
     "model.timestamps": ("", ""),
     "model.schema": ("model", ""),

@@ -126,9 +126,7 @@ class ClusterView:
 
     version: int
     nodes: Nodes
-    queued: Sequence[
-        Queued
-    ]  # a list, or `planning.order.pending_queue.PendingQueue`, which tells what changed since it was read last
+    queued: Sequence[Queued]  # a list, or a `PendingQueue`, which tells what changed since it was read last
     usage: Mapping[tuple[str, str], IntArray] = field(default_factory=dict)  # (namespace, user) -> reserved amounts
     queues: Mapping[str, QueueRules] = field(default_factory=dict)
     licences: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of the whole cluster: name -> (all, used)
@@ -220,6 +218,8 @@ class HeldRows:
 
 
 NO_HELD_ROWS = HeldRows(None, {})
+Kept = HeldRows  # the names that plugins import
+NOTHING_KEPT = NO_HELD_ROWS
 
 
 @dataclass(slots=True)

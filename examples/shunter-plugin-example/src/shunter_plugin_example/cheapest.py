@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.planning.view import ClusterView, Decision, Nodes, Placement, TaskClass
+from shunter.plugins import ClusterView, Decision, Nodes, Placement, TaskClass
 
 PRICE_UNKNOWN = float("inf")
 

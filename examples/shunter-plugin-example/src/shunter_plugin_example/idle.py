@@ -8,9 +8,7 @@ import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 
-from shunter.worker.runtimes.port import Attempt, Launch, NotStarted, Outcome, Running, Usage
-from shunter.worker.runtimes.task_log import ERR, OUT
-from shunter.worker.settings import WorkerSettings
+from shunter.plugins import ERR, OUT, Attempt, Launch, NotStarted, Outcome, Running, Usage, WorkerSettings
 
 # setpriv lets the kernel end the task with the worker, so that there is nothing to find again.
 LOWEST = ("setpriv", "--pdeathsig", "KILL", "nice", "-n", "19")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.planning.filter.filters import Filter, Refusal
-from shunter.planning.filter.node_ledger import Ledger, Rows
-from shunter.planning.view import BoolArray, IntArray, TaskClass
+from shunter.plugins import BoolArray, Filter, IntArray, Ledger, Refusal, Rows, TaskClass
 
 
 def is_open(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.model.job.spec import HealthCheck
-from shunter.worker.health.port import Target, Unwell
+from shunter.plugins import HealthCheck, Target, Unwell
 
 FILE_DEFAULT = "status"
 WELL = "well"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.planning.filter.node_ledger import Ledger, Rows
-from shunter.planning.score.scores import More, Score, Shape, spread
-from shunter.planning.view import FloatArray, TaskClass
+from shunter.plugins import FloatArray, Ledger, More, Rows, Score, Shape, TaskClass, spread
 
 COLD = 100.0  # dearer than any node can be by being full
 

@@ -36,7 +36,7 @@ def _is_feasible(state: State, record: ClassRecord, node: NodeRecord, kinds: Nod
     row = np.array([node.id])
     return (
         is_large_enough
-        and bool(kinds.suitable_kinds(task_class)[view.kind[node.id]])
+        and bool(kinds.suit(task_class)[view.kind[node.id]])
         and all(kinds.hold_on(text, row).all() for text in task_class.constraints)
     )
 

@@ -68,7 +68,7 @@ def why_exclusive_to_other(_: TaskClass, __: NodeLedger, rows: IntArray) -> Iter
 def has_runtime(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
     if task_class.runtime == RUNTIME_BUILT_IN:
         return None
-    return ledger.kinds.kinds_with_runtime(task_class.runtime)[ledger.kind[rows]]
+    return ledger.kinds.run(task_class.runtime)[ledger.kind[rows]]
 
 
 def why_no_runtime(task_class: TaskClass, _: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
@@ -92,7 +92,7 @@ def avoid_filter(avoid: frozenset[int]) -> Filter:
 def is_in_datacenter(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
     if not task_class.datacenters:
         return None
-    return ledger.kinds.kinds_in_datacenters(task_class.datacenters)[ledger.kind[rows]]
+    return ledger.kinds.lie_in(task_class.datacenters)[ledger.kind[rows]]
 
 
 def why_wrong_datacenter(task_class: TaskClass, _: NodeLedger, rows: IntArray) -> Iterator[Refusal]:

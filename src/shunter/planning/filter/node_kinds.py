@@ -34,7 +34,7 @@ class NodeKindIndex:
         assert self._nodes is not None, "rows are asked about only where there are nodes"
         parsed = _parse(constraint)
         if parsed is None or parsed.scope == Scope.KIND:
-            return self.kinds_meeting(constraint)[self._nodes.kind[: self._nodes.count][rows]]
+            return self.meet(constraint)[self._nodes.kind[: self._nodes.count][rows]]
         known = self._by_row.get(constraint)
         if known is None:
             if len(self._by_row) >= ROW_VERDICTS_MAX:
@@ -42,7 +42,7 @@ class NodeKindIndex:
             known = self._by_row[constraint] = _RowVerdicts(parsed, self._nodes)
         return known.evaluate(rows)
 
-    def kinds_meeting(self, constraint: str) -> BoolArray:
+    def meet(self, constraint: str) -> BoolArray:
         """By kind. Manifests are refused if a constraint cannot be read. One that another version let in holds nowhere:
         its tasks wait, and all other tasks are planned."""
         parsed = _parse(constraint)
@@ -50,25 +50,25 @@ class NodeKindIndex:
             return np.zeros(len(self._kinds), dtype=np.bool_)
         return self._evaluate(constraint, parsed.holds)
 
-    def kinds_in_datacenters(self, datacenters: tuple[str, ...]) -> BoolArray:
+    def lie_in(self, datacenters: tuple[str, ...]) -> BoolArray:
         return self._evaluate(("datacenters", datacenters), lambda kind: kind.datacenter in datacenters)
 
-    def kinds_with_runtime(self, runtime: str) -> BoolArray:
+    def run(self, runtime: str) -> BoolArray:
         """Workers say by an attribute which runtimes they have."""
         attribute = f"runtime.{runtime}"
         return self._evaluate(("runtime", runtime), lambda kind: attribute in kind.attributes)
 
-    def suitable_kinds(self, task_class: TaskClass) -> BoolArray:
+    def suit(self, task_class: TaskClass) -> BoolArray:
         """Which kinds meet all that the class demands of them; what it asks about single nodes is left out."""
         suits = np.ones(len(self._kinds), dtype=np.bool_)
         if task_class.datacenters:
-            suits &= self.kinds_in_datacenters(task_class.datacenters)
+            suits &= self.lie_in(task_class.datacenters)
         if task_class.runtime != RUNTIME_BUILT_IN:
-            suits &= self.kinds_with_runtime(task_class.runtime)
+            suits &= self.run(task_class.runtime)
         for text in task_class.constraints:
             parsed = _parse(text)
             if parsed is None or parsed.scope == Scope.KIND:
-                suits &= self.kinds_meeting(text)
+                suits &= self.meet(text)
         return suits
 
     def __len__(self) -> int:

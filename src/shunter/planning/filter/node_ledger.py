@@ -253,7 +253,9 @@ class NodeLedger:
         self.stamp[rows] = self.clock
 
 
-Ledger = NodeLedger  # the name that plugins import
+# the names that plugins import
+Keep = ShareFunction
+Ledger = NodeLedger
 
 
 def _used(reserved: FloatArray, busy: FloatArray) -> FloatArray:

@@ -51,11 +51,9 @@ def _suits(
         return None
     for node_demand in range(len(pending_classes.example_classes)):
         if node_demand == len(pending_classes.suitable):
-            pending_classes.suitable.append(ledger.kinds.suitable_kinds(pending_classes.example_classes[node_demand]))
+            pending_classes.suitable.append(ledger.kinds.suit(pending_classes.example_classes[node_demand]))
         elif len(pending_classes.suitable[node_demand]) < len(ledger.kinds):
-            pending_classes.suitable[node_demand] = ledger.kinds.suitable_kinds(
-                pending_classes.example_classes[node_demand]
-            )
+            pending_classes.suitable[node_demand] = ledger.kinds.suit(pending_classes.example_classes[node_demand])
     by_row: BoolArray = np.array(pending_classes.suitable)[:, ledger.kind[rows]]
     suits: BoolArray = np.logical_or.reduceat(by_row, starts, axis=1)
     return suits

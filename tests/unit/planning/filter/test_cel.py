@@ -240,9 +240,9 @@ def test_a_kind_is_asked_once_and_new_kinds_are_asked_when_they_come() -> None:
     listed = [NodeKind("", Labels(name="first", disk="ssd"), {})]
     kinds = NodeKindIndex(listed)
     for _ in range(3):
-        assert kinds.kinds_meeting("node.labels.disk == 'ssd'").tolist() == [True]
+        assert kinds.meet("node.labels.disk == 'ssd'").tolist() == [True]
     listed.append(NodeKind("", Labels(name="second"), {}))
-    assert kinds.kinds_meeting("node.labels.disk == 'ssd'").tolist() == [True, False]
+    assert kinds.meet("node.labels.disk == 'ssd'").tolist() == [True, False]
     assert asked == ["first", "second"]
 
 
