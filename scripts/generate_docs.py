@@ -13,9 +13,9 @@ LIFECYCLES = Path(__file__).parent.parent / "docs" / "lifecycles.md"
 INTRODUCTION = """\
 # Lifecycles
 
-Made by `make docs` from `src/shunter/model/lifecycles.py` and `object_lifecycles.py`; a test fails when they differ. A
-table is the only way to move: an event that a state does not name here is refused, and raises, because it would be our
-own mistake. States are spelt alike in the code, the store, REST and the command line.
+Made by `make docs` from `src/shunter/model/lifecycles.py` and `src/shunter/model/objects/object_lifecycles.py`; a test
+fails when they differ. A table is the only way to move: an event that a state does not name here is refused, and
+raises, because it would be our own mistake. States are spelt alike in the code, the store, REST and the command line.
 """
 
 ABOUT = {

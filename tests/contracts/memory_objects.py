@@ -1,6 +1,6 @@
-"""An ObjectDesk without an engine: objects are entries in a dict, and their statuses move when a test says so.
+"""An ObjectService without an engine: objects are entries in a dict, and their statuses move when a test says so.
 
-Tests of transports stand on it. It keeps the contract of `contracts.objects`, as the gateway's own desk does.
+Tests of transports stand on it. It keeps the contract of `contracts.objects`, as the gateway's own service does.
 """
 
 # ruff: noqa: ARG002 - the caller is a part of the port

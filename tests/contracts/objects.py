@@ -1,4 +1,4 @@
-"""What every ObjectDesk promises, as claims. A test file runs all of them in a few lines:
+"""What every ObjectService promises, as claims. A test file runs all of them in a few lines:
 
     @pytest.mark.parametrize("claim", CONTRACT)
     async def test_the_desk_of_the_gateway(claim: Claim) -> None:
@@ -37,7 +37,7 @@ async def _nothing_to_settle() -> None:
 
 @dataclass
 class Harness:
-    """A desk, and how to wait until nothing moves by itself behind it any more."""
+    """A service, and how to wait until nothing moves by itself behind it any more."""
 
     service: ObjectService
     remembered_max: int  # changes that it remembers

@@ -1,4 +1,4 @@
-"""The gateway's desk for objects, on the real engine in virtual time, keeps the contract of every ObjectDesk."""
+"""The gateway's service for objects, on the real engine in virtual time, keeps the contract of every ObjectService."""
 
 from __future__ import annotations
 

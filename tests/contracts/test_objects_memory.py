@@ -1,4 +1,4 @@
-"""The desk that tests of transports stand on keeps the contract of every ObjectDesk."""
+"""The service that tests of transports stand on keeps the contract of every ObjectService."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_the_decision_logs_are_equal_in_all_modes(
 
 
 class FakeSessions:
-    """The desk for schedulers, playing a recording: the next situation is shown when one has been decided on."""
+    """The service for schedulers, playing a recording: the next situation is shown when one has been decided on."""
 
     def __init__(self, recorded: list[Step]) -> None:
         self._recorded = recorded

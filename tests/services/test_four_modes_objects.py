@@ -163,7 +163,7 @@ def test_over_rest_it_asks_for_just_what_it_decided_in_the_simulation(recorded: 
 
 
 class FakeObjects:
-    """The desk for objects, playing a recording: the next commit is told when the last one has been decided on."""
+    """The service for objects, playing a recording: the next commit is told when the last one has been decided on."""
 
     def __init__(self, steps: list[Step]) -> None:
         self._steps = steps

@@ -8,7 +8,7 @@ VERSION = "0.1.0"
 SNAPSHOT, LAST = 81, 103  # versions of the log
 SUBMITTED_MS = 1794829542057  # when most of the unfinished jobs were
 
-# Job -> type, priority, labels, state, version of the spec, held; then, for each piece: group, command, node, shown
+# Job -> type, priority, labels, state, version of the spec, held; then, for each task set: group, command, node, shown
 # indexes, and each task's state, attempt, restarts, times lost, node and exit code.
 SLEEP, TRUE = ("sleep", "99999"), ("true",)
 STUBBORN = ("sh", "-c", 'trap "" TERM; while true; do sleep 1; done')
@@ -37,7 +37,7 @@ UNFINISHED: dict[str, tuple[Any, ...]] = {
     "slow": ("batch", 50, {}, "pending", 1, False, [("main", TRUE, 0, None, [QUEUED, QUEUED])]),
 }  # fmt: skip
 
-# Id, name@run, state, reason, exit code where there is one task, labels; then the states of the tasks of each piece.
+# Id, name@run, state, reason, exit code where there is one task, labels; then the states of the tasks of each task set.
 OK, FAILED = "succeeded", "failed"
 FINISHED: list[tuple[Any, ...]] = [
     (26, "arr@2", FAILED, "exit code 1", 1, {}, [[FAILED]]),

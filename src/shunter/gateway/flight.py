@@ -1,4 +1,4 @@
-"""The desk for what the flight recorder has kept, and switching it on and off. Implements
+"""The service for what the flight recorder has kept, and switching it on and off. Implements
 `ports.schedulers.FlightService`."""
 
 from __future__ import annotations

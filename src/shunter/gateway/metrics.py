@@ -1,4 +1,4 @@
-"""The desk for metrics: which window, which nodes and tasks, and what the provider knows of them. Implements
+"""The service for metrics: which window, which nodes and tasks, and what the provider knows of them. Implements
 `ports.metrics.MetricService`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The desk for nodes: drains, cordons, quarantine, attributes. Implements `ports.services.NodeService`."""
+"""The service for nodes: drains, cordons, quarantine, attributes. Implements `ports.services.NodeService`."""
 
 from __future__ import annotations
 

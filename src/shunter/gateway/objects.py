@@ -1,4 +1,4 @@
-"""The desk for Testbeds, BatchJobs and Schedulings. Implements `ports.objects.ObjectService`."""
+"""The service for Testbeds, BatchJobs and Schedulings. Implements `ports.objects.ObjectService`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The desk for external schedulers. Implements `ports.schedulers.SchedulerService` on the engine's sessions."""
+"""The service for external schedulers. Implements `ports.schedulers.SchedulerService` on the engine's sessions."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ class Planner:
         return placed
 
     def _place_gang(self, pending_class: PendingClass, context: DecisionContext) -> None:
-        """Place the seat's whole gang, or none of it. Whoever came first among its members brought the others."""
+        """Place the class's whole gang, or none of it. Whoever came first among its members brought the others."""
         if not pending_class.queued.count or self._backlog.is_blocked(pending_class):
             return
         members = context.decision_rules.members(pending_class)
@@ -262,7 +262,7 @@ class Planner:
         context.decision_rules.block(pending_class)
 
     def _record(self, pending_class: PendingClass, picked: Picked, placed: int, context: DecisionContext) -> None:
-        """So many tasks of the seat have found their nodes, and the ledger knows."""
+        """So many tasks of the class have found their nodes, and the ledger knows."""
         context.budget.tasks -= placed
         context.fills.setdefault(pending_class.task_class.id, []).append(picked)
         context.queue_limits.place(pending_class, placed)

@@ -238,7 +238,7 @@ class Decision:
 
 
 class Decides(Protocol):
-    """All that a brain must have. It may say by an attribute `wants` what it wants to see
+    """All that a policy must have. It may say by an attribute `wants` what it wants to see
     (`model.protocol.scheduler_messages`)."""
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
@@ -247,7 +247,7 @@ class Decides(Protocol):
 
 
 class Policy(Decides, Protocol):
-    """The brain in a manager. `fast` ones run inside a round; all others get a view and answer through the inbox."""
+    """The policy in a manager. `fast` ones run inside a round; all others get a view and answer through the inbox."""
 
     name: str
     fast: bool

@@ -1,6 +1,6 @@
 """What nodes and tasks used over a window of time: asked of a provider, which today has the samples of our own workers.
 
-Metrics are hints, not the truth: a provider may forget, and answers with what it has. The desk at the end is what a
+Metrics are hints, not the truth: a provider may forget, and answers with what it has. The service at the end is what a
 transport may ask of the gateway.
 """
 

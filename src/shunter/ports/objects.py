@@ -1,4 +1,4 @@
-"""What a transport may ask of Testbeds, BatchJobs and Schedulings, on behalf of one caller: a desk of the gateway.
+"""What a transport may ask of Testbeds, BatchJobs and Schedulings, on behalf of one caller: a service of the gateway.
 
 Implemented in `gateway/` on the engine. It speaks in the typed objects of `model.objects.objects`; transports render
 them with the pure functions beside those. Calls raise only the errors of `model.errors`; what they return is committed.

@@ -1,4 +1,4 @@
-"""What external schedulers may ask, on behalf of one caller, and what the flight recorder has kept: two desks of the
+"""What external schedulers may ask, on behalf of one caller, and what the flight recorder has kept: two services of the
 gateway. Implemented in `gateway/` on the engine. Calls raise only the errors of `model.errors`.
 """
 

@@ -1,4 +1,4 @@
-"""What a transport may ask of jobs that last and of nodes, on behalf of one caller: two desks of the gateway.
+"""What a transport may ask of long-running jobs and of nodes, on behalf of one caller: two services of the gateway.
 
 Implemented in `gateway/`. Calls raise only the errors of `model.errors`; what they return is committed.
 """

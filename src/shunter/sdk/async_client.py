@@ -1,4 +1,4 @@
-"""The async client: `shunter.aio.connect()`. What to say is decided in `calls` and `following`, how in `asynchronous`.
+"""The async client: `shunter.aio.connect()`. What to say is decided in `calls`, how in `transport.asynchronous`.
 
 Its blocking twin in `client` has the same names; a test keeps them alike.
 """

@@ -1,4 +1,4 @@
-"""The blocking client: `shunter.connect()`. What to say is decided in `calls` and `following`, how in `blocking`.
+"""The blocking client: `shunter.connect()`. What to say is decided in `calls`, how in `transport.blocking`.
 
 Its async twin in `async_client` has the same names; a test keeps them alike.
 """

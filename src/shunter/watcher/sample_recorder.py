@@ -44,7 +44,7 @@ class SampleRecorder:
                 source = TaskSource(task.job, group.spec.name, group.visible_index_of(task.index))
                 incarnation = (
                     group.number * ATTEMPTS_MAX + task.attempt
-                )  # an instance of a service is replaced by a new piece
+                )  # an instance of a service is replaced by a new task set
                 used = (task.cpu_s, task.memory_bytes, task.read_bytes, task.written_bytes)
                 since_ms = task.started_ms - skew_ms if task.started_ms else None
                 self._sink.record(source, Measurement(at_ms, node, incarnation, used, since_ms))

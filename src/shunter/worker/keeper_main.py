@@ -3,7 +3,7 @@ process per lane.
 
 It is a script and not part of the package, because importing `shunter` would cost a keeper more memory and time than
 all of its own code. Everything it needs lies in `keeper/`, which imports nothing but light parts of the standard
-library. OPTIONS is the JSON object that `keeper.lane.Options` describes.
+library. OPTIONS is the JSON object that `keeper.lane` describes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The desks of the fake gateway: for jobs that last, nodes, schedulers. They note what was asked and change nothing."""
+"""The services of the fake gateway: for long-running jobs, nodes, schedulers. They note what was asked and change
+nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FakeServices:
-    """The desk for jobs that last: notes what was asked, and changes nothing."""
+    """The service for long-running jobs: notes what was asked, and changes nothing."""
 
     def __init__(self, gateway: FakeGateway) -> None:
         self._gateway = gateway
@@ -51,7 +52,7 @@ class FakeServices:
 
 
 class FakeNodeAdmin:
-    """The desk for nodes, alike."""
+    """The service for nodes, alike."""
 
     def __init__(self, gateway: FakeGateway) -> None:
         self._gateway = gateway
@@ -81,7 +82,7 @@ class FakeNodeAdmin:
 
 
 class FakeFlight:
-    """The desk for recorded decisions; a recording is any bytes here."""
+    """The service for recorded decisions; a recording is any bytes here."""
 
     def __init__(self, gateway: FakeGateway) -> None:
         self._gateway = gateway
@@ -103,7 +104,7 @@ class FakeFlight:
 
 
 class FakeSchedulers:
-    """The desk for external schedulers: no transport of these tests asks it."""
+    """The service for external schedulers: no transport of these tests asks it."""
 
     async def open(self, caller: Caller, name: str, wants: Collection[str], mode: str) -> SchedulerSession:
         raise AssertionError((caller, name, wants, mode))
@@ -116,7 +117,7 @@ class FakeSchedulers:
 
 
 class FakeMetrics:
-    """The desk for metrics: notes what is asked, and knows of one node."""
+    """The service for metrics: notes what is asked, and knows of one node."""
 
     def __init__(self, gateway: FakeGateway) -> None:
         self._gateway = gateway

@@ -26,7 +26,7 @@ SUM = ObjectName("default", "sum")
 
 
 class MetricsHarness:
-    """The desk with samples of its own, and workers that send heartbeats as the test tells them."""
+    """The service with samples of its own, and workers that send heartbeats as the test tells them."""
 
     def __init__(self, harness: GatewayHarness, ahead_s: float = 0.0) -> None:
         self._harness, self._clock, self._ahead_s = harness, VirtualClock(), ahead_s

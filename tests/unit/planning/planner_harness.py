@@ -1,4 +1,4 @@
-"""A planner and its yard as time passes: what it reserves, starts and ends. For tests of whoever waits for room."""
+"""A planner and its cluster as time passes: what it reserves, starts and ends. For tests of whoever waits for room."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cluster_of(*cpus: int) -> RunningCluster:
 
 @dataclass
 class PlannerHarness:
-    """A yard through time: whatever the planner decides happens at once, and tasks end when they should."""
+    """A cluster through time: whatever the planner decides happens at once, and tasks end when they should."""
 
     running_cluster: RunningCluster
     stages: Stages = STAGES

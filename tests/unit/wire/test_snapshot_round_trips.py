@@ -136,7 +136,7 @@ def test_every_column_of_tasks_is_kept() -> None:
 
 
 def test_every_field_of_the_registries_survives() -> None:
-    """Each book that there is, with a record of its own in it: what it has beside that follows from the record."""
+    """Each registry that there is, with a record of its own in it: what it has beside that follows from the record."""
     filler, state = Filler({(SlotPlace, "node"): "n"}), full_state()
     spec = msgspec.structs.replace(filler.fill(JobSpec), options=JobOptions(schedule=Schedule("0 * * * *")))
     template = dataclasses.replace(filler.fill(Template), spec=spec, body=msgspec.msgpack.encode(spec))

@@ -142,7 +142,8 @@ def _report_change(job: Job, message: str, wait: bool, output: Format) -> None:
 
 
 def wait_until_settled(job: Job, message: str) -> int:
-    """Wait until all instances of a lasting job run well, or something of it went wrong; comes to the exit code."""
+    """Wait until all instances of a long-running job run well, or something of it went wrong; comes to the exit
+    code."""
     version = job.view.version
     while not job.ended and not _has_settled(job.view):
         time.sleep(POLL_INTERVAL_S)

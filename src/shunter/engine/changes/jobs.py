@@ -84,9 +84,9 @@ class EdgeSettled(ChangeStruct, tag=22):
 
 
 class TaskSetAdded(ChangeStruct, tag=18):
-    """A further piece of a job: tasks of its group `group_index`, by the job's present spec, or by that of the piece
-    `copy_of`. Index i of the piece is shown as task `shown[i]`; with a `node`, its tasks run there or nowhere. They
-    begin as waiting."""
+    """A further task set of a job: tasks of its group `group_index`, by the job's present spec, or by that of the task
+    set `copy_of`. Index i of the task set is shown as task `visible_index[i]`; with a `node`, its tasks run there or
+    nowhere. They begin as waiting."""
 
     job: int
     number: int
@@ -100,7 +100,7 @@ class TaskSetAdded(ChangeStruct, tag=18):
 
 
 class TaskSetDropped(ChangeStruct, tag=19):
-    """A piece of which all tasks have ended leaves its job."""
+    """A task set of which all tasks have ended leaves its job."""
 
     job: int
     number: int
@@ -108,7 +108,7 @@ class TaskSetDropped(ChangeStruct, tag=19):
 
 
 class TaskSetUnpinned(ChangeStruct, tag=43):
-    """A piece that was moved to a node may run anywhere from now on; none of its tasks is on a node."""
+    """A task set that was moved to a node may run anywhere from now on; none of its tasks is on a node."""
 
     job: int
     number: int

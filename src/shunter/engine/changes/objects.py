@@ -52,7 +52,7 @@ class ObjectDropped(ChangeStruct, tag=48):
 
 
 class JobGroupsRefined(ChangeStruct, tag=49):
-    """What further pieces of an application's job look like: its executors know by now where the driver is."""
+    """What further task sets of an application's job look like: its executors know by now where the driver is."""
 
     job: int
     groups: msgspec.Raw  # tuple[GroupSpec, ...]

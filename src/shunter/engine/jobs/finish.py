@@ -27,7 +27,7 @@ REASONS_MAX = 1_000  # that history keeps of one group
 
 
 class TaskSetRef(msgspec.Struct, array_like=True):
-    """A group of a finished run, or a piece of one: where its tasks are in the store, and what they are called."""
+    """A group of a finished run, or a part of one: where its tasks are in the store, and what they are called."""
 
     number: int
     name: str

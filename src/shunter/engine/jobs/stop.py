@@ -20,7 +20,7 @@ _QUEUED = int(TaskState.QUEUED)
 
 def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, reason: str, signal: int = 0) -> None:
     """End a job, or one task of it. What has ended already stays as it is; `now` leaves no time for a graceful end, and
-    `signal` says it otherwise than TERM does. One task of a lasting job stays down until it is restarted."""
+    `signal` says it otherwise than TERM does. One task of a long-running job stays down until it is restarted."""
     job = round.state.jobs.get(job_id)
     if job is None:
         return
@@ -64,7 +64,7 @@ def on_queue_timeout(round: Round, group: TaskSet) -> None:
 
 
 def find_task(state: State, job: Job, name: str, visible_index: int) -> tuple[TaskSet, int]:
-    """The piece and the index in it of a task as people call it: the newest that has not ended, if any."""
+    """The task set and the index in it of a task as people call it: the newest that has not ended, if any."""
     found: tuple[TaskSet, int] | None = None
     for group in job.task_sets:
         if group.spec.name != name:

@@ -35,7 +35,7 @@ SUFFIX_LENGTH = 5
 @dataclass(frozen=True, slots=True)
 class SubmitResult:
     """What became of one job of a submit. Not created: an unfinished run with the same spec, or the key's job; or, if
-    updated, a lasting job that has another spec now. A run of 0 means that it was kept as a template."""
+    updated, a long-running job that has another spec now. A run of 0 means that it was kept as a template."""
 
     job_id: int
     created: bool

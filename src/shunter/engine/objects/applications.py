@@ -1,7 +1,7 @@
 """Jobs of the core that run BatchJobs: started with their slots, looked at as one application, and ended.
 
-The driver is a task like any other, placed by the policy. Its executors are pieces pinned to the nodes of their slots;
-they need nothing of the node, because the slot's reservation is theirs. Called by `engine.objects.controller`.
+The driver is a task like any other, placed by the policy. Its executors are task sets pinned to the nodes of their
+slots; they need nothing of the node, because the slot's reservation is theirs. Called by `engine.objects.controller`.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def executor_states(state: State, core_job: Job) -> dict[int, int]:
 
 
 def _with_task_sets(spec: JobSpec, job: BatchJob) -> JobSpec:
-    """Executors come as pieces, each with a lane of its own."""
+    """Executors come as task sets, each with a lane of its own."""
     *drivers, executors = spec.groups
     count = executors.count
     executors = replace(executors, count=0, total=count, parallel_max=count)

@@ -1,4 +1,4 @@
-"""Bringing Testbeds, BatchJobs and Schedulings forward: the pure reconcilers of `testbeds/` are run on what is stirred,
+"""Bringing Testbeds, BatchJobs and Schedulings forward: the pure reconcilers of `testbeds/` are run on what is dirty,
 and what they answer is recorded, until nothing moves. Called by the engine's rounds.
 
 Whatever they know is worked out from the state, so a manager that takes over looks at everything once and goes on.

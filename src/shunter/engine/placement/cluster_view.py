@@ -1,5 +1,4 @@
-"""What a policy is shown of the state (`planning.view.ClusterView`). Built once a round by
-`engine.placement.rank_on_node`.
+"""What a policy is shown of the state (`planning.view.ClusterView`). Built once a round by `engine.placement.place`.
 
 What most rounds do not need is worked out only when the policy asks.
 """

@@ -42,12 +42,12 @@ def leaving(state: State, class_id: int) -> Mapping[int, int]:
 
 
 def _visible_indexes(task_set: TaskSet) -> IntArray:
-    """The indexes that people see, by the piece's own."""
+    """The indexes that people see, by the task set's own."""
     return np.arange(task_set.count) if task_set.visible_index is None else np.array(task_set.visible_index, np.int64)
 
 
 def _task_sets_of(state: State, class_id: int) -> list[TaskSet]:
-    """All pieces of the class's job and group, oldest first."""
+    """All task sets of the class's job and group, oldest first."""
     record = state.classes[class_id]
     rules = record.key.rules
     job = state.jobs.get(rules.job) if rules is not None else None

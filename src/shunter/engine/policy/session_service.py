@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Host(Protocol):
-    """What the desk needs of the engine."""
+    """What the service needs of the engine."""
 
     state: State
     active_policy: ActivePolicy

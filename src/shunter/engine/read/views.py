@@ -167,7 +167,7 @@ def resources_of(spec: GroupSpec) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class TaskBlock:
-    """Columns of neighbouring tasks of one piece, live or finished. Row 0 is index `first` of the piece."""
+    """Columns of neighbouring tasks of one task set, live or finished. Row 0 is index `first` of the task set."""
 
     job_name: str
     group_name: str
@@ -179,7 +179,7 @@ class TaskBlock:
     visible_index: tuple[int, ...] | None = None
     ports: Mapping[int, dict[str, int]] = field(default_factory=dict)
     health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
-    current: Mapping[int, bool] | None = None  # of a lasting job: whether it follows the present version
+    current: Mapping[int, bool] | None = None  # of a long-running job: whether it follows the present version
     hidden: frozenset[int] = frozenset()  # what was replaced and has ended
     array: tuple[IndexRange, ...] = ()
     entries: tuple[str, ...] = ()
@@ -192,7 +192,7 @@ class TaskBlock:
 
 
 def task_view(block: TaskBlock, index: int) -> TaskView:
-    """The task at an index of the block's piece."""
+    """The task at an index of the block's task set."""
     columns, row = block.columns, index - block.first
     state, node = int(columns["state"][row]), int(columns["node"][row])
     exit_code = int(columns["exit_code"][row])

@@ -1,6 +1,6 @@
-"""A lasting job as the instances that people ask for, each with the tasks that stand for it now: mostly one, two while
-it is replaced. A look at the pieces and nothing else. Used by `engine.services.rollout`, `engine.services.reconcile`,
-`engine.read.views` and the gateway.
+"""A long-running job as the instances that people ask for, each with the tasks that stand for it now: mostly one, two
+while it is replaced. A look at the task sets and nothing else. Used by `engine.services.rollout`,
+`engine.services.reconcile`, `engine.read.views` and the gateway.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Instance:
 def collect_instances(
     state: State, job: Job, task_sets: Iterable[TaskSet] | None = None
 ) -> dict[InstanceKey, Instance]:
-    """All instances of a job, or those of some of its pieces."""
+    """All instances of a job, or those of some of its task sets."""
     service_state = state.services.jobs[job.id]
     specs = {spec.name: spec for spec in job.spec_version.groups}
     is_current_by_version: dict[

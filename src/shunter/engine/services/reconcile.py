@@ -1,8 +1,8 @@
 """Keeping jobs up that last, or that run everywhere: what is missing is started, what is too much is stopped, and what
 is out of date is replaced step by step. Called once a round; looks only at jobs of which something changed.
 
-How one group is kept is in `engine.services.rollout`. Everything is worked out from the pieces and the book of lasting
-jobs, so a manager that takes over goes on where the last one was."""
+How one group is kept is in `engine.services.rollout`. Everything is worked out from the task sets and the registry of
+long-running jobs, so a manager that takes over goes on where the last one was."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _stop_undesired(
 def _drop_finished_task_sets(
     round: Round, job: Job, instances: dict[InstanceKey, Instance], kept: set[InstanceKey]
 ) -> None:
-    """A piece leaves when all of it has ended and none of its tasks is what people see of an instance."""
+    """A task set leaves when all of it has ended and none of its tasks is what people see of an instance."""
     current_tasks = {
         (instances[key].current.group.number, instances[key].current.index) for key in instances.keys() & kept
     }

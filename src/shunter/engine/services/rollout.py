@@ -1,5 +1,5 @@
-"""How one group of a lasting job is kept. An instance is replaced by a new piece that shows the same index: the old
-task ends when the new one is healthy, or before it comes where so many may be unavailable. Called by
+"""How one group of a long-running job is kept. An instance is replaced by a new task set that shows the same index: the
+old task ends when the new one is healthy, or before it comes where so many may be unavailable. Called by
 `engine.services.reconcile`."""
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ class Rollout:
             self.absent += 1
 
     def _start_missing(self) -> None:
-        """Neighbours are one piece; on nodes of their own, each is, and so many at most in one round."""
+        """Neighbours are one task set; on nodes of their own, each is, and so many at most in one round."""
         if self.job.type in PER_NODE:
             for index in self.missing[:STARTS_MAX]:
                 self._add_task_set([index], 0, "")

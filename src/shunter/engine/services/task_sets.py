@@ -1,5 +1,5 @@
-"""The pieces of which a lasting job's groups are made: which keep the version that they have, and how one is added.
-Called by `engine.services.rollout` and `engine.placement.move`."""
+"""The task sets of which a long-running job's groups are made: which keep the version that they have, and how one is
+added. Called by `engine.services.rollout` and `engine.placement.move`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_task_set(
     reason: str,
     copy_of: TaskSet | None = None,
 ) -> None:
-    """A further piece of a job, by its present spec or like another one; ready to be placed unless all of its group
+    """A further task set of a job, by its present spec or like another one; ready to be placed unless all of its group
     waits."""
     groups, number = job.spec_version.groups, job.next_task_set
     ref = job.ref + (f"#{groups[group_index].name}" if len(groups) > 1 else "")

@@ -1,4 +1,4 @@
-"""Another spec, another count, a restart, a way back: what people ask of lasting jobs, and how an update ends. The
+"""Another spec, another count, a restart, a way back: what people ask of long-running jobs, and how an update ends. The
 steps in between are those of `engine.services.rollout`. Called by the engine's rounds, by submits, and by
 `engine.services.reconcile`."""
 
@@ -44,7 +44,7 @@ def on_update_request(round: Round, job_id: int, spec: JobSpec, user: str, node:
 
 
 def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None = None) -> None:
-    """Another spec of an unfinished lasting job, on one node or on all. A new count alone is no new version."""
+    """Another spec of an unfinished long-running job, on one node or on all. A new count alone is no new version."""
     check_update_allowed(job, spec)
     node_id = 0
     if node is not None:

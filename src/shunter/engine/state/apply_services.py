@@ -1,5 +1,5 @@
-"""What changes do to the book of lasting jobs (`registries.service_state`). Called by `engine.state.state`, live and in
-recovery."""
+"""What changes do to the registry of long-running jobs (`registries.services`). Called by `engine.state.state`,
+live and in recovery."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
 
 
 def task_set_added(state: State, change: c.TaskSetAdded) -> None:
-    if change.job in state.services.jobs:  # an application's job gets pieces, too
+    if change.job in state.services.jobs:  # an application's job gets task sets, too
         state.services.jobs[change.job].added_ms[change.number] = change.at_ms
 
 

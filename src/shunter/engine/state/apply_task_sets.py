@@ -96,7 +96,7 @@ def add_task_set(
     node: int = 0,
     spec_version: SpecVersion | None = None,
 ) -> None:
-    """Of the job's present blueprint, or another."""
+    """Of the job's present spec version, or another."""
     spec_version = spec_version or job.spec_version
     counts = [0] * STATE_COUNT
     counts[_WAITING if is_waiting else _QUEUED] = count

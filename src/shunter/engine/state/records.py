@@ -33,7 +33,7 @@ class SpecVersion:
     serial: int
     groups: tuple[GroupSpec, ...]
     body: bytes
-    ref_count: int = 0  # jobs and pieces that follow it
+    ref_count: int = 0  # jobs and task sets that follow it
 
     def spec_key(self, group_index: int) -> int:
         """Names a group's TaskSpec in orders."""
@@ -42,8 +42,8 @@ class SpecVersion:
 
 @dataclass(slots=True, eq=False)
 class TaskSet:
-    """Tasks of a job that are alike: a group of its manifest, or a piece of one. A lasting job gets further pieces when
-    it is scaled, updated or moved. `ready` is a stack of runs: the last one is placed next."""
+    """Tasks of a job that are alike: a group of its manifest, or a part of one. A long-running job gets further
+    task sets when it is scaled, updated or moved. `ready` is a stack of ranges: the last one is placed next."""
 
     job: Job
     number: int
@@ -54,7 +54,7 @@ class TaskSet:
     ready: list[ReadyRange]
     task_class: ClassRecord
     spec_version: SpecVersion  # the version of the spec that these tasks follow
-    group_index: int  # which of the blueprint's groups
+    group_index: int  # which of the spec version's groups
     in_queue: bool = False
     node: int = 0  # where its tasks run or nowhere; 0 means anywhere
     visible_index: tuple[int, ...] | None = None  # index -> the task index that people see; None: the same
@@ -130,7 +130,7 @@ class Job:
     state: JobState = JobState.PENDING
     started_ms: int = 0
     reason: str = ""
-    version: int = 1  # of its spec; an update of a lasting job raises it
+    version: int = 1  # of its spec; an update of a long-running job raises it
     next_task_set: int = 0
     is_held: bool = False
     cached_ref: str | None = None
@@ -148,7 +148,7 @@ class Job:
         return options.deadline_ms or (self.submitted_ms + int(options.deadline_s * 1000) if options.deadline_s else 0)
 
     def task_set(self, number: int) -> TaskSet | None:
-        """By its number, which is its place until a piece before it has left."""
+        """By its number, which is its place until a task set before it has left."""
         task_sets = self.task_sets
         if number < len(task_sets) and task_sets[number].number == number:
             return task_sets[number]

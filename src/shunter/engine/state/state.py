@@ -99,7 +99,7 @@ class State:
             "moves": self.moves,
             "objects": self.objects,
         }
-        self.payload_bytes = 0  # of all blueprints
+        self.payload_bytes = 0  # of all spec versions
         self._spec_versions: dict[bytes, SpecVersion] = {}
         self._next_spec_version = 1
         self.class_ids: dict[ClassKey, int] = {}
@@ -228,7 +228,7 @@ class State:
         apply_services.job_updated(self, job, change)
 
     def _job_groups_refined(self, change: c.JobGroupsRefined) -> None:
-        """Pieces that there are keep what they follow."""
+        """Task sets that there are keep what they follow."""
         job = self.jobs[change.job]
         previous, job.spec_version = job.spec_version, self.acquire_spec_version(bytes(change.groups))
         self.release_spec_version(previous)

@@ -126,7 +126,7 @@ def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
 
 
 def _planned_update(dry_run: DryRun, job: Job, version: int, desired: int) -> PlannedJobView:
-    """A lasting job that gets another spec: the first step. The next ones follow when that is healthy."""
+    """A long-running job that gets another spec: the first step. The next ones follow when that is healthy."""
     placements = _placements(dry_run, job)
     starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
     ending = (

@@ -1,4 +1,4 @@
-"""What an update of a lasting job waits for, in one sentence, and how it goes on or is helped. Called by
+"""What an update of a long-running job waits for, in one sentence, and how it goes on or is helped. Called by
 `gateway.explain.why`."""
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def reasons_of(
         return []
     view = build_view(state)
     details = [reserved[task_class.id] for _, task_class, _ in waiting_classes if task_class.id in reserved]
-    by_text: dict[str, ReasonView] = {}  # pieces of one group, and groups with the same reason, are told once
+    by_text: dict[str, ReasonView] = {}  # task sets of one group, and groups with the same reason, are told once
     for spec, task_class, bound_node in waiting_classes:
         for reason in explain(task_class, state.nodes.view, filters, view, bound_node):
             is_shared = not reason.nodes or len(job.spec_version.groups) == 1

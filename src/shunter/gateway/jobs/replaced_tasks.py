@@ -18,7 +18,7 @@ from shunter.model.timestamps import iso
 
 
 def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
-    """Oldest first: those that have left the job, and those that leave it with the rest of their piece."""
+    """Oldest first: those that have left the job, and those that leave it with the rest of their task set."""
     if job.id not in state.services.jobs:
         return []
     leaving = [

@@ -1,4 +1,5 @@
-"""The desk for jobs that last: updates, counts, restarts, moves. Implements `ports.services.ServiceJobService`."""
+"""The service for long-running jobs: updates, counts, restarts, moves. Implements
+`ports.services.ServiceJobService`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A run, live or finished, and the pieces that its tasks are divided into: which of them a reference to a task means.
-Used by `gateway.jobs.tasks`, and wherever a task is named.
+"""A run, live or finished, and the task sets that its tasks are divided into: which of them a reference to a task
+means. Used by `gateway.jobs.tasks`, and wherever a task is named.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def has_one_group(run: AnyRun) -> bool:
 
 
 def locate_task(state: State, run: AnyRun, reference: TaskReference) -> tuple[TaskSetRef, int]:
-    """The piece and the index in it of a task. Raises NotFound, or Invalid where the group must be named."""
+    """The task set and the index in it of a task. Raises NotFound, or Invalid where the group must be named."""
     name = group_name(run, reference.group)
     if isinstance(run, Job):
         try:

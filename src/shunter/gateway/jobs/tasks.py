@@ -28,7 +28,7 @@ from shunter.ports.store import Store
 from shunter.ports.workers import AttemptKey
 
 _CODES = {state.wire_name: int(state) for state in TaskState}
-REPLACED_CURSOR = 999_999_999  # as the piece of a cursor: the tasks that were replaced
+REPLACED_CURSOR = 999_999_999  # as the task set of a cursor: the tasks that were replaced
 _FINISHED_STATES = ("succeeded", "failed", "cancelled")
 
 
@@ -85,8 +85,8 @@ class Tasks:
         return TaskPage([task for _, task in page], page[-1][0] if len(found) > query.limit else None, total)
 
     async def _instances(self, run: Job, query: TaskQuery) -> TaskPage:
-        """Tasks of a lasting job, by what they stand for: pieces overlap where instances were replaced. The cursor is
-        GROUP.INDEX.PIECE, or that of `page` among those that were replaced and have left."""
+        """Tasks of a long-running job, by what they stand for: task sets overlap where instances were replaced. The
+        cursor is GROUP.INDEX.PIECE, or that of `page` among those that were replaced and have left."""
         view = job_view(run, self._engine.state)
         total = sum(view.counts.get(state, 0) for state in query.states) if query.states else view.count
         after = tuple(int(part) for part in query.after.split(".")) if query.after else ()
@@ -172,7 +172,7 @@ class Tasks:
         return [attempt for attempt in past if attempt[0] == index]
 
     async def _block(self, run: AnyRun, task_set: TaskSetRef, index: int) -> TaskBlock | None:
-        """Neighbouring tasks of a piece with `index` among them; None if they have left."""
+        """Neighbouring tasks of a task set with `index` among them; None if they have left."""
         names = self._engine.state.nodes.view.names
         if isinstance(run, Job):
             group = run.task_set(task_set.number)
@@ -221,7 +221,8 @@ def _logs_while_starting(run: AnyRun, task_set: TaskSetRef) -> bool:
 
 
 def _current_and_hidden(state: State, run: Job, group: TaskSet) -> tuple[dict[int, bool] | None, frozenset[int]]:
-    """Which tasks of a piece follow the present version of a lasting job, and which were replaced and have ended."""
+    """Which tasks of a task set follow the present version of a long-running job, and which were replaced and have
+    ended."""
     if run.id not in state.services.jobs:
         return None, frozenset()
     visible_indexes = {group.visible_index_of(index) for index in range(group.count)}
@@ -248,7 +249,7 @@ def _overlaps(task_set: TaskSet, visible_indexes: set[int]) -> bool:
 
 
 def _cursor(after: str | None, begin: int) -> tuple[int, int]:
-    """The piece and the index to go on with. A plain number is an index of the first piece."""
+    """The task set and the index to go on with. A plain number is an index of the first task set."""
     if not after:
         return begin, 0
     task_set, _, index = after.rpartition(".")
@@ -256,7 +257,7 @@ def _cursor(after: str | None, begin: int) -> tuple[int, int]:
 
 
 def _select(block: TaskBlock, states: tuple[str, ...], first: int, limit: int) -> list[int]:
-    """Indexes of the piece from `first` on, in any of these states."""
+    """Indexes of the task set from `first` on, in any of these states."""
     column = block.columns["state"]
     start = max(first - block.first, 0)
     if states:

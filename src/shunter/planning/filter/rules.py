@@ -1,4 +1,4 @@
-"""What couples tasks to one another and to other jobs: distinct, spread, affinity, exclusive. Called by `site`.
+"""What couples tasks to one another and to other jobs: distinct, spread, affinity, exclusive. Called by `workspace`.
 
 A `RuleSet` lives as long as one decision and remembers what that decision placed, for the view knows only what was
 there before. Hard rules become rows that are not allowed, each with its reason; soft ones become a bias on prices.

@@ -23,7 +23,7 @@ NO_ROWS: IntArray = np.empty(0, np.int64)
 
 
 class Backlog:
-    """The seats, kept true to the view, and where each of them stands."""
+    """The classes, kept true to the view, and where each of them stands."""
 
     def __init__(self, order: RankFunction, ledger: NodeLedger) -> None:
         self._order = order
@@ -38,7 +38,7 @@ class Backlog:
         self.improved_rows = NO_ROWS  # rows that improved since the last whole pass
 
     def sync(self, queued: Sequence[Queued], licences: Iterable[str]) -> int:
-        """Bring the seats up to date with the view. Returns how many were new or had changed."""
+        """Bring the classes up to date with the view. Returns how many were new or had changed."""
         pending_classes = self.pending_classes
         is_stale = self._ledger.starts != self._starts or tuple(licences) != pending_classes.licences
         if is_stale or len(pending_classes.names) + len(pending_classes.example_classes) > NAMES_MAX:

@@ -1,6 +1,6 @@
 """Columns over all classes that wait, so that thousands are sorted or passed over at once. Owned by the backlog.
 
-A class has a seat with a number, which is its row here; numbers are used again.
+A class has a number, which is its row here; numbers are used again.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class PendingClassTable:
         self.names: dict[object, int] = {}  # of queues and of users, as numbers
         self.node_demands: dict[object, int] = {}  # demands on the kind of node, as numbers
         self.example_classes: list[TaskClass] = []  # a class for each of them
-        self.suitable: list[BoolArray] = []  # by kind of node, for each of them: kept by `hope`
-        self.with_rules: set[int] = set()  # numbers of seats with rules
+        self.suitable: list[BoolArray] = []  # by kind of node, for each of them: kept by `wakeup`
+        self.with_rules: set[int] = set()  # numbers of classes with rules
         self._free: list[int] = []
         self._added: dict[int, PendingClass] = {}
         self._touched: dict[int, PendingClass] = {}
@@ -88,7 +88,7 @@ class PendingClassTable:
         self._touched[pending_class.number] = pending_class
 
     def flush(self) -> int:
-        """Put what changed into the columns, all at once. Returns how many seats that were."""
+        """Put what changed into the columns, all at once. Returns how many classes that were."""
         if self._added:
             rows, pending_classes = list(self._added), list(self._added.values())
             self.needs[rows] = [pending_class.needs for pending_class in pending_classes]
@@ -134,7 +134,7 @@ class PendingClassTable:
         return number
 
     def _allocate(self, rows: int) -> None:
-        self.counts: IntArray = np.zeros(rows, np.int64)  # tasks that wait; 0 where the seat is free
+        self.counts: IntArray = np.zeros(rows, np.int64)  # tasks that wait; 0 where the row is free
         self.ids: IntArray = np.zeros(rows, np.int64)
         self.since: IntArray = np.zeros(rows, np.int64)
         self.urgency: IntArray = np.zeros(rows, np.int64)  # the rank: the lower first

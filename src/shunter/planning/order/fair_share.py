@@ -1,4 +1,4 @@
-"""Who has how much of the cluster, and whose turn it is: fair share by dominant resource. Called by the lineup.
+"""Who has how much of the cluster, and whose turn it is: fair share by dominant resource. Called by `turns`.
 
 The dominant share of a namespace or user is the largest of its shares of any one resource: Ghodsi, Zaharia, Hindman,
 Konwinski, Shenker and Stoica, "Dominant Resource Fairness", NSDI 2011. The least share goes first. Shares are compared

@@ -105,7 +105,7 @@ class QueueLimits:
         ]
 
     def within_limits(self, ready: BoolArray) -> BoolArray:
-        """Of the seats that are ready, those that no queue and no licence keeps back."""
+        """Of the classes that are ready, those that no queue and no licence keeps back."""
         pending_classes = self._pending_classes
         for name, room in self._queue_capacity.items():
             if room <= 0:
@@ -116,12 +116,12 @@ class QueueLimits:
         return ready
 
     def not_in_strict_queues(self, ready: BoolArray) -> BoolArray:
-        """Of the seats that are ready, those in no strict queue."""
+        """Of the classes that are ready, those in no strict queue."""
         strict = [self._pending_classes.queue_number(name) for name, rules in self._queues.items() if rules.is_strict]
         return ready & ~np.isin(self._pending_classes.queue, strict)
 
     def strict_queue_order(self, ready: BoolArray) -> list[IntArray]:
-        """For each strict queue: the seats in it that may go, in their order, as far as nobody ahead has to wait."""
+        """For each strict queue: the classes in it that may go, in their order, as far as nobody ahead has to wait."""
         strict_queues = []
         for name, rules in self._queues.items():
             if rules.is_strict:

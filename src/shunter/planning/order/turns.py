@@ -34,7 +34,7 @@ class TurnGroup:
     """Classes of one user, or of one strict queue, that go one after the other."""
 
     number: int  # negative for a strict queue
-    remaining: list[int]  # numbers of seats; the first is at the end of the list
+    remaining: list[int]  # numbers of classes; the first is at the end of the list
     pending_classes: PendingClassTable
 
     @property
@@ -58,7 +58,7 @@ class TurnGroup:
 
 
 class Turns:
-    """All seats that may go, sorted once. The planner tells by `end_turn` how a turn ended."""
+    """All classes that may go, sorted once. The planner tells by `end_turn` how a turn ended."""
 
     def __init__(self, backlog: Backlog, queue_limits: QueueLimits, fair_share: FairShare) -> None:
         self._backlog = backlog

@@ -18,7 +18,7 @@ CELLS_MAX = 1_000_000  # classes x rows compared at a time
 
 
 def may_fit(pending_classes: PendingClassTable, numbers: IntArray, rows: IntArray, ledger: NodeLedger) -> BoolArray:
-    """For each of these seats: whether some row, or group of rows, has enough of everything that one task needs."""
+    """For each of these classes: whether some row, or group of rows, has enough of everything that one task needs."""
     rows = rows[ledger.eligible[rows]]
     if not len(rows) or not len(numbers):
         return np.zeros(len(numbers), np.bool_)

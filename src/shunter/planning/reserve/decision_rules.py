@@ -135,7 +135,7 @@ class DecisionRules:
         return self._held_limits.admissible_count(pending_class, count)
 
     def block_heads_before(self, pending_class: PendingClass) -> None:
-        """Before the turn of a seat: whoever was blocked before and is more urgent has its claim."""
+        """Before the turn of a class: whoever was blocked before and is more urgent has its claim."""
         while self._heads and self._rank(self._heads[-1]) < self._rank(pending_class):
             self.block(self._heads.pop())
         if self._starvable is None:
@@ -145,7 +145,7 @@ class DecisionRules:
             self._hold_limits(self._starvable.pop())
 
     def block(self, pending_class: PendingClass) -> None:
-        """The seat found too little room. It has a claim to no more than its queue and its licences let through."""
+        """The class found too little room. It has a claim to no more than its queue and its licences let through."""
         if (
             self._reservations is None
             or not pending_class.queued.count
@@ -183,7 +183,7 @@ class DecisionRules:
     # ---- gangs ----
 
     def members(self, pending_class: PendingClass) -> list[PendingClass]:
-        """All seats of the same gang with tasks to place, the most urgent first."""
+        """All classes of the same gang with tasks to place, the most urgent first."""
         if self._gangs is None:
             self._gangs = {}
             for number in self._backlog.pending_classes.with_rules:

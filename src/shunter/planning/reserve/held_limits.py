@@ -1,5 +1,5 @@
 """What of limited queues and of licences is left to a class beside what items ahead of it are to use. Made by
-`companions` for each decision.
+`decision_rules` for each decision.
 
 Room on nodes is kept by `reservations`; but whoever ends others, or has room reserved, also needs its places in a
 limited queue and its licences when that room comes: nobody has them meanwhile, also not those who would have ended by
@@ -21,7 +21,7 @@ Demand = Sequence[tuple[PendingClass, int]]  # so many tasks of each
 
 @dataclass(frozen=True, slots=True)
 class LimitHold:
-    """Tasks of a seat that have what they need of queues and licences before those behind them."""
+    """Tasks of a class that have what they need of queues and licences before those behind them."""
 
     pending_class: PendingClass
     count: int

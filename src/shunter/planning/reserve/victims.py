@@ -1,4 +1,4 @@
-"""The cheapest tasks on one node that must end so that another fits there. Called by `yielding`, node by node.
+"""The cheapest tasks on one node that must end so that another fits there. Called by `node_search`, node by node.
 
 A gang ends as a whole, so a part of it on the node costs all of it. Fewest first; among those the least important;
 among those the youngest, which lose the least work. The search is exact: it walks through the choices and cuts off

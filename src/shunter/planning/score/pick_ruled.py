@@ -1,4 +1,4 @@
-"""Which nodes get how many tasks of a class that rules couple. Called by `site`; `pick` does it for all others.
+"""Which nodes get how many tasks of a class that rules couple. Called by `workspace`; `pick` does it for all others.
 
 The yardstick is the same greedy, one task at a time: on the allowed node with the least price, counted in spans, plus
 its bias and what its values of spread labels weigh now; the lower row among equals. A property test holds it to that.

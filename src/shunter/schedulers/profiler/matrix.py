@@ -1,5 +1,5 @@
 """How long each BatchJob took beside each other one: the cells as they are kept with the jobs, the matrix that they
-form, and which pair is to be measured next. Pure; called by `profiler` and `partners`."""
+form, and which pair is to be measured next. Pure; called by `profiler` and `pairing`."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ class Checkers:
             job = self.model.jobs[running_range.job]
             group = job.groups.get(running_range.group)
             if group is None:
-                continue  # a piece that has left its job
+                continue  # a task set that has left its job
             tasks = group.tasks[running_range.first : running_range.last + 1]
             live = sum((t.attempt, t.node) == (running_range.attempt, node.id) and t.state in LIVE for t in tasks)
             busy[running_range.lanes.reservation] += live

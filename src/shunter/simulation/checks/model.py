@@ -1,7 +1,8 @@
-"""A second book: what was committed, kept by other means than the engine's state, so that the two can be compared.
+"""The reference model: what was committed, kept by other means than the engine's state, so that the two can be
+compared.
 
 Fed by `simulation.checks.checkers` with every durable round. It knows the lifecycles and nothing of the engine's code;
-a round that the rules do not allow is a Violation. What tasks may do is in `ledger_tasks`, who may start in
+a round that the rules do not allow is a Violation. What tasks may do is in `model_tasks`, who may start in
 `wait_times`."""
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class ReferenceModel:
         return task_set.tasks[index] if task_set is not None else None
 
     def live_on(self, node: int) -> Iterator[tuple[ModelJob, ModelTaskSet, int, ModelTask]]:
-        """Tasks that the committed record has on a node: job, piece, index, task."""
+        """Tasks that the committed record has on a node: job, task set, index, task."""
         for job in self.unfinished.values():
             for group in job.groups.values():
                 for index, task in enumerate(group.tasks):

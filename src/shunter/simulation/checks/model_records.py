@@ -1,4 +1,4 @@
-"""The records of `simulation.checks.model`: jobs, pieces of groups, tasks, nodes and queues as the committed changes
+"""The records of `simulation.checks.model`: jobs, task sets of groups, tasks, nodes and queues as the committed changes
 tell."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ModelTask:
 
 @dataclass(slots=True)
 class ModelTaskSet:
-    """A group of a job, or a piece of one: tasks by one version of the spec."""
+    """A group of a job, or a part of one: tasks by one version of the spec."""
 
     spec: GroupSpec
     tasks: list[ModelTask]
@@ -89,7 +89,7 @@ class ModelJob:
     is_held: bool = False
     must_fail: bool = False
     down: set[tuple[str, int]] = field(default_factory=set)  # instances that were taken down: group, index
-    dropped: dict[int, ModelTaskSet] = field(default_factory=dict)  # pieces that have left it
+    dropped: dict[int, ModelTaskSet] = field(default_factory=dict)  # task sets that have left it
     is_partial: bool = False  # the last update was for one node only
     has_stalled: bool = False  # an update went wrong, and was left where it is
 

@@ -1,4 +1,4 @@
-"""What committed changes of tasks mean in the second book, and which the rules do not allow. Called by `model`."""
+"""What committed changes of tasks mean in the reference model, and which the rules do not allow. Called by `model`."""
 
 from __future__ import annotations
 

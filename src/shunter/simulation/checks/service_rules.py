@@ -1,5 +1,5 @@
-"""Services and jobs that run everywhere, read from the second book: nothing that is well is ended before enough others
-are, and when all is quiet, all that was asked for runs. Called by `simulation.checks.checkers` and
+"""Services and jobs that run everywhere, read from the reference model: nothing that is well is ended before enough
+others are, and when all is quiet, all that was asked for runs. Called by `simulation.checks.checkers` and
 `simulation.workload.service_actions`."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _spec(job: ModelJob, name: str) -> GroupSpec | None:
 
 
 def unconverged(model: ReferenceModel) -> list[str]:
-    """What lasting jobs lack, with the reasons that do not pass by themselves left out."""
+    """What long-running jobs lack, with the reasons that do not pass by themselves left out."""
     shortfalls: list[str] = []
     for job in model.unfinished.values():
         if job.stop_was_asked or job.is_held or job.has_stalled:

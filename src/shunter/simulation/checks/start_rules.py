@@ -1,4 +1,5 @@
-"""Who may start, who must wait and why, and how a job must end: the rules of the manifest, read from the second book.
+"""Who may start, who must wait and why, and how a job must end: the rules of the manifest, read from the reference
+model.
 
 Called by `simulation.checks.model` when something is queued, placed or stopped, and by `simulation.checks.audit`.
 """
@@ -58,7 +59,7 @@ def _permanent_block(model: ReferenceModel, job: ModelJob, group: ModelTaskSet) 
 
 
 def outcome_of(job: ModelJob, name: str) -> str:
-    """How a group ended, all its pieces together."""
+    """How a group ended, all its task sets together."""
     outcomes = {task_set.outcome() for task_set in job.task_sets(name)}
     return next((word for word in ("failed", "cancelled") if word in outcomes), "succeeded")
 

@@ -1,7 +1,7 @@
 """What a lane's tasks may use, enforced by the lane's control groups or, where there are none, by rlimits.
 
 The keeper lives in the lane's groups, so that a task inherits them without being moved. Limits are rewritten only when
-the lane changes class. `worker.cgroups` finds the folders; this module makes the lane's own below them.
+the lane changes class. `worker.process.cgroups` finds the folders; this module makes the lane's own below them.
 """
 
 from __future__ import annotations

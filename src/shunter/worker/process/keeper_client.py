@@ -1,4 +1,4 @@
-"""The worker's end of one keeper: its process, its connection, and the spans that it has. What it is given to run is
+"""The worker's end of one keeper: its process, its connection, and the ranges that it has. What it is given to run is
 decided in `worker.process.lanes`; it is started and found by `worker.process.launcher`."""
 
 from __future__ import annotations

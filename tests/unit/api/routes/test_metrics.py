@@ -1,4 +1,4 @@
-"""Routes for metrics: each turns a request into one call of the desk."""
+"""Routes for metrics: each turns a request into one call of the service."""
 
 from __future__ import annotations
 

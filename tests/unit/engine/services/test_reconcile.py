@@ -58,7 +58,7 @@ def test_scaling_adds_new_indexes_and_takes_the_highest_away() -> None:
         await harness.engine.scale(job.job_id, {"main": 1}, "ada")
         await fake_workers.process(1)
         assert fake_workers.indexes_on(1) == [0]
-        assert harness.counts(job.job_id) == {"running": 1, "cancelled": 1}  # the first piece had 0 and 1
+        assert harness.counts(job.job_id) == {"running": 1, "cancelled": 1}  # the first task set had 0 and 1
         events = await harness.events()
         assert [event.reason for event in events if event.type == "job.scaled"] == [
             "scaled by ada: main 5", "scaled by ada: main 1",

@@ -46,7 +46,7 @@ def round_trip(delta: ViewDelta) -> ViewDelta:
 
 
 class ChangingCluster:
-    """A yard in which anything may change between two views."""
+    """A cluster in which anything may change between two views."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.running_cluster, self.waiting = rng, RunningCluster(), PendingQueue()

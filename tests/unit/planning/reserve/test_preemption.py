@@ -21,7 +21,7 @@ from shunter.planning.score.workspace import Workspace
 from shunter.planning.view import Queued, Rules, TaskClass
 from tests.unit.planning.running_cluster import RunningCluster, Task
 
-LARGEST_GANG = 20  # tasks of a gang in a random yard, at most
+LARGEST_GANG = 20  # tasks of a gang in a random cluster, at most
 
 
 def find_plan(running_cluster: RunningCluster, item: Item) -> PreemptionPlan | None:

@@ -54,7 +54,7 @@ def chunks(body: bytes, rng: random.Random) -> Iterator[bytes]:
 
 
 def read_log(copier: OutputCopier, entries: list[Entry], rng: random.Random) -> None:
-    """As `docker.running` does it; the connection may end in the middle."""
+    """As `docker.container` does it; the connection may end in the middle."""
     if copier.is_live:
         copier.switch_to_log(copier.oldest_ns(logged(entries)))
     copier.begin()

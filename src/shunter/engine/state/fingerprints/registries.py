@@ -1,4 +1,4 @@
-"""What `engine.state.fingerprints.fingerprint` compares of the books of the state."""
+"""What `engine.state.fingerprints.fingerprint` compares of the registries of the state."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Parts of the state that are no jobs, tasks or nodes. Each book keeps one subject, with its own changes."""
+"""Parts of the state that are no jobs, tasks or nodes. Each registry keeps one subject, with its own changes."""

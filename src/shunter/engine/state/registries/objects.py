@@ -1,5 +1,5 @@
 """Testbeds, BatchJobs and Schedulings, and who depends on whom among them. `engine.objects.apply` takes them in, and
-`engine.objects.controller` brings forward what is stirred.
+`engine.objects.controller` brings forward what is dirty.
 
 Slots are reservations on nodes: they are kept here, and counted in the nodes' columns as long as they exist.
 """
@@ -111,7 +111,7 @@ class ObjectRegistry:
             if testbed is not None:
                 self.mark_dirty(TESTBED, testbed)
 
-    # ---- the book ----
+    # ---- the registry ----
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {

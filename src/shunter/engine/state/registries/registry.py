@@ -1,5 +1,5 @@
-"""What every book of the state offers, so that `engine.state.state` and `engine.state.snapshots` need to know no more
-of it."""
+"""What every registry of the state offers, so that `engine.state.state` and `engine.state.snapshots` need to know no
+more of it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Registry(Protocol):
         ...
 
     def dump(self) -> Any:
-        """All of it, in plain values that msgpack can hold: two equal books have equal dumps."""
+        """All of it, in plain values that msgpack can hold: two equal registries have equal dumps."""
         ...
 
     def load(self, dump: Any) -> None:
-        """Take a dump into a fresh book; it went through msgpack, so tuples may be lists."""
+        """Take a dump into a fresh registry; it went through msgpack, so tuples may be lists."""
         ...

@@ -1,5 +1,5 @@
-"""What the engine must remember of services and of jobs that run everywhere, beside their pieces: how far an update is,
-which version was good, and which instances are down. `engine.state.apply_services` writes it,
+"""What the engine must remember of services and of jobs that run everywhere, beside their task sets: how far an update
+is, which version was good, and which instances are down. `engine.state.apply_services` writes it,
 `engine.services.reconcile` reads it."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ReplacedTask(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ServiceState(msgspec.Struct, array_like=True):
-    """`restart_floors` says which pieces are to be replaced although their spec is the present one: those numbered
+    """`restart_floors` says which task sets are to be replaced although their spec is the present one: those numbered
     below the floor of their group ("web"), or of their instance ("web/3")."""
 
     status: str = STARTING
@@ -60,7 +60,7 @@ class ServiceState(msgspec.Struct, array_like=True):
     previous_version: JobVersion | None = None  # the good one before that
     restart_floors: dict[str, int] = {}
     down: dict[str, None] = {}
-    added_ms: dict[int, int] = {}  # of each piece that was added, or when its job was released since
+    added_ms: dict[int, int] = {}  # of each task set that was added, or when its job was released since
     replaced_tasks: list[ReplacedTask] = []
 
     def must_restart(self, group: str, index: int, task_set_number: int) -> bool:
@@ -73,7 +73,7 @@ class ServiceState(msgspec.Struct, array_like=True):
         return self.restart_floors.get(f"{group}/{index}", 0) if self.restart_floors else 0
 
     def requested_ms(self, task_set_number: int) -> int:
-        """When a piece was asked for: as it was added, or when an update that came later left it as it is."""
+        """When a task set was asked for: as it was added, or when an update that came later left it as it is."""
         return max(self.added_ms.get(task_set_number, 0), self.rollout_began_ms)
 
     def is_down(self, group: str, index: int) -> bool:
@@ -87,7 +87,7 @@ class ServiceRegistry:
     per_node: dict[int, Job] = field(default_factory=dict)  # jobs with one task on each matching node
     task_sets_by_node: dict[int, dict[tuple[str, int], list[TaskSet]]] = field(
         default_factory=dict
-    )  # job -> (group, node) -> pieces
+    )  # job -> (group, node) -> task sets
     next_check_ms: dict[int, int] = field(default_factory=dict)  # job -> when it is looked at next
     colocation_masks: dict[tuple[int, str], BoolArray] = field(
         default_factory=dict
@@ -96,7 +96,7 @@ class ServiceRegistry:
     ledger: NodeLedger | None = None  # of `engine.services.per_node`, for asking which nodes match
 
     def add(self, task_set: TaskSet) -> None:
-        """A piece on a node of its own, of a job that runs everywhere."""
+        """A task set on a node of its own, of a job that runs everywhere."""
         task_sets_by_node = self.task_sets_by_node.setdefault(task_set.job.id, {})
         task_sets_by_node.setdefault((task_set.spec.name, task_set.node), []).append(task_set)
 

@@ -1,4 +1,4 @@
-"""Copies what a container writes into the task's log, once and whole. Used by `docker.running`.
+"""Copies what a container writes into the task's log, once and whole. Used by `runtimes.docker.container`.
 
 There are two sources. The stream of a container that this life of the worker started gives every byte as it is written,
 and makes a container wait that writes faster than we read. What is written while nobody is attached is in the log that
