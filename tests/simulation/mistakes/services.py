@@ -23,7 +23,7 @@ Patch = pytest.MonkeyPatch
 
 
 def treat_everything_as_healthy(patch: Patch) -> None:
-    patch.setattr(InstanceTask, "is_well", lambda self, _now_ms: self.is_alive)
+    patch.setattr(InstanceTask, "is_healthy_at", lambda self, _now_ms: self.is_alive)
 
 
 def skip_missing_instances(patch: Patch) -> None:
@@ -31,14 +31,14 @@ def skip_missing_instances(patch: Patch) -> None:
 
 
 def ignore_joining_nodes(patch: Patch) -> None:
-    patch.setattr(reconcile, "stir_nodes", lambda round: round.dirty_nodes.clear())
+    patch.setattr(reconcile, "mark_per_node_jobs_dirty", lambda round: round.dirty_nodes.clear())
 
 
 def mark_draining_nodes_drained(patch: Patch) -> None:
     def hasty(round: Round, node: NodeRecord) -> None:
         round.record(NodeTransitioned(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
 
-    patch.setattr(drain, "_advance", hasty)
+    patch.setattr(drain, "_advance_drain", hasty)
 
 
 def place_on_cordoned_nodes(patch: Patch) -> None:
@@ -59,7 +59,7 @@ def _ignoring_cordons(refresh: Callable[[NodeTable, NodeRecord], None]) -> Calla
 
 
 def quarantine_the_last_node(patch: Patch) -> None:
-    patch.setattr(cordon, "_may_lose", lambda _round, _node: True)
+    patch.setattr(cordon, "_may_quarantine", lambda _round, _node: True)
 
 
 def forget_task_moves(patch: Patch) -> None:

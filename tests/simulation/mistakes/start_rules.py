@@ -50,7 +50,7 @@ def ignore_job_dependencies(patch: Patch) -> None:
 
 
 def ignore_group_dependencies(patch: Patch) -> None:
-    patch.setattr(group_dependencies, "_verdict", lambda _job, _group: "")
+    patch.setattr(group_dependencies, "_unmet_reason", lambda _job, _group: "")
 
 
 def accept_any_outcome(patch: Patch) -> None:
@@ -66,7 +66,7 @@ def forget_dependent_groups(patch: Patch) -> None:
 
 
 def cancel_preempted_tasks(patch: Patch) -> None:
-    patch.setattr(reports, "_after_stop", lambda _round, _group, _index: TaskEvent.STOPPED)
+    patch.setattr(reports, "_event_after_stop", lambda _round, _group, _index: TaskEvent.STOPPED)
 
 
 def fire_twice(patch: Patch) -> None:
@@ -80,7 +80,7 @@ def fire_twice(patch: Patch) -> None:
 
 
 def forget_schedules_in_recovery(patch: Patch) -> None:
-    patch.setattr(recovery, "wind", lambda _timers, _template: None)
+    patch.setattr(recovery, "arm_timer", lambda _timers, _template: None)
 
 
 def hide_missed_firings(patch: Patch) -> None:
@@ -94,7 +94,7 @@ def hide_missed_firings(patch: Patch) -> None:
 
 
 def ignore_exit_rules(patch: Patch) -> None:
-    patch.setattr(reports, "action_of", lambda _restart, _exit_code: "")
+    patch.setattr(reports, "exit_action", lambda _restart, _exit_code: "")
 
 
 def retry_on_the_same_node(patch: Patch) -> None:
@@ -103,7 +103,7 @@ def retry_on_the_same_node(patch: Patch) -> None:
 
 
 def ignore_failures_max(patch: Patch) -> None:
-    patch.setattr(finish, "look_at_failures", lambda _round, _job: None)
+    patch.setattr(finish, "enforce_failures_max", lambda _round, _job: None)
 
 
 def ignore_job_timeouts(patch: Patch) -> None:
@@ -112,7 +112,7 @@ def ignore_job_timeouts(patch: Patch) -> None:
 
 MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (place_held_jobs, "although it is held"),
-    (skip_requeue_on_release, "times in a queue|has not ended|not come to rest"),
+    (skip_requeue_on_release, "times in a queue|has not ended|not come to rest|is not what the committed rounds give"),
     (start_too_early, "its start is"),
     (ignore_job_dependencies, "although it waits for job"),
     (ignore_group_dependencies, "is not over|was to have"),
