@@ -88,9 +88,9 @@ def test_a_struct_and_its_protobuf_message_have_the_same_fields(struct: type[msg
     [(manager_envelope, pb.ManagerMessage, MANAGER_KINDS), (worker_envelope, pb.WorkerMessage, WORKER_KINDS)],
     ids=["manager", "worker"],
 )
-def test_each_message_has_one_entry_in_its_envelope(side: Any, envelope: Any, call_kinds: tuple[type, ...]) -> None:
+def test_each_message_has_one_entry_in_its_envelope(side: Any, envelope: Any, kinds: tuple[type, ...]) -> None:
     entries = [field.name for field in envelope.DESCRIPTOR.oneofs_by_name["message"].fields]
-    assert entries == [snake_case(kind.__name__) for kind in call_kinds] == list(side().entries)
+    assert entries == [snake_case(kind.__name__) for kind in kinds] == list(side().entries)
 
 
 def test_columns_are_packed() -> None:

@@ -258,7 +258,7 @@ def _report_start(started: StartResult, policy: str | None = None) -> int:
         print_notice(f"error: {started.error}")
         return USAGE_ERROR if started.is_rejected else JOB_FAILED
     print(
-        f"the cluster {'is running_cluster already' if started.was_running else 'is ready'} at {started.url}",
+        f"the cluster {'is running already' if started.was_running else 'is ready'} at {started.url}",
         flush=True,
     )
     if started.external:
