@@ -40,7 +40,7 @@ DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object, and in YAML, of which a mebibyte 
 BULK_SIZE_MAX = 32 * 2**20
 BULK_ITEMS_MAX = 20_000
 KEY_PATTERN = r"^[!-~]{1,128}$"
-LOG_PIECE_SIZE_MAX = 256 * 2**10
+LOG_CHUNK_SIZE_MAX = 256 * 2**10
 TASK_PAGE_MAX = 10_000
 OFFSET_MAX = 2**53
 ATTEMPT_MAX = 2**31
@@ -141,7 +141,7 @@ async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
 async def read_log(context: Context, exchange: Exchange) -> None:
     """One piece is answered whole, as most logs are small; more of them, or a followed one, in chunks."""
     params = exchange.query
-    size_max = LOG_PIECE_SIZE_MAX if params["limit"] is None else min(params["limit"], LOG_PIECE_SIZE_MAX)
+    size_max = LOG_CHUNK_SIZE_MAX if params["limit"] is None else min(params["limit"], LOG_CHUNK_SIZE_MAX)
     query = LogQuery(params["stream"], params["offset"], size_max, params["attempt"])
     job, task = job_of(exchange), any_task_of(exchange)
     if params["follow"]:

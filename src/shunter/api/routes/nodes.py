@@ -118,7 +118,7 @@ NODE_ROUTES = (
     ),
 )  # fmt: skip
 
-UPKEEP_ROUTES = (
+NODE_ADMIN_ROUTES = (
     Route(
         "POST", f"{NODE}/drain", "drainNode", "Empty a node", drain_node,
         responses=NODE_RESPONSES, body=RequestBody(component="Drain", required=False), errors=(400, 404, 413),

@@ -20,7 +20,7 @@ from shunter.sdk.retry import Deadline
 from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 
 ALL_NAMESPACES = "*"
-LOG_PIECE_BYTES = 2**20
+LOG_CHUNK_BYTES = 2**20
 RESUME_DELAY_S = 0.2  # a cluster that ends its streams is about to stop: no hurry
 
 
@@ -122,7 +122,7 @@ def read_log(core: Core, selector: LogSelector) -> Conversation[bool]:
         query = [
             ("stream", selector.stream),
             ("offset", offset),
-            ("limit", LOG_PIECE_BYTES),
+            ("limit", LOG_CHUNK_BYTES),
             ("attempt", selector.attempt),
         ]
         response = yield from core.exchange(requests.logs(selector.reference, selector.namespace, selector.task, query))
@@ -130,7 +130,7 @@ def read_log(core: Core, selector: LogSelector) -> Conversation[bool]:
         if response.body:
             yield Emit(response.body)
         offset += len(response.body)
-        if len(response.body) < LOG_PIECE_BYTES:
+        if len(response.body) < LOG_CHUNK_BYTES:
             return truncated
 
 

@@ -129,7 +129,7 @@ async def test_a_source_that_fails_midway_ends_the_lines_without_an_end_line(
 async def test_the_log_so_far_is_read_whole_in_chunks(
     client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shunter.api.routes.jobs.LOG_PIECE_SIZE_MAX", 4)
+    monkeypatch.setattr("shunter.api.routes.jobs.LOG_CHUNK_SIZE_MAX", 4)
     gateway.log = bytes(range(11))
     await client.post("/api/v1/jobs", manifest())
     path = "/api/v1/jobs/render/tasks/0/logs"

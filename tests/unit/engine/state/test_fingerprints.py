@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shunter.engine.recovery import recover
-from shunter.engine.state.fingerprints.compared_fields import Facts
+from shunter.engine.state.fingerprints.compared_fields import ComparedFields
 from shunter.engine.state.fingerprints.fingerprint import ALL, STATE, fingerprint
 from shunter.engine.state.fingerprints.nodes import NODES
 from shunter.engine.state.fingerprints.registries import REGISTRIES
@@ -32,17 +32,17 @@ def attributes(kind: type[Any]) -> set[str]:
     return set(vars(next(each for each in owned if type(each) is kind)))
 
 
-@pytest.mark.parametrize("facts", ALL, ids=lambda facts: facts.kind.__name__)
-def test_every_attribute_is_compared_or_left_out_for_a_reason(facts: Facts[Any]) -> None:
-    named = [*facts.plain, *facts.told, *facts.left_out]
+@pytest.mark.parametrize("facts", ALL, ids=lambda compared: compared.kind.__name__)
+def test_every_attribute_is_compared_or_left_out_for_a_reason(compared: ComparedFields[Any]) -> None:
+    named = [*compared.plain, *compared.described, *compared.left_out]
     assert len(named) == len(set(named)), "an attribute is named twice"
-    assert set(named) == attributes(facts.kind)
-    assert all(facts.left_out.values())
+    assert set(named) == attributes(compared.kind)
+    assert all(compared.left_out.values())
 
 
 def test_every_record_that_the_state_holds_is_gone_through() -> None:
     """Whatever the state is made of by classes of the engine has facts of its own, or is a value that never changes."""
-    state, known = State(), {facts.kind for facts in ALL}
+    state, known = State(), {compared.kind for compared in ALL}
     parts = [*vars(state).values(), *vars(state.nodes).values()]
     of_engine = {type(part) for part in parts if type(part).__module__.startswith("shunter.")}
     assert {kind.__name__ for kind in of_engine - known} == {"PendingQueue"}  # left out: what policies were shown
@@ -90,14 +90,14 @@ def test_every_index_that_is_spoilt_is_seen() -> None:
         state = harness.engine.state
         before = fingerprint(state)
         looked_at: set[str] = set()
-        owners: list[tuple[Facts[Any], Any]] = [(STATE, state), (NODES, state.nodes)]
-        owners += [(facts, getattr(state, name)) for name, facts in REGISTRIES.items()]
-        for facts, record in owners:
-            for name in (*facts.plain, *facts.told):
+        owners: list[tuple[ComparedFields[Any], Any]] = [(STATE, state), (NODES, state.nodes)]
+        owners += [(compared, getattr(state, name)) for name, compared in REGISTRIES.items()]
+        for compared, record in owners:
+            for name in (*compared.plain, *compared.described):
                 with spoilt(record, name) as is_spoilt:
                     if is_spoilt:
                         looked_at.add(name)
-                        assert differs(state, before), f"{facts.kind.__name__}.{name} may be anything"
+                        assert differs(state, before), f"{compared.kind.__name__}.{name} may be anything"
         assert fingerprint(state) == before
         assert looked_at >= {
             "jobs_by_name", "idempotency_keys", "usage_by_user", "licences_used", "anti_affinity_task_sets",

@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 
 from shunter.sdk.calls.follow import (
-    LOG_PIECE_BYTES,
+    LOG_CHUNK_BYTES,
     RESUME_DELAY_S,
     LogSelector,
     follow_events,
@@ -127,12 +127,12 @@ def test_every_read_of_a_wait_gets_the_time_that_is_left() -> None:
 
 
 def test_a_log_is_read_in_chunks_to_its_end() -> None:
-    full = Response(200, {}, b"x" * LOG_PIECE_BYTES)
+    full = Response(200, {}, b"x" * LOG_CHUNK_BYTES)
     transcript = run_conversation(read_log(core(), PART), [full, Response(200, {"x-log-truncated": "true"}, b"end")])
-    assert [len(item) for item in transcript.items] == [LOG_PIECE_BYTES, 3]
+    assert [len(item) for item in transcript.items] == [LOG_CHUNK_BYTES, 3]
     assert transcript.result is True
     assert transcript.requests[1].path == (
-        f"/jobs/id:7/tasks/3/logs?namespace=default&stream=stdout&offset={LOG_PIECE_BYTES}&limit={LOG_PIECE_BYTES}"
+        f"/jobs/id:7/tasks/3/logs?namespace=default&stream=stdout&offset={LOG_CHUNK_BYTES}&limit={LOG_CHUNK_BYTES}"
     )
 
 

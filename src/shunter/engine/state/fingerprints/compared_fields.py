@@ -16,7 +16,7 @@ T = TypeVar("T")
 _COPIES: dict[type, Callable[[Any], Any]] = {list: list, dict: dict, set: set}  # what may change after it was looked at
 
 
-class Sight:
+class ViewedState:
     """The state that is looked at, and what is asked of it more than once."""
 
     def __init__(self, state: State) -> None:
@@ -37,24 +37,24 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Facts(Generic[T]):
-    """Every attribute of a kind is in one of three: `plain` as it is, `told` as a function tells it, or `left_out` for
+class ComparedFields(Generic[T]):
+    """Every attribute of a kind is in one of three: `plain` as it is, `described` as a function tells it, or `left_out` for
     a reason."""
 
     kind: type[T]
     plain: tuple[str, ...] = ()
-    told: Mapping[str, Callable[[Sight, T], Any]] = field(default_factory=dict)
+    described: Mapping[str, Callable[[ViewedState, T], Any]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, sight: Sight, record: T) -> dict[str, Any]:
-        facts: dict[str, Any] = {}
+    def of(self, viewed: ViewedState, record: T) -> dict[str, Any]:
+        compared: dict[str, Any] = {}
         for name in self.plain:
             value = getattr(record, name)
             copy = _COPIES.get(type(value))
-            facts[name] = value if copy is None else copy(value)
-        for name, tell in self.told.items():
-            facts[name] = tell(sight, record)
-        return facts
+            compared[name] = value if copy is None else copy(value)
+        for name, tell in self.described.items():
+            compared[name] = tell(viewed, record)
+        return compared
 
 
 def by_resource(state: State, amounts: list[int]) -> dict[str, int]:

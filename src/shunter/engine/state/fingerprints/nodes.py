@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, by_resource
+from shunter.engine.state.fingerprints.compared_fields import ComparedFields, ViewedState, by_resource
 from shunter.engine.state.node_table import NodeTable
 from shunter.engine.state.records import NodeRecord
 from shunter.model.job.spec import PORT_PREFIX
@@ -15,20 +15,20 @@ from shunter.planning.view import NodeKind, Nodes
 _TICKS = "ticks count the changes of one life"
 
 
-def _lanes(sight: Sight, node: NodeRecord) -> dict[int, bool]:
+def _lanes(viewed: ViewedState, node: NodeRecord) -> dict[int, bool]:
     """By class: whether they are the lanes that the class has there."""
-    classes = sight.state.classes
+    classes = viewed.state.classes
     return {id: id in classes and classes[id].lanes.get(node.id) is lanes for id, lanes in node.lanes.items()}
 
 
-NODE = Facts(
+NODE = ComparedFields(
     NodeRecord,
     plain=(
         "id", "name", "boot", "datacenter", "reported_labels", "override_labels", "reported_attributes", "address",
         "override_attributes", "state", "reason", "joined_ms", "last_transition_ms", "cordoned_by", "cordon_reason",
         "is_drain_requested", "drain_deadline_ms",
     ),
-    told={"lanes": _lanes},
+    described={"lanes": _lanes},
     left_out={
         "is_synced": "whether it has reported in this life",
         "failures": "counted in this life",
@@ -40,52 +40,52 @@ NODE = Facts(
 # ---- the columns ----
 
 
-def _capacity(sight: Sight, view: Nodes) -> dict[int, dict[str, int]]:
+def _capacity(viewed: ViewedState, view: Nodes) -> dict[int, dict[str, int]]:
     """Without ports, of which every node has one each as soon as somebody asks."""
     return {
         id: {
             resource: amount
-            for resource, amount in by_resource(sight.state, view.capacity[id].tolist()).items()
+            for resource, amount in by_resource(viewed.state, view.capacity[id].tolist()).items()
             if not resource.startswith(PORT_PREFIX)
         }
-        for id in sight.state.nodes.records
+        for id in viewed.state.nodes.records
     }
 
 
-def _reserved(sight: Sight, view: Nodes) -> dict[int, dict[str, int]]:
-    return {id: by_resource(sight.state, view.reserved[id].tolist()) for id in sight.state.nodes.records}
+def _reserved(viewed: ViewedState, view: Nodes) -> dict[int, dict[str, int]]:
+    return {id: by_resource(viewed.state, view.reserved[id].tolist()) for id in viewed.state.nodes.records}
 
 
-def _misjudged(sight: Sight, view: Nodes) -> list[int]:
+def _misjudged(viewed: ViewedState, view: Nodes) -> list[int]:
     """Nodes that are eligible and should not be, or the other way round. Which are depends on who has reported."""
     return [
         node.id
-        for node in sight.state.nodes.records.values()
+        for node in viewed.state.nodes.records.values()
         if view.eligible[node.id] != (node.state is NodeState.READY and node.is_synced and not node.cordoned_by)
     ]
 
 
-def _because(sight: Sight, view: Nodes) -> dict[int, str | None]:
+def _because(viewed: ViewedState, view: Nodes) -> dict[int, str | None]:
     """But for nodes that only have not reported yet in this life."""
     return {
         node.id: view.ineligible_because.get(node.id)
-        for node in sight.state.nodes.records.values()
+        for node in viewed.state.nodes.records.values()
         if node.state is not NodeState.READY or node.cordoned_by
     }
 
 
-def _kind(sight: Sight, view: Nodes) -> dict[int, NodeKind]:
-    return {id: view.kinds[view.kind[id]] for id in sight.state.nodes.records}
+def _kind(viewed: ViewedState, view: Nodes) -> dict[int, NodeKind]:
+    return {id: view.kinds[view.kind[id]] for id in viewed.state.nodes.records}
 
 
-def _used(name: str) -> Callable[[Sight, Nodes], list[int]]:
+def _used(name: str) -> Callable[[ViewedState, Nodes], list[int]]:
     return lambda _, view: getattr(view, name)[: view.count].tolist()
 
 
-VIEW = Facts(
+VIEW = ComparedFields(
     Nodes,
     plain=("names", "count"),
-    told={
+    described={
         "capacity": _capacity,
         "reserved": _reserved,
         "tasks": _used("tasks"),
@@ -103,17 +103,17 @@ VIEW = Facts(
     },
 )
 
-NODES = Facts(
+NODES = ComparedFields(
     NodeTable,
-    told={
-        "records": lambda sight, nodes: {
-            "order": list(nodes.records), "each": {id: NODE.of(sight, node) for id, node in nodes.records.items()}
+    described={
+        "records": lambda viewed, nodes: {
+            "order": list(nodes.records), "each": {id: NODE.of(viewed, node) for id, node in nodes.records.items()}
         },
         "by_name": lambda _, nodes: {name: node.id for name, node in nodes.by_name.items()},
         "draining": lambda _, nodes: sorted(nodes.draining),
-        "view": lambda sight, nodes: VIEW.of(sight, nodes.view),
+        "view": lambda viewed, nodes: VIEW.of(viewed, nodes.view),
     },
     left_out={"_kinds": "numbered in the order of one life: each node's own is compared"},
 )  # fmt: skip
 
-ALL_OF_NODES: tuple[Facts[Any], ...] = (NODE, VIEW, NODES)
+ALL_OF_NODES: tuple[ComparedFields[Any], ...] = (NODE, VIEW, NODES)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, by_resource
+from shunter.engine.state.fingerprints.compared_fields import ComparedFields, ViewedState, by_resource
 from shunter.engine.state.records import NEVER_MS, ClassRecord, Job, Lanes, ReadyRange, SpecVersion, TaskSet, UserUsage
 from shunter.engine.state.task_set_columns import TaskSetColumns
 from shunter.engine.state.task_table import PACKED_COLUMNS, TaskTable
 
 Key = tuple[int, int]  # job, number of the group
 
-BLUEPRINT = Facts(
+SPEC_VERSION = ComparedFields(
     SpecVersion,
     plain=("ref_count",),
     left_out={
@@ -25,43 +25,43 @@ BLUEPRINT = Facts(
     },
 )
 
-HOLDER = Facts(
+USER_USAGE = ComparedFields(
     UserUsage,
     plain=("classes",),
-    told={"amounts": lambda sight, holder: by_resource(sight.state, holder.amounts.tolist())},
+    described={"amounts": lambda viewed, holder: by_resource(viewed.state, holder.amounts.tolist())},
 )
 
 # ---- the task table ----
 
 
-def _column(name: str) -> Callable[[Sight, TaskTable], dict[Key, bytes]]:
-    def tell(sight: Sight, table: TaskTable) -> dict[Key, bytes]:
+def _column(name: str) -> Callable[[ViewedState, TaskTable], dict[Key, bytes]]:
+    def tell(viewed: ViewedState, table: TaskTable) -> dict[Key, bytes]:
         column = getattr(table, name)
         return {
-            (each.job.id, each.number): column[each.base : each.base + each.count].tobytes() for each in sight.task_sets
+            (each.job.id, each.number): column[each.base : each.base + each.count].tobytes() for each in viewed.task_sets
         }
 
     return tell
 
 
-def _strays(sight: Sight, table: TaskTable) -> list[Key]:
+def _strays(viewed: ViewedState, table: TaskTable) -> list[Key]:
     """Groups whose rows lead to another one."""
     return [
         (each.job.id, each.number)
-        for each in sight.task_sets
+        for each in viewed.task_sets
         if not table.all_equal(table.group, each.base, each.base + each.count - 1, each.slot)
     ]
 
 
-def _unaccounted(sight: Sight, table: TaskTable) -> int:
+def _unaccounted(viewed: ViewedState, table: TaskTable) -> int:
     """Rows that are neither a group's nor free."""
     free = len(table._free_rows) + sum(count for _, count in table._free)
-    return table.used - free - sum(task_set.count for task_set in sight.task_sets)
+    return table.used - free - sum(task_set.count for task_set in viewed.task_sets)
 
 
-TABLE = Facts(
+TABLE = ComparedFields(
     TaskTable,
-    told={
+    described={
         **{name: _column(name) for name in PACKED_COLUMNS},
         "group": _strays,
         "used": lambda _, table: int(np.count_nonzero(table.attempt[: table.used])),  # also in rows that should be free
@@ -75,14 +75,14 @@ TABLE = Facts(
     },
 )
 
-SLOTS = Facts(
+TASK_SET_COLUMNS = ComparedFields(
     TaskSetColumns,
-    told={
-        "class_id": lambda sight, slots: {
-            (each.job.id, each.number): int(slots.class_id[each.slot]) for each in sight.task_sets
+    described={
+        "class_id": lambda viewed, slots: {
+            (each.job.id, each.number): int(slots.class_id[each.slot]) for each in viewed.task_sets
         },
-        "priority": lambda sight, slots: {
-            (each.job.id, each.number): int(slots.priority[each.slot]) for each in sight.task_sets
+        "priority": lambda viewed, slots: {
+            (each.job.id, each.number): int(slots.priority[each.slot]) for each in viewed.task_sets
         },
     },
     left_out={"estimate_ms": "a cache: looked up when a view asks"},
@@ -91,12 +91,12 @@ SLOTS = Facts(
 # ---- groups and jobs ----
 
 
-def _waiting(sight: Sight, task_set: TaskSet) -> list[ReadyRange]:
+def _waiting(viewed: ViewedState, task_set: TaskSet) -> list[ReadyRange]:
     """What waits to be placed, now or after its back-off: which of the two is a matter of time. In the order of
     indexes: on which run of the stack a task lies depends on when it came back, which a snapshot does not know."""
     if not task_set.ready and not task_set.delayed:
         return []
-    attempts = sight.state.table.attempt
+    attempts = viewed.state.table.attempt
     runs: list[ReadyRange] = []
     for first, last, attempt in sorted(
         [*task_set.ready, *((index, index, attempts.item(task_set.base + index)) for index in task_set.delayed or ())],
@@ -109,22 +109,22 @@ def _waiting(sight: Sight, task_set: TaskSet) -> list[ReadyRange]:
     return runs
 
 
-def _or_none(name: str) -> Callable[[Sight, TaskSet], Any]:
+def _or_none(name: str) -> Callable[[ViewedState, TaskSet], Any]:
     """What is empty may be there or not."""
 
-    def tell(_: Sight, task_set: TaskSet) -> Any:
+    def tell(_: ViewedState, task_set: TaskSet) -> Any:
         value = getattr(task_set, name)
         return type(value)(value) if value else None
 
     return tell
 
 
-GROUP = Facts(
+TASK_SET = ComparedFields(
     TaskSet,
     plain=("number", "count", "counts", "group_index", "node", "visible_index"),
-    told={
+    described={
         "job": lambda _, task_set: task_set.job.id,
-        "slot": lambda sight, task_set: sight.state.task_sets[task_set.slot] is task_set,
+        "slot": lambda viewed, task_set: viewed.state.task_sets[task_set.slot] is task_set,
         "ready": _waiting,
         "delayed": lambda _, task_set: sorted(
             index for index, at in (task_set.delayed or {}).items() if at >= NEVER_MS
@@ -142,25 +142,25 @@ GROUP = Facts(
     },
 )
 
-JOB = Facts(
+JOB = ComparedFields(
     Job,
     plain=(
         "id", "namespace", "name", "run", "type", "priority", "labels", "user", "submitted_ms", "options", "state",
         "started_ms", "reason", "version", "next_task_set", "is_held",
     ),
-    told={
+    described={
         "spec_version": lambda _, job: job.spec_version.body,
-        "task_sets": lambda sight, job: [GROUP.of(sight, task_set) for task_set in job.task_sets],
+        "task_sets": lambda viewed, job: [TASK_SET.of(viewed, task_set) for task_set in job.task_sets],
     },
     left_out={"cached_ref": "a cache: made when somebody asks"},
 )  # fmt: skip
 
 # ---- classes ----
 
-LANES = Facts(
+LANES = ComparedFields(
     Lanes,
     plain=("node", "width", "outstanding"),
-    told={"task_class": lambda _, lanes: lanes.task_class.id},
+    described={"task_class": lambda _, lanes: lanes.task_class.id},
     left_out={
         "last_progress_ms": "what workers said in this life",
         "recalled": "what was asked of workers in this life",
@@ -169,23 +169,23 @@ LANES = Facts(
 )
 
 
-def _is_holder(sight: Sight, record: ClassRecord) -> bool:
-    return sight.state.usage_by_user.get((record.key.namespace, record.key.user)) is record.user_usage
+def _is_holder(viewed: ViewedState, record: ClassRecord) -> bool:
+    return viewed.state.usage_by_user.get((record.key.namespace, record.key.user)) is record.user_usage
 
 
-CLASS = Facts(
+CLASS = ComparedFields(
     ClassRecord,
     plain=("key", "licences", "task_set_count", "width"),
-    told={
+    described={
         "task_class": lambda _, record: record.task_class.id,
-        "vector": lambda sight, record: by_resource(sight.state, record.vector.tolist()),
-        "amounts": lambda sight, record: {
-            sight.state.nodes.view.resources[column]: amount for column, amount in record.amounts
+        "vector": lambda viewed, record: by_resource(viewed.state, record.vector.tolist()),
+        "amounts": lambda viewed, record: {
+            viewed.state.nodes.view.resources[column]: amount for column, amount in record.amounts
         },
-        "dirty_classes": lambda sight, record: record.dirty_classes is sight.state.dirty_classes,
+        "dirty_classes": lambda viewed, record: record.dirty_classes is viewed.state.dirty_classes,
         "user_usage": _is_holder,
-        "queued": lambda sight, record: record.queued + sight.delayed[record.id],
-        "lanes": lambda sight, record: {node: LANES.of(sight, lanes) for node, lanes in record.lanes.items()},
+        "queued": lambda viewed, record: record.queued + viewed.delayed[record.id],
+        "lanes": lambda viewed, record: {node: LANES.of(viewed, lanes) for node, lanes in record.lanes.items()},
     },
     left_out={
         "task_sets": "those with something ready, which is a matter of time; the audit looks whether each can be found",
@@ -193,4 +193,4 @@ CLASS = Facts(
     },
 )
 
-ALL_OF_RECORDS: tuple[Facts[Any], ...] = (BLUEPRINT, HOLDER, TABLE, SLOTS, GROUP, JOB, LANES, CLASS)
+ALL_OF_RECORDS: tuple[ComparedFields[Any], ...] = (SPEC_VERSION, USER_USAGE, TABLE, TASK_SET_COLUMNS, TASK_SET, JOB, LANES, CLASS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shunter.engine.state.fingerprints.compared_fields import Facts, Sight
+from shunter.engine.state.fingerprints.compared_fields import ComparedFields, ViewedState
 from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
 from shunter.engine.state.registries.dead_letters import DeadLetterRegistry
 from shunter.engine.state.registries.dependencies import EdgeRegistry
@@ -20,17 +20,17 @@ from shunter.engine.state.registries.templates import Template, TemplateRegistry
 _CACHE = "a cache: worked out when somebody asks"
 
 
-def _items(name: str) -> Callable[[Sight, Any], list[tuple[Any, Any]]]:
+def _items(name: str) -> Callable[[ViewedState, Any], list[tuple[Any, Any]]]:
     """Of a mapping, in its order."""
     return lambda _, registry: list(getattr(registry, name).items())
 
 
-def _inner(name: str) -> Callable[[Sight, Any], dict[Any, dict[Any, Any]]]:
+def _inner(name: str) -> Callable[[ViewedState, Any], dict[Any, dict[Any, Any]]]:
     """Of a mapping of mappings; their order decides nothing."""
     return lambda _, registry: {key: dict(inner) for key, inner in getattr(registry, name).items()}
 
 
-TEMPLATE = Facts(
+TEMPLATE = ComparedFields(
     Template,
     plain=(
         "id", "namespace", "name", "body", "user", "updated_ms", "is_paused", "fired_ms", "last_job", "skipped_ms",
@@ -39,31 +39,31 @@ TEMPLATE = Facts(
     left_out={"spec": "decoded from the body"},
 )  # fmt: skip
 
-CLUSTER = Facts(ClusterSettingsRegistry, plain=("values",))
-QUEUES = Facts(QueueRegistry, plain=("queues",))
-DURATIONS = Facts(DurationRegistry, told={"_means": _items("_means")})
-EDGES = Facts(
+CLUSTER = ComparedFields(ClusterSettingsRegistry, plain=("values",))
+QUEUES = ComparedFields(QueueRegistry, plain=("queues",))
+DURATIONS = ComparedFields(DurationRegistry, described={"_means": _items("_means")})
+EDGES = ComparedFields(
     EdgeRegistry,
-    told={
+    described={
         "_targets": lambda _, registry: [(job, list(edges.items())) for job, edges in registry._targets.items()],
         "_dependents": lambda _, registry: {job: registry.dependents(job) for job in registry._dependents},
         "_settled": _inner("_settled"),
     },
 )
-FLAGS = Facts(
-    FlagRegistry, told={"_flags": lambda _, registry: {job: list(flags) for job, flags in registry._flags.items()}}
+FLAGS = ComparedFields(
+    FlagRegistry, described={"_flags": lambda _, registry: {job: list(flags) for job, flags in registry._flags.items()}}
 )
-TEMPLATES = Facts(
+TEMPLATES = ComparedFields(
     TemplateRegistry,
-    told={
-        "by_id": lambda sight, registry: [TEMPLATE.of(sight, each) for each in registry.by_id.values()],
+    described={
+        "by_id": lambda viewed, registry: [TEMPLATE.of(viewed, each) for each in registry.by_id.values()],
         "_by_name": lambda _, registry: {name: template.id for name, template in registry._by_name.items()},
     },
 )
-DEAD_LETTERS = Facts(DeadLetterRegistry, plain=("_last_number",), told={"letters": _items("letters")})
-SERVICES = Facts(
+DEAD_LETTERS = ComparedFields(DeadLetterRegistry, plain=("_last_number",), described={"letters": _items("letters")})
+SERVICES = ComparedFields(
     ServiceRegistry,
-    told={
+    described={
         "jobs": lambda _, registry: registry.dump(),
         "per_node": lambda _, registry: list(registry.per_node),
         "task_sets_by_node": lambda _, registry: {
@@ -78,11 +78,11 @@ SERVICES = Facts(
         "ledger": _CACHE,
     },
 )
-MOVES = Facts(MoveRegistry, told={"pinned": _items("pinned")}, left_out={"_ledger": _CACHE})
-OBJECTS = Facts(
+MOVES = ComparedFields(MoveRegistry, described={"pinned": _items("pinned")}, left_out={"_ledger": _CACHE})
+OBJECTS = ComparedFields(
     ObjectRegistry,
     plain=("revision", "next_uid", "_names", "applications", "submitted"),
-    told={
+    described={
         **{name: _items(name) for name in ("testbeds", "batch_jobs", "schedulings")},
         "claimed_jobs": lambda _, registry: {by: list(jobs) for by, jobs in registry.claimed_jobs.items()},
         **{
@@ -100,7 +100,7 @@ OBJECTS = Facts(
     },
 )
 
-REGISTRIES: dict[str, Facts[Any]] = {
+REGISTRIES: dict[str, ComparedFields[Any]] = {
     "cluster": CLUSTER,
     "queues": QUEUES,
     "durations": DURATIONS,
@@ -112,4 +112,4 @@ REGISTRIES: dict[str, Facts[Any]] = {
     "moves": MOVES,
     "objects": OBJECTS,
 }
-ALL_OF_REGISTRIES: tuple[Facts[Any], ...] = (TEMPLATE, *REGISTRIES.values())
+ALL_OF_REGISTRIES: tuple[ComparedFields[Any], ...] = (TEMPLATE, *REGISTRIES.values())
