@@ -341,16 +341,16 @@ class LocalGateway:
         data = await self._workers.read_stats(node.id)
         tasks = [
             TaskStatsView(
-                name=group.task_name(task.index),
-                namespace=group.job.namespace,
-                index=group.visible_index_of(task.index),
+                name=task_set.task_name(task.index),
+                namespace=task_set.job.namespace,
+                index=task_set.visible_index_of(task.index),
                 attempt=task.attempt,
                 cpu_s=task.cpu_s,
                 memory_bytes=task.memory_bytes,
                 processes=task.processes,
             )
             for task in data.tasks
-            if (group := self._engine.state.task_set(task.job, task.group)) is not None
+            if (task_set := self._engine.state.task_set(task.job, task.group)) is not None
         ]
         machine = {field: getattr(data.machine, field) for field in data.machine.__struct_fields__}
         return NodeStatsView(name=name, at=iso(data.machine.at_ms / 1000) or "", machine=machine, tasks=tasks)

@@ -9,7 +9,7 @@ from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.flights import FLIGHT_ROUTES
 from shunter.api.routes.jobs import JOB_ROUTES, TASK_ROUTES
 from shunter.api.routes.metrics import METRIC_ROUTES
-from shunter.api.routes.nodes import NODE_ROUTES, NODE_ADMIN_ROUTES
+from shunter.api.routes.nodes import NODE_ADMIN_ROUTES, NODE_ROUTES
 from shunter.api.routes.objects import OBJECT_ROUTES
 from shunter.api.routes.plans import PLAN_ROUTES
 from shunter.api.routes.services import SERVICE_ROUTES

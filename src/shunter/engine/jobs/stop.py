@@ -37,52 +37,52 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
     round.maybe_finished[job.id] = None
 
 
-def arm_queue_timeout(round: Round, group: TaskSet) -> None:
+def arm_queue_timeout(round: Round, task_set: TaskSet) -> None:
     """Of a group that is new."""
-    if group.spec.queue_timeout_s:
-        due_ms = round.now_ms + int(group.spec.queue_timeout_s * 1000)
-        round.timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, group)
+    if task_set.spec.queue_timeout_s:
+        due_ms = round.now_ms + int(task_set.spec.queue_timeout_s * 1000)
+        round.timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, task_set)
 
 
-def on_queue_timeout(round: Round, group: TaskSet) -> None:
+def on_queue_timeout(round: Round, task_set: TaskSet) -> None:
     """Fail the tasks that have been queued for longer than their job allows; look again when the next one is due. What
     is held counts from its release on: until then nothing of it is due."""
-    table, rows = round.state.table, slice(group.base, group.base + group.count)
-    limit_ms = int(group.spec.queue_timeout_s * 1000)
-    since_ms = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], group.job.submitted_ms)
-    queued = (table.state[rows] == _QUEUED) & (not group.job.is_held)
+    table, rows = round.state.table, slice(task_set.base, task_set.base + task_set.count)
+    limit_ms = int(task_set.spec.queue_timeout_s * 1000)
+    since_ms = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], task_set.job.submitted_ms)
+    queued = (table.state[rows] == _QUEUED) & (not task_set.job.is_held)
     expired = np.flatnonzero(queued & (since_ms + limit_ms <= round.now_ms))
     for first, last in ranges_of(expired):
-        reason = f"queued for longer than {group.spec.queue_timeout_s:g} s (timeout.queue)"
-        _transition(round, group, first, last, TaskEvent.GAVE_UP, reason)
-    round.maybe_finished[group.job.id] = None
+        reason = f"queued for longer than {task_set.spec.queue_timeout_s:g} s (timeout.queue)"
+        _transition(round, task_set, first, last, TaskEvent.GAVE_UP, reason)
+    round.maybe_finished[task_set.job.id] = None
     unfinished = table.state[rows] < int(TaskState.SUCCEEDED)
     if unfinished.any():
-        waiting = since_ms[(table.state[rows] == _QUEUED) & (not group.job.is_held)]
+        waiting = since_ms[(table.state[rows] == _QUEUED) & (not task_set.job.is_held)]
         due_ms = int(waiting.min()) + limit_ms if waiting.size else round.now_ms + limit_ms
-        round.timers.add(max(due_ms, round.now_ms + 1), TimerKind.QUEUE_TIMEOUT, group)
+        round.timers.add(max(due_ms, round.now_ms + 1), TimerKind.QUEUE_TIMEOUT, task_set)
 
 
 def find_task(state: State, job: Job, name: str, visible_index: int) -> tuple[TaskSet, int]:
     """The task set and the index in it of a task as people call it: the newest that has not ended, if any."""
     found: tuple[TaskSet, int] | None = None
-    for group in job.task_sets:
-        if group.spec.name != name:
+    for task_set in job.task_sets:
+        if task_set.spec.name != name:
             continue
-        index = _local_index(group, visible_index)
+        index = _local_index(task_set, visible_index)
         if index is None:
             continue
-        if found is None or state.table.state[group.base + index] < TaskState.SUCCEEDED:
-            found = group, index
+        if found is None or state.table.state[task_set.base + index] < TaskState.SUCCEEDED:
+            found = task_set, index
     if found is None:
         raise NotFound(f"job {job.name} has no task {visible_index} in group {name}")
     return found
 
 
-def _local_index(group: TaskSet, visible_index: int) -> int | None:
-    if group.visible_index is None:
-        return visible_index if 0 <= visible_index < group.count else None
-    return group.visible_index.index(visible_index) if visible_index in group.visible_index else None
+def _local_index(task_set: TaskSet, visible_index: int) -> int | None:
+    if task_set.visible_index is None:
+        return visible_index if 0 <= visible_index < task_set.count else None
+    return task_set.visible_index.index(visible_index) if visible_index in task_set.visible_index else None
 
 
 def _mark_down(round: Round, job: Job, group: str, index: int) -> None:
@@ -92,34 +92,34 @@ def _mark_down(round: Round, job: Job, group: str, index: int) -> None:
         round.dirty_jobs[job.id, 0] = None
 
 
-def stop_range(round: Round, group: TaskSet, first: int, last: int, now: bool, reason: str, signal: int = 0) -> None:
-    table, base = round.state.table, group.base
+def stop_range(round: Round, task_set: TaskSet, first: int, last: int, now: bool, reason: str, signal: int = 0) -> None:
+    table, base = round.state.table, task_set.base
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _QUEUED)):
-        _transition(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
+        _transition(round, task_set, first + start, first + end, TaskEvent.CANCELLED, reason)
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _WAITING)):
-        _transition(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
+        _transition(round, task_set, first + start, first + end, TaskEvent.CANCELLED, reason)
     live = (states == _ASSIGNED) | (states == _RUNNING)
-    for index in group.requeue_when_stopped or ():
+    for index in task_set.requeue_when_stopped or ():
         if first <= index <= last:
             live[index - first] = True
     for start, end in ranges_of(np.flatnonzero(live)):
-        _transition(round, group, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
-    grace_s = 0.0 if now else group.spec.task.stop_grace_s
+        _transition(round, task_set, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
+    grace_s = 0.0 if now else task_set.spec.task.stop_grace_s
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _STOPPING)):
-        send_stop_orders(round, group, first + start, first + end, grace_s, signal)
+        send_stop_orders(round, task_set, first + start, first + end, grace_s, signal)
 
 
-def send_stop_orders(round: Round, group: TaskSet, first: int, last: int, grace_s: float, signal: int = 0) -> None:
+def send_stop_orders(round: Round, task_set: TaskSet, first: int, last: int, grace_s: float, signal: int = 0) -> None:
     """One order to stop per run of tasks on the same node."""
-    nodes = round.state.table.node[group.base + first : group.base + last + 1]
+    nodes = round.state.table.node[task_set.base + first : task_set.base + last + 1]
     boundaries = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
     for start, end in itertools.pairwise(boundaries):
-        round.stop(group, first + start, first + end - 1, int(nodes[start]), grace_s, signal)
+        round.stop(task_set, first + start, first + end - 1, int(nodes[start]), grace_s, signal)
 
 
-def _transition(round: Round, group: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:
-    job = group.job
-    round.record(c.TasksTransitioned(job.id, group.number, first, last, event, round.now_ms, reason, group.ref))
+def _transition(round: Round, task_set: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:
+    job = task_set.job
+    round.record(c.TasksTransitioned(job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref))

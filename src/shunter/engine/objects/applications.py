@@ -151,7 +151,7 @@ def _with_task_sets(spec: JobSpec, job: BatchJob) -> JobSpec:
 
 
 def _executor_task_sets(core_job: Job) -> Iterator[TaskSet]:
-    return (group for group in core_job.task_sets if group.spec.name == EXECUTOR)
+    return (task_set for task_set in core_job.task_sets if task_set.spec.name == EXECUTOR)
 
 
 def _add_executors(round: Round, core_job: Job, places: tuple[SlotPlace, ...]) -> None:

@@ -17,7 +17,7 @@ def start_ms(round: Round, job: Job) -> int:
     """When the last of its executors began; of an application that never got so far, when its first task did."""
     started_ms_column = round.state.table.started_ms
     starts = _reported_times(
-        round, started_ms_column, (group for group in job.task_sets if group.spec.name == EXECUTOR)
+        round, started_ms_column, (task_set for task_set in job.task_sets if task_set.spec.name == EXECUTOR)
     )
     starts = starts or _reported_times(round, started_ms_column, job.task_sets)[:1]
     return _clamp(job.submitted_ms, max(starts, default=round.now_ms), round.now_ms)

@@ -117,9 +117,9 @@ def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, i
     rows = np.flatnonzero(is_target[table.node[:used]] & ((states == _ASSIGNED) | (states == _RUNNING)))
     live: dict[tuple[int, int], list[int]] = {}
     for row, slot, node in zip(rows.tolist(), table.group[rows].tolist(), table.node[rows].tolist(), strict=True):
-        group = state.task_sets[slot]
-        assert group is not None, "its tasks are live"
-        live.setdefault((group.task_class.id, node), []).append(row)
+        task_set = state.task_sets[slot]
+        assert task_set is not None, "its tasks are live"
+        live.setdefault((task_set.task_class.id, node), []).append(row)
     return live
 
 
@@ -143,12 +143,14 @@ def _preempt_youngest(
     return set(youngest)
 
 
-def evict_task(round: Round, group: TaskSet, index: int, reason: str) -> None:
+def evict_task(round: Round, task_set: TaskSet, index: int, reason: str) -> None:
     """End a live attempt so that its task is queued again."""
-    job, node = group.job, int(round.state.table.node[group.base + index])
-    move = c.TasksTransitioned(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, group.ref)
+    job, node = task_set.job, int(round.state.table.node[task_set.base + index])
+    move = c.TasksTransitioned(
+        job.id, task_set.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, task_set.ref
+    )
     round.record(move)
-    round.stop(group, index, index, node, group.spec.task.stop_grace_s)
+    round.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
 
 
 def apply_placement(round: Round, placement: Placement) -> None:
@@ -177,7 +179,7 @@ def _avoided_nodes_first(record: ClassRecord, nodes: list[int], counts: list[int
     placed = list(zip(nodes, counts, strict=True))
     if not gang_of(record):
         return placed
-    avoided = {node for group in record.task_sets for node in (group.avoided_nodes or {}).values()}
+    avoided = {node for task_set in record.task_sets for node in (task_set.avoided_nodes or {}).values()}
     return sorted(placed, key=lambda each: each[0] not in avoided)
 
 
@@ -197,11 +199,11 @@ def lanes_max(round: Round, record: ClassRecord, for_group: TaskSet | None = Non
     return max(max_count, 0)
 
 
-def fits_on_node(round: Round, group: TaskSet, node: int) -> bool:
+def fits_on_node(round: Round, task_set: TaskSet, node: int) -> bool:
     """Whether one more task of the group, which need not be ready, may start on the node now."""
-    record = group.task_class
+    record = task_set.task_class
     headroom = _lanes_that_fit(round, record, np.array([node], np.int64), 1)
-    is_allowed = not group.job.is_held and lanes_max(round, record, group) > 0
+    is_allowed = not task_set.job.is_held and lanes_max(round, record, task_set) > 0
     return bool(headroom[0] > 0) and is_allowed and _is_distinct(round, record, node)
 
 

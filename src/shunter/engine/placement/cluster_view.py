@@ -74,22 +74,22 @@ def refresh_pending(state: State) -> None:
     state.dirty_classes.clear()
 
 
-def _pending_entry(state: State, record: ClassRecord, group: TaskSet) -> Queued:
+def _pending_entry(state: State, record: ClassRecord, task_set: TaskSet) -> Queued:
     """A task that comes back is as old as its job: it has had its wait, and must not wait again behind all who came
     while it ran. Before its `start_at` a job does not grow old."""
-    spec, count = group.spec, record.queued
+    spec, count = task_set.spec, record.queued
     if record.key.dedicated_to is not None:
         count = min(count, spec.parallel_max - record.width)
     if state.queues.get(record.key.queue).is_strict:
-        oldest = takewhile(lambda each: each.job is group.job, record.task_sets)
+        oldest = takewhile(lambda each: each.job is task_set.job, record.task_sets)
         count = min(count, sum(last - first + 1 for each in oldest for first, last, _ in each.ready))
     return Queued(
         record.task_class,
         count,
-        group.job.id,
-        max(group.job.submitted_ms, earliest_start_ms(group.job)),
-        _known_estimate_s(state.durations, group),
-        _avoided(state, record) if group.avoided_nodes else frozenset(),
+        task_set.job.id,
+        max(task_set.job.submitted_ms, earliest_start_ms(task_set.job)),
+        _known_estimate_s(state.durations, task_set),
+        _avoided(state, record) if task_set.avoided_nodes else frozenset(),
     )
 
 
@@ -98,9 +98,9 @@ def _avoided(state: State, record: ClassRecord) -> frozenset[int]:
     which there is no other is not avoided."""
     state.avoiding_classes[record.id] = None
     avoided: set[int] | None = None
-    for group in record.task_sets:
-        avoided_nodes = group.avoided_nodes or {}
-        for first, last, _ in group.ready:
+    for task_set in record.task_sets:
+        avoided_nodes = task_set.avoided_nodes or {}
+        for first, last, _ in task_set.ready:
             for index in range(first, last + 1):
                 if index not in avoided_nodes:
                     return frozenset()
@@ -153,12 +153,12 @@ def _look_up_estimates(state: State, slots: IntArray) -> None:
     as unknown. It changes only when another run of the same name ends."""
     present = np.flatnonzero(np.bincount(slots)) if len(slots) else slots
     for slot in present[state.task_set_columns.estimate_ms[present] == UNKNOWN][:ESTIMATE_LOOKUPS_MAX].tolist():
-        group = state.task_sets[slot]
-        assert group is not None, "its tasks are live"
-        if group.job.type in LONG_RUNNING:
+        task_set = state.task_sets[slot]
+        assert task_set is not None, "its tasks are live"
+        if task_set.job.type in LONG_RUNNING:
             state.task_set_columns.estimate_ms[slot] = RUNS_UNTIL_STOPPED
         else:
-            state.task_set_columns.set_estimate(slot, estimate_s(state.durations, group))
+            state.task_set_columns.set_estimate(slot, estimate_s(state.durations, task_set))
 
 
 def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
@@ -196,18 +196,18 @@ def lowest_priority(state: State) -> int:
     return min((key.priority for key in held if not key.node), default=2**31)
 
 
-def estimate_s(durations: DurationRegistry, group: TaskSet) -> float:
+def estimate_s(durations: DurationRegistry, task_set: TaskSet) -> float:
     """How long a task of the group runs: as given, as learnt, or at most by its time-out; 0 if nothing is known."""
-    return _known_estimate_s(durations, group) or group.spec.task.run_timeout_s
+    return _known_estimate_s(durations, task_set) or task_set.spec.task.run_timeout_s
 
 
 def longest_s(state: State, class_id: int, count: int) -> float:
     """How long the longest of the next tasks of a class runs; 0 if of one of them nothing is known. Tasks of a class
     are alike to a planner but for this: they may belong to many jobs."""
     longest = 0.0
-    for group in state.classes[class_id].task_sets:
-        ready = sum(last - first + 1 for first, last, _ in group.ready)
-        known = _known_estimate_s(state.durations, group) if ready else longest
+    for task_set in state.classes[class_id].task_sets:
+        ready = sum(last - first + 1 for first, last, _ in task_set.ready)
+        known = _known_estimate_s(state.durations, task_set) if ready else longest
         if ready and not known:
             return 0.0
         longest, count = max(longest, known), count - ready
@@ -216,6 +216,6 @@ def longest_s(state: State, class_id: int, count: int) -> float:
     return longest
 
 
-def _known_estimate_s(durations: DurationRegistry, group: TaskSet) -> float:
-    spec, job = group.spec, group.job
+def _known_estimate_s(durations: DurationRegistry, task_set: TaskSet) -> float:
+    spec, job = task_set.spec, task_set.job
     return spec.estimate_s or durations.estimate_s(job.namespace, job.name, spec.name)

@@ -53,13 +53,13 @@ def allowed_nodes(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
     return _allowed_nodes(state, job, spec, _live_rows(state))
 
 
-def colocation_allows(state: State, group: TaskSet, node: int) -> bool:
+def colocation_allows(state: State, task_set: TaskSet, node: int) -> bool:
     """Whether a task of the group may start on the node, beside those that are there at this moment."""
-    if not _is_distinct(state, group, node):
+    if not _is_distinct(state, task_set, node):
         return False
-    if not _has_colocation_rules(state, group.spec):
+    if not _has_colocation_rules(state, task_set.spec):
         return True
-    return bool(_allowed_nodes(state, group.job, group.spec, _live_rows(state, node))[node])
+    return bool(_allowed_nodes(state, task_set.job, task_set.spec, _live_rows(state, node))[node])
 
 
 def _is_distinct(state: State, group: TaskSet, node: int) -> bool:
@@ -107,10 +107,10 @@ def _matcher(rule: Affinity, job: Job) -> Callable[[TaskSet], bool]:
     return lambda group: (group.job is not job or not rule.anti) and holds(job_facts(group.job))
 
 
-def _repels(group: TaskSet, job: Job) -> bool:
+def _repels(task_set: TaskSet, job: Job) -> bool:
     return any(
         _is_required_anti_affinity(rule) and parse_job_match(rule.match).holds(job_facts(job))
-        for rule in group.spec.affinity
+        for rule in task_set.spec.affinity
     )
 
 

@@ -33,9 +33,9 @@ def restart_broken_gangs(round: Round) -> None:
     round.dirty_gangs.clear()  # what was called back is no news
 
 
-def is_gathering(record: ClassRecord, group: TaskSet) -> bool:
+def is_gathering(record: ClassRecord, task_set: TaskSet) -> bool:
     """Whether a class of a gang has to wait for tasks of the gang that are still ending or wait out their back-off."""
-    return bool(gang_of(record)) and any(each.requeue_when_stopped or each.delayed for each in _gang_groups(group))
+    return bool(gang_of(record)) and any(each.requeue_when_stopped or each.delayed for each in _gang_groups(task_set))
 
 
 def places_whole_gang(state: State, record: ClassRecord, placed_counts: Mapping[int, int]) -> bool:
@@ -71,11 +71,11 @@ def _gangs_of(job: Job) -> Iterator[list[TaskSet]]:
     if job.options.gang:
         yield job.task_sets
     else:
-        yield from ([group] for group in job.task_sets if group.spec.gang)
+        yield from ([task_set] for task_set in job.task_sets if task_set.spec.gang)
 
 
-def _gang_groups(group: TaskSet) -> list[TaskSet]:
-    return group.job.task_sets if group.job.options.gang else [group]
+def _gang_groups(task_set: TaskSet) -> list[TaskSet]:
+    return task_set.job.task_sets if task_set.job.options.gang else [task_set]
 
 
 def _first_broken_task(state: State, members: list[TaskSet]) -> str:

@@ -53,8 +53,8 @@ def _task_sets_of(state: State, class_id: int) -> list[TaskSet]:
     job = state.jobs.get(rules.job) if rules is not None else None
     if job is None:
         return []
-    names = {group.spec.name for group in job.task_sets if group.task_class is record}
-    return [group for group in job.task_sets if group.spec.name in names]
+    names = {task_set.spec.name for task_set in job.task_sets if task_set.task_class is record}
+    return [task_set for task_set in job.task_sets if task_set.spec.name in names]
 
 
 def presence(state: State, match: str) -> IntArray:
@@ -63,8 +63,8 @@ def presence(state: State, match: str) -> IntArray:
     counts = np.zeros(state.nodes.view.count, np.int64)
     for job in state.jobs.values():
         if _has_live_tasks(job) and holds(job_facts(job)):
-            for group in job.task_sets:
-                np.add.at(counts, _live_nodes(state, group), 1)
+            for task_set in job.task_sets:
+                np.add.at(counts, _live_nodes(state, task_set), 1)
     return counts
 
 
@@ -105,15 +105,15 @@ def _jobs_of(state: State, class_id: int) -> list[Job]:
 
 
 def _has_live_tasks(job: Job) -> bool:
-    return any(sum(group.counts[_ASSIGNED : _STOPPING + 1]) for group in job.task_sets)
+    return any(sum(task_set.counts[_ASSIGNED : _STOPPING + 1]) for task_set in job.task_sets)
 
 
 def job_facts(job: Job) -> JobAttributes:
     return JobAttributes(job.name, job.namespace, job.labels, job.user, job.type)
 
 
-def _live_nodes(state: State, group: TaskSet) -> IntArray:
-    rows = slice(group.base, group.base + group.count)
+def _live_nodes(state: State, task_set: TaskSet) -> IntArray:
+    rows = slice(task_set.base, task_set.base + task_set.count)
     states = state.table.state[rows]
     live: IntArray = state.table.node[rows][(states >= _ASSIGNED) & (states <= _STOPPING)].astype(np.int64)
     return live

@@ -60,27 +60,27 @@ def place_bound(round: Round) -> None:
             _place_task(round, group, index, node_id)
 
 
-def _unbind(round: Round, group: TaskSet, index: int, reason: str) -> None:
-    round.record(c.TaskPinned(group.job.id, group.number, index, 0, round.now_ms, reason, group.ref))
+def _unbind(round: Round, task_set: TaskSet, index: int, reason: str) -> None:
+    round.record(c.TaskPinned(task_set.job.id, task_set.number, index, 0, round.now_ms, reason, task_set.ref))
 
 
 def _is_schedulable(node: NodeRecord) -> bool:
     return node.state in (NodeState.READY, NodeState.SUSPECT) and not node.cordoned_by
 
 
-def _place_task(round: Round, group: TaskSet, index: int, node: int) -> None:
-    record = group.task_class
+def _place_task(round: Round, task_set: TaskSet, index: int, node: int) -> None:
+    record = task_set.task_class
     lanes = record.lanes.get(node)
     round.record(c.LanesSet(record.id, node, 1 + (lanes.width if lanes else 0)))
     record.lanes[node].last_progress_ms = round.now_ms
-    attempt = int(round.state.table.attempt[group.base + index]) + 1
-    round.record(c.TasksPlaced(group.job.id, group.number, index, index, attempt, node, group.ref))
-    round.order(group, index, index, attempt, node)
+    attempt = int(round.state.table.attempt[task_set.base + index]) + 1
+    round.record(c.TasksPlaced(task_set.job.id, task_set.number, index, index, attempt, node, task_set.ref))
+    round.order(task_set, index, index, attempt, node)
 
 
-def _check_movable(round: Round, group: TaskSet, index: int, node: NodeRecord) -> None:
-    job, row = group.job, group.base + index
-    name, task_state = group.task_name(index), TaskState(round.state.table.state[row])
+def _check_movable(round: Round, task_set: TaskSet, index: int, node: NodeRecord) -> None:
+    job, row = task_set.job, task_set.base + index
+    name, task_state = task_set.task_name(index), TaskState(round.state.table.state[row])
     if job.options.application:
         raise _move_conflict(name, "runs a BatchJob, whose scheduling says where its executors are")
     if job.type in PER_NODE:
@@ -89,29 +89,29 @@ def _check_movable(round: Round, group: TaskSet, index: int, node: NodeRecord) -
         raise _move_conflict(name, f"is {task_state.wire_name}, and only what is queued or runs can be moved")
     if int(round.state.table.node[row]) == node.id and task_state is not TaskState.QUEUED:
         raise _move_conflict(name, f"is on node {node.name} already")
-    if job.options.gang or group.spec.gang:
+    if job.options.gang or task_set.spec.gang:
         raise _move_conflict(name, "is one of a gang, which starts together or not at all")
     if not _is_schedulable(node):
         ineligible_reason = round.state.nodes.view.ineligible_because.get(node.id, node.state.wire_name)
         raise _move_conflict(name, f"cannot go to node {node.name}, which takes no work ({ineligible_reason})")
-    for reason in _infeasible_reasons(round, group, node):
+    for reason in _infeasible_reasons(round, task_set, node):
         raise _move_conflict(name, f"cannot run on node {node.name}: {reason}")
 
 
-def _infeasible_reasons(round: Round, group: TaskSet, node: NodeRecord) -> list[str]:
+def _infeasible_reasons(round: Round, task_set: TaskSet, node: NodeRecord) -> list[str]:
     """What keeps a task from that node whatever else is there."""
     nodes = round.state.nodes.view
     ledger, rows = round.state.moves.ledger(nodes), np.array([node.id], np.int64)
-    task_class = group.task_class.task_class
+    task_class = task_set.task_class.task_class
     reasons: list[str] = []
     for each in STATIC_FILTERS:
         passing = each.accepts(task_class, ledger, rows)
         if passing is not None and not passing[0]:
             reasons += [text for text, found in each.reasons(task_class, ledger, rows) if len(found)]
-    for rule in group.spec.affinity:
+    for rule in task_set.spec.affinity:
         if is_required_node_affinity(rule) and ledger.kinds.hold_on(rule.match, rows)[0] == rule.anti:
             reasons.append(why_affinity_refuses(rule))
-    for resource, need in group.spec.needs.items():
+    for resource, need in task_set.spec.needs.items():
         if resource in nodes.resources:
             has = int(nodes.capacity[node.id, nodes.resources.index(resource)])
             if has < need:

@@ -94,9 +94,9 @@ def _place_pinned(round: Round) -> None:
                 pinned[record.id] = record, int(nodes.changed[record.key.node])
 
 
-def _colocation_allows(round: Round, group: TaskSet) -> bool:
+def _colocation_allows(round: Round, task_set: TaskSet) -> bool:
     """Executors go where their slots are, whoever is there."""
-    return bool(group.job.options.application) or colocation_allows(round.state, group, group.node)
+    return bool(task_set.job.options.application) or colocation_allows(round.state, task_set, task_set.node)
 
 
 def recall_stuck_tasks(round: Round) -> None:

@@ -120,15 +120,15 @@ def _is_reserved_ahead(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> 
     reserving_ids = [record.id for record in ahead if _may_reserve(state, record, now_ms, reserve_after_s)]
     if not reserving_ids:
         return False
-    decided_ms, kept = state.held_rows or (0, NO_HELD_ROWS)
-    is_known = kept.class_ids is None or kept.class_ids.issuperset(reserving_ids)
+    decided_ms, held_rows = state.held_rows or (0, NO_HELD_ROWS)
+    is_known = held_rows.class_ids is None or held_rows.class_ids.issuperset(reserving_ids)
     if now_ms - decided_ms >= RESERVATIONS_TTL_MS or not is_known:
         return True
-    if lanes.node not in kept.until_ms:
+    if lanes.node not in held_rows.until_ms:
         return False
     record = lanes.task_class
     work_ms = longest_s(state, record.id, lanes.width * record.depth) * 1000 * record.depth
-    return not 0 < work_ms <= kept.until_ms[lanes.node] - now_ms
+    return not 0 < work_ms <= held_rows.until_ms[lanes.node] - now_ms
 
 
 def _may_reserve(state: State, record: ClassRecord, now_ms: int, reserve_after_s: float) -> bool:

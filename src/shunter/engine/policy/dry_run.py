@@ -119,11 +119,11 @@ class DryRun:
     def cancel_pending(self, job_id: int) -> None:
         """Take back what of a job has not started, and free its name: another may be submitted in its place."""
         job, round = self.state.jobs[job_id], self._new_round()
-        for group in job.task_sets:
-            states = self.state.table.state[group.base : group.base + group.count]
+        for task_set in job.task_sets:
+            states = self.state.table.state[task_set.base : task_set.base + task_set.count]
             for first, last in ranges_of(np.flatnonzero(states <= TaskState.QUEUED)):
                 event, now_ms = TaskEvent.CANCELLED, round.now_ms
-                round.record(c.TasksTransitioned(job.id, group.number, first, last, event, now_ms, "", job.ref))
+                round.record(c.TasksTransitioned(job.id, task_set.number, first, last, event, now_ms, "", job.ref))
         self.state.jobs_by_name.get(job.namespace, {}).pop(job.name, None)
 
     def finish_stopping(self, job_id: int) -> None:
@@ -152,7 +152,7 @@ class DryRun:
 
     def pending_reasons(self, job_id: int) -> list[str]:
         """What the policy said of tasks of a job that it left behind: whose room they wait for."""
-        classes = {group.task_class.id for group in self.state.jobs[job_id].task_sets}
+        classes = {task_set.task_class.id for task_set in self.state.jobs[job_id].task_sets}
         return [text for class_id, text in self._policy.reasons.items() if class_id in classes]
 
     def started(self, job_id: int) -> int:
@@ -163,9 +163,9 @@ class DryRun:
         """Let the tasks end that had to go; says whether there was any."""
         round, found = self._new_round(), False
         for job_id in {job for job, _ in self.preempted}:
-            for group in self.state.jobs[job_id].task_sets:
-                for index in sorted(group.requeue_when_stopped or ()):
-                    mark_lost(round, group, index, index, "")
+            for task_set in self.state.jobs[job_id].task_sets:
+                for index in sorted(task_set.requeue_when_stopped or ()):
+                    mark_lost(round, task_set, index, index, "")
                     found = True
         release_idle_lanes(round)
         return found

@@ -96,7 +96,7 @@ def job_terms(job: Job, state: State) -> JobTerms | None:
     options = job.options
     is_plain = options is DEFAULT_OPTIONS and not job.is_held
     has_edges = state.edges.targets(job.id) or state.edges.settled(job.id)
-    if is_plain and not has_edges and not any(group.spec.after for group in job.task_sets):
+    if is_plain and not has_edges and not any(task_set.spec.after for task_set in job.task_sets):
         return None
     return JobTerms(
         queue=options.queue,
@@ -221,9 +221,9 @@ def task_view(block: TaskBlock, index: int) -> TaskView:
     )
 
 
-def group_columns(state: State, group: TaskSet) -> dict[str, NDArray[np.generic]]:
+def group_columns(state: State, task_set: TaskSet) -> dict[str, NDArray[np.generic]]:
     """A live group's slice of the task table."""
-    rows = slice(group.base, group.base + group.count)
+    rows = slice(task_set.base, task_set.base + task_set.count)
     names = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
     return {name: getattr(state.table, name)[rows] for name in names}
 

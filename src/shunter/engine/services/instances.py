@@ -26,7 +26,7 @@ class InstanceTask:
     """One task that stands for an instance. `healthy_at_ms` is when it counts as healthy if nothing happens to it; 0
     means that something must happen first."""
 
-    group: TaskSet
+    task_set: TaskSet
     index: int
     state: int
     node: int
@@ -35,7 +35,7 @@ class InstanceTask:
 
     @property
     def visible_index(self) -> int:
-        return self.group.visible_index_of(self.index)
+        return self.task_set.visible_index_of(self.index)
 
     @property
     def is_alive(self) -> bool:
@@ -129,9 +129,9 @@ def _healthy_at_ms(state: State, task_set: TaskSet, index: int) -> int:
 
 def health_detail(member: InstanceTask) -> str:
     """What is known of a task that does not get well."""
-    group, index = member.group, member.index
-    ended = [past[7] for past in group.history or () if past[0] == index and past[7]]
+    task_set, index = member.task_set, member.index
+    ended = [past[7] for past in task_set.history or () if past[0] == index and past[7]]
     if ended:
         return f", and its last attempt ended: {ended[-1]}"
-    is_healthy, _ = (group.health or {}).get(index, (True, 0))
+    is_healthy, _ = (task_set.health or {}).get(index, (True, 0))
     return "" if is_healthy else ", and its checks fail"

@@ -1,8 +1,8 @@
 """Keeping jobs up that last, or that run everywhere: what is missing is started, what is too much is stopped, and what
 is out of date is replaced step by step. Called once a round; looks only at jobs of which something changed.
 
-How one group is kept is in `engine.services.rollout`. Everything is worked out from the task sets and the registry of
-long-running jobs, so a manager that takes over goes on where the last one was."""
+How one group is reconciled is in `engine.services.rollout`. Everything is worked out from the task sets and the
+registry of long-running jobs, so a manager that takes over goes on where the last one was."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def _reconcile_job(round: Round, job_id: int, node: int) -> None:
         return
     instances = collect_instances(state, job, task_sets_on(state, job, node) if node else None)
     progress = RolloutProgress()
-    kept: set[InstanceKey] = set()
+    desired_keys: set[InstanceKey] = set()
     for group_index, spec in enumerate(job.spec_version.groups):
         desired = desired_indexes(round, job, spec, node) if job.type in PER_NODE else DesiredIndexes(range(spec.count))
-        kept.update((spec.name, index) for index in desired.indexes)
+        desired_keys.update((spec.name, index) for index in desired.indexes)
         Rollout(round, job, service_state, group_index, desired, progress).reconcile(instances)
-    _stop_undesired(round, service_state, instances, kept)
-    _drop_finished_task_sets(round, job, instances, kept)
+    _stop_undesired(round, service_state, instances, desired_keys)
+    _drop_finished_task_sets(round, job, instances, desired_keys)
     conclude_update(round, job, progress)
     _arm_service_timer(round, job, progress.next_ms)
     round.maybe_finished[job.id] = None
@@ -96,12 +96,12 @@ def _is_converged(round: Round, job: Job, service_state: ServiceState) -> bool:
 
 
 def _stop_undesired(
-    round: Round, service_state: ServiceState, instances: dict[InstanceKey, Instance], kept: set[InstanceKey]
+    round: Round, service_state: ServiceState, instances: dict[InstanceKey, Instance], desired_keys: set[InstanceKey]
 ) -> None:
     """What nobody asks for any more, and instances that were taken down."""
     for key, instance in instances.items():
         is_down = service_state.is_down(*key)
-        if key in kept and not is_down:
+        if key in desired_keys and not is_down:
             continue
         for member in instance.members:
             if member.is_active:
@@ -109,13 +109,16 @@ def _stop_undesired(
 
 
 def _drop_finished_task_sets(
-    round: Round, job: Job, instances: dict[InstanceKey, Instance], kept: set[InstanceKey]
+    round: Round, job: Job, instances: dict[InstanceKey, Instance], desired_keys: set[InstanceKey]
 ) -> None:
     """A task set leaves when all of it has ended and none of its tasks is what people see of an instance."""
     current_tasks = {
-        (instances[key].current.group.number, instances[key].current.index) for key in instances.keys() & kept
+        (instances[key].current.task_set.number, instances[key].current.index)
+        for key in instances.keys() & desired_keys
     }
-    task_sets = {member.group.number: member.group for instance in instances.values() for member in instance.members}
+    task_sets = {
+        member.task_set.number: member.task_set for instance in instances.values() for member in instance.members
+    }
     for number, task_set in sorted(task_sets.items()):
         if task_set.is_finished and not any((number, index) in current_tasks for index in range(task_set.count)):
             round.record(c.TaskSetDropped(job.id, number, task_set.job.ref))

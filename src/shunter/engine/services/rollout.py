@@ -37,7 +37,7 @@ class DesiredIndexes:
 
 
 def stop_member(round: Round, member: InstanceTask, reason: str) -> None:
-    stop_range(round, member.group, member.index, member.index, now=False, reason=reason)
+    stop_range(round, member.task_set, member.index, member.index, now=False, reason=reason)
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class Rollout:
                 self._assess_instance(instance)
         self._start_missing()
         for member in self.on_draining_nodes:
-            copy_of = None if member.is_current_version or self._may_replace(member) else member.group
+            copy_of = None if member.is_current_version or self._may_replace(member) else member.task_set
             self._add_task_set([member.visible_index], 0, "its node is drained", copy_of)
         self._replace_stale()
 
@@ -116,7 +116,7 @@ class Rollout:
             self.awaiting_health += 1  # the next look finds it ended, and starts its successor
             self.progress.is_pending = True
         else:
-            last = reference or max(active, key=lambda member: (member.is_current_version, member.group.number))
+            last = reference or max(active, key=lambda member: (member.is_current_version, member.task_set.number))
             if self._is_on_draining_node(last):
                 self.on_draining_nodes.append(last)
             else:
@@ -134,15 +134,15 @@ class Rollout:
         return (
             member.is_current_version
             if reference is None
-            else is_same_workload(member.group.spec, reference.group.spec)
+            else is_same_workload(member.task_set.spec, reference.task_set.spec)
         )
 
     def _is_queued_under_old_terms(self, member: InstanceTask) -> bool:
         """Whether it is queued by a priority, in a queue or for a deadline that its job has no more. It waits on where
         by a higher priority it could end others of its job, which run by the lower one."""
-        if member.state != _QUEUED or not member.is_current_version or member.group.node:
+        if member.state != _QUEUED or not member.is_current_version or member.task_set.node:
             return False
-        key, job = member.group.task_class.key, self.job
+        key, job = member.task_set.task_class.key, self.job
         if key.priority < job.priority and any(map(self._runs_at_lower_priority, job.task_sets)):
             return False
         return (key.priority, key.queue, key.deadline_ms) != (job.priority, job.options.queue, job.deadline_ms)
@@ -171,14 +171,16 @@ class Rollout:
     def _check_failure(self, newest: InstanceTask) -> None:
         if newest.state != _FAILED or not newest.is_current_version or not self._belongs_to_update(newest):
             return
-        reason = (newest.group.reasons or {}).get(newest.index, "it failed")
+        reason = (newest.task_set.reasons or {}).get(newest.index, "it failed")
         self.progress.fail(f"task {self._task_name(newest)} failed: {reason}", self.spec.update.rollback)
 
     def _retain_one(self, retained: InstanceTask, active: list[InstanceTask]) -> None:
         for member in active:
             if member is retained:
                 continue
-            is_successor = self._matches_reference(member, retained) and member.group.number > retained.group.number
+            is_successor = (
+                self._matches_reference(member, retained) and member.task_set.number > retained.task_set.number
+            )
             if is_successor and not self._is_past_deadline(member):
                 self.awaiting_health += 1
                 self._release_node_binding(member)
@@ -219,18 +221,18 @@ class Rollout:
 
     def _release_node_binding(self, member: InstanceTask) -> None:
         """Where a task was moved to holds for one placement: later ones are free."""
-        group = member.group
-        if not group.node or self.job.type != SERVICE or member.state != _QUEUED:
+        task_set = member.task_set
+        if not task_set.node or self.job.type != SERVICE or member.state != _QUEUED:
             return
-        if self.round.state.table.attempt[group.base + member.index] or self._is_past_deadline(member):
-            self.round.record(c.TaskSetUnpinned(self.job.id, group.number, group.job.ref))
+        if self.round.state.table.attempt[task_set.base + member.index] or self._is_past_deadline(member):
+            self.round.record(c.TaskSetUnpinned(self.job.id, task_set.number, task_set.job.ref))
 
     def _is_on_draining_node(self, member: InstanceTask) -> bool:
         return self.job.type == SERVICE and member.node in self.round.state.nodes.draining
 
     def _may_replace(self, member: InstanceTask) -> bool:
         """Where its successor could start, and as far as the update goes."""
-        is_excluded = retains_version(self.service_state, member.group, member.index, member.node)
+        is_excluded = retains_version(self.service_state, member.task_set, member.index, member.node)
         return self.desired.may_start(member.visible_index) and not is_excluded
 
     def _successor_node(self, member: InstanceTask) -> int:
@@ -239,7 +241,7 @@ class Rollout:
 
     def _belongs_to_update(self, member: InstanceTask) -> bool:
         """Whether it came by the update, or by a restart of its instance."""
-        number, service_state = member.group.number, self.service_state
+        number, service_state = member.task_set.number, self.service_state
         if not member.is_current_version:
             return False
         if service_state.status in IN_PROGRESS and number >= service_state.first_task_set:
@@ -256,8 +258,8 @@ class Rollout:
         """Counted from when it was asked for, or from when its node was lost. While the job is held, none is."""
         if self.job.is_held:
             return False
-        table, row = self.round.state.table, member.group.base + member.index
-        since_ms = self.service_state.requested_ms(member.group.number)
+        table, row = self.round.state.table, member.task_set.base + member.index
+        since_ms = self.service_state.requested_ms(member.task_set.number)
         if table.lost[row]:
             since_ms = max(since_ms, int(table.ended_ms[row]))
         due_ms = since_ms + int(self.spec.update.deadline_s * 1000)

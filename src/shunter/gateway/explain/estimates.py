@@ -67,10 +67,10 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
     job, latest = state.jobs.get(job_id), (0, "")
     if job is None:
         return latest
-    for group in job.task_sets:
-        rows = slice(group.base, group.base + group.count)
+    for task_set in job.task_sets:
+        rows = slice(task_set.base, task_set.base + task_set.count)
         states = state.table.state[rows]
-        seconds, known = expected_duration(state, group)
+        seconds, known = expected_duration(state, task_set)
         if (states <= TaskState.QUEUED).any() or not seconds:
             return 0, ""
         live = (states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING)
@@ -81,17 +81,17 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
     return latest
 
 
-def _estimate_group(state: State, group: TaskSet, now_ms: int, filters: Sequence[Filter]) -> StartView:
-    rules = group.task_class.task_class.rules
-    count = group.task_class.queued if rules is not None and rules.gang else 1
-    forecast = Forecast(group.task_class.task_class, state.nodes.view, filters)
+def _estimate_group(state: State, task_set: TaskSet, now_ms: int, filters: Sequence[Filter]) -> StartView:
+    rules = task_set.task_class.task_class.rules
+    count = task_set.task_class.queued if rules is not None and rules.gang else 1
+    forecast = Forecast(task_set.task_class.task_class, state.nodes.view, filters)
     if not forecast.could_ever_fit(count):
         return StartView(at=None, basis=NEVER)
-    for name, need in group.task_class.licences:
+    for name, need in task_set.task_class.licences:
         if need * count > (total := state.cluster.licences().get(name, 0)):
             return StartView(at=None, basis=f"it needs {need * count} of {name}, and the cluster has {total}")
-    ends = expected_ends(state, group, now_ms)
-    shortages = [(shortage, released) for shortage, released in _limits(state, group, count) if shortage > 0]
+    ends = expected_ends(state, task_set, now_ms)
+    shortages = [(shortage, released) for shortage, released in _limits(state, task_set, count) if shortage > 0]
     found = [_first_sufficient_end(state, ends, *each) for each in shortages]
     if not shortages or forecast.room(count) < count:
         found.append(forecast.first_fit(ends, count))
@@ -107,21 +107,21 @@ def _estimate_group(state: State, group: TaskSet, now_ms: int, filters: Sequence
     return StartView(at=iso(expected_end.at_ms / 1000), basis=_basis(state, ended, expected_end, now_ms))
 
 
-def _limits(state: State, group: TaskSet, count: int) -> Iterator[tuple[int, ReleasedAmount]]:
+def _limits(state: State, task_set: TaskSet, count: int) -> Iterator[tuple[int, ReleasedAmount]]:
     """What limits the group besides room: how much too little there is for so many tasks, and what the end of a task of
     another group gives back."""
-    record, queue = group.task_class, group.job.options.queue
+    record, queue = task_set.task_class, task_set.job.options.queue
     for name, need in record.licences:
         free = state.cluster.licences().get(name, 0) - state.licences_used[name]
         yield need * count - free, partial(_licences_held_by, name)
     if running_max := state.queues.get(queue).running_max:
         yield state.queue_lanes[queue] + count - running_max, lambda ended: ended.job.options.queue == queue
     if record.key.dedicated_to is not None:
-        yield record.width + count - group.spec.parallel_max, lambda ended: ended.task_class is record
+        yield record.width + count - task_set.spec.parallel_max, lambda ended: ended.task_class is record
 
 
-def _licences_held_by(name: str, group: TaskSet) -> int:
-    return dict(group.task_class.licences).get(name, 0)
+def _licences_held_by(name: str, task_set: TaskSet) -> int:
+    return dict(task_set.task_class.licences).get(name, 0)
 
 
 def _first_sufficient_end(
@@ -145,16 +145,16 @@ def expected_ends(state: State, waiting_group: TaskSet, now_ms: int) -> list[Exp
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
     found: list[ExpectedEnd] = []
     for slot in np.unique(table.group[live]).tolist():
-        group = state.task_sets[slot]
-        if group is None or _has_precedence(group.task_class, waiting_group):
+        task_set = state.task_sets[slot]
+        if task_set is None or _has_precedence(task_set.task_class, waiting_group):
             continue
         rows = live[table.group[live] == slot]
         stopping = states[rows] == TaskState.STOPPING
-        seconds = expected_duration(state, group)[0]
+        seconds = expected_duration(state, task_set)[0]
         ends = np.maximum(np.where(table.started_ms[rows] > 0, table.started_ms[rows], now_ms) + seconds * 1000, now_ms)
-        ends = np.where(stopping, now_ms + group.spec.task.stop_grace_s * 1000, ends)
+        ends = np.where(stopping, now_ms + task_set.spec.task.stop_grace_s * 1000, ends)
         known = stopping | (seconds > 0)
-        needs = group.task_class.task_class.needs
+        needs = task_set.task_class.task_class.needs
         for end_ms, node in sorted(zip(ends[known].tolist(), table.node[rows][known].tolist(), strict=True)):
             found.append(ExpectedEnd(int(end_ms), node, needs, slot))
             if len(found) > 2 * EXPECTED_ENDS_MAX:
@@ -165,19 +165,19 @@ def expected_ends(state: State, waiting_group: TaskSet, now_ms: int) -> list[Exp
 def _is_any_duration_known(state: State) -> bool:
     """Whether it is known how long something runs of which more waits."""
     on_nodes = (record for record in state.classes.values() if record.lanes)
-    return any(expected_duration(state, group)[0] for record in on_nodes for group in record.task_sets)
+    return any(expected_duration(state, task_set)[0] for record in on_nodes for task_set in record.task_sets)
 
 
 def _has_precedence(record: ClassRecord, waiting_group: TaskSet) -> bool:
-    first = next((group for group in record.task_sets if group.ready), None)
+    first = next((task_set for task_set in record.task_sets if task_set.ready), None)
     if first is None or record is waiting_group.task_class:
         return False
     return (-record.key.priority, first.job.id) < (-waiting_group.job.priority, waiting_group.job.id)
 
 
-def expected_duration(state: State, group: TaskSet) -> tuple[float, str]:
+def expected_duration(state: State, task_set: TaskSet) -> tuple[float, str]:
     """How long a task of a group runs, in seconds, and how that is known; 0 if nobody knows."""
-    job, spec = group.job, group.spec
+    job, spec = task_set.job, task_set.spec
     if job.type in LONG_RUNNING:
         return 0.0, ""
     if spec.estimate_s:
@@ -189,7 +189,7 @@ def expected_duration(state: State, group: TaskSet) -> tuple[float, str]:
             observed_s,
             f"as its tasks took {format_duration(observed_s)} in {runs} earlier run{'s' if runs != 1 else ''}",
         )
-    table, rows = state.table, slice(group.base, group.base + group.count)
+    table, rows = state.table, slice(task_set.base, task_set.base + task_set.count)
     done = table.state[rows] == TaskState.SUCCEEDED
     if done.any():
         mean = float((table.ended_ms[rows][done] - table.started_ms[rows][done]).mean()) / 1000
@@ -199,10 +199,10 @@ def expected_duration(state: State, group: TaskSet) -> tuple[float, str]:
     return 0.0, ""
 
 
-def _basis(state: State, group: TaskSet, expected_end: ExpectedEnd, now_ms: int) -> str:
-    job, node = group.job, state.nodes.view.names[expected_end.node]
+def _basis(state: State, task_set: TaskSet, expected_end: ExpectedEnd, now_ms: int) -> str:
+    job, node = task_set.job, state.nodes.view.names[expected_end.node]
     ends = f"when {job.name}@{job.run} ends on {node}"
-    if group.counts[TaskState.STOPPING]:
+    if task_set.counts[TaskState.STOPPING]:
         return f"when {job.name}@{job.run}, which is stopping, has ended on {node}"
-    known = expected_duration(state, group)[1]
+    known = expected_duration(state, task_set)[1]
     return f"{ends}, {known}" + ("; it has run for longer already" if expected_end.at_ms <= now_ms else "")

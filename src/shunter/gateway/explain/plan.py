@@ -107,7 +107,7 @@ def plan(
 
 def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
     placements = _placements(dry_run, job)
-    count = sum(group.count for group in job.task_sets)
+    count = sum(task_set.count for task_set in job.task_sets)
     starts = sum(placement.count for placement in placements)
     waits = count - starts
     return PlannedJobView(
@@ -179,7 +179,7 @@ def _desired_count(job: Job) -> int:
 
 
 def _planned_unchanged(job: Job) -> PlannedJobView:
-    count = sum(group.count for group in job.task_sets)
+    count = sum(task_set.count for task_set in job.task_sets)
     sentence = f"it is there already, unchanged ({job.state.wire_name})."
     return PlannedJobView(
         name=job.name, namespace=job.namespace, verdict="unchanged", sentence=sentence, count=count, starts=0, waits=0
@@ -195,7 +195,7 @@ def _planned_template(spec: JobSpec) -> PlannedJobView:
 
 
 def _group_name(job: Job, number: int) -> str:
-    return next((group.spec.name for group in job.task_sets if group.number == number), "")
+    return next((task_set.spec.name for task_set in job.task_sets if task_set.number == number), "")
 
 
 def _preemptions(dry_run: DryRun) -> list[PlannedPreemptionView]:

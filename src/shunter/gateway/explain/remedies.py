@@ -87,14 +87,14 @@ def find_remedies(state: State, job: Job, filters: Sequence[Filter]) -> Iterator
 
 def own_limit_remedy(job: Job) -> Remedy | None:
     """The one change that helps a job which is kept back by nothing but its own tasks that run."""
-    for group in job.task_sets:
-        spec, path = group.spec, "spec" if _has_only_default_group(job) else f"spec.groups[{group.group_index}]"
+    for task_set in job.task_sets:
+        spec, path = task_set.spec, "spec" if _has_only_default_group(job) else f"spec.groups[{task_set.group_index}]"
         limit = spec.parallel_max
-        if limit and group.ready and group.task_class.width >= limit:
+        if limit and task_set.ready and task_set.task_class.width >= limit:
             text = f"parallel_max {limit} → {limit + 1}: as many run as it allows itself"
             change_spec = _in_group(spec.name, _with_fields(parallel_max=limit + 1))
             return Remedy(RAISE_COST, f"{path}.parallel_max", limit, limit + 1, text, change_spec)
-        if spec.distinct and group.ready:
+        if spec.distinct and task_set.ready:
             text, change_spec = f"without distinct: {spec.distinct}", _in_group(spec.name, _with_fields(distinct=""))
             return Remedy(DROP_COST, f"{path}.distinct", spec.distinct, None, text, change_spec)
     return None
@@ -105,7 +105,7 @@ def update_remedies(state: State, job: Job) -> Iterator[Remedy]:
     service_state = state.services.jobs.get(job.id)
     if service_state is None or service_state.status not in IN_PROGRESS:
         return
-    waiting = {group.group_index for group in job.task_sets if group.ready}
+    waiting = {task_set.group_index for task_set in job.task_sets if task_set.ready}
     for group_index, spec in enumerate(job.spec_version.groups):
         limit = spec.update.unavailable_max
         if group_index in waiting and limit < spec.count:
@@ -176,7 +176,7 @@ def _start_count_min(job: Job) -> int:
     """The fewest of its tasks that can start: of a gang, all."""
     if job.options.gang:
         return int(job.counts()[TaskState.QUEUED])
-    gangs = (int(group.counts[TaskState.QUEUED]) for group in job.task_sets if group.spec.gang)
+    gangs = (int(task_set.counts[TaskState.QUEUED]) for task_set in job.task_sets if task_set.spec.gang)
     return max(min(gangs, default=1), 1)
 
 

@@ -52,20 +52,21 @@ def _current_members(state: State, job: Job) -> list[InstanceTask]:
 def _describe_awaited(service_state: ServiceState, awaited: list[InstanceTask], now_ms: int) -> str:
     """Who must get well for the next step, and what comes if he does not."""
     first = min(
-        awaited, key=lambda each: (_predates_update(service_state, each), service_state.requested_ms(each.group.number))
+        awaited,
+        key=lambda each: (_predates_update(service_state, each), service_state.requested_ms(each.task_set.number)),
     )
-    name = first.group.task_name(first.index)
+    name = first.task_set.task_name(first.index)
     is_running = first.state == TaskState.RUNNING
     status_text = (
         f"; {name} runs and is not healthy yet{health_detail(first)}" if is_running else f"; {name} has not started yet"
     )
-    since_ms = service_state.requested_ms(first.group.number)
-    left_s = (since_ms - now_ms) / 1000 + first.group.spec.update.deadline_s
-    if _predates_update(service_state, first) or first.group.job.is_held or left_s <= 0:
+    since_ms = service_state.requested_ms(first.task_set.number)
+    left_s = (since_ms - now_ms) / 1000 + first.task_set.spec.update.deadline_s
+    if _predates_update(service_state, first) or first.task_set.job.is_held or left_s <= 0:
         return status_text
     will_roll_back = (
         service_state.status == UPDATING
-        and first.group.spec.update.rollback
+        and first.task_set.spec.update.rollback
         and service_state.stable_version is not None
     )
     outcome = (
@@ -78,4 +79,4 @@ def _describe_awaited(service_state: ServiceState, awaited: list[InstanceTask], 
 
 def _predates_update(service_state: ServiceState, member: InstanceTask) -> bool:
     """Whether the update leaves it as it is."""
-    return member.group.number < service_state.first_task_set
+    return member.task_set.number < service_state.first_task_set

@@ -154,13 +154,13 @@ def _describe_queued(
 ) -> str:
     counts = job.counts()
     summary = f"{counts[TaskState.QUEUED]:,} of {sum(counts):,} tasks wait"
-    delayed = [at_ms for group in job.task_sets for at_ms in group.back_off_ends_ms]
+    delayed = [at_ms for task_set in job.task_sets for at_ms in task_set.back_off_ends_ms]
     if len(delayed) == counts[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
         return f"{summary}: {job.name} waits out its back-off, and the next attempt comes in {wait}."
     if gathering := _describe_gang_restart(job, now_ms):
         return f"{summary}: {gathering}."
-    limited = next((group for group in job.task_sets if _is_at_parallel_max(group)), None)
+    limited = next((task_set for task_set in job.task_sets if _is_at_parallel_max(task_set)), None)
     if limited is not None:
         return f"{summary}: {limited.spec.parallel_max} run at once, as many as parallel_max allows."
     ahead = _job_ahead_in_class(job)
@@ -191,16 +191,16 @@ def _describe_gang_restart(job: Job, now_ms: int) -> str:
     return f"the gang starts again as a whole, after a back-off of {format_duration(max(due_ms - now_ms, 0) / 1000)}"
 
 
-def _is_at_parallel_max(group: TaskSet) -> bool:
-    limit = group.spec.parallel_max
-    return bool(limit and group.ready and group.task_class.width >= limit)
+def _is_at_parallel_max(task_set: TaskSet) -> bool:
+    limit = task_set.spec.parallel_max
+    return bool(limit and task_set.ready and task_set.task_class.width >= limit)
 
 
 def _job_ahead_in_class(job: Job) -> Job | None:
     """The job that comes first among those that ask for the same, if it is another one."""
-    for group in job.task_sets:
-        first = next((other for other in group.task_class.task_sets if other.ready), None)
-        if group.ready and first is not None and first.job.id != job.id:
+    for task_set in job.task_sets:
+        first = next((other for other in task_set.task_class.task_sets if other.ready), None)
+        if task_set.ready and first is not None and first.job.id != job.id:
             return first.job
     return None
 

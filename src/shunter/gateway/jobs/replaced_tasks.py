@@ -22,7 +22,7 @@ def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
     if job.id not in state.services.jobs:
         return []
     leaving = [
-        replaced_task(state, member.group, member.index)
+        replaced_task(state, member.task_set, member.index)
         for instance in collect_instances(state, job).values()
         for member in instance.members
         if member is not instance.current and not member.is_alive

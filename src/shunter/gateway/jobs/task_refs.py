@@ -57,8 +57,8 @@ def task_sets_of(run: AnyRun) -> list[TaskSetRef]:
     return run.summary.pieces or [TaskSetRef(0, GROUP_DEFAULT, run.view.count)]
 
 
-def task_set_of(group: TaskSet) -> TaskSetRef:
-    return TaskSetRef(group.number, group.spec.name, group.count, group.visible_index)
+def task_set_of(task_set: TaskSet) -> TaskSetRef:
+    return TaskSetRef(task_set.number, task_set.spec.name, task_set.count, task_set.visible_index)
 
 
 def has_one_group(run: AnyRun) -> bool:

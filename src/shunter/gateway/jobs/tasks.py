@@ -100,12 +100,14 @@ class Tasks:
                 after = ()
         blocks: dict[int, TaskBlock] = {}
         rows: list[tuple[int, int, int, int]] = []
-        for group in run.task_sets:
-            block = await self._block(run, task_set_of(group), 0)
+        for task_set in run.task_sets:
+            block = await self._block(run, task_set_of(task_set), 0)
             assert block is not None
-            blocks[group.number] = block
-            indexes = _select(block, query.states, 0, group.count)
-            rows += [(group.group_index, group.visible_index_of(index), group.number, index) for index in indexes]
+            blocks[task_set.number] = block
+            indexes = _select(block, query.states, 0, task_set.count)
+            rows += [
+                (task_set.group_index, task_set.visible_index_of(index), task_set.number, index) for index in indexes
+            ]
         rows = sorted(row for row in rows if row[:3] > after)[: query.limit + 1]
         found += [(".".join(map(str, row[:3])), task_view(blocks[row[2]], row[3])) for row in rows]
         page = found[: query.limit]
@@ -236,7 +238,7 @@ def _current_and_hidden(state: State, run: Job, group: TaskSet) -> tuple[dict[in
     hidden: set[int] = set()
     for instance in instances.values():
         for member in instance.members:
-            if member.group is group:
+            if member.task_set is group:
                 current[member.index] = member.is_current_version
                 if not member.is_alive and member is not instance.current:
                     hidden.add(member.index)

@@ -24,13 +24,13 @@ def audit(state: State, model: ReferenceModel) -> None:
     require(all(count == 1 for count in runs.values()), f"runs of unfinished jobs are not unique: {runs}")
     _audit_waiting_tasks(model)
     for job in state.jobs.values():
-        task_sets = sorted(group.number for group in job.task_sets)
+        task_sets = sorted(task_set.number for task_set in job.task_sets)
         require(
             task_sets == sorted(model.jobs[job.id].groups), f"job {job.id} has pieces {task_sets}, not the ledger's"
         )
-        for group in job.task_sets:
-            _audit_counts(state, group)
-            _audit_tasks(state, model, group)
+        for task_set in job.task_sets:
+            _audit_counts(state, task_set)
+            _audit_tasks(state, model, task_set)
     _audit_reservations(state, model)
 
 
@@ -54,19 +54,19 @@ def _audit_waiting_tasks(model: ReferenceModel) -> None:
                 require(bool(reason), f"group {number} of job {job.id} waits for nothing any more")
 
 
-def _audit_counts(state: State, group: TaskSet) -> None:
-    states = state.table.state[group.base : group.base + group.count]
+def _audit_counts(state: State, task_set: TaskSet) -> None:
+    states = state.table.state[task_set.base : task_set.base + task_set.count]
     counts = np.bincount(states, minlength=len(TaskState)).tolist()
-    require(group.counts == counts, f"job {group.job.id} counts {group.counts}, its tasks are {counts}")
-    require(sum(counts) == group.count, f"counts of job {group.job.id} do not sum to {group.count}")
+    require(task_set.counts == counts, f"job {task_set.job.id} counts {task_set.counts}, its tasks are {counts}")
+    require(sum(counts) == task_set.count, f"counts of job {task_set.job.id} do not sum to {task_set.count}")
 
 
-def _audit_tasks(state: State, model: ReferenceModel, group: TaskSet) -> None:
+def _audit_tasks(state: State, model: ReferenceModel, task_set: TaskSet) -> None:
     """Every task is what the ledger says; every queued one is in a queue, once, and no other is."""
-    rows = slice(group.base, group.base + group.count)
-    table, tasks = state.table, model.jobs[group.job.id].groups[group.number].tasks
-    queued = Counter(index for first, last, _ in group.ready for index in range(first, last + 1))
-    delayed, is_free = group.delayed or {}, not group.job.is_held
+    rows = slice(task_set.base, task_set.base + task_set.count)
+    table, tasks = state.table, model.jobs[task_set.job.id].groups[task_set.number].tasks
+    queued = Counter(index for first, last, _ in task_set.ready for index in range(first, last + 1))
+    delayed, is_free = task_set.delayed or {}, not task_set.job.is_held
     queued.update(dict.fromkeys(delayed, 1))
     found = zip(table.state[rows].tolist(), table.attempt[rows].tolist(), table.node[rows].tolist(), strict=True)
     for index, (task, (state_now, attempt, node)) in enumerate(zip(tasks, found, strict=True)):
@@ -74,13 +74,13 @@ def _audit_tasks(state: State, model: ReferenceModel, group: TaskSet) -> None:
         is_queued_once = queued[index] == (task.state is TaskState.QUEUED and (is_free or index in delayed))
         is_on_live_node = task.state not in LIVE or model.nodes[node].state is not NodeState.DOWN
         if not (is_same and is_queued_once and is_on_live_node):
-            where = f"task {group.job.id}/{index} ({TaskState(state_now).wire_name}, attempt {attempt}, node {node})"
+            where = f"task {task_set.job.id}/{index} ({TaskState(state_now).wire_name}, attempt {attempt}, node {node})"
             require(is_same, f"{where} is {task} in the ledger")
             require(is_queued_once, f"{where} is {queued[index]} times in a queue")
             require(is_on_live_node, f"{where} is on a node that is down")
-    if group.ready:
-        is_found = group.in_queue and any(group is each for each in group.task_class.task_sets)
-        require(is_found, f"job {group.job.id} has tasks ready that nobody will look at")
+    if task_set.ready:
+        is_found = task_set.in_queue and any(task_set is each for each in task_set.task_class.task_sets)
+        require(is_found, f"job {task_set.job.id} has tasks ready that nobody will look at")
 
 
 def _audit_reservations(state: State, model: ReferenceModel) -> None:

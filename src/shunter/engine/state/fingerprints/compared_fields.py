@@ -38,8 +38,8 @@ class ViewedState:
 
 @dataclass(frozen=True)
 class ComparedFields(Generic[T]):
-    """Every attribute of a kind is in one of three: `plain` as it is, `described` as a function tells it, or `left_out` for
-    a reason."""
+    """Every attribute of a kind is in one of three: `plain` as it is, `described` as a function tells it, or `left_out`
+    for a reason."""
 
     kind: type[T]
     plain: tuple[str, ...] = ()

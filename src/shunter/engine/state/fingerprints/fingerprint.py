@@ -11,7 +11,15 @@ from typing import Any
 
 from shunter.engine.state.fingerprints.compared_fields import ComparedFields, ViewedState, without_zeroes
 from shunter.engine.state.fingerprints.nodes import ALL_OF_NODES, NODES
-from shunter.engine.state.fingerprints.records import ALL_OF_RECORDS, SPEC_VERSION, CLASS, USER_USAGE, JOB, TASK_SET_COLUMNS, TABLE
+from shunter.engine.state.fingerprints.records import (
+    ALL_OF_RECORDS,
+    CLASS,
+    JOB,
+    SPEC_VERSION,
+    TABLE,
+    TASK_SET_COLUMNS,
+    USER_USAGE,
+)
 from shunter.engine.state.fingerprints.registries import ALL_OF_REGISTRIES, REGISTRIES
 from shunter.engine.state.state import State
 
@@ -27,7 +35,10 @@ def _jobs(viewed: ViewedState, state: State) -> dict[str, Any]:
 
 
 def _classes(viewed: ViewedState, state: State) -> dict[str, Any]:
-    return {"order": list(state.classes), "each": {id: CLASS.of(viewed, record) for id, record in state.classes.items()}}
+    return {
+        "order": list(state.classes),
+        "each": {id: CLASS.of(viewed, record) for id, record in state.classes.items()},
+    }
 
 
 def _repelling(_: ViewedState, state: State) -> list[tuple[int, int, bool]]:

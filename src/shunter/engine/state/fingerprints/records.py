@@ -38,7 +38,8 @@ def _column(name: str) -> Callable[[ViewedState, TaskTable], dict[Key, bytes]]:
     def tell(viewed: ViewedState, table: TaskTable) -> dict[Key, bytes]:
         column = getattr(table, name)
         return {
-            (each.job.id, each.number): column[each.base : each.base + each.count].tobytes() for each in viewed.task_sets
+            (each.job.id, each.number): column[each.base : each.base + each.count].tobytes()
+            for each in viewed.task_sets
         }
 
     return tell
@@ -193,4 +194,13 @@ CLASS = ComparedFields(
     },
 )
 
-ALL_OF_RECORDS: tuple[ComparedFields[Any], ...] = (SPEC_VERSION, USER_USAGE, TABLE, TASK_SET_COLUMNS, TASK_SET, JOB, LANES, CLASS)
+ALL_OF_RECORDS: tuple[ComparedFields[Any], ...] = (
+    SPEC_VERSION,
+    USER_USAGE,
+    TABLE,
+    TASK_SET_COLUMNS,
+    TASK_SET,
+    JOB,
+    LANES,
+    CLASS,
+)
