@@ -27,13 +27,13 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
     if task is None:
         if job.state is not JobState.STOPPING:
             round.record(c.JobStopRequested(job.id, round.now_ms, reason, job.ref))
-        for group in job.task_sets:
-            stop_range(round, group, 0, group.count - 1, now, reason, signal)
+        for task_set in job.task_sets:
+            stop_range(round, task_set, 0, task_set.count - 1, now, reason, signal)
     else:
         if job.is_long_running:
             _mark_down(round, job, *task)
-        group, index = find_task(round.state, job, *task)
-        stop_range(round, group, index, index, now, reason, signal)
+        task_set, index = find_task(round.state, job, *task)
+        stop_range(round, task_set, index, index, now, reason, signal)
     round.maybe_finished[job.id] = None
 
 

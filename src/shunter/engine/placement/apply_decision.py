@@ -249,15 +249,15 @@ def assign_tasks(round: Round, record: ClassRecord, node: int, count: int) -> No
 def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[TaskSet, int, int, int] | None:
     """The next run of ready tasks: of the oldest group, unless its tasks shall not go to this node again. A gang is not
     torn apart for that: who finds nobody to change places with goes there again."""
-    group = record.first_ready()
-    if group is None or not group.avoided_nodes:
-        return None if group is None else (group, *group.ready[-1])
+    task_set = record.first_ready()
+    if task_set is None or not task_set.avoided_nodes:
+        return None if task_set is None else (task_set, *task_set.ready[-1])
     is_avoided = has_alternative_node(round.state, record, node)
-    for group in record.task_sets:
-        avoided_nodes = group.avoided_nodes or {}
-        for first, last, attempts in reversed(group.ready):
+    for task_set in record.task_sets:
+        avoided_nodes = task_set.avoided_nodes or {}
+        for first, last, attempts in reversed(task_set.ready):
             for index in range(first, last + 1):
                 if not is_avoided or avoided_nodes.get(index) != node:
-                    return group, index, index, attempts
-    group = record.first_ready() if gang_of(record) else None
-    return None if group is None else (group, *group.ready[-1])
+                    return task_set, index, index, attempts
+    task_set = record.first_ready() if gang_of(record) else None
+    return None if task_set is None else (task_set, *task_set.ready[-1])

@@ -44,12 +44,14 @@ def places_whole_gang(state: State, record: ClassRecord, placed_counts: Mapping[
     rules = record.key.rules
     job = state.jobs.get(rules.job) if rules is not None else None
     groups = (
-        [group for group in job.task_sets if gang_of(group.task_class) == gang_of(record)] if job is not None else []
+        [task_set for task_set in job.task_sets if gang_of(task_set.task_class) == gang_of(record)]
+        if job is not None
+        else []
     )
     return all(
-        placed_counts.get(group.task_class.id, 0) >= group.task_class.queued
-        and not is_gathering(group.task_class, group)
-        for group in groups
+        placed_counts.get(task_set.task_class.id, 0) >= task_set.task_class.queued
+        and not is_gathering(task_set.task_class, task_set)
+        for task_set in groups
     )
 
 

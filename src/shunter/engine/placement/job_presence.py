@@ -100,8 +100,8 @@ def _jobs_of(state: State, class_id: int) -> list[Job]:
     if record.key.rules is not None:
         job = state.jobs.get(record.key.rules.job)
         return [job] if job is not None else []
-    groups = (group for group in state.task_sets if group is not None and group.task_class is record)
-    return list({group.job.id: group.job for group in groups}.values())
+    groups = (task_set for task_set in state.task_sets if task_set is not None and task_set.task_class is record)
+    return list({task_set.job.id: task_set.job for task_set in groups}.values())
 
 
 def _has_live_tasks(job: Job) -> bool:

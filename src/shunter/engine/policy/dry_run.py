@@ -85,13 +85,13 @@ def relevant_jobs(state: State, subject_jobs: Iterable[Job]) -> list[Job]:
     states = state.table.state[: state.table.used]
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
     for slot in np.unique(state.table.group[live])[:LIVE_GROUPS_MAX].tolist():
-        group = state.task_sets[slot]
-        assert group is not None
-        chosen[group.job.id] = group.job
+        task_set = state.task_sets[slot]
+        assert task_set is not None
+        chosen[task_set.job.id] = task_set.job
     waiting = [record for record in state.classes.values() if record.queued]
     for record in waiting:
-        for group in islice(record.task_sets, max(1, WAITING_GROUPS_MAX // len(waiting))):
-            chosen[group.job.id] = group.job
+        for task_set in islice(record.task_sets, max(1, WAITING_GROUPS_MAX // len(waiting))):
+            chosen[task_set.job.id] = task_set.job
     return [chosen[job_id] for job_id in sorted(chosen)]
 
 

@@ -30,10 +30,14 @@ ReleasedAmount = Callable[[TaskSet], int]  # by the end of one of its tasks
 
 def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> StartView | None:
     """Of the next task of a job. None for a job of which none waits."""
-    waiting = [group for group in job.task_sets if group.counts[TaskState.QUEUED] or group.counts[TaskState.WAITING]]
+    waiting = [
+        task_set
+        for task_set in job.task_sets
+        if task_set.counts[TaskState.QUEUED] or task_set.counts[TaskState.WAITING]
+    ]
     if not waiting:
         return None
-    ready = [group for group in waiting if group.ready]
+    ready = [task_set for task_set in waiting if task_set.ready]
     if not ready:
         return _start_by_time(state, job, waiting, now_ms)
     queue = job.options.queue
@@ -41,7 +45,7 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
         return StartView(at=None, basis="it is held")
     if state.queues.get(queue).is_paused:
         return StartView(at=None, basis=f"queue {queue} is paused")
-    found = [_estimate_group(state, group, now_ms, filters) for group in ready]
+    found = [_estimate_group(state, task_set, now_ms, filters) for task_set in ready]
     choose = max if job.options.gang else min  # of a gang the last group decides
     return choose(found, key=lambda start: (start.at is None, start.basis == NEVER, start.at or ""))
 

@@ -93,10 +93,12 @@ def reasons_of(
     state: State, job: Job, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> list[ReasonView]:
     """Of the groups that could be placed and are not: for whom room is kept, and what each node has against them."""
-    waiting_classes = [(group.spec, group.task_class.task_class, group.node) for group in job.task_sets if group.ready]
+    waiting_classes = [
+        (task_set.spec, task_set.task_class.task_class, task_set.node) for task_set in job.task_sets if task_set.ready
+    ]
     for number, node in state.moves.of_job(job.id):
-        group = state.require_task_set(job.id, number)
-        waiting_classes.append((group.spec, group.task_class.task_class, node))
+        task_set = state.require_task_set(job.id, number)
+        waiting_classes.append((task_set.spec, task_set.task_class.task_class, node))
     if job.type in PER_NODE and not job.task_sets:
         waiting_classes = [(spec, class_of(job, spec), 0) for spec in job.spec_version.groups]
     if not waiting_classes:
@@ -179,15 +181,15 @@ def _describe_queued(
 
 def _describe_gang_restart(job: Job, now_ms: int) -> str:
     """What a gang waits for that has to start again as a whole; empty if there is nothing."""
-    members = [group for group in job.task_sets if group.ready and is_gathering(group.task_class, group)]
+    members = [task_set for task_set in job.task_sets if task_set.ready and is_gathering(task_set.task_class, task_set)]
     if not members:
         return ""
     gang = job.task_sets if job.options.gang else members
-    ending = sum(len(group.requeue_when_stopped or ()) for group in gang)
+    ending = sum(len(task_set.requeue_when_stopped or ()) for task_set in gang)
     if ending:
         verb = "more is ending" if ending == 1 else "more are ending"
         return f"the gang starts again as a whole, and {ending} {verb}"
-    due_ms = max(at_ms for group in gang for at_ms in (group.delayed or {}).values())
+    due_ms = max(at_ms for task_set in gang for at_ms in (task_set.delayed or {}).values())
     return f"the gang starts again as a whole, after a back-off of {format_duration(max(due_ms - now_ms, 0) / 1000)}"
 
 
