@@ -289,9 +289,9 @@ class Engine(EngineCommands):
             if kind in JOB_TIMERS:
                 on_job_timer(round, kind, job_id)
                 continue
-            if kind is TimerKind.LONG_RUNNING:
+            if kind is TimerKind.SERVICE:
                 on_service_timer(round, job_id)
-            if kind in (TimerKind.LONG_RUNNING, TimerKind.DRAIN):  # every round looks at nodes that are drained
+            if kind in (TimerKind.SERVICE, TimerKind.DRAIN):  # every round looks at nodes that are drained
                 continue
             task_set = self.state.task_set(job_id, number)
             if task_set is None:

@@ -30,7 +30,7 @@ class TimerKind(IntEnum):
     JOB_TIMEOUT = 4
     JOB_DEADLINE = 5
     TEMPLATE = 6  # of a template, by its id
-    LONG_RUNNING = 8  # a job that is kept up
+    SERVICE = 8  # a job that is kept up
     DRAIN = 9  # of a node, in place of a job
     SCHEDULING = 10  # of a Scheduling, by its uid
 

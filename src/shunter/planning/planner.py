@@ -24,7 +24,7 @@ from shunter.planning.order.fair_share import FairShare
 from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.order.rank import RankFunction, by_urgency
 from shunter.planning.order.turns import Turns
-from shunter.planning.reserve.decision_rules import DecisionRules, PlannerMemory
+from shunter.planning.reserve.decision_rules import PlannerMemory, ReserveStage
 from shunter.planning.reserve.reservations import WAIT_THRESHOLDS, WaitThresholds
 from shunter.planning.score.gangs import gang_of
 from shunter.planning.score.pick import Candidates, Picked, pick
@@ -87,14 +87,14 @@ class DecisionContext:
     budget: Budget
     queue_limits: QueueLimits
     fair_share: FairShare
-    decision_rules: DecisionRules
+    reserve_stage: ReserveStage
     fills: dict[int, list[Picked]] = field(default_factory=dict)
 
-    def exceeds_budget(self, pending_class: PendingClass) -> bool:
+    def gang_exceeds_budget(self, pending_class: PendingClass) -> bool:
         """Whether a gang has to wait for the next decision, since this one has already spent what it needs."""
         if not gang_of(pending_class.task_class) or not self.fills:
             return False
-        return sum(each.queued.count for each in self.decision_rules.members(pending_class)) > self.budget.tasks
+        return sum(each.queued.count for each in self.reserve_stage.members(pending_class)) > self.budget.tasks
 
 
 class Planner:
@@ -171,22 +171,22 @@ class Planner:
         misses, misses_max = 0, MISSES_MAX
         while (turn := turns.next()) is not None:
             pending_class, count = turn.pending_class, turn.pending_class.queued.count
-            if context.budget.is_spent or context.exceeds_budget(pending_class):
+            if context.budget.is_spent or context.gang_exceeds_budget(pending_class):
                 decision.is_partial = True
                 break
-            context.decision_rules.block_heads_before(pending_class)
+            context.reserve_stage.block_heads_before(pending_class)
             if gang_of(pending_class.task_class):
                 self._place_gang(pending_class, context)
-                if context.decision_rules.is_cut_short:
+                if context.reserve_stage.is_cut_short:
                     decision.is_partial = True
                     break
                 turns.end_turn(has_to_wait=pending_class.queued.count > 0)
                 continue
-            wanted = context.decision_rules.admissible_count(
+            wanted = context.reserve_stage.admissible_count(
                 pending_class, min(count, context.budget.fill_max, turn.quantum or count)
             )
             placed = self._place(pending_class, wanted, context) if wanted else 0
-            if context.decision_rules.is_cut_short:
+            if context.reserve_stage.is_cut_short:
                 decision.is_partial = True
                 break
             if not placed and (misses := misses + 1) == misses_max:
@@ -198,7 +198,7 @@ class Planner:
                 turns.end_turn(has_to_wait=placed < count)
         else:
             backlog.end_pass()
-        context.decision_rules.finish(decision)
+        context.reserve_stage.finish(decision)
         decision.placements = [Placement(class_id, *_merged(parts)) for class_id, parts in context.fills.items()]
         decision.left = backlog.left()
         return decision
@@ -212,15 +212,15 @@ class Planner:
             budget=budget,
             queue_limits=queue_limits,
             fair_share=FairShare(view.usage, ledger.totals()),
-            decision_rules=DecisionRules(
+            reserve_stage=ReserveStage(
                 view, int(now * 1000), self._backlog, queue_limits, workspace, wait_thresholds, self._planner_memory
             ),
         )
 
     def _serve_winners(self, context: DecisionContext) -> None:
         """Whoever made others end gets their room, or has it kept, before anybody has a turn."""
-        for pending_class, promised in context.decision_rules.winners():
-            wanted = context.decision_rules.admissible_count(
+        for pending_class, promised in context.reserve_stage.winners():
+            wanted = context.reserve_stage.admissible_count(
                 pending_class, min(pending_class.queued.count, promised, context.budget.fill_max)
             )
             if gang_of(pending_class.task_class):
@@ -234,32 +234,32 @@ class Planner:
         placed = len(picked.rows) if count == 1 else int(picked.counts.sum())
         if placed:
             self._record(pending_class, picked, placed, context)
-        if placed < count and not context.decision_rules.is_cut_short:
+        if placed < count and not context.reserve_stage.is_cut_short:
             self._backlog.block(pending_class)
             self._ledger.tighten()
-            context.decision_rules.block(pending_class)
+            context.reserve_stage.block(pending_class)
         return placed
 
     def _place_gang(self, pending_class: PendingClass, context: DecisionContext) -> None:
         """Place the class's whole gang, or none of it. Whoever came first among its members brought the others."""
         if not pending_class.queued.count or self._backlog.is_blocked(pending_class):
             return
-        members = context.decision_rules.members(pending_class)
-        if not context.decision_rules.can_admit(members):
+        members = context.reserve_stage.members(pending_class)
+        if not context.reserve_stage.can_admit(members):
             context.budget.spend_work(0, 0)
             return  # no row keeps it waiting, so none has to improve
         context.budget.spend_work(self._ledger.count * len(members), sum(each.queued.count for each in members))
-        placed = context.decision_rules.place_gang(members)
+        placed = context.reserve_stage.place_gang(members)
         if placed is not None:
             by_class = {each.task_class.id: each for each in members}
             for queued, picked in placed:
                 self._record(by_class[queued.task_class.id], picked, int(picked.counts.sum()), context)
             return
-        if context.decision_rules.is_cut_short:
+        if context.reserve_stage.is_cut_short:
             return
         for each in members:
             self._backlog.block(each)
-        context.decision_rules.block(pending_class)
+        context.reserve_stage.block(pending_class)
 
     def _record(self, pending_class: PendingClass, picked: Picked, placed: int, context: DecisionContext) -> None:
         """So many tasks of the class have found their nodes, and the ledger knows."""
@@ -273,13 +273,13 @@ class Planner:
 
     def _fill(self, pending_class: PendingClass, count: int, context: DecisionContext) -> Picked:
         """Candidates and score give prices, pick spends, and the ledger is told."""
-        ledger, budget, decision_rules = self._ledger, context.budget, context.decision_rules
+        ledger, budget, reserve_stage = self._ledger, context.budget, context.reserve_stage
         if not ledger.may_fit(pending_class.queued.task_class):
             budget.spend_work(0, 0)
             return NO_NODES
         rows = self._backlog.improved_rows if self._backlog.checks_improved_rows(pending_class) else None
-        if decision_rules.constrains(pending_class.task_class):
-            picked = decision_rules.pick(pending_class, count)
+        if reserve_stage.constrains(pending_class.task_class):
+            picked = reserve_stage.pick(pending_class, count)
             budget.spend_work(RULED_WORK * ledger.count, RULED_WORK * count)
         elif rows is not None and 2 * len(rows) < ledger.count:
             picked = self._pick_among(pending_class, rows, count)
@@ -287,8 +287,8 @@ class Planner:
         else:
             picked = self._pick(pending_class, count)
             budget.spend_work(ledger.count, count)
-        picked = decision_rules.respect_reservations(pending_class, count, picked)
-        decision_rules.put(pending_class, picked)
+        picked = reserve_stage.respect_reservations(pending_class, count, picked)
+        reserve_stage.put(pending_class, picked)
         return picked
 
     def _pick(self, pending_class: PendingClass, count: int) -> Picked:

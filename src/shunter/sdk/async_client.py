@@ -484,8 +484,8 @@ class Job:
         return self._whole_log(selector)
 
     async def _whole_log(self, selector: LogSelector) -> bytes:
-        pieces = self._client._transport.stream(follow_calls.read_log(self._client._core, selector))
-        return b"".join([piece async for piece in pieces])
+        chunks = self._client._transport.stream(follow_calls.read_log(self._client._core, selector))
+        return b"".join([chunk async for chunk in chunks])
 
     @property
     def _reference(self) -> str:

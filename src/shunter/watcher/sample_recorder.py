@@ -39,11 +39,11 @@ class SampleRecorder:
         totals = (sample.cpu_s, sample.memory_bytes, *io)
         self._sink.record(NodeSource(node), Measurement(at_ms, node, MACHINE_INCARNATION, totals))
         for task in sample.tasks:
-            group = self._engine.state.task_set(task.job, task.group)
-            if group is not None and task.index < group.count:
-                source = TaskSource(task.job, group.spec.name, group.visible_index_of(task.index))
+            task_set = self._engine.state.task_set(task.job, task.group)
+            if task_set is not None and task.index < task_set.count:
+                source = TaskSource(task.job, task_set.spec.name, task_set.visible_index_of(task.index))
                 incarnation = (
-                    group.number * ATTEMPTS_MAX + task.attempt
+                    task_set.number * ATTEMPTS_MAX + task.attempt
                 )  # an instance of a service is replaced by a new task set
                 used = (task.cpu_s, task.memory_bytes, task.read_bytes, task.written_bytes)
                 since_ms = task.started_ms - skew_ms if task.started_ms else None

@@ -128,7 +128,7 @@ def fail_lost_attempts(patch: Patch) -> None:
         if isinstance(change, TasksLost):
             event, reason = TaskEvent.GAVE_UP, change.reason
             for index in range(change.first, change.last + 1):
-                place = change.job, change.group, index
+                place = change.job, change.task_set, index
                 record(self, TaskEnded(*place, event, -1, 0, change.at_ms, 0, 0, reason, change.ref))
             self.maybe_finished[change.job] = None
         else:

@@ -71,7 +71,7 @@ def forget_task_moves(patch: Patch) -> None:
         state.moves.pinned = kept
 
     patch.setattr(apply_tasks, "_requeue", forgetful)
-    patch.setattr(placement, "place_bound", lambda _round: None)
+    patch.setattr(placement, "place_moved_tasks", lambda _round: None)
 
 
 def drop_a_task_set_too_early(patch: Patch) -> None:

@@ -55,26 +55,26 @@ async def stream_watch(exchange: Exchange, lines: AsyncGenerator[Document, None]
         await exchange.end()
 
 
-async def stream_bytes(exchange: Exchange, pieces: AsyncGenerator[bytes, None]) -> None:
+async def stream_bytes(exchange: Exchange, source: AsyncGenerator[bytes, None]) -> None:
     """A file, as it is read. What is cut short has no proper end."""
-    async with aclosing(pieces):
+    async with aclosing(source):
         await exchange.begin(200, OCTETS)
-        if await _pump(exchange, pieces, bytes):
+        if await _pump(exchange, source, bytes):
             await exchange.end()
 
 
-async def stream_log(exchange: Exchange, pieces: AsyncGenerator[LogChunk, None], size_max: int | None) -> None:
+async def stream_log(exchange: Exchange, source: AsyncGenerator[LogChunk, None], size_max: int | None) -> None:
     """Raw output, at most `size_max` bytes. What is cut short has no proper end: nobody shall take it for whole."""
-    async with aclosing(pieces):
-        first = await anext(pieces, LogChunk(b"", 0, eof=True))
+    async with aclosing(source):
+        first = await anext(source, LogChunk(b"", 0, eof=True))
         await exchange.begin(200, OCTETS, [log_header(first)])
-        async with aclosing(_log_chunks(first, pieces, size_max)) as chunks:
+        async with aclosing(_log_chunks(first, source, size_max)) as chunks:
             if await _pump(exchange, chunks, bytes):
                 await exchange.end()
 
 
-def log_header(piece: LogChunk) -> tuple[bytes, bytes]:
-    return b"x-log-truncated", b"true" if piece.truncated else b"false"
+def log_header(log_chunk: LogChunk) -> tuple[bytes, bytes]:
+    return b"x-log-truncated", b"true" if log_chunk.truncated else b"false"
 
 
 async def _pump(
@@ -130,16 +130,16 @@ def _event_bytes(event: EventView) -> bytes:
 
 
 async def _log_chunks(
-    first: LogChunk, pieces: AsyncGenerator[LogChunk, None], size_max: int | None
+    first: LogChunk, source: AsyncGenerator[LogChunk, None], size_max: int | None
 ) -> AsyncGenerator[bytes, None]:
     remaining = size_max
-    piece: LogChunk | None = first
-    while piece is not None:
-        chunk = piece.data[:remaining]
+    log_chunk: LogChunk | None = first
+    while log_chunk is not None:
+        chunk = log_chunk.data[:remaining]
         if chunk:
             yield chunk
         if remaining is not None:
             remaining -= len(chunk)
             if remaining <= 0:
                 return
-        piece = await anext(pieces, None)
+        log_chunk = await anext(source, None)

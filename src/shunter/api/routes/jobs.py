@@ -44,7 +44,7 @@ LOG_CHUNK_SIZE_MAX = 256 * 2**10
 TASK_PAGE_MAX = 10_000
 OFFSET_MAX = 2**53
 ATTEMPT_MAX = 2**31
-PIECE_MAX = 2**31
+TASK_SET_NUMBER_MAX = 2**31
 JSON_TYPES = ("", "application/json")
 YAML_TYPES = ("application/yaml", "application/x-yaml", "text/yaml")
 
@@ -229,9 +229,11 @@ IDEMPOTENCY_KEY = p.field_parameter(
 
 IN_JOB = p.Query((p.NAMESPACE,))
 GROUP = p.field_parameter("group", "the task's group, where the job has several", NAME)
-PIECE = p.int_parameter("piece", "of a task of a service that was replaced: the number behind its ~", 0, PIECE_MAX)
+TASK_SET_NUMBER = p.int_parameter(
+    "piece", "of a task of a service that was replaced: the number behind its ~", 0, TASK_SET_NUMBER_MAX
+)
 IN_TASK = p.Query((p.NAMESPACE, GROUP))
-IN_ANY_TASK = p.Query((p.NAMESPACE, GROUP, PIECE))
+IN_ANY_TASK = p.Query((p.NAMESPACE, GROUP, TASK_SET_NUMBER))
 JOB_BODY = RequestBody(component="Job", content_types=("application/json", "application/yaml"))
 FOLLOW_DESCRIPTION = "lines: the job, then progress or log, then its end"
 
@@ -318,7 +320,7 @@ TASK_ROUTES = (
         query=p.Query((
             p.NAMESPACE,
             GROUP,
-            PIECE,
+            TASK_SET_NUMBER,
             p.enum_parameter("stream", "which output", ("stdout", "stderr"), "stdout"),
             p.int_parameter("offset", "the first byte wanted", 0, OFFSET_MAX, 0),
             p.int_parameter("limit", "how many bytes at most", 0, OFFSET_MAX),

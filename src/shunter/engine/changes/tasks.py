@@ -15,7 +15,7 @@ class TasksPlaced(ChangeStruct, tag=3):
     """queued -> assigned, as attempt `attempt`."""
 
     job: int
-    group: int
+    task_set: int
     first: int
     last: int
     attempt: int
@@ -25,7 +25,7 @@ class TasksPlaced(ChangeStruct, tag=3):
 
 class TaskStarted(ChangeStruct, tag=4):
     job: int
-    group: int
+    task_set: int
     index: int
     started_ms: int
     log: int
@@ -37,7 +37,7 @@ class TasksFinished(ChangeStruct, tag=5):
     """All of them exited with 0. `started` and `ended` are times packed by `pack_times`; logs follow one another."""
 
     job: int
-    group: int
+    task_set: int
     first: int
     last: int
     started: list[int]
@@ -50,7 +50,7 @@ class TaskEnded(ChangeStruct, tag=6):
     """One attempt ended otherwise. `event` is RETRIED, GAVE_UP or STOPPED; `not_before_ms` holds for RETRIED."""
 
     job: int
-    group: int
+    task_set: int
     index: int
     event: int
     exit_code: int
@@ -66,7 +66,7 @@ class TasksLost(ChangeStruct, tag=7):
     """Attempts ended without an exit code: queued again."""
 
     job: int
-    group: int
+    task_set: int
     first: int
     last: int
     at_ms: int
@@ -79,7 +79,7 @@ class TasksTransitioned(ChangeStruct, tag=8):
     CANCELLED or GAVE_UP. PREEMPTED also stands for a drain or a move: the task is to come back."""
 
     job: int
-    group: int
+    task_set: int
     first: int
     last: int
     event: int
@@ -90,7 +90,7 @@ class TasksTransitioned(ChangeStruct, tag=8):
 
 class TaskHealth(ChangeStruct, tag=20):
     job: int
-    group: int
+    task_set: int
     index: int
     is_healthy: bool
     at_ms: int
@@ -102,7 +102,7 @@ class TaskPinned(ChangeStruct, tag=44):
     """A task goes to this node next, and nowhere else; 0: wherever it fits."""
 
     job: int
-    group: int
+    task_set: int
     index: int
     node: int
     at_ms: int

@@ -30,10 +30,10 @@ def span_ms(round: Round, job: Job) -> tuple[int, int]:
     return start, _clamp(start, max(ends, default=round.now_ms), round.now_ms)
 
 
-def _reported_times(round: Round, column: IntArray, groups: Iterable[TaskSet]) -> list[int]:
+def _reported_times(round: Round, column: IntArray, task_sets: Iterable[TaskSet]) -> list[int]:
     """What workers told of the tasks that have run, in the manager's time."""
     table = round.state.table
-    rows = [group.base + index for group in groups for index in range(group.count)]
+    rows = [task_set.base + index for task_set in task_sets for index in range(task_set.count)]
     return [int(column[row]) - _clock_skew_ms(round, int(table.node[row])) for row in rows if table.started_ms[row]]
 
 

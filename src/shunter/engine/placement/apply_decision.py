@@ -77,8 +77,8 @@ def _is_within_limits(round: Round, placed_counts: dict[int, int]) -> bool:
         for resource, need in record.licences:
             licences[resource] += need * count
     queue = record.key.queue
-    max_count = state.queues.get(queue).running_max
-    if max_count and state.queue_lanes[queue] + sum(placed_counts.values()) > max_count:
+    count_max = state.queues.get(queue).running_max
+    if count_max and state.queue_lanes[queue] + sum(placed_counts.values()) > count_max:
         return False
     known = state.cluster.licences()
     return all(state.licences_used[name] + count <= known.get(name, 0) for name, count in licences.items())
@@ -95,17 +95,17 @@ def preempt(round: Round, preemptions: list[Preemption]) -> None:
         if record is None or not rows or record.key.node:
             continue
         winner = state.classes.get(preemption.winner)
-        winner_group = winner.first_ready() if winner is not None else None
+        winner_task_set = winner.first_ready() if winner is not None else None
         if not gang_of(record):
-            ended = _preempt_youngest(round, record, preemption, np.array(rows), winner_group)
+            ended = _preempt_youngest(round, record, preemption, np.array(rows), winner_task_set)
             live[preemption.victim, preemption.node] = [row for row in rows if row not in ended]
         elif gang_of(record) not in evicted_gangs:
             evicted_gangs.add(gang_of(record))
-            evict_gang(round, record, _preemption_reason(winner_group))
+            evict_gang(round, record, _preemption_reason(winner_task_set))
 
 
-def _preemption_reason(winner_group: TaskSet | None) -> str:
-    return f"preempted by {winner_group.job.ref}" if winner_group is not None else "preempted"
+def _preemption_reason(winner_task_set: TaskSet | None) -> str:
+    return f"preempted by {winner_task_set.job.ref}" if winner_task_set is not None else "preempted"
 
 
 def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, int], list[int]]:
@@ -124,22 +124,25 @@ def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, i
 
 
 def _preempt_youngest(
-    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, winner_group: TaskSet | None
+    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, winner_task_set: TaskSet | None
 ) -> set[int]:
     """Of other jobs than the winner's, if there are: a service whose priority was raised has older tasks of the lower
     one. So do tasks that have no lane there yet: otherwise they would take the lanes that are to be given up."""
     state, table = round.state, round.state.table
     lanes = record.lanes.get(preemption.node)
     count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
-    started, groups = table.started_ms[rows], [state.task_sets[slot] for slot in table.group[rows].tolist()]
+    started, task_sets = table.started_ms[rows], [state.task_sets[slot] for slot in table.group[rows].tolist()]
     is_winners_own = np.array(
-        [group is not None and winner_group is not None and group.job is winner_group.job for group in groups]
+        [
+            task_set is not None and winner_task_set is not None and task_set.job is winner_task_set.job
+            for task_set in task_sets
+        ]
     )
     youngest = rows[np.lexsort((-started, started > 0, is_winners_own))][:count].tolist()
     for row in youngest:
-        group = state.task_sets[table.group[row]]
-        assert group is not None
-        evict_task(round, group, row - group.base, _preemption_reason(winner_group))
+        task_set = state.task_sets[table.group[row]]
+        assert task_set is not None
+        evict_task(round, task_set, row - task_set.base, _preemption_reason(winner_task_set))
     return set(youngest)
 
 
@@ -159,10 +162,10 @@ def apply_placement(round: Round, placement: Placement) -> None:
     if record is None:
         return
     fitting = np.minimum(placement.counts, _lanes_available(round, record, placement.nodes))
-    max_count = min(record.queued, lanes_max(round, record))
+    count_max = min(record.queued, lanes_max(round, record))
     for node, count in _avoided_nodes_first(record, placement.nodes.tolist(), fitting.tolist()):
-        count = min(count, max_count)
-        max_count -= count
+        count = min(count, count_max)
+        count_max -= count
         if count <= 0:
             continue
         lanes = record.lanes.get(node)
@@ -183,20 +186,20 @@ def _avoided_nodes_first(record: ClassRecord, nodes: list[int], counts: list[int
     return sorted(placed, key=lambda each: each[0] not in avoided)
 
 
-def lanes_max(round: Round, record: ClassRecord, for_group: TaskSet | None = None) -> int:
+def lanes_max(round: Round, record: ClassRecord, for_task_set: TaskSet | None = None) -> int:
     """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences. Asked
-    for a `for_group` task of a group, which need not be ready: one or none."""
-    state, max_count = round.state, record.queued if for_group is None else 1
-    if record.key.dedicated_to is not None and (group := for_group or record.first_ready()) is not None:
-        max_count = min(max_count, group.spec.parallel_max - record.width)
+    for a `for_task_set` task of a group, which need not be ready: one or none."""
+    state, count_max = round.state, record.queued if for_task_set is None else 1
+    if record.key.dedicated_to is not None and (task_set := for_task_set or record.first_ready()) is not None:
+        count_max = min(count_max, task_set.spec.parallel_max - record.width)
     queue = state.queues.get(record.key.queue)
     if queue.is_paused:
         return 0
     if queue.running_max:
-        max_count = min(max_count, queue.running_max - state.queue_lanes[record.key.queue])
+        count_max = min(count_max, queue.running_max - state.queue_lanes[record.key.queue])
     for resource, need in record.licences:
-        max_count = min(max_count, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
-    return max(max_count, 0)
+        count_max = min(count_max, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
+    return max(count_max, 0)
 
 
 def fits_on_node(round: Round, task_set: TaskSet, node: int) -> bool:
@@ -223,13 +226,13 @@ def _lanes_available(round: Round, record: ClassRecord, rows: IntArray) -> IntAr
     return _lanes_that_fit(round, record, rows, record.queued)
 
 
-def _lanes_that_fit(round: Round, record: ClassRecord, rows: IntArray, max_count: int) -> IntArray:
+def _lanes_that_fit(round: Round, record: ClassRecord, rows: IntArray, count_max: int) -> IntArray:
     nodes = round.state.nodes.view
     rules = record.key.rules
     is_available = (nodes.owner[rows] == 0) | (nodes.owner[rows] == (rules.job if rules is not None else 0))
     if rules is not None and rules.exclusive:
         is_available &= (nodes.tasks[rows] == 0) | (nodes.owner[rows] == rules.job)
-    headroom = np.where(nodes.eligible[rows] & is_available, max_count, 0)
+    headroom = np.where(nodes.eligible[rows] & is_available, count_max, 0)
     for column, need in record.amounts:
         headroom = np.minimum(headroom, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
     return headroom
@@ -238,12 +241,12 @@ def _lanes_that_fit(round: Round, record: ClassRecord, rows: IntArray, max_count
 def assign_tasks(round: Round, record: ClassRecord, node: int, count: int) -> None:
     """Assign the next `count` ready tasks of a class to a node, in which it has lanes."""
     while count > 0 and (ready := _next_ready(round, record, node)) is not None:
-        group, first, last, attempts = ready
+        task_set, first, last, attempts = ready
         last = min(last, first + count - 1)
         count -= last - first + 1
-        job = group.job
-        round.record(c.TasksPlaced(job.id, group.number, first, last, attempts + 1, node, group.ref))
-        round.order(group, first, last, attempts + 1, node)
+        job = task_set.job
+        round.record(c.TasksPlaced(job.id, task_set.number, first, last, attempts + 1, node, task_set.ref))
+        round.order(task_set, first, last, attempts + 1, node)
 
 
 def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[TaskSet, int, int, int] | None:

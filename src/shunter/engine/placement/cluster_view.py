@@ -63,14 +63,14 @@ def refresh_pending(state: State) -> None:
     state.gathering_classes.clear()
     for class_id in state.dirty_classes:
         record = state.classes.get(class_id)
-        group = record.first_ready() if record is not None and not record.key.node else None
-        if record is None or group is None:
+        task_set = record.first_ready() if record is not None and not record.key.node else None
+        if record is None or task_set is None:
             state.pending_queue.drop(class_id)
-        elif is_gathering(record, group):
+        elif is_gathering(record, task_set):
             state.gathering_classes[class_id] = None
             state.pending_queue.drop(class_id)
         else:
-            state.pending_queue.put(_pending_entry(state, record, group))
+            state.pending_queue.put(_pending_entry(state, record, task_set))
     state.dirty_classes.clear()
 
 

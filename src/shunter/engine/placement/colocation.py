@@ -131,8 +131,8 @@ def _nodes_running(state: State, live: IntArray, is_match: Callable[[TaskSet], b
     """The nodes with a live task of any group that is meant."""
     found = np.zeros(state.nodes.view.count, np.bool_)
     slots, inverse = np.unique(state.table.group[live], return_inverse=True)
-    groups = [state.task_sets[slot] for slot in slots.tolist()]
-    is_matching = np.array([group is not None and is_match(group) for group in groups], np.bool_)
+    task_sets = [state.task_sets[slot] for slot in slots.tolist()]
+    is_matching = np.array([group is not None and is_match(group) for group in task_sets], np.bool_)
     if is_matching.any():
         found[state.table.node[live[is_matching[inverse]]]] = True
     return found

@@ -35,7 +35,9 @@ def restart_broken_gangs(round: Round) -> None:
 
 def is_gathering(record: ClassRecord, task_set: TaskSet) -> bool:
     """Whether a class of a gang has to wait for tasks of the gang that are still ending or wait out their back-off."""
-    return bool(gang_of(record)) and any(each.requeue_when_stopped or each.delayed for each in _gang_groups(task_set))
+    return bool(gang_of(record)) and any(
+        each.requeue_when_stopped or each.delayed for each in _gang_task_sets(task_set)
+    )
 
 
 def places_whole_gang(state: State, record: ClassRecord, placed_counts: Mapping[int, int]) -> bool:
@@ -43,7 +45,7 @@ def places_whole_gang(state: State, record: ClassRecord, placed_counts: Mapping[
     missing."""
     rules = record.key.rules
     job = state.jobs.get(rules.job) if rules is not None else None
-    groups = (
+    task_sets = (
         [task_set for task_set in job.task_sets if gang_of(task_set.task_class) == gang_of(record)]
         if job is not None
         else []
@@ -51,7 +53,7 @@ def places_whole_gang(state: State, record: ClassRecord, placed_counts: Mapping[
     return all(
         placed_counts.get(task_set.task_class.id, 0) >= task_set.task_class.queued
         and not is_gathering(task_set.task_class, task_set)
-        for task_set in groups
+        for task_set in task_sets
     )
 
 
@@ -65,7 +67,7 @@ def evict_gang(round: Round, record: ClassRecord, reason: str) -> None:
     assert record.key.rules is not None, "a class of a gang has rules"
     job = round.state.jobs[record.key.rules.job]
     for members in _gangs_of(job):
-        if any(group.task_class is record for group in members):
+        if any(task_set.task_class is record for task_set in members):
             _evict_members(round, members, reason)
 
 
@@ -76,29 +78,31 @@ def _gangs_of(job: Job) -> Iterator[list[TaskSet]]:
         yield from ([task_set] for task_set in job.task_sets if task_set.spec.gang)
 
 
-def _gang_groups(task_set: TaskSet) -> list[TaskSet]:
+def _gang_task_sets(task_set: TaskSet) -> list[TaskSet]:
     return task_set.job.task_sets if task_set.job.options.gang else [task_set]
 
 
 def _first_broken_task(state: State, members: list[TaskSet]) -> str:
     """The first task that ran and has to run again, by name; empty if there is none."""
-    for group in members:
-        if group.requeue_when_stopped:
-            return group.task_name(min(group.requeue_when_stopped))
-        rows = slice(group.base, group.base + group.count)
+    for task_set in members:
+        if task_set.requeue_when_stopped:
+            return task_set.task_name(min(task_set.requeue_when_stopped))
+        rows = slice(task_set.base, task_set.base + task_set.count)
         requeued = np.flatnonzero((state.table.state[rows] == _QUEUED) & (state.table.attempt[rows] > 0))
         if requeued.size:
-            return group.task_name(int(requeued[0]))
+            return task_set.task_name(int(requeued[0]))
     return ""
 
 
 def _evict_members(round: Round, members: list[TaskSet], reason: str) -> None:
-    for group in members:
-        states = round.state.table.state[group.base : group.base + group.count]
+    for task_set in members:
+        states = round.state.table.state[task_set.base : task_set.base + task_set.count]
         live = np.flatnonzero((states == _ASSIGNED) | (states == _RUNNING))
         for first, last in ranges_of(live):
             event = TaskEvent.PREEMPTED
             round.record(
-                c.TasksTransitioned(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref)
+                c.TasksTransitioned(
+                    task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref
+                )
             )
-            send_stop_orders(round, group, first, last, group.spec.task.stop_grace_s)
+            send_stop_orders(round, task_set, first, last, task_set.spec.task.stop_grace_s)

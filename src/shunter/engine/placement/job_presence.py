@@ -21,8 +21,8 @@ _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 def tally(state: State, class_id: int) -> Mapping[int, int]:
     """Tasks on each node of the class's job and group, whatever version of the spec they follow."""
     counts: Counter[int] = Counter()
-    for group in _task_sets_of(state, class_id):
-        counts.update(_live_nodes(state, group).tolist())
+    for task_set in _task_sets_of(state, class_id):
+        counts.update(_live_nodes(state, task_set).tolist())
     return counts
 
 
@@ -78,12 +78,12 @@ def repels(state: State, class_id: int) -> IntArray | None:
     """Tasks on each row that want nobody like this beside them; None if there are none."""
     counts: IntArray | None = None
     jobs = _jobs_of(state, class_id)
-    for group in state.anti_affinity_task_sets.values():
-        rules = [rule for rule in group.spec.affinity if rule.to == "job" and rule.anti and rule.require]
-        others = [job for job in jobs if job is not group.job]
+    for task_set in state.anti_affinity_task_sets.values():
+        rules = [rule for rule in task_set.spec.affinity if rule.to == "job" and rule.anti and rule.require]
+        others = [job for job in jobs if job is not task_set.job]
         if any(parse_job_match(rule.match).holds(job_facts(job)) for rule in rules for job in others):
             counts = np.zeros(state.nodes.view.count, np.int64) if counts is None else counts
-            np.add.at(counts, _live_nodes(state, group), 1)
+            np.add.at(counts, _live_nodes(state, task_set), 1)
     return counts
 
 
@@ -100,8 +100,8 @@ def _jobs_of(state: State, class_id: int) -> list[Job]:
     if record.key.rules is not None:
         job = state.jobs.get(record.key.rules.job)
         return [job] if job is not None else []
-    groups = (task_set for task_set in state.task_sets if task_set is not None and task_set.task_class is record)
-    return list({task_set.job.id: task_set.job for task_set in groups}.values())
+    task_sets = (task_set for task_set in state.task_sets if task_set is not None and task_set.task_class is record)
+    return list({task_set.job.id: task_set.job for task_set in task_sets}.values())
 
 
 def _has_live_tasks(job: Job) -> bool:

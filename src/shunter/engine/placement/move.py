@@ -28,39 +28,42 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
     if job is None:
         raise Conflict("the job has ended")
     node = find_node(round, node_name)
-    group, index = find_task(round.state, job, *task)
-    _check_movable(round, group, index, node)
+    task_set, index = find_task(round.state, job, *task)
+    _check_movable(round, task_set, index, node)
     reason = f"moved to node {node.name} by {user}"
     if job.type == SERVICE:
         group_index = next(
             group_index for group_index, spec in enumerate(job.spec_version.groups) if spec.name == task[0]
         )
-        service_state, current_node = round.state.services.jobs[job.id], int(round.state.table.node[group.base + index])
-        copy_of = group if retains_version(service_state, group, index, current_node) else None
+        service_state, current_node = (
+            round.state.services.jobs[job.id],
+            int(round.state.table.node[task_set.base + index]),
+        )
+        copy_of = task_set if retains_version(service_state, task_set, index, current_node) else None
         add_task_set(round, job, group_index, [task[1]], node.id, reason, copy_of)
         round.dirty_jobs[job.id, 0] = None
         return
-    round.record(c.TaskPinned(job.id, group.number, index, node.id, round.now_ms, reason, group.ref))
-    if round.state.table.state[group.base + index] != _QUEUED:
-        evict_task(round, group, index, reason)
+    round.record(c.TaskPinned(job.id, task_set.number, index, node.id, round.now_ms, reason, task_set.ref))
+    if round.state.table.state[task_set.base + index] != _QUEUED:
+        evict_task(round, task_set, index, reason)
 
 
-def place_bound(round: Round) -> None:
+def place_moved_tasks(round: Round) -> None:
     """Tasks that wait for their node go there as soon as they fit. Where it never takes them, they may go anywhere."""
     for (job_id, number, index), node_id in list(round.state.moves.pinned.items()):
-        group = round.state.require_task_set(job_id, number)
-        node, task_state = round.state.nodes.records[node_id], round.state.table.state[group.base + index]
+        task_set = round.state.require_task_set(job_id, number)
+        node, task_state = round.state.nodes.records[node_id], round.state.table.state[task_set.base + index]
         if task_state > _STOPPING or not _is_schedulable(node):
-            _unbind(round, group, index, f"node {node.name} takes no work")
+            _unpin(round, task_set, index, f"node {node.name} takes no work")
         elif task_state != _QUEUED:
             continue
-        elif reasons := _infeasible_reasons(round, group, node):
-            _unbind(round, group, index, f"cannot run on node {node.name}: {reasons[0]}")
-        elif fits_on_node(round, group, node_id) and colocation_allows(round.state, group, node_id):
-            _place_task(round, group, index, node_id)
+        elif reasons := _infeasible_reasons(round, task_set, node):
+            _unpin(round, task_set, index, f"cannot run on node {node.name}: {reasons[0]}")
+        elif fits_on_node(round, task_set, node_id) and colocation_allows(round.state, task_set, node_id):
+            _place_task(round, task_set, index, node_id)
 
 
-def _unbind(round: Round, task_set: TaskSet, index: int, reason: str) -> None:
+def _unpin(round: Round, task_set: TaskSet, index: int, reason: str) -> None:
     round.record(c.TaskPinned(task_set.job.id, task_set.number, index, 0, round.now_ms, reason, task_set.ref))
 
 

@@ -14,7 +14,7 @@ from shunter.engine.placement.apply_decision import apply_decision, apply_placem
 from shunter.engine.placement.cluster_view import build_view
 from shunter.engine.placement.colocation import colocation_allows
 from shunter.engine.placement.gangs import restart_broken_gangs
-from shunter.engine.placement.move import place_bound
+from shunter.engine.placement.move import place_moved_tasks
 from shunter.engine.placement.refill import refill
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.round import Round
@@ -32,9 +32,9 @@ def place(round: Round, policy: Policy, has_leader: bool = False) -> None:
         round.state.held_rows = round.now_ms, NO_HELD_ROWS  # whoever leads keeps no room
     refill(round)
     release_idle_lanes(round)
-    _place_pinned(round)
+    _place_pinned_classes(round)
     if round.state.moves.pinned:
-        place_bound(round)
+        place_moved_tasks(round)
     if has_leader:
         return
     view = build_view(round.state)
@@ -71,7 +71,7 @@ def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
     return decision
 
 
-def _place_pinned(round: Round) -> None:
+def _place_pinned_classes(round: Round) -> None:
     """Tasks that belong on one node need no policy: they go there when they fit. Those that did not are tried again
     when their node has changed."""
     pinned, nodes = round.state.pinned, round.state.nodes.view
@@ -84,10 +84,10 @@ def _place_pinned(round: Round) -> None:
                 round.is_partial = True
                 return
             tries += 1
-            group = record.first_ready()
-            if group is not None and not _colocation_allows(round, group):
+            task_set = record.first_ready()
+            if task_set is not None and not _colocation_allows(round, task_set):
                 # what is to be distinct may be a matter of other nodes: that is looked at in every round
-                pinned[record.id] = record, UNTRIED if group.spec.distinct else int(nodes.changed[record.key.node])
+                pinned[record.id] = record, UNTRIED if task_set.spec.distinct else int(nodes.changed[record.key.node])
                 continue
             apply_placement(round, Placement(record.id, np.array([record.key.node]), np.array([record.queued])))
             if lanes_max(round, record):  # else it is not the node that it waits for

@@ -33,8 +33,8 @@ from shunter.ports.store import Snapshot
 
 T = TypeVar("T")
 ALL_JOBS_MAX = 2_000  # a cluster with fewer unfinished jobs is copied whole
-LIVE_GROUPS_MAX = 5_000  # of jobs with tasks on nodes, of a larger one
-WAITING_GROUPS_MAX = 2_000  # of jobs that wait
+LIVE_TASK_SETS_MAX = 5_000  # of jobs with tasks on nodes, of a larger one
+WAITING_TASK_SETS_MAX = 2_000  # of jobs that wait
 ROUNDS_MAX = 1_000  # of placing in one dry run: 20 million tasks, as rounds are limited now
 
 
@@ -84,13 +84,13 @@ def relevant_jobs(state: State, subject_jobs: Iterable[Job]) -> list[Job]:
     chosen = {job.id: job for job in subject_jobs}
     states = state.table.state[: state.table.used]
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
-    for slot in np.unique(state.table.group[live])[:LIVE_GROUPS_MAX].tolist():
+    for slot in np.unique(state.table.group[live])[:LIVE_TASK_SETS_MAX].tolist():
         task_set = state.task_sets[slot]
         assert task_set is not None
         chosen[task_set.job.id] = task_set.job
     waiting = [record for record in state.classes.values() if record.queued]
     for record in waiting:
-        for task_set in islice(record.task_sets, max(1, WAITING_GROUPS_MAX // len(waiting))):
+        for task_set in islice(record.task_sets, max(1, WAITING_TASK_SETS_MAX // len(waiting))):
             chosen[task_set.job.id] = task_set.job
     return [chosen[job_id] for job_id in sorted(chosen)]
 
@@ -129,10 +129,10 @@ class DryRun:
     def finish_stopping(self, job_id: int) -> None:
         """Let those tasks of a job end that were told to, and see to what comes of it."""
         round = self._new_round()
-        for group in list(self.state.jobs[job_id].task_sets):
-            states = self.state.table.state[group.base : group.base + group.count]
+        for task_set in list(self.state.jobs[job_id].task_sets):
+            states = self.state.table.state[task_set.base : task_set.base + task_set.count]
             for index in np.flatnonzero(states == TaskState.STOPPING).tolist():
-                mark_lost(round, group, index, index, "")
+                mark_lost(round, task_set, index, index, "")
         release_idle_lanes(round)
         round.dirty_jobs[job_id, 0] = None
         reconcile_services(round)
@@ -179,10 +179,10 @@ class DryRun:
     def _collect_changes(self, round: Round) -> None:
         for change in round.changes:
             if isinstance(change, c.TasksPlaced):
-                self.placed[change.job, change.group, change.node] += change.last - change.first + 1
+                self.placed[change.job, change.task_set, change.node] += change.last - change.first + 1
             elif isinstance(change, c.TasksTransitioned) and change.event == TaskEvent.PREEMPTED:
-                group = self.state.require_task_set(change.job, change.group)
-                nodes = self.state.table.node[group.base + change.first : group.base + change.last + 1]
+                task_set = self.state.require_task_set(change.job, change.task_set)
+                nodes = self.state.table.node[task_set.base + change.first : task_set.base + change.last + 1]
                 self.preempted.update((change.job, node) for node in nodes.tolist())
 
 

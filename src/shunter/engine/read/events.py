@@ -265,20 +265,20 @@ def _health(change: c.TaskHealth, _: Callable[[int], str]) -> dict[str, Any]:
     return {**_tasks(type_, change.ref, change.index, change.index, "running"), "reason": change.detail or None}
 
 
-def _switched_instance(change: c.InstanceDownSet, _: Callable[[int], str]) -> dict[str, Any]:
+def _instance_down_set(change: c.InstanceDownSet, _: Callable[[int], str]) -> dict[str, Any]:
     return _tasks("tasks.down" if change.is_down else "tasks.restarting", change.ref, change.index, change.index, "")
 
 
-def _renewed(change: c.InstanceRestartRequested, _: Callable[[int], str]) -> dict[str, Any]:
+def _instance_restart_requested(change: c.InstanceRestartRequested, _: Callable[[int], str]) -> dict[str, Any]:
     return _tasks("tasks.restarting", change.ref, change.index, change.index, "")
 
 
-def _bound(change: c.TaskPinned, node_name: Callable[[int], str]) -> dict[str, Any]:
+def _pinned(change: c.TaskPinned, node_name: Callable[[int], str]) -> dict[str, Any]:
     fields = _tasks("tasks.moving", change.ref, change.index, change.index, "queued")
     return {**fields, "node": node_name(change.node) if change.node else None, "reason": change.reason}
 
 
-def _node_switched(change: c.NodeCordonSet, _: Callable[[int], str]) -> dict[str, Any]:
+def _node_cordon_set(change: c.NodeCordonSet, _: Callable[[int], str]) -> dict[str, Any]:
     type_ = _SWITCH_TYPES[change.by]
     return {"type": type_, "name": change.ref, "node": change.ref, "reason": change.reason or None}
 
@@ -330,15 +330,15 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.NodeJoined: _node_joined,
     c.NodeTransitioned: _node_moved,
     c.NodeLabelled: _node_labelled,
-    c.NodeCordonSet: _node_switched,
+    c.NodeCordonSet: _node_cordon_set,
     c.NodeAttributed: _node_attributed,
     c.JobUpdated: _updated,
     c.RolloutSettled: _settled,
     c.TaskSetAdded: _added,
     c.TaskHealth: _health,
-    c.InstanceDownSet: _switched_instance,
-    c.InstanceRestartRequested: _renewed,
-    c.TaskPinned: _bound,
+    c.InstanceDownSet: _instance_down_set,
+    c.InstanceRestartRequested: _instance_restart_requested,
+    c.TaskPinned: _pinned,
     c.ClusterSet: _cluster_set,
     **object_events.RENDERERS,
 }

@@ -73,15 +73,15 @@ def collect_instances(
     """All instances of a job, or those of some of its task sets."""
     service_state = state.services.jobs[job.id]
     specs = {spec.name: spec for spec in job.spec_version.groups}
-    is_current_by_version: dict[
+    is_current_by_spec: dict[
         tuple[int, int], bool
     ] = {}  # by version of the spec and part: whether its work is the present one's
     instances: dict[InstanceKey, Instance] = {}
     for task_set in job.task_sets if task_sets is None else task_sets:
         spec, version = task_set.spec, (task_set.spec_version.serial, task_set.group_index)
-        if version not in is_current_by_version:
-            is_current_by_version[version] = spec.name in specs and is_same_workload(spec, specs[spec.name])
-        _collect_task_set(state, task_set, service_state, is_current_by_version[version], instances)
+        if version not in is_current_by_spec:
+            is_current_by_spec[version] = spec.name in specs and is_same_workload(spec, specs[spec.name])
+        _collect_task_set(state, task_set, service_state, is_current_by_spec[version], instances)
     return instances
 
 

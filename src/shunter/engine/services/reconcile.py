@@ -36,7 +36,7 @@ def reconcile_services(round: Round) -> None:
             if not node or (job_id, 0) not in dirty_jobs:
                 _reconcile_job(round, job_id, node)
     for job_id, _ in round.dirty_jobs:  # it should have come to rest: go on in a later round, with others in between
-        round.timers.add_job(round.now_ms + RETRY_MS, TimerKind.LONG_RUNNING, job_id)
+        round.timers.add_job(round.now_ms + RETRY_MS, TimerKind.SERVICE, job_id)
 
 
 def on_service_timer(round: Round, job_id: int) -> None:
@@ -128,4 +128,4 @@ def _arm_service_timer(round: Round, job: Job, at_ms: int | None) -> None:
     next_check_ms = round.state.services.next_check_ms
     if at_ms is not None and (job.id not in next_check_ms or at_ms < next_check_ms[job.id]):
         next_check_ms[job.id] = at_ms
-        round.timers.add_job(at_ms, TimerKind.LONG_RUNNING, job.id)
+        round.timers.add_job(at_ms, TimerKind.SERVICE, job.id)

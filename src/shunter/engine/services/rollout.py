@@ -53,7 +53,7 @@ class Rollout:
         default_factory=list
     )  # on nodes that are drained: start elsewhere first
     stale: list[Instance] = field(default_factory=list)
-    blocking_successors: list[InstanceTask] = field(
+    blockers_of_successors: list[InstanceTask] = field(
         default_factory=list
     )  # healthy, while their successors find no room
     unhealthy: list[InstanceTask] = field(default_factory=list)  # given up, or not healthy before this and still not
@@ -183,7 +183,7 @@ class Rollout:
             )
             if is_successor and not self._is_past_deadline(member):
                 self.awaiting_health += 1
-                self._release_node_binding(member)
+                self._unpin_if_queued(member)
             else:
                 stop_member(
                     self.round, member, "it was not healthy in time" if is_successor else self._replacement_reason()
@@ -192,7 +192,7 @@ class Rollout:
     def _await_health(self, matching: list[InstanceTask], active: list[InstanceTask]) -> None:
         """Nothing of the present spec is healthy yet: what is, of an older one, goes on meanwhile."""
         newest = matching[-1]
-        self._release_node_binding(newest)
+        self._unpin_if_queued(newest)
         if self._belongs_to_update(newest):
             self._await_successor(newest)
         elif self.service_state.status == STARTING:
@@ -201,7 +201,7 @@ class Rollout:
             self.unhealthy.append(newest)
         if newest.state == _QUEUED and newest.is_current_version:
             now_ms = self.round.now_ms
-            self.blocking_successors += [
+            self.blockers_of_successors += [
                 each for each in active if not each.is_current_version and each.is_healthy_at(now_ms)
             ][-1:]
         for member in active:
@@ -219,7 +219,7 @@ class Rollout:
             message = f"task {self._task_name(newest)} was not healthy within {limit_s:g} s of its start; it is {word}"
             self.progress.fail(message + health_detail(newest), self.spec.update.rollback)
 
-    def _release_node_binding(self, member: InstanceTask) -> None:
+    def _unpin_if_queued(self, member: InstanceTask) -> None:
         """Where a task was moved to holds for one placement: later ones are free."""
         task_set = member.task_set
         if not task_set.node or self.job.type != SERVICE or member.state != _QUEUED:
@@ -304,7 +304,7 @@ class Rollout:
             else 0
         )
         available_min = len(self.desired.indexes) - down - self.absent - update.unavailable_max
-        for member in self.blocking_successors if update.unavailable_max else ():
+        for member in self.blockers_of_successors if update.unavailable_max else ():
             if self.available > available_min:
                 self.available -= 1
                 stop_member(self.round, member, self._replacement_reason())

@@ -40,7 +40,7 @@ NEXT_STATE_ARRAY = np.array(NEXT_STATE, np.uint8)
 
 
 def tasks_placed(state: State, change: c.TasksPlaced) -> None:
-    task_set = state.require_task_set(change.job, change.group)
+    task_set = state.require_task_set(change.job, change.task_set)
     lanes = task_set.task_class.lanes[change.node]
     count = change.last - change.first + 1
     _transition(state, task_set, change.first, change.last, TaskEvent.PLACED)
@@ -55,14 +55,14 @@ def tasks_placed(state: State, change: c.TasksPlaced) -> None:
         for index in range(change.first, change.last + 1):
             task_set.avoided_nodes.pop(index, None)
     if state.moves.pinned:
-        state.moves.pinned.pop((change.job, change.group, change.first), None)  # such a task is placed alone
+        state.moves.pinned.pop((change.job, change.task_set, change.first), None)  # such a task is placed alone
     lanes.outstanding += count
     state.nodes.tasks[change.node] += count
     state.nodes.touch(change.node)
 
 
 def task_started(state: State, change: c.TaskStarted) -> None:
-    task_set = state.require_task_set(change.job, change.group)
+    task_set = state.require_task_set(change.job, change.task_set)
     _transition(state, task_set, change.index, change.index, TaskEvent.STARTED)
     row = task_set.base + change.index
     state.table.started_ms[row] = change.started_ms
@@ -74,7 +74,7 @@ def task_started(state: State, change: c.TaskStarted) -> None:
 
 
 def tasks_finished(state: State, change: c.TasksFinished) -> None:
-    task_set = state.require_task_set(change.job, change.group)
+    task_set = state.require_task_set(change.job, change.task_set)
     started = c.unpack_times(change.started)
     _detach_from_node(state, task_set, change.first, change.last)
     _transition(state, task_set, change.first, change.last, TaskEvent.FINISHED)
@@ -93,7 +93,7 @@ def tasks_finished(state: State, change: c.TasksFinished) -> None:
 
 
 def task_ended(state: State, change: c.TaskEnded) -> None:
-    task_set = state.require_task_set(change.job, change.group)
+    task_set = state.require_task_set(change.job, change.task_set)
     index, row, table = change.index, task_set.base + change.index, state.table
     _detach_from_node(state, task_set, index, index)
     event = TaskEvent(change.event)
@@ -128,7 +128,7 @@ def task_ended(state: State, change: c.TaskEnded) -> None:
 
 
 def tasks_lost(state: State, change: c.TasksLost) -> None:
-    task_set = state.require_task_set(change.job, change.group)
+    task_set = state.require_task_set(change.job, change.task_set)
     rows = slice(task_set.base + change.first, task_set.base + change.last + 1)
     table = state.table
     _record_attempts(state, task_set, change.first, change.last, change.at_ms, change.reason)
@@ -142,7 +142,7 @@ def tasks_lost(state: State, change: c.TasksLost) -> None:
 
 
 def tasks_transitioned(state: State, change: c.TasksTransitioned) -> None:
-    task_set = state.require_task_set(change.job, change.group)
+    task_set = state.require_task_set(change.job, change.task_set)
     first, last, event = change.first, change.last, TaskEvent(change.event)
     rows = slice(task_set.base + first, task_set.base + last + 1)
     if event is TaskEvent.PREEMPTED:
@@ -170,8 +170,8 @@ def tasks_transitioned(state: State, change: c.TasksTransitioned) -> None:
 
 def task_pinned(state: State, change: c.TaskPinned) -> None:
     """While it waits to be placed there, a bound task is queued but not ready: no policy places it."""
-    task_set = state.require_task_set(change.job, change.group)
-    task, index = (change.job, change.group, change.index), change.index
+    task_set = state.require_task_set(change.job, change.task_set)
+    task, index = (change.job, change.task_set, change.index), change.index
     is_queued = state.table.state[task_set.base + index] == _QUEUED
     if change.node:
         state.moves.pinned[task] = change.node
@@ -184,7 +184,7 @@ def task_pinned(state: State, change: c.TaskPinned) -> None:
 
 
 def task_health(state: State, change: c.TaskHealth) -> None:
-    task_set = state.require_task_set(change.job, change.group)
+    task_set = state.require_task_set(change.job, change.task_set)
     task_set.health = task_set.health or {}
     task_set.health[change.index] = (change.is_healthy, change.at_ms)
 

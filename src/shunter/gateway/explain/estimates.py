@@ -45,7 +45,7 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
         return StartView(at=None, basis="it is held")
     if state.queues.get(queue).is_paused:
         return StartView(at=None, basis=f"queue {queue} is paused")
-    found = [_estimate_group(state, task_set, now_ms, filters) for task_set in ready]
+    found = [_estimate_task_set(state, task_set, now_ms, filters) for task_set in ready]
     choose = max if job.options.gang else min  # of a gang the last group decides
     return choose(found, key=lambda start: (start.at is None, start.basis == NEVER, start.at or ""))
 
@@ -54,7 +54,7 @@ def _start_by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) 
     """Nothing of it could be placed: a matter of time, or of something else."""
     if job.is_held:
         return StartView(at=None, basis="it is held")
-    delayed = [at_ms for group in waiting for at_ms in group.back_off_ends_ms]
+    delayed = [at_ms for task_set in waiting for at_ms in task_set.back_off_ends_ms]
     if delayed:
         return StartView(at=iso(min(delayed) / 1000), basis="its back-off ends then")
     for _, node in state.moves.of_job(job.id):
@@ -85,7 +85,7 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
     return latest
 
 
-def _estimate_group(state: State, task_set: TaskSet, now_ms: int, filters: Sequence[Filter]) -> StartView:
+def _estimate_task_set(state: State, task_set: TaskSet, now_ms: int, filters: Sequence[Filter]) -> StartView:
     rules = task_set.task_class.task_class.rules
     count = task_set.task_class.queued if rules is not None and rules.gang else 1
     forecast = Forecast(task_set.task_class.task_class, state.nodes.view, filters)
@@ -141,7 +141,7 @@ def _first_sufficient_end(
     return None
 
 
-def expected_ends(state: State, waiting_group: TaskSet, now_ms: int) -> list[ExpectedEnd]:
+def expected_ends(state: State, waiting_task_set: TaskSet, now_ms: int) -> list[ExpectedEnd]:
     """The ends of tasks of which anyone says how long they run, the first ones. A class that comes first and has more
     queued takes the room of its own again, so those do not count."""
     table = state.table
@@ -150,7 +150,7 @@ def expected_ends(state: State, waiting_group: TaskSet, now_ms: int) -> list[Exp
     found: list[ExpectedEnd] = []
     for slot in np.unique(table.group[live]).tolist():
         task_set = state.task_sets[slot]
-        if task_set is None or _has_precedence(task_set.task_class, waiting_group):
+        if task_set is None or _has_precedence(task_set.task_class, waiting_task_set):
             continue
         rows = live[table.group[live] == slot]
         stopping = states[rows] == TaskState.STOPPING
@@ -172,11 +172,11 @@ def _is_any_duration_known(state: State) -> bool:
     return any(expected_duration(state, task_set)[0] for record in on_nodes for task_set in record.task_sets)
 
 
-def _has_precedence(record: ClassRecord, waiting_group: TaskSet) -> bool:
+def _has_precedence(record: ClassRecord, waiting_task_set: TaskSet) -> bool:
     first = next((task_set for task_set in record.task_sets if task_set.ready), None)
-    if first is None or record is waiting_group.task_class:
+    if first is None or record is waiting_task_set.task_class:
         return False
-    return (-record.key.priority, first.job.id) < (-waiting_group.job.priority, waiting_group.job.id)
+    return (-record.key.priority, first.job.id) < (-waiting_task_set.job.priority, waiting_task_set.job.id)
 
 
 def expected_duration(state: State, task_set: TaskSet) -> tuple[float, str]:

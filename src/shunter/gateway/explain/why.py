@@ -106,10 +106,10 @@ def reasons_of(
     view = build_view(state)
     details = [reserved[task_class.id] for _, task_class, _ in waiting_classes if task_class.id in reserved]
     by_text: dict[str, ReasonView] = {}  # task sets of one group, and groups with the same reason, are told once
-    for spec, task_class, bound_node in waiting_classes:
-        for reason in explain(task_class, state.nodes.view, filters, view, bound_node):
+    for spec, task_class, pinned_node in waiting_classes:
+        for reason in explain(task_class, state.nodes.view, filters, view, pinned_node):
             is_shared = not reason.nodes or len(job.spec_version.groups) == 1
-            at = f"must run on {reason.examples[0]}: " if bound_node and reason.nodes else ""
+            at = f"must run on {reason.examples[0]}: " if pinned_node and reason.nodes else ""
             text = at + reason.text if is_shared else f"group {spec.name}: {at}{reason.text}"
             by_text.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
     return [ReasonView(text=text, nodes=0) for text in dict.fromkeys(details) if text not in by_text] + list(

@@ -33,13 +33,17 @@ def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
     ]
 
 
-def find_replaced(tasks: Sequence[ReplacedTask], group: str, index: int, piece: int) -> ReplacedTask:
-    pieces = [task.task_set_number for task in tasks if (task.group, task.index) == (group, index)]
+def find_replaced(tasks: Sequence[ReplacedTask], group: str, index: int, task_set_number: int) -> ReplacedTask:
+    task_set_numbers = [task.task_set_number for task in tasks if (task.group, task.index) == (group, index)]
     for task in tasks:
-        if (task.group, task.index, task.task_set_number) == (group, index, piece):
+        if (task.group, task.index, task.task_set_number) == (group, index, task_set_number):
             return task
-    known = f"known are {', '.join(f'{index}~{each}' for each in pieces)}" if pieces else "none is known"
-    raise NotFound(f"there is no earlier task {index}~{piece}: {known}")
+    known = (
+        f"known are {', '.join(f'{index}~{each}' for each in task_set_numbers)}"
+        if task_set_numbers
+        else "none is known"
+    )
+    raise NotFound(f"there is no earlier task {index}~{task_set_number}: {known}")
 
 
 def replaced_view(task: ReplacedTask, job: str, is_only: bool, node_names: Sequence[str]) -> TaskView:

@@ -66,7 +66,7 @@ def explain(
 
 def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
     """What keeps a class waiting whatever room the nodes have: its queue, and licences of the whole cluster."""
-    queue, gang = view.queues.get(task_class.queue), _gang(task_class, view)
+    queue, gang = view.queues.get(task_class.queue), _gang_counts(task_class, view)
     if queue is not None and queue.is_paused:
         yield f"queue {task_class.queue} is paused"
     elif queue is not None and queue.running_max and queue.running >= queue.running_max:
@@ -92,7 +92,7 @@ def _avoided(task_class: TaskClass, view: ClusterView) -> frozenset[int]:
     return next((each.avoid for each in view.queued if each.task_class.id == task_class.id), frozenset())
 
 
-def _gang(task_class: TaskClass, view: ClusterView) -> dict[TaskClass, int]:
+def _gang_counts(task_class: TaskClass, view: ClusterView) -> dict[TaskClass, int]:
     """Tasks by class that start together with this one, its own among them; none if it belongs to no gang."""
     gang = gang_of(task_class)
     return {each.task_class: each.count for each in view.queued if gang_of(each.task_class) == gang} if gang else {}

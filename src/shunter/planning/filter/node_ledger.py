@@ -31,7 +31,7 @@ class NodeLedger:
     """
 
     def __init__(self, keep: ShareFunction | None = None) -> None:
-        self._keep = keep
+        self._share_function = keep
         self.clock = 0
         self.count = 0
         self.cursor = 0  # the row that round-robin served last
@@ -94,7 +94,7 @@ class NodeLedger:
 
     def scratch(self) -> NodeLedger:
         """A copy to try placements on; nobody remembers anything about it, and it is never synced."""
-        copy = NodeLedger(self._keep)
+        copy = NodeLedger(self._share_function)
         copy.__dict__.update(self.__dict__)
         for name in ("free", "reserved", "kept", "tasks", "owner", "stamp", "_doubted"):
             setattr(copy, name, getattr(self, name).copy())
@@ -245,10 +245,10 @@ class NodeLedger:
         size = self.size[:, rows]
         share = (size - self.free[:, rows]) / size
         self.reserved[:, rows] = share
-        if self._keep is not None:
+        if self._share_function is not None:
             cpu = self.column[CPU]
             share[cpu] = _used(share[cpu], self.busy[rows])
-            self.kept[:, rows] = self._keep(share)
+            self.kept[:, rows] = self._share_function(share)
         self.clock += 1
         self.stamp[rows] = self.clock
 

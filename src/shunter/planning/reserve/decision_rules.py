@@ -39,7 +39,7 @@ class PlannerMemory:
         return replace(self, reservation_memory=self.reservation_memory.copy(), held=set(self.held))
 
 
-class DecisionRules:
+class ReserveStage:
     def __init__(
         self,
         view: ClusterView,
@@ -259,7 +259,7 @@ class DecisionRules:
                 self._planner_memory.reservation_memory.winners if is_cut_short else {}
             ) | self._reservations.winners
             decision.is_partial |= is_cut_short
-        decision.reasons, decision.kept = self._reservations.reasons, self._reservations.reserved_rows
+        decision.reasons, decision.kept = self._reservations.reasons, self._reservations.held_rows
         decision.again_in_ms = self._again_in_ms()
         self._planner_memory.is_partial = decision.is_partial
 

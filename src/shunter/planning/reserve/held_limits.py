@@ -1,5 +1,5 @@
 """What of limited queues and of licences is left to a class beside what items ahead of it are to use. Made by
-`decision_rules` for each decision.
+`reserve_stage` for each decision.
 
 Room on nodes is kept by `reservations`; but whoever ends others, or has room reserved, also needs its places in a
 limited queue and its licences when that room comes: nobody has them meanwhile, also not those who would have ended by

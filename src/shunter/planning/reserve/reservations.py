@@ -91,7 +91,7 @@ class Reservations:
         self._future: Workspace | None = None
         self._rows: IntArray = np.empty(0, np.int64)  # the winners' nodes
         self._lowest_priority: int | None = None  # the lowest priority of what runs, when it has been asked for
-        self._winners = 0  # nodes on which room was made
+        self._winner_nodes = 0  # nodes on which room was made
         self._reservation: Reservation | None = None
         self._items_by_role: dict[str, Item] = {}
         self._resolved_classes: set[int] = set()  # classes of the items that were worked out
@@ -111,7 +111,7 @@ class Reservations:
         return key_of(item) in self._items
 
     @property
-    def reserved_rows(self) -> HeldRows | None:
+    def held_rows(self) -> HeldRows | None:
         """The reserved rows. Where somebody has a reservation, or enough was looked at, nobody else gets one."""
         if not self._resolved_classes:
             return None
@@ -251,7 +251,7 @@ class Reservations:
 
     def _preempt_for(self, item: Item, future: Workspace, occupancy: Occupancy) -> bool:
         key = key_of(item)
-        if self._winners >= WINNERS_MAX:
+        if self._winner_nodes >= WINNERS_MAX:
             return False
         if (
             key in self._memory.failed_searches
@@ -270,7 +270,7 @@ class Reservations:
             return False
         self._future, self._occupancy = plan.workspace, _minus_victims(occupancy, plan)
         self._rows = np.array(sorted({*self._rows.tolist(), *rows_of(plan.placed).tolist()}), dtype=np.int64)
-        self._winners += plan.winners
+        self._winner_nodes += plan.winners
         first = item.members[0].task_class.id
         if plan.chosen or first in self._memory.winners:
             self.winners[first] = sum(int(picked.counts.sum()) for _, picked in plan.placed)

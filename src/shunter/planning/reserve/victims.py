@@ -69,7 +69,7 @@ def choose_victims(
 
 
 @dataclass(frozen=True, slots=True)
-class _CandidateGroup:
+class _CandidateKind:
     """Tenants that differ in their age alone, the youngest first: so many of them means the first ones."""
 
     amounts: tuple[int, ...]  # of what lacks
@@ -99,7 +99,7 @@ class _CandidateGroup:
         return -1
 
 
-def _group_candidates(candidates: Sequence[VictimCandidate], lacking_columns: list[int]) -> list[_CandidateGroup]:
+def _group_candidates(candidates: Sequence[VictimCandidate], lacking_columns: list[int]) -> list[_CandidateKind]:
     """The least important first, then the youngest."""
     by_group: dict[tuple[tuple[int, ...], int, int], list[VictimCandidate]] = {}
     for each in candidates:
@@ -109,7 +109,7 @@ def _group_candidates(candidates: Sequence[VictimCandidate], lacking_columns: li
     groups = []
     for (amounts, priority, tasks), members in by_group.items():
         members.sort(key=lambda each: (-each.started_ms, each.entry))
-        groups.append(_CandidateGroup(amounts, priority, tasks, tuple(members), sum(each.count for each in members)))
+        groups.append(_CandidateKind(amounts, priority, tasks, tuple(members), sum(each.count for each in members)))
     groups.sort(key=lambda group: (group.priority, -group.members[0].started_ms, group.members[0].entry))
     return groups
 
@@ -126,7 +126,7 @@ def cost_of(candidates: Sequence[VictimCandidate], chosen: Chosen) -> Cost:
 class _Search:
     """Kind by kind, the cheapest first: how many of it end."""
 
-    def __init__(self, groups: list[_CandidateGroup], step_budget: StepBudget) -> None:
+    def __init__(self, groups: list[_CandidateKind], step_budget: StepBudget) -> None:
         self._groups = groups
         self._step_budget = step_budget
         self._steps_floor = max(0, step_budget.steps - NODE_STEPS_MAX)  # of the effort, that has to be left
@@ -172,7 +172,7 @@ class _Search:
         enough = max(_ceil(amount, held) for amount, held in zip(deficit, group.amounts, strict=True) if held)
         return min(max(enough, 0), group.count)
 
-    def _dominates(self, index: int, group: _CandidateGroup) -> bool:
+    def _dominates(self, index: int, group: _CandidateKind) -> bool:
         other, taken = self._groups[index], self._taken[index]
         if taken >= other.count or other.tasks > group.tasks:
             return False
@@ -196,7 +196,7 @@ class _Search:
         return bound <= self.best.cost[:2]
 
 
-def _greedy_counts(groups: list[_CandidateGroup], deficit: tuple[int, ...]) -> list[int]:
+def _greedy_counts(groups: list[_CandidateKind], deficit: tuple[int, ...]) -> list[int]:
     """A good choice to start from: those first that cover the largest part of what lacks."""
     counts, left = [0] * len(groups), deficit
     for index in sorted(range(len(groups)), key=lambda each: -_covered(groups[each], deficit) / groups[each].tasks):
@@ -209,7 +209,7 @@ def _greedy_counts(groups: list[_CandidateGroup], deficit: tuple[int, ...]) -> l
     return _drop_unneeded(groups, counts, left)
 
 
-def _drop_unneeded(groups: list[_CandidateGroup], counts: list[int], left: tuple[int, ...]) -> list[int]:
+def _drop_unneeded(groups: list[_CandidateKind], counts: list[int], left: tuple[int, ...]) -> list[int]:
     """Leave out who turned out not to be needed, the most important first. What is left is below zero: to spare."""
     spare = [-amount for amount in left]
     for index in reversed(range(len(groups))):
@@ -220,7 +220,7 @@ def _drop_unneeded(groups: list[_CandidateGroup], counts: list[int], left: tuple
     return counts
 
 
-def _covered(group: _CandidateGroup, deficit: tuple[int, ...]) -> float:
+def _covered(group: _CandidateKind, deficit: tuple[int, ...]) -> float:
     return sum(min(held, amount) / amount for amount, held in zip(deficit, group.amounts, strict=True))
 
 

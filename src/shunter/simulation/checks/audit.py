@@ -48,9 +48,9 @@ def _audit_waiting_tasks(model: ReferenceModel) -> None:
     for job in model.unfinished.values():
         for flag in () if job.stop_was_asked else FAIL_FLAGS:
             require(not must_fail(job, flag, model.now_ms), f"job {job.id} goes on although it is to fail ({flag})")
-        for number, group in job.groups.items():
-            if any(task.state is TaskState.WAITING for task in group.tasks):
-                reason = temporary_block(model, job, group)
+        for number, task_set in job.groups.items():
+            if any(task.state is TaskState.WAITING for task in task_set.tasks):
+                reason = temporary_block(model, job, task_set)
                 require(bool(reason), f"group {number} of job {job.id} waits for nothing any more")
 
 
@@ -115,7 +115,7 @@ def _outstanding(state: State) -> Counter[tuple[int, int]]:
     live = np.isin(table.state[: table.used], [int(each) for each in LIVE])
     outstanding: Counter[tuple[int, int]] = Counter()
     for row in np.flatnonzero(live).tolist():
-        group = state.task_sets[table.group[row]]
-        assert group is not None
-        outstanding[group.task_class.id, int(table.node[row])] += 1
+        task_set = state.task_sets[table.group[row]]
+        assert task_set is not None
+        outstanding[task_set.task_class.id, int(table.node[row])] += 1
     return outstanding

@@ -197,13 +197,13 @@ class Checkers:
         busy: Counter[int] = Counter()
         for running_range in node.machine.running:
             job = self.model.jobs[running_range.job]
-            group = job.groups.get(running_range.group)
-            if group is None:
+            task_set = job.groups.get(running_range.group)
+            if task_set is None:
                 continue  # a task set that has left its job
-            tasks = group.tasks[running_range.first : running_range.last + 1]
+            tasks = task_set.tasks[running_range.first : running_range.last + 1]
             live = sum((t.attempt, t.node) == (running_range.attempt, node.id) and t.state in LIVE for t in tasks)
             busy[running_range.lanes.reservation] += live
-            for resource, amount in group.spec.needs.items():
+            for resource, amount in task_set.spec.needs.items():
                 if not resource.startswith(LICENCE_PREFIX):
                     used[resource] += amount * live
         for reservation, live in busy.items():
@@ -216,13 +216,13 @@ class Checkers:
 
     def _check_losses(self) -> None:
         """An attempt is written off only if its node is down, or does not have it."""
-        for job, group, index, attempt, node in self.model.lost_in_round:
+        for job, task_set, index, attempt, node in self.model.lost_in_round:
             name = self.model.nodes[node].name
             machine = self._machines.get(name)
             if node in self.model.went_down or machine is None:
                 continue
             has_it = any(
-                held.attempt == attempt and held.first <= index <= held.last for held in machine.held(job, group)
+                held.attempt == attempt and held.first <= index <= held.last for held in machine.held(job, task_set)
             )
             where = f"task {job}/{index}#{attempt}"
             require(not has_it, f"{where} was written off while {name}, which is not down, has it")
@@ -237,8 +237,8 @@ class Checkers:
         states: dict[int, list[int]] = {}
         for chunk in finished.tasks:
             states.setdefault(chunk.group, []).extend(unpack_columns(chunk.count, chunk.body)["state"].tolist())
-        for number, group in job.groups.items():
-            expected = [int(task.state) for task in group.tasks]
+        for number, task_set in job.groups.items():
+            expected = [int(task.state) for task in task_set.tasks]
             require(states.get(number) == expected, f"history has other tasks of job {finished.id} than the record")
 
 

@@ -56,8 +56,8 @@ def _check_all_ended(world: World) -> None:
         ]
         assert leader is not None
         nodes = leader.engine.state.nodes.view
-        waiting = [group for group in leader.engine.state.jobs[job_id].task_sets if group.ready]
-        reasons = [reason.text for group in waiting for reason in explain(group.task_class.task_class, nodes)]
+        waiting = [task_set for task_set in leader.engine.state.jobs[job_id].task_sets if task_set.ready]
+        reasons = [reason.text for task_set in waiting for reason in explain(task_set.task_class.task_class, nodes)]
         require(False, f"job {job_id} ({job.name}) has not ended: {states[:5]}; {reasons}")
 
 
@@ -76,21 +76,21 @@ def _check_job(job: ModelJob, users: Users) -> None:
     stopped = users.stopped.get(job.id, set())
     if job.stop_cause == "user":
         require(None in stopped, f"job {job.id} was stopped, and nobody asked for it")
-    for group in job.groups.values():
+    for task_set in job.groups.values():
         is_purged = job.options.queue in users.purged
         is_replaced = job.type in LONG_RUNNING  # whether it was to be is looked at when it is told to end
         is_executor = bool(job.options.application)  # stopped when its driver has ended
-        cancel_allowed = job.stop_was_asked or is_purged or was_skipped(job, group) or is_replaced or is_executor
-        for index, task in enumerate(group.tasks):
-            where = f"task {job.id}/{group.spec.name}/{index}"
+        cancel_allowed = job.stop_was_asked or is_purged or was_skipped(job, task_set) or is_replaced or is_executor
+        for index, task in enumerate(task_set.tasks):
+            where = f"task {job.id}/{task_set.spec.name}/{index}"
             if task.state is TaskState.CANCELLED:
-                is_stopped = (group.spec.name, index) in stopped
+                is_stopped = (task_set.spec.name, index) in stopped
                 require(cancel_allowed or is_stopped, f"{where} was cancelled, and nobody asked for it")
             elif task.state is TaskState.FAILED:
-                may_fail = can_fail(group.spec) or task.lost >= LOST_MAX - 1
+                may_fail = can_fail(task_set.spec) or task.lost >= LOST_MAX - 1
                 require(may_fail, f"{where} failed, and its command cannot: {task}")
             else:
-                _check_success(where, task, group.spec)
+                _check_success(where, task, task_set.spec)
 
 
 def _check_success(where: str, task: ModelTask, spec: GroupSpec) -> None:

@@ -78,19 +78,19 @@ class ReferenceModel:
             c.JobEnded: self._job_ended,
             c.EdgeSettled: lambda change: start_rules.edge_settled(self, change),
             c.EdgeRetargeted: lambda change: start_rules.edge_moved(self, change),
-            c.TaskSetAdded: self._group_added,
-            c.TaskSetDropped: self._group_dropped,
-            c.TaskSetUnpinned: self._group_freed,
+            c.TaskSetAdded: self._task_set_added,
+            c.TaskSetDropped: self._task_set_dropped,
+            c.TaskSetUnpinned: self._task_set_unpinned,
             c.RolloutSettled: self._update_settled,
-            c.InstanceDownSet: self._instance_switched,
-            c.InstanceRestartRequested: self._instance_renewed,
+            c.InstanceDownSet: self._instance_down_set,
+            c.InstanceRestartRequested: self._instance_restart_requested,
             c.IdempotencyKeyUsed: self._key_used,
             c.IdempotencyKeysDropped: self._keys_dropped,
             c.NamesDropped: self._names_dropped,
             c.NodeJoined: self._joined,
             c.NodeTransitioned: self._node_moved,
             c.NodeLabelled: self._labelled,
-            c.NodeCordonSet: self._switched,
+            c.NodeCordonSet: self._node_cordon_set,
             c.LanesSet: self._lanes_set,
             c.QueueSet: self._queue_set,
             c.QueueDropped: self._queue_dropped,
@@ -184,11 +184,11 @@ class ReferenceModel:
     def _update_settled(self, change: c.RolloutSettled) -> None:
         self.unfinished[change.job].has_stalled = not change.is_stable
 
-    def _instance_switched(self, change: c.InstanceDownSet) -> None:
+    def _instance_down_set(self, change: c.InstanceDownSet) -> None:
         down = self.unfinished[change.job].down
         (down.add if change.is_down else down.discard)((change.group, change.index))
 
-    def _instance_renewed(self, change: c.InstanceRestartRequested) -> None:
+    def _instance_restart_requested(self, change: c.InstanceRestartRequested) -> None:
         self.unfinished[change.job].down.discard((change.group, change.index))
 
     def _held(self, change: c.JobHeld) -> None:
@@ -222,7 +222,7 @@ class ReferenceModel:
         if job.state is JobState.PENDING:
             job.state = JOB.move(job.state, JobEvent.STARTED)
 
-    def _group_added(self, change: c.TaskSetAdded) -> None:
+    def _task_set_added(self, change: c.TaskSetAdded) -> None:
         job = self.unfinished[change.job]
         is_new = change.number not in job.groups and change.number not in job.dropped
         require(is_new, f"job {job.id} had a piece {change.number} before")
@@ -230,12 +230,12 @@ class ReferenceModel:
         spec = job.groups[change.copy_of].spec if change.copy_of >= 0 else job.specs[change.group_index]
         job.groups[change.number] = ModelTaskSet(spec, tasks, list(change.visible_index), change.node)
 
-    def _group_dropped(self, change: c.TaskSetDropped) -> None:
+    def _task_set_dropped(self, change: c.TaskSetDropped) -> None:
         job = self.unfinished[change.job]
         require(job.groups[change.number].is_finished, f"piece {change.number} of job {job.id} left before it was over")
         job.dropped[change.number] = job.groups.pop(change.number)
 
-    def _group_freed(self, change: c.TaskSetUnpinned) -> None:
+    def _task_set_unpinned(self, change: c.TaskSetUnpinned) -> None:
         group = self.unfinished[change.job].groups[change.number]
         require(not any(task.state in LIVE for task in group.tasks), f"a live piece of job {change.job} was let go")
         group.node = 0
@@ -275,7 +275,7 @@ class ReferenceModel:
     def _labelled(self, change: c.NodeLabelled) -> None:
         self.nodes[change.node].override_labels.update(change.labels)
 
-    def _switched(self, change: c.NodeCordonSet) -> None:
+    def _node_cordon_set(self, change: c.NodeCordonSet) -> None:
         node = self.nodes[change.node]
         node.cordoned_by = change.by
         if change.by == "quarantine":

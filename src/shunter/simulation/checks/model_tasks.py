@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 def placed(model: ReferenceModel, change: c.TasksPlaced) -> None:
     node, job = model.nodes[change.node], model.unfinished[change.job]
-    group = job.groups[change.group]
+    group = job.groups[change.task_set]
     require(node.state is NodeState.READY, f"tasks were placed on node {node.name}, which is {node.state.wire_name}")
     require(not node.cordoned_by, f"tasks were placed on node {node.name}, which takes no work ({node.cordoned_by})")
     require(group.node in (0, change.node), f"tasks of job {job.id} for node {group.node} were placed on {node.name}")
     reason = start_rules.blocking_reason(model, job, group)
     require(not reason, f"tasks of job {job.id} were placed although {reason}")
     for index in range(change.first, change.last + 1):
-        task = move(model, change.job, change.group, index, TaskEvent.PLACED)
+        task = move(model, change.job, change.task_set, index, TaskEvent.PLACED)
         where = f"task {change.job}/{index}"
         require(change.attempt > task.attempt, f"{where}: attempt {change.attempt} after {task.attempt}")
         # The tasks of a gang change places where they can, and stay together; one that somebody moved goes where it was
@@ -37,28 +37,28 @@ def placed(model: ReferenceModel, change: c.TasksPlaced) -> None:
         require(task.bound in (0, change.node), f"{where} was placed on {node.name}, and was to go elsewhere")
         task.attempt, task.node, task.avoided_node, task.bound = change.attempt, change.node, 0, 0
     model.placed_in_round.append(
-        Placed(change.job, change.group, change.first, change.last, change.attempt, change.node)
+        Placed(change.job, change.task_set, change.first, change.last, change.attempt, change.node)
     )  # fmt: skip
 
 
 def started(model: ReferenceModel, change: c.TaskStarted) -> None:
-    task = move(model, change.job, change.group, change.index, TaskEvent.STARTED)
+    task = move(model, change.job, change.task_set, change.index, TaskEvent.STARTED)
     task.started_ms = change.started_ms
     model.note_start(change.job)
 
 
 def finished(model: ReferenceModel, change: c.TasksFinished) -> None:
     for index in range(change.first, change.last + 1):
-        move(model, change.job, change.group, index, TaskEvent.FINISHED)
+        move(model, change.job, change.task_set, index, TaskEvent.FINISHED)
     model.note_start(change.job)
 
 
 def ended(model: ReferenceModel, change: c.TaskEnded) -> None:
     event, where = TaskEvent(change.event), f"task {change.job}/{change.index}"
-    restart = model.unfinished[change.job].groups[change.group].spec.restart
-    known = model.unfinished[change.job].groups[change.group].tasks[change.index]
+    restart = model.unfinished[change.job].groups[change.task_set].spec.restart
+    known = model.unfinished[change.job].groups[change.task_set].tasks[change.index]
     node, action = known.node, _action(restart, change.exit_code)
-    task = move(model, change.job, change.group, change.index, event)
+    task = move(model, change.job, change.task_set, change.index, event)
     if event is TaskEvent.RETRIED:
         task.restarts += 1
         task.avoided_node = node if restart.elsewhere else 0
@@ -74,39 +74,39 @@ def ended(model: ReferenceModel, change: c.TaskEnded) -> None:
 
 def lost(model: ReferenceModel, change: c.TasksLost) -> None:
     for index in range(change.first, change.last + 1):
-        task = model.unfinished[change.job].groups[change.group].tasks[index]
-        model.lost_in_round.append((change.job, change.group, index, task.attempt, task.node))
+        task = model.unfinished[change.job].groups[change.task_set].tasks[index]
+        model.lost_in_round.append((change.job, change.task_set, index, task.attempt, task.node))
         task.lost += 1
-        move(model, change.job, change.group, index, TaskEvent.LOST)
+        move(model, change.job, change.task_set, index, TaskEvent.LOST)
 
 
 def moved(model: ReferenceModel, change: c.TasksTransitioned) -> None:
     event = TaskEvent(change.event)
     ended = _healthy_indexes(model, change) if event is TaskEvent.CANCEL_ASKED else []
     for index in range(change.first, change.last + 1):
-        move(model, change.job, change.group, index, event)
+        move(model, change.job, change.task_set, index, event)
     if ended:
         job = model.unfinished[change.job]
-        name = job.groups[change.group].spec.name
+        name = job.groups[change.task_set].spec.name
         left = healthy_indexes(job, name, model.now_ms)
         model.healthy_stopped_in_round += [(job.id, name, visible_index, left) for visible_index in ended]
     if event is TaskEvent.UNBLOCKED:
         job = model.unfinished[change.job]
-        reason = start_rules.blocking_reason(model, job, job.groups[change.group], is_queueing=True)
+        reason = start_rules.blocking_reason(model, job, job.groups[change.task_set], is_queueing=True)
         require(not reason, f"tasks of job {job.id} were queued although {reason}")
 
 
 def _healthy_indexes(model: ReferenceModel, change: c.TasksTransitioned) -> list[int]:
     """Those of a service that are well."""
     job = model.unfinished[change.job]
-    group, indexes = job.groups[change.group], range(change.first, change.last + 1)
+    group, indexes = job.groups[change.task_set], range(change.first, change.last + 1)
     if job.type != SERVICE:
         return []
     return [group.visible_index_of(index) for index in indexes if is_healthy(group, group.tasks[index], model.now_ms)]
 
 
 def health(model: ReferenceModel, change: c.TaskHealth) -> None:
-    task = model.unfinished[change.job].groups[change.group].tasks[change.index]
+    task = model.unfinished[change.job].groups[change.task_set].tasks[change.index]
     require(
         task.state is TaskState.RUNNING, f"task {change.job}/{change.index} is {task.state.wire_name} and has health"
     )
@@ -114,7 +114,7 @@ def health(model: ReferenceModel, change: c.TaskHealth) -> None:
 
 
 def bound(model: ReferenceModel, change: c.TaskPinned) -> None:
-    model.unfinished[change.job].groups[change.group].tasks[change.index].bound = change.node
+    model.unfinished[change.job].groups[change.task_set].tasks[change.index].bound = change.node
 
 
 def move(model: ReferenceModel, job: int, group: int, index: int, event: TaskEvent) -> ModelTask:

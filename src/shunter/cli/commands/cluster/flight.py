@@ -50,14 +50,14 @@ def export(
     shunter flight export day.flight
     """
     with open_client() as client:
-        pieces = client.flight_records()
+        chunks = client.flight_records()
         if file == STDOUT:
-            for piece in pieces:
-                sys.stdout.buffer.write(piece)
+            for chunk in chunks:
+                sys.stdout.buffer.write(chunk)
             return
         with Path(file).open("wb") as target:
-            for piece in pieces:
-                target.write(piece)
+            for chunk in chunks:
+                target.write(chunk)
             size = target.tell()
     print(f"{file}: {_size(size)}")
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _COPIES: dict[type, Callable[[Any], Any]] = {list: list, dict: dict, set: set}  # what may change after it was looked at
 
 
-class ViewedState:
+class FingerprintContext:
     """The state that is looked at, and what is asked of it more than once."""
 
     def __init__(self, state: State) -> None:
@@ -43,17 +43,17 @@ class ComparedFields(Generic[T]):
 
     kind: type[T]
     plain: tuple[str, ...] = ()
-    described: Mapping[str, Callable[[ViewedState, T], Any]] = field(default_factory=dict)
+    described: Mapping[str, Callable[[FingerprintContext, T], Any]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, viewed: ViewedState, record: T) -> dict[str, Any]:
+    def of(self, context: FingerprintContext, record: T) -> dict[str, Any]:
         compared: dict[str, Any] = {}
         for name in self.plain:
             value = getattr(record, name)
             copy = _COPIES.get(type(value))
             compared[name] = value if copy is None else copy(value)
         for name, tell in self.described.items():
-            compared[name] = tell(viewed, record)
+            compared[name] = tell(context, record)
         return compared
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shunter.engine.state.fingerprints.compared_fields import ComparedFields, ViewedState, without_zeroes
+from shunter.engine.state.fingerprints.compared_fields import ComparedFields, FingerprintContext, without_zeroes
 from shunter.engine.state.fingerprints.nodes import ALL_OF_NODES, NODES
 from shunter.engine.state.fingerprints.records import (
     ALL_OF_RECORDS,
@@ -23,38 +23,38 @@ from shunter.engine.state.fingerprints.records import (
 from shunter.engine.state.fingerprints.registries import ALL_OF_REGISTRIES, REGISTRIES
 from shunter.engine.state.state import State
 
-_SHOWN = "what policies were shown in this life"
+_SENT_TO_POLICIES = "what policies were shown in this life"
 
 
 def fingerprint(state: State) -> dict[str, Any]:
-    return STATE.of(ViewedState(state), state)
+    return STATE.of(FingerprintContext(state), state)
 
 
-def _jobs(viewed: ViewedState, state: State) -> dict[str, Any]:
-    return {"order": list(state.jobs), "each": {job.id: JOB.of(viewed, job) for job in state.jobs.values()}}
+def _jobs(context: FingerprintContext, state: State) -> dict[str, Any]:
+    return {"order": list(state.jobs), "each": {job.id: JOB.of(context, job) for job in state.jobs.values()}}
 
 
-def _classes(viewed: ViewedState, state: State) -> dict[str, Any]:
+def _classes(context: FingerprintContext, state: State) -> dict[str, Any]:
     return {
         "order": list(state.classes),
-        "each": {id: CLASS.of(viewed, record) for id, record in state.classes.items()},
+        "each": {id: CLASS.of(context, record) for id, record in state.classes.items()},
     }
 
 
-def _repelling(_: ViewedState, state: State) -> list[tuple[int, int, bool]]:
+def _anti_affinity_task_sets(_: FingerprintContext, state: State) -> list[tuple[int, int, bool]]:
     return sorted(
         (task_set.job.id, task_set.number, task_set.slot == slot)
         for slot, task_set in state.anti_affinity_task_sets.items()
     )
 
 
-def _unpinned(_: ViewedState, state: State) -> list[int]:
+def _untried_pinned_classes(_: FingerprintContext, state: State) -> list[int]:
     """Classes of one node that nobody would try. How long one stays that has nothing ready any more is no matter."""
     return [id for id, record in state.classes.items() if record.key.node and record.queued and id not in state.pinned]
 
 
-def _registry(name: str) -> Callable[[ViewedState, State], dict[str, Any]]:
-    return lambda viewed, state: REGISTRIES[name].of(viewed, getattr(state, name))
+def _registry(name: str) -> Callable[[FingerprintContext, State], dict[str, Any]]:
+    return lambda context, state: REGISTRIES[name].of(context, getattr(state, name))
 
 
 STATE = ComparedFields(
@@ -70,37 +70,37 @@ STATE = ComparedFields(
         "class_ids",
     ),
     described={
-        "table": lambda viewed, state: TABLE.of(viewed, state.table),
-        "nodes": lambda viewed, state: NODES.of(viewed, state.nodes),
+        "table": lambda context, state: TABLE.of(context, state.table),
+        "nodes": lambda context, state: NODES.of(context, state.nodes),
         "jobs": _jobs,
         "jobs_by_name": lambda _, state: {
             space: {name: job.id for name, job in names.items()} for space, names in state.jobs_by_name.items()
         },
         "older_runs": lambda _, state: {key: [job.id for job in runs] for key, runs in state.older_runs.items()},
-        "task_sets": lambda viewed, _: sorted((task_set.job.id, task_set.number) for task_set in viewed.task_sets),
+        "task_sets": lambda context, _: sorted((task_set.job.id, task_set.number) for task_set in context.task_sets),
         "classes": _classes,
         "idempotency_key_order": lambda _, state: list(state.idempotency_key_order),
-        "usage_by_user": lambda viewed, state: {
-            owner: USER_USAGE.of(viewed, each) for owner, each in state.usage_by_user.items()
+        "usage_by_user": lambda context, state: {
+            owner: USER_USAGE.of(context, each) for owner, each in state.usage_by_user.items()
         },
         "licences_used": lambda _, state: without_zeroes(state.licences_used),
-        "anti_affinity_task_sets": _repelling,
+        "anti_affinity_task_sets": _anti_affinity_task_sets,
         "gang_jobs": lambda _, state: list(state.gang_jobs),
         "queue_lanes": lambda _, state: without_zeroes(state.queue_lanes),
-        "pinned": _unpinned,
-        "_spec_versions": lambda viewed, state: {
-            body: SPEC_VERSION.of(viewed, each) for body, each in state._spec_versions.items()
+        "pinned": _untried_pinned_classes,
+        "_spec_versions": lambda context, state: {
+            body: SPEC_VERSION.of(context, each) for body, each in state._spec_versions.items()
         },
-        "task_set_columns": lambda viewed, state: TASK_SET_COLUMNS.of(viewed, state.task_set_columns),
+        "task_set_columns": lambda context, state: TASK_SET_COLUMNS.of(context, state.task_set_columns),
         **{name: _registry(name) for name in REGISTRIES},
     },
     left_out={
         "last_runs": "history's: the store forgets names a while before the round that says so",
-        "pending_queue": _SHOWN,
-        "dirty_classes": _SHOWN,
-        "held_rows": _SHOWN,
-        "gathering_classes": _SHOWN,
-        "avoiding_classes": _SHOWN,
+        "pending_queue": _SENT_TO_POLICIES,
+        "dirty_classes": _SENT_TO_POLICIES,
+        "held_rows": _SENT_TO_POLICIES,
+        "gathering_classes": _SENT_TO_POLICIES,
+        "avoiding_classes": _SENT_TO_POLICIES,
         "registries": "the registries, each of which is an attribute too",
         "_next_spec_version": "serials name specs in the orders of one life",
         "free_slots": "who has which slot depends on who left when, which a snapshot does not know",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shunter.engine.state.fingerprints.compared_fields import ComparedFields, ViewedState, by_resource
+from shunter.engine.state.fingerprints.compared_fields import ComparedFields, FingerprintContext, by_resource
 from shunter.engine.state.node_table import NodeTable
 from shunter.engine.state.records import NodeRecord
 from shunter.model.job.spec import PORT_PREFIX
@@ -15,9 +15,9 @@ from shunter.planning.view import NodeKind, Nodes
 _TICKS = "ticks count the changes of one life"
 
 
-def _lanes(viewed: ViewedState, node: NodeRecord) -> dict[int, bool]:
+def _lanes(context: FingerprintContext, node: NodeRecord) -> dict[int, bool]:
     """By class: whether they are the lanes that the class has there."""
-    classes = viewed.state.classes
+    classes = context.state.classes
     return {id: id in classes and classes[id].lanes.get(node.id) is lanes for id, lanes in node.lanes.items()}
 
 
@@ -40,45 +40,45 @@ NODE = ComparedFields(
 # ---- the columns ----
 
 
-def _capacity(viewed: ViewedState, view: Nodes) -> dict[int, dict[str, int]]:
+def _capacity(context: FingerprintContext, view: Nodes) -> dict[int, dict[str, int]]:
     """Without ports, of which every node has one each as soon as somebody asks."""
     return {
         id: {
             resource: amount
-            for resource, amount in by_resource(viewed.state, view.capacity[id].tolist()).items()
+            for resource, amount in by_resource(context.state, view.capacity[id].tolist()).items()
             if not resource.startswith(PORT_PREFIX)
         }
-        for id in viewed.state.nodes.records
+        for id in context.state.nodes.records
     }
 
 
-def _reserved(viewed: ViewedState, view: Nodes) -> dict[int, dict[str, int]]:
-    return {id: by_resource(viewed.state, view.reserved[id].tolist()) for id in viewed.state.nodes.records}
+def _reserved(context: FingerprintContext, view: Nodes) -> dict[int, dict[str, int]]:
+    return {id: by_resource(context.state, view.reserved[id].tolist()) for id in context.state.nodes.records}
 
 
-def _misjudged(viewed: ViewedState, view: Nodes) -> list[int]:
+def _wrongly_eligible(context: FingerprintContext, view: Nodes) -> list[int]:
     """Nodes that are eligible and should not be, or the other way round. Which are depends on who has reported."""
     return [
         node.id
-        for node in viewed.state.nodes.records.values()
+        for node in context.state.nodes.records.values()
         if view.eligible[node.id] != (node.state is NodeState.READY and node.is_synced and not node.cordoned_by)
     ]
 
 
-def _because(viewed: ViewedState, view: Nodes) -> dict[int, str | None]:
+def _because(context: FingerprintContext, view: Nodes) -> dict[int, str | None]:
     """But for nodes that only have not reported yet in this life."""
     return {
         node.id: view.ineligible_because.get(node.id)
-        for node in viewed.state.nodes.records.values()
+        for node in context.state.nodes.records.values()
         if node.state is not NodeState.READY or node.cordoned_by
     }
 
 
-def _kind(viewed: ViewedState, view: Nodes) -> dict[int, NodeKind]:
-    return {id: view.kinds[view.kind[id]] for id in viewed.state.nodes.records}
+def _kind(context: FingerprintContext, view: Nodes) -> dict[int, NodeKind]:
+    return {id: view.kinds[view.kind[id]] for id in context.state.nodes.records}
 
 
-def _used(name: str) -> Callable[[ViewedState, Nodes], list[int]]:
+def _used(name: str) -> Callable[[FingerprintContext, Nodes], list[int]]:
     return lambda _, view: getattr(view, name)[: view.count].tolist()
 
 
@@ -89,7 +89,7 @@ VIEW = ComparedFields(
         "capacity": _capacity,
         "reserved": _reserved,
         "tasks": _used("tasks"),
-        "eligible": _misjudged,
+        "eligible": _wrongly_eligible,
         "owner": _used("owner"),
         "kind": _kind,
         "ineligible_because": _because,
@@ -106,12 +106,12 @@ VIEW = ComparedFields(
 NODES = ComparedFields(
     NodeTable,
     described={
-        "records": lambda viewed, nodes: {
-            "order": list(nodes.records), "each": {id: NODE.of(viewed, node) for id, node in nodes.records.items()}
+        "records": lambda context, nodes: {
+            "order": list(nodes.records), "each": {id: NODE.of(context, node) for id, node in nodes.records.items()}
         },
         "by_name": lambda _, nodes: {name: node.id for name, node in nodes.by_name.items()},
         "draining": lambda _, nodes: sorted(nodes.draining),
-        "view": lambda viewed, nodes: VIEW.of(viewed, nodes.view),
+        "view": lambda context, nodes: VIEW.of(context, nodes.view),
     },
     left_out={"_kinds": "numbered in the order of one life: each node's own is compared"},
 )  # fmt: skip

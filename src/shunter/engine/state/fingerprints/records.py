@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shunter.engine.state.fingerprints.compared_fields import ComparedFields, ViewedState, by_resource
+from shunter.engine.state.fingerprints.compared_fields import ComparedFields, FingerprintContext, by_resource
 from shunter.engine.state.records import NEVER_MS, ClassRecord, Job, Lanes, ReadyRange, SpecVersion, TaskSet, UserUsage
 from shunter.engine.state.task_set_columns import TaskSetColumns
 from shunter.engine.state.task_table import PACKED_COLUMNS, TaskTable
@@ -28,43 +28,43 @@ SPEC_VERSION = ComparedFields(
 USER_USAGE = ComparedFields(
     UserUsage,
     plain=("classes",),
-    described={"amounts": lambda viewed, holder: by_resource(viewed.state, holder.amounts.tolist())},
+    described={"amounts": lambda context, usage: by_resource(context.state, usage.amounts.tolist())},
 )
 
 # ---- the task table ----
 
 
-def _column(name: str) -> Callable[[ViewedState, TaskTable], dict[Key, bytes]]:
-    def tell(viewed: ViewedState, table: TaskTable) -> dict[Key, bytes]:
+def _column(name: str) -> Callable[[FingerprintContext, TaskTable], dict[Key, bytes]]:
+    def tell(context: FingerprintContext, table: TaskTable) -> dict[Key, bytes]:
         column = getattr(table, name)
         return {
             (each.job.id, each.number): column[each.base : each.base + each.count].tobytes()
-            for each in viewed.task_sets
+            for each in context.task_sets
         }
 
     return tell
 
 
-def _strays(viewed: ViewedState, table: TaskTable) -> list[Key]:
+def _misassigned_task_sets(context: FingerprintContext, table: TaskTable) -> list[Key]:
     """Groups whose rows lead to another one."""
     return [
         (each.job.id, each.number)
-        for each in viewed.task_sets
+        for each in context.task_sets
         if not table.all_equal(table.group, each.base, each.base + each.count - 1, each.slot)
     ]
 
 
-def _unaccounted(viewed: ViewedState, table: TaskTable) -> int:
+def _unaccounted(context: FingerprintContext, table: TaskTable) -> int:
     """Rows that are neither a group's nor free."""
     free = len(table._free_rows) + sum(count for _, count in table._free)
-    return table.used - free - sum(task_set.count for task_set in viewed.task_sets)
+    return table.used - free - sum(task_set.count for task_set in context.task_sets)
 
 
 TABLE = ComparedFields(
     TaskTable,
     described={
         **{name: _column(name) for name in PACKED_COLUMNS},
-        "group": _strays,
+        "group": _misassigned_task_sets,
         "used": lambda _, table: int(np.count_nonzero(table.attempt[: table.used])),  # also in rows that should be free
         "_free": _unaccounted,
         "_free_rows": _unaccounted,
@@ -79,11 +79,11 @@ TABLE = ComparedFields(
 TASK_SET_COLUMNS = ComparedFields(
     TaskSetColumns,
     described={
-        "class_id": lambda viewed, slots: {
-            (each.job.id, each.number): int(slots.class_id[each.slot]) for each in viewed.task_sets
+        "class_id": lambda context, slots: {
+            (each.job.id, each.number): int(slots.class_id[each.slot]) for each in context.task_sets
         },
-        "priority": lambda viewed, slots: {
-            (each.job.id, each.number): int(slots.priority[each.slot]) for each in viewed.task_sets
+        "priority": lambda context, slots: {
+            (each.job.id, each.number): int(slots.priority[each.slot]) for each in context.task_sets
         },
     },
     left_out={"estimate_ms": "a cache: looked up when a view asks"},
@@ -92,12 +92,12 @@ TASK_SET_COLUMNS = ComparedFields(
 # ---- groups and jobs ----
 
 
-def _waiting(viewed: ViewedState, task_set: TaskSet) -> list[ReadyRange]:
+def _waiting(context: FingerprintContext, task_set: TaskSet) -> list[ReadyRange]:
     """What waits to be placed, now or after its back-off: which of the two is a matter of time. In the order of
     indexes: on which run of the stack a task lies depends on when it came back, which a snapshot does not know."""
     if not task_set.ready and not task_set.delayed:
         return []
-    attempts = viewed.state.table.attempt
+    attempts = context.state.table.attempt
     runs: list[ReadyRange] = []
     for first, last, attempt in sorted(
         [*task_set.ready, *((index, index, attempts.item(task_set.base + index)) for index in task_set.delayed or ())],
@@ -110,10 +110,10 @@ def _waiting(viewed: ViewedState, task_set: TaskSet) -> list[ReadyRange]:
     return runs
 
 
-def _or_none(name: str) -> Callable[[ViewedState, TaskSet], Any]:
+def _or_none(name: str) -> Callable[[FingerprintContext, TaskSet], Any]:
     """What is empty may be there or not."""
 
-    def tell(_: ViewedState, task_set: TaskSet) -> Any:
+    def tell(_: FingerprintContext, task_set: TaskSet) -> Any:
         value = getattr(task_set, name)
         return type(value)(value) if value else None
 
@@ -125,7 +125,7 @@ TASK_SET = ComparedFields(
     plain=("number", "count", "counts", "group_index", "node", "visible_index"),
     described={
         "job": lambda _, task_set: task_set.job.id,
-        "slot": lambda viewed, task_set: viewed.state.task_sets[task_set.slot] is task_set,
+        "slot": lambda context, task_set: context.state.task_sets[task_set.slot] is task_set,
         "ready": _waiting,
         "delayed": lambda _, task_set: sorted(
             index for index, at in (task_set.delayed or {}).items() if at >= NEVER_MS
@@ -151,7 +151,7 @@ JOB = ComparedFields(
     ),
     described={
         "spec_version": lambda _, job: job.spec_version.body,
-        "task_sets": lambda viewed, job: [TASK_SET.of(viewed, task_set) for task_set in job.task_sets],
+        "task_sets": lambda context, job: [TASK_SET.of(context, task_set) for task_set in job.task_sets],
     },
     left_out={"cached_ref": "a cache: made when somebody asks"},
 )  # fmt: skip
@@ -170,8 +170,8 @@ LANES = ComparedFields(
 )
 
 
-def _is_holder(viewed: ViewedState, record: ClassRecord) -> bool:
-    return viewed.state.usage_by_user.get((record.key.namespace, record.key.user)) is record.user_usage
+def _is_registered_usage(context: FingerprintContext, record: ClassRecord) -> bool:
+    return context.state.usage_by_user.get((record.key.namespace, record.key.user)) is record.user_usage
 
 
 CLASS = ComparedFields(
@@ -179,14 +179,14 @@ CLASS = ComparedFields(
     plain=("key", "licences", "task_set_count", "width"),
     described={
         "task_class": lambda _, record: record.task_class.id,
-        "vector": lambda viewed, record: by_resource(viewed.state, record.vector.tolist()),
-        "amounts": lambda viewed, record: {
-            viewed.state.nodes.view.resources[column]: amount for column, amount in record.amounts
+        "vector": lambda context, record: by_resource(context.state, record.vector.tolist()),
+        "amounts": lambda context, record: {
+            context.state.nodes.view.resources[column]: amount for column, amount in record.amounts
         },
-        "dirty_classes": lambda viewed, record: record.dirty_classes is viewed.state.dirty_classes,
-        "user_usage": _is_holder,
-        "queued": lambda viewed, record: record.queued + viewed.delayed[record.id],
-        "lanes": lambda viewed, record: {node: LANES.of(viewed, lanes) for node, lanes in record.lanes.items()},
+        "dirty_classes": lambda context, record: record.dirty_classes is context.state.dirty_classes,
+        "user_usage": _is_registered_usage,
+        "queued": lambda context, record: record.queued + context.delayed[record.id],
+        "lanes": lambda context, record: {node: LANES.of(context, lanes) for node, lanes in record.lanes.items()},
     },
     left_out={
         "task_sets": "those with something ready, which is a matter of time; the audit looks whether each can be found",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shunter.engine.state.fingerprints.compared_fields import ComparedFields, ViewedState
+from shunter.engine.state.fingerprints.compared_fields import ComparedFields, FingerprintContext
 from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
 from shunter.engine.state.registries.dead_letters import DeadLetterRegistry
 from shunter.engine.state.registries.dependencies import EdgeRegistry
@@ -20,12 +20,12 @@ from shunter.engine.state.registries.templates import Template, TemplateRegistry
 _CACHE = "a cache: worked out when somebody asks"
 
 
-def _items(name: str) -> Callable[[ViewedState, Any], list[tuple[Any, Any]]]:
+def _items(name: str) -> Callable[[FingerprintContext, Any], list[tuple[Any, Any]]]:
     """Of a mapping, in its order."""
     return lambda _, registry: list(getattr(registry, name).items())
 
 
-def _inner(name: str) -> Callable[[ViewedState, Any], dict[Any, dict[Any, Any]]]:
+def _inner(name: str) -> Callable[[FingerprintContext, Any], dict[Any, dict[Any, Any]]]:
     """Of a mapping of mappings; their order decides nothing."""
     return lambda _, registry: {key: dict(inner) for key, inner in getattr(registry, name).items()}
 
@@ -56,7 +56,7 @@ FLAGS = ComparedFields(
 TEMPLATES = ComparedFields(
     TemplateRegistry,
     described={
-        "by_id": lambda viewed, registry: [TEMPLATE.of(viewed, each) for each in registry.by_id.values()],
+        "by_id": lambda context, registry: [TEMPLATE.of(context, each) for each in registry.by_id.values()],
         "_by_name": lambda _, registry: {name: template.id for name, template in registry._by_name.items()},
     },
 )
@@ -67,7 +67,7 @@ SERVICES = ComparedFields(
         "jobs": lambda _, registry: registry.dump(),
         "per_node": lambda _, registry: list(registry.per_node),
         "task_sets_by_node": lambda _, registry: {
-            job: {key: [piece.number for piece in pieces] for key, pieces in task_sets_by_node.items()}
+            job: {key: [task_set.number for task_set in task_sets] for key, task_sets in task_sets_by_node.items()}
             for job, task_sets_by_node in registry.task_sets_by_node.items()
         },
     },
