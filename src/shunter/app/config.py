@@ -25,7 +25,7 @@ from shunter.model.schema.fields import Field, Section, amount, boolean, duratio
 from shunter.model.schema.name_fields import LABELS, NAME
 from shunter.model.schema.problems import Problems
 from shunter.ports.store import Retention
-from shunter.watcher.heartbeat_interval import HeartbeatInterval
+from shunter.watcher.heartbeat_timing import HeartbeatInterval
 from shunter.watcher.settings import TIMEOUT_HEARTBEATS, WatcherSettings
 from shunter.worker.settings import WorkerSettings
 

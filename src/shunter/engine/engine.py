@@ -24,10 +24,10 @@ from shunter.engine.jobs.job_timers import on_job_timer
 from shunter.engine.jobs.stop import on_queue_timeout
 from shunter.engine.jobs.templates import on_template_due
 from shunter.engine.objects.controller import on_scheduling_due, reconcile_objects, reconcile_placed_objects
-from shunter.engine.placement.gangs import restart_broken_gangs
+from shunter.engine.placement.gang_restart import restart_broken_gangs
 from shunter.engine.placement.place import place, recall_stuck_tasks, release_idle_lanes
 from shunter.engine.policy.active_policy import ActivePolicy
-from shunter.engine.policy.session_service import SchedulerService
+from shunter.engine.policy.scheduler_service import SchedulerService
 from shunter.engine.recovery import recover
 from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
 from shunter.engine.services.reconcile import on_service_timer, reconcile_services

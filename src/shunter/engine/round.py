@@ -114,7 +114,7 @@ class Round:
 
     def mark_job_dirty(self, change: Any) -> None:
         """What happens to a job that is kept up is looked at before the round ends: by `engine.services.reconcile`.
-        What happens to gangs is looked at by `engine.placement.gangs`."""
+        What happens to gangs is looked at by `engine.placement.gang_restart`."""
         if self.state.gang_jobs and change.job in self.state.gang_jobs:
             self.dirty_gangs[change.job] = None
         if self.state.objects.applications:

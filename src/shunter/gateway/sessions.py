@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shunter.engine.engine import Engine
-from shunter.engine.policy.session_service import SchedulerService
+from shunter.engine.policy.scheduler_service import SchedulerService
 from shunter.engine.policy.sessions import LEAD, SHADOW, Session
 from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.scheduler_messages import WANTS, DecisionAnswer, DecisionRow, Situation

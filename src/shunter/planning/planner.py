@@ -19,13 +19,13 @@ from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import RuleSet
 from shunter.planning.order.backlog import Backlog
-from shunter.planning.order.class_table import PendingClass
 from shunter.planning.order.fair_share import FairShare
+from shunter.planning.order.pending_classes import PendingClass
 from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.order.rank import RankFunction, by_urgency
 from shunter.planning.order.turns import Turns
-from shunter.planning.reserve.decision_rules import PlannerMemory, ReserveStage
 from shunter.planning.reserve.reservations import WAIT_THRESHOLDS, WaitThresholds
+from shunter.planning.reserve.reserve_stage import PlannerMemory, ReserveStage
 from shunter.planning.score.gangs import gang_of
 from shunter.planning.score.pick import Candidates, Picked, pick
 from shunter.planning.score.score_cache import ScoreCache

@@ -164,7 +164,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Tasks that stay queued. Why is worked out only when someone asks: see `planning.explain.explain`."""
+    """Tasks that stay queued. Why is worked out only when someone asks: see `planning.explain.wait_reasons`."""
 
     class_id: int
     count: int

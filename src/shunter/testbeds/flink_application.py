@@ -14,7 +14,7 @@ from shunter.testbeds.application_parts import (
     format_mebibytes,
     local_path,
 )
-from shunter.testbeds.framework_memory import (
+from shunter.testbeds.memory_split import (
     JOB_MANAGER_MIN_BYTES,
     LAUNCHER_BYTES,
     TASK_MANAGER_MIN_BYTES,

@@ -18,7 +18,7 @@ from shunter.testbeds.application_parts import (
     format_mebibytes,
     local_path,
 )
-from shunter.testbeds.framework_memory import spark_driver_total, spark_share, spark_slot_min
+from shunter.testbeds.memory_split import spark_driver_total, spark_share, spark_slot_min
 from shunter.testbeds.view import StartApplication
 
 PYTHON = "Python"

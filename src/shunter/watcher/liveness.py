@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from shunter.model.lifecycles import NodeEvent
 from shunter.ports.clock import Clock
-from shunter.watcher.heartbeat_interval import HeartbeatInterval
+from shunter.watcher.heartbeat_timing import HeartbeatInterval
 from shunter.watcher.roster import WatchedNode
 from shunter.watcher.session import SessionState
 from shunter.watcher.timer_wheel import TimerWheel

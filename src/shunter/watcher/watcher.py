@@ -41,7 +41,7 @@ from shunter.watcher.admission import hello_problem
 from shunter.watcher.engine_port import WatcherEngine
 from shunter.watcher.events import NodeEventQueue
 from shunter.watcher.handshakes import Handshakes
-from shunter.watcher.heartbeat_interval import HeartbeatInterval
+from shunter.watcher.heartbeat_timing import HeartbeatInterval
 from shunter.watcher.liveness import Liveness
 from shunter.watcher.roster import Roster, WatchedNode
 from shunter.watcher.sample_recorder import SampleRecorder

@@ -39,12 +39,12 @@ from shunter.worker.health.monitor import Monitor
 from shunter.worker.logs import read_log
 from shunter.worker.machine import build_hello
 from shunter.worker.outbox import Outbox
+from shunter.worker.process.assignments import CLUSTER_STOPPED, Assignments
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.keeper_pool import KeeperPool
-from shunter.worker.process.orders import CLUSTER_STOPPED, Assignments
 from shunter.worker.process.protocol import KeeperReport
-from shunter.worker.runtimes.attempt import RunnerContext
 from shunter.worker.runtimes.attempt_records import RecordStore
+from shunter.worker.runtimes.attempt_runner import RunnerContext
 from shunter.worker.runtimes.attempts import Attempts
 from shunter.worker.runtimes.port import Attempt
 from shunter.worker.runtimes.registry import PROCESS, RuntimeRegistry

@@ -11,7 +11,7 @@ import pytest
 
 from shunter.engine import engine as engine_module
 from shunter.engine import recovery
-from shunter.engine.placement import apply_decision, cluster_view, gangs
+from shunter.engine.placement import apply_decision, cluster_view, gang_restart
 from shunter.engine.placement import place as placement
 from shunter.engine.round import Timers
 from shunter.engine.state import apply_tasks, task_classes
@@ -107,7 +107,7 @@ def split_gangs(patch: Patch) -> None:
 
 
 def restart_incomplete_gangs(patch: Patch) -> None:
-    for module in (cluster_view, gangs):
+    for module in (cluster_view, gang_restart):
         patch.setattr(module, "is_gathering", lambda _record, _group: False)
 
 

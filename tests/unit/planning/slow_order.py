@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from shunter.planning.order.class_table import without_licences
 from shunter.planning.order.fair_share import STEPS
+from shunter.planning.order.pending_classes import without_licences
 from shunter.planning.order.rank import by_urgency
 from shunter.planning.score.scores import Score
 from shunter.planning.view import ClusterView, Queued, TaskClass

@@ -11,12 +11,7 @@ from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, CreationReq
 from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.testbeds import SlotPlace
 from shunter.testbeds.applications import application_job, executor_group, start_problems
-from shunter.testbeds.framework_memory import (
-    DAEMON_BYTES,
-    LAUNCHER_BYTES,
-    SPARK_OVERHEAD_DEFAULT_BYTES,
-    spark_slot_min,
-)
+from shunter.testbeds.memory_split import DAEMON_BYTES, LAUNCHER_BYTES, SPARK_OVERHEAD_DEFAULT_BYTES, spark_slot_min
 from shunter.testbeds.view import StartApplication
 
 MIB = 2**20

@@ -8,7 +8,7 @@ from shunter.model.errors import Unavailable
 from shunter.model.lifecycles import NodeEvent
 from shunter.simulation.runtime.loop import VirtualClock
 from shunter.watcher.events import BATCH_MAX, NodeEventQueue
-from shunter.watcher.heartbeat_interval import HeartbeatInterval
+from shunter.watcher.heartbeat_timing import HeartbeatInterval
 from shunter.watcher.liveness import Liveness
 from shunter.watcher.roster import WatchedNode
 from shunter.watcher.settings import WatcherSettings

@@ -42,9 +42,9 @@ from shunter.model.protocol.scheduler_messages import (
     Situation,
     ViewDelta,
 )
-from shunter.planning.remote.delta_reader import ViewReader
-from shunter.planning.remote.delta_writer import ViewWriter
+from shunter.planning.remote.view_reader import ViewReader
 from shunter.planning.remote.view_scope import limit_view, view_hash
+from shunter.planning.remote.view_writer import ViewWriter
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.wire.situations import (
     answer_message,
@@ -55,7 +55,7 @@ from shunter.wire.situations import (
     situation_message,
 )
 from shunter.wire.struct_codec import from_message, to_message
-from tests.unit.planning.remote.test_deltas import ROUNDS, ChangingCluster, same_answers
+from tests.unit.planning.remote.test_view_deltas import ROUNDS, ChangingCluster, same_answers
 
 ONE, TWO = ObjectName("default", "one"), ObjectName("team", "two")
 META = Meta(7, "default", "one", 5, "anna", 3, 99, {"a": "b"}, {"c": "d"}, 11)

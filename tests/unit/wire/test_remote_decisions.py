@@ -11,10 +11,10 @@ import pytest
 from shunter.model.job.spec import Spread
 from shunter.model.protocol.scheduler_messages import TASKS, WANTS, Situation
 from shunter.planning.planner import build_policy
-from shunter.planning.remote.delta_reader import ViewReader
-from shunter.planning.remote.delta_writer import ViewWriter
 from shunter.planning.remote.view_queries import class_row, read_class
+from shunter.planning.remote.view_reader import ViewReader
 from shunter.planning.remote.view_scope import limit_view, view_hash
+from shunter.planning.remote.view_writer import ViewWriter
 from shunter.planning.view import ClusterView, Decision, Queued, Rules, TaskClass
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.scheduler import Room

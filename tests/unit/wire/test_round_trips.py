@@ -17,7 +17,7 @@ import pytest
 
 from shunter.adapters.grpc import codec
 from shunter.engine import changes
-from shunter.engine.changes import cluster, jobs, nodes, objects, row, services, tasks, templates
+from shunter.engine.changes import change_struct, cluster, jobs, nodes, objects, services, tasks, templates
 from shunter.engine.state import snapshots
 from shunter.model.objects import batch_jobs, schedulings, testbeds
 from shunter.model.protocol import flight_records, scheduler_messages, worker_messages
@@ -126,9 +126,9 @@ FLIGHT = Format(
 )
 CHANGES = Format(
     "committed changes",
-    (changes, cluster, jobs, services, nodes, objects, row, tasks, templates),
+    (changes, cluster, jobs, services, nodes, objects, change_struct, tasks, templates),
     each_of(changes.Change, in_a_round),
-    apart=(row.ChangeStruct,),
+    apart=(change_struct.ChangeStruct,),
 )
 SNAPSHOT = Format("snapshots", (snapshots,), {snapshots._Dump: over_msgpack})
 KEEPER = Format("keeper's socket", (protocol,), each_of(protocol.KeeperMessage, from_keeper))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.engine.changes.row import ChangeStruct
+from shunter.engine.changes.change_struct import ChangeStruct
 
 
 class QueueSet(ChangeStruct, tag=28):

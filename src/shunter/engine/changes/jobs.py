@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.engine.changes.row import ChangeStruct
+from shunter.engine.changes.change_struct import ChangeStruct
 
 NO_OPTIONS = msgspec.Raw(b"\x80")  # an empty map: every option as by default
 

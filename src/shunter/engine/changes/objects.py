@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.engine.changes.row import ChangeStruct
+from shunter.engine.changes.change_struct import ChangeStruct
 from shunter.model.objects.object_meta import Meta
 
 NO_CLAIM = NO_RECORDS = msgspec.Raw(b"\xc0")  # nothing

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import accumulate
 from operator import sub
 
-from shunter.engine.changes.row import ChangeStruct
+from shunter.engine.changes.change_struct import ChangeStruct
 
 
 class TasksPlaced(ChangeStruct, tag=3):

@@ -12,7 +12,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.placement.alternative_nodes import has_alternative_node
-from shunter.engine.placement.gangs import evict_gang, gang_of, places_whole_gang
+from shunter.engine.placement.gang_restart import evict_gang, gang_of, places_whole_gang
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, TaskSet
 from shunter.model.lifecycles import TaskEvent, TaskState

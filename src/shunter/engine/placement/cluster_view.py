@@ -12,7 +12,7 @@ import numpy as np
 
 from shunter.engine.jobs.dependencies import earliest_start_ms
 from shunter.engine.placement.alternative_nodes import has_alternative_node
-from shunter.engine.placement.gangs import is_gathering
+from shunter.engine.placement.gang_restart import is_gathering
 from shunter.engine.placement.job_presence import called, leaving, matches, presence, repels, tally
 from shunter.engine.state.records import ClassRecord, TaskSet
 from shunter.engine.state.registries.cluster import HOLD_SETTING, RESERVE_SETTING

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from shunter.engine.objects.scheduling_items import apply_schedulings, check_schedulings
 from shunter.engine.placement.apply_decision import apply_placement, preempt
 from shunter.engine.placement.cluster_view import build_view
-from shunter.engine.placement.gangs import gang_of, places_whole_gang
+from shunter.engine.placement.gang_restart import gang_of, places_whole_gang
 from shunter.engine.placement.validate_decision import AdmittedPlacement, DecisionValidator
 from shunter.engine.round import Round
 from shunter.model.protocol.scheduler_messages import DecisionAnswer

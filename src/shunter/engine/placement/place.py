@@ -13,7 +13,7 @@ from shunter.engine.objects.scheduling_items import apply_schedulings
 from shunter.engine.placement.apply_decision import apply_decision, apply_placement, lanes_max
 from shunter.engine.placement.cluster_view import build_view
 from shunter.engine.placement.colocation import colocation_allows
-from shunter.engine.placement.gangs import restart_broken_gangs
+from shunter.engine.placement.gang_restart import restart_broken_gangs
 from shunter.engine.placement.move import place_moved_tasks
 from shunter.engine.placement.refill import refill
 from shunter.engine.policy.active_policy import ActivePolicy

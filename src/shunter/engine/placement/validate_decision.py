@@ -13,8 +13,8 @@ import numpy as np
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord
 from shunter.model.protocol.scheduler_messages import ItemRefusal
-from shunter.planning.explain.explain import limits_reached
 from shunter.planning.explain.suggest import without_licence_needs
+from shunter.planning.explain.wait_reasons import limits_reached
 from shunter.planning.filter.filters import RESOURCES, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import RuleSet

@@ -27,9 +27,9 @@ from shunter.model.protocol.flight_records import (
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation, ViewDelta
 from shunter.planning.policies import Renewable
 from shunter.planning.remote.decision_rows import decision_row
-from shunter.planning.remote.delta_writer import ViewWriter
 from shunter.planning.remote.view_queries import QueryRecorder
 from shunter.planning.remote.view_scope import wants_of
+from shunter.planning.remote.view_writer import ViewWriter
 from shunter.planning.view import ClusterView, Decision, Policy
 from shunter.ports.flight import FlightLog
 

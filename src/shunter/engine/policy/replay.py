@@ -17,7 +17,7 @@ from shunter.model.protocol.scheduler_messages import DecisionRow, Situation
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.policies import Renewable
 from shunter.planning.remote.decision_rows import decision_row
-from shunter.planning.remote.delta_reader import ViewReader
+from shunter.planning.remote.view_reader import ViewReader
 from shunter.planning.view import ClusterView, Policy
 
 Build = Callable[[str], Policy]  # a fresh policy by its name

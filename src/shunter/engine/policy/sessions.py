@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Unavailable
 from shunter.model.protocol.scheduler_messages import TASKS, DecisionRow, Situation
-from shunter.planning.remote.delta_writer import ViewWriter
+from shunter.planning.remote.view_writer import ViewWriter
 
 LEASE_DEFAULT_S = 5.0
 DECISIONS_PER_S = 100.0  # of one session, on average

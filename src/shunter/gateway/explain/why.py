@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from shunter.engine.jobs.dependencies import waits_for
 from shunter.engine.placement.cluster_view import build_view
-from shunter.engine.placement.gangs import is_gathering
+from shunter.engine.placement.gang_restart import is_gathering
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.sessions import Session
 from shunter.engine.read.views import counts_view
@@ -23,7 +23,7 @@ from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 from shunter.model.rest.views import JobView, ReasonView, TaskView, WhyView, describe_end_state
-from shunter.planning.explain.explain import explain
+from shunter.planning.explain.wait_reasons import explain
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner
 

@@ -1,7 +1,7 @@
 """The situation of a cluster as policies see it, in a form that can be sent, recorded and put together again.
 
-A `ViewDelta` says what changed since the one before it; the first says everything. `planning.remote.delta_writer` makes
-them of a view, `planning.remote.delta_reader` makes a view of them. `Answers` hold what a view works out only when it
+A `ViewDelta` says what changed since the one before it; the first says everything. `planning.remote.view_writer` makes
+them of a view, `planning.remote.view_reader` makes a view of them. `Answers` hold what a view works out only when it
 is asked. Columns are lists: they are small on the wire, and every language has them."""
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from shunter.planning.filter.node_ledger import NodeLedger
-from shunter.planning.order.class_table import BLOCKED, NEW, RECHECK, PendingClass, PendingClassTable
+from shunter.planning.order.pending_classes import BLOCKED, NEW, RECHECK, PendingClass, PendingClassTable
 from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.order.rank import RankFunction
 from shunter.planning.order.wakeup import may_fit

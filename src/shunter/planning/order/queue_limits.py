@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shunter.planning.order.class_table import PendingClass, PendingClassTable
+from shunter.planning.order.pending_classes import PendingClass, PendingClassTable
 from shunter.planning.score.gangs import gang_of
 from shunter.planning.view import BoolArray, IntArray, QueueRules
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shunter.planning.order.backlog import Backlog
-from shunter.planning.order.class_table import PendingClass, PendingClassTable
 from shunter.planning.order.fair_share import FairShare, Owner
+from shunter.planning.order.pending_classes import PendingClass, PendingClassTable
 from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.view import IntArray
 

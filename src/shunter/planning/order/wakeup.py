@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shunter.planning.filter.node_ledger import NodeLedger
-from shunter.planning.order.class_table import PendingClassTable
+from shunter.planning.order.pending_classes import PendingClassTable
 from shunter.planning.view import BoolArray, IntArray
 
 GROUPS_MAX = 64  # of rows: past it, neighbours in size are taken together, and only their best counts

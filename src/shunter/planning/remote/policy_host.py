@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shunter.model.protocol.scheduler_messages import DecisionRow, Situation
 from shunter.planning.remote.decision_rows import decision_row
-from shunter.planning.remote.delta_reader import ViewReader
+from shunter.planning.remote.view_reader import ViewReader
 from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import ClusterView, Decides, Decision
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shunter.planning.order.class_table import PendingClass
+from shunter.planning.order.pending_classes import PendingClass
 from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.reserve.reservations import Reservations
 from shunter.planning.score.gangs import Item

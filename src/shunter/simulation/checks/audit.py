@@ -13,8 +13,8 @@ from shunter.engine.state.records import TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.simulation.checks.model import ReferenceModel
-from shunter.simulation.checks.model_records import LIVE, require
+from shunter.simulation.checks.reference_model import ReferenceModel
+from shunter.simulation.checks.reference_records import LIVE, require
 from shunter.simulation.checks.start_rules import FAIL_FLAGS, must_fail, temporary_block
 
 

@@ -23,10 +23,10 @@ from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.checks.audit import audit
-from shunter.simulation.checks.model import ReferenceModel
-from shunter.simulation.checks.model_records import LIVE, require
 from shunter.simulation.checks.object_rules import check_objects
 from shunter.simulation.checks.placement_rules import check_gangs, check_lanes, check_placed
+from shunter.simulation.checks.reference_model import ReferenceModel
+from shunter.simulation.checks.reference_records import LIVE, require
 from shunter.simulation.checks.service_rules import check_ended
 from shunter.simulation.fleet.machine import Machine, RunningRange
 from shunter.simulation.fleet.node import SimulatedNode

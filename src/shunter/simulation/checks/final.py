@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from shunter.model.job.spec import LONG_RUNNING, LOST_MAX, GroupSpec
 from shunter.model.lifecycles import JOB, TaskState
-from shunter.planning.explain.explain import explain
+from shunter.planning.explain.wait_reasons import explain
 from shunter.ports.store import Retention
 from shunter.simulation.checks.audit import audit_empty
-from shunter.simulation.checks.model_records import ModelJob, ModelTask, require
 from shunter.simulation.checks.object_rules import check_nothing_left
+from shunter.simulation.checks.reference_records import ModelJob, ModelTask, require
 from shunter.simulation.checks.start_rules import was_skipped
 from shunter.simulation.scenario import can_fail
 

@@ -14,7 +14,7 @@ from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import KINDS, SCHEDULING
 from shunter.model.objects.testbeds import EXCLUSIVE, SlotPlace, SlotState, Testbed
-from shunter.simulation.checks.model_records import require
+from shunter.simulation.checks.reference_records import require
 from shunter.testbeds.application_parts import EXECUTOR
 
 _HELD = (SlotState.RESERVED, SlotState.OCCUPIED)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from shunter.engine.state.records import ClassKey
 from shunter.model.job.spec import LICENCE_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
-from shunter.simulation.checks.model import ReferenceModel
-from shunter.simulation.checks.model_records import LIVE, ModelJob, ModelTask, ModelTaskSet, require
+from shunter.simulation.checks.reference_model import ReferenceModel
+from shunter.simulation.checks.reference_records import LIVE, ModelJob, ModelTask, ModelTaskSet, require
 
 HOST = "host"
 _NOT_STARTED = (TaskState.WAITING, TaskState.QUEUED)

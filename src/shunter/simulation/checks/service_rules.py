@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from shunter.model.job.spec import SERVICE, SYSTEM, GroupSpec, Update
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.simulation.checks.model import ReferenceModel
-from shunter.simulation.checks.model_records import LIVE, ModelJob, ModelTask, ModelTaskSet, is_healthy, require
+from shunter.simulation.checks.reference_model import ReferenceModel
+from shunter.simulation.checks.reference_records import LIVE, ModelJob, ModelTask, ModelTaskSet, is_healthy, require
 
 
 def check_ended(model: ReferenceModel) -> None:

@@ -1,8 +1,8 @@
 """Who may start, who must wait and why, and how a job must end: the rules of the manifest, read from the reference
 model.
 
-Called by `simulation.checks.model` when something is queued, placed or stopped, and by `simulation.checks.audit`.
-"""
+Called by `simulation.checks.reference_model` when something is queued, placed or stopped, and by
+`simulation.checks.audit`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from shunter.engine import changes as c
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
-from shunter.simulation.checks.model_records import ModelJob, ModelTaskSet, require
+from shunter.simulation.checks.reference_records import ModelJob, ModelTaskSet, require
 from shunter.testbeds.application_parts import DRIVER
 
 if TYPE_CHECKING:
-    from shunter.simulation.checks.model import ReferenceModel
+    from shunter.simulation.checks.reference_model import ReferenceModel
 
 FAIL_FLAGS = ("timeout", "failures")  # flags of jobs that end as failed
 _AFTER_EARLIER_RUN = After("", "finished", "run")  # the earlier runs of the same template

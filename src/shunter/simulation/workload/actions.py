@@ -13,7 +13,7 @@ from shunter.engine.jobs.rerun import rerun_spec
 from shunter.engine.jobs.templates import Dispatch
 from shunter.model.errors import Busy, Rejected
 from shunter.model.job.spec import JobSpec
-from shunter.simulation.checks.model_records import ModelJob, require
+from shunter.simulation.checks.reference_records import ModelJob, require
 from shunter.simulation.workload import service_actions
 from shunter.simulation.workload.job_draws import LICENCES, QUEUES
 

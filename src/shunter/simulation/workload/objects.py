@@ -15,7 +15,7 @@ from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from shunter.model.objects.schedulings import RELAXED, STRICT, SchedulingSpec, SlotJob
 from shunter.model.objects.testbeds import DISJOINT, EXCLUSIVE, TestbedSpec
 from shunter.model.resources import CPU, MEMORY
-from shunter.simulation.checks.model_records import require
+from shunter.simulation.checks.reference_records import require
 
 if TYPE_CHECKING:
     from shunter.simulation.workload.users import Users

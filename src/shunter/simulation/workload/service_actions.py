@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shunter.engine.engine import Engine
 from shunter.model.errors import Rejected
 from shunter.model.job.spec import LONG_RUNNING, SERVICE
-from shunter.simulation.checks.model_records import ModelJob, require
+from shunter.simulation.checks.reference_records import ModelJob, require
 from shunter.simulation.checks.service_rules import unconverged
 from shunter.simulation.workload.job_draws import draw_long_running
 

@@ -13,7 +13,7 @@ from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
 from shunter.model.job.spec import LONG_RUNNING
-from shunter.simulation.checks.model_records import ModelJob, require
+from shunter.simulation.checks.reference_records import ModelJob, require
 from shunter.simulation.scenario import never_ends
 from shunter.simulation.workload.actions import UserActions
 from shunter.simulation.workload.job_draws import Submit

@@ -1,5 +1,5 @@
 """Looks after the tasks of keepers: what a check sees of such a task, and how it is ended when it is not well. Used by
-`worker.process.orders`."""
+`worker.process.assignments`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Which keeper runs what: one queue per reservation, at most `width` keepers at work in it. Used by
-`worker.process.orders`.
+`worker.process.assignments`.
 
 A keeper is given a window of tasks that it may have at once: 1 at first, doubled with each report, up to about 50 ms of
 work by the durations seen, so that keepers neither run dry nor hoard. What still gets stuck behind a long task is taken

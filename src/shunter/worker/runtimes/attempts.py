@@ -1,5 +1,5 @@
 """Attempts that a runtime runs one by one (containers, plugins' executors): accepted once, queued within the width of
-their reservation, started, stopped, returned, lost. The counterpart of `worker.process.orders`; used by
+their reservation, started, stopped, returned, lost. The counterpart of `worker.process.assignments`; used by
 `worker.worker`.
 
 What has been started is written down in `worker.runtimes.attempt_records`. What only waits is not: the manager orders
@@ -26,10 +26,10 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.worker.grants import Grants
 from shunter.worker.outbox import Outbox
-from shunter.worker.process.orders import ANY_ATTEMPT, CLUSTER_STOPPED
+from shunter.worker.process.assignments import ANY_ATTEMPT, CLUSTER_STOPPED
 from shunter.worker.process.protocol import Termination
-from shunter.worker.runtimes.attempt import AttemptRunner, RunnerContext
 from shunter.worker.runtimes.attempt_records import RecordStore
+from shunter.worker.runtimes.attempt_runner import AttemptRunner, RunnerContext
 from shunter.worker.runtimes.port import Attempt, RuntimeGone
 from shunter.worker.runtimes.registry import RuntimeRegistry
 
@@ -42,7 +42,7 @@ USAGE_MAX_S = 2.0  # to hear from a runtime what a task uses
 
 
 class Attempts:
-    """Implements `worker.runtimes.attempt.AttemptRunnerOwner`."""
+    """Implements `worker.runtimes.attempt_runner.AttemptRunnerOwner`."""
 
     def __init__(
         self, outbox: Outbox, grants: Grants, runtimes: RuntimeRegistry, runner_context: RunnerContext

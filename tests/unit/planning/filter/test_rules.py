@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from shunter.model.job.spec import Affinity, Spread
-from shunter.planning.explain.explain import Reason, explain
+from shunter.planning.explain.wait_reasons import Reason, explain
 from shunter.planning.filter.filters import FILTERS
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import RuleSet, rules_filter

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import Invalid
-from shunter.watcher.heartbeat_interval import HeartbeatInterval, automatic_s
+from shunter.watcher.heartbeat_timing import HeartbeatInterval, automatic_s
 from shunter.watcher.settings import HEARTBEATS_PER_S_MAX, WatcherSettings
 
 

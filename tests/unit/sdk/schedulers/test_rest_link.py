@@ -12,7 +12,7 @@ import pytest
 
 import shunter
 from shunter.model.rest.object_views import ListMeta, ObjectList, ObjectView, WatchLine
-from shunter.planning.remote.delta_reader import ViewReader
+from shunter.planning.remote.view_reader import ViewReader
 from shunter.scheduler import ClusterView, Decision, ExternalScheduler, ObjectName, SchedulingDraft, SchedulingSpec
 from shunter.sdk.schedulers.driver import Decided
 from shunter.sdk.schedulers.object_cache import ObjectCache

@@ -1,4 +1,4 @@
-"""A cluster view put together from deltas (`planning.remote.delta_writer`). Policies cannot tell it from the engine's
+"""A cluster view put together from deltas (`planning.remote.view_writer`). Policies cannot tell it from the engine's
 own.
 
 Kept by whoever decides elsewhere: external schedulers, policies outside of rounds, shadows, replay.

@@ -24,8 +24,8 @@ from shunter.model.lifecycles import (
     NodeState,
     TaskState,
 )
-from shunter.simulation.checks import model_tasks, start_rules
-from shunter.simulation.checks.model_records import (
+from shunter.simulation.checks import reference_tasks, start_rules
+from shunter.simulation.checks.reference_records import (
     LIVE,
     ModelJob,
     ModelNode,
@@ -35,7 +35,7 @@ from shunter.simulation.checks.model_records import (
     Placed,
     require,
 )
-from shunter.simulation.checks.model_templates import ModelTemplates
+from shunter.simulation.checks.reference_templates import ModelTemplates
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
@@ -99,7 +99,7 @@ class ReferenceModel:
             c.TemplatePaused: self.templates.paused,
             c.TemplateDropped: self.templates.dropped,
             c.TemplateFired: lambda change: self.templates.fired(self, change),
-            **{kind: _with(self, applier) for kind, applier in model_tasks.APPLIERS.items()},
+            **{kind: _with(self, applier) for kind, applier in reference_tasks.APPLIERS.items()},
         }
 
     def begin(self, epoch: int, version: int, at_ms: int) -> None:

@@ -14,8 +14,8 @@ from shunter.model.protocol.worker_messages import Ended, Inventory, Order, Orde
 from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.health.monitor import Monitor
 from shunter.worker.outbox import Outbox
+from shunter.worker.process.assignments import Assignments
 from shunter.worker.process.keeper_client import Keeper
-from shunter.worker.process.orders import Assignments
 from shunter.worker.process.protocol import KeeperReport, KeeperStarted
 from shunter.worker.settings import WorkerSettings
 from tests.unit.worker.process.test_lanes import RecordingTransport, no_grants

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.planning.explain.explain import EXAMPLES_MAX, REASONS_MAX, Reason, explain
+from shunter.planning.explain.wait_reasons import EXAMPLES_MAX, REASONS_MAX, Reason, explain
 from shunter.planning.view import Queued, Rules
 from tests.unit.planning.cluster_builder import GI, Cluster, admits, task_class
 from tests.unit.planning.running_cluster import RunningCluster

@@ -1,5 +1,5 @@
 """A cluster view as deltas: what changed since the last one. Made by whoever shows views to others (schedulers, the
-flight recorder); `planning.remote.delta_reader` puts them together again.
+flight recorder); `planning.remote.view_reader` puts them together again.
 
 A writer keeps a copy of what it has told, so that the cost of a delta grows with what changed, apart from a few
 comparisons of whole columns.

@@ -10,10 +10,10 @@ import msgspec
 from shunter.engine import changes as c
 from shunter.model.job.schedules import firings_ms, next_firing_ms
 from shunter.model.job.spec import JobSpec, Schedule
-from shunter.simulation.checks.model_records import require
+from shunter.simulation.checks.reference_records import require
 
 if TYPE_CHECKING:
-    from shunter.simulation.checks.model import ReferenceModel
+    from shunter.simulation.checks.reference_model import ReferenceModel
 
 _decoder = msgspec.msgpack.Decoder(JobSpec)
 LATE_MAX_MS = 1_000  # a firing is dealt with so soon while a manager leads

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from shunter.planning.order.backlog import Backlog
-from shunter.planning.order.class_table import PendingClass
+from shunter.planning.order.pending_classes import PendingClass
 from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.reserve.backfill import put_if_fits
 from shunter.planning.reserve.held_limits import HeldLimits

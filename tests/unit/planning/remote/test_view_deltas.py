@@ -27,10 +27,10 @@ from shunter.model.protocol.scheduler_messages import (
 )
 from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.planner import build_policy
-from shunter.planning.remote.delta_reader import GapInDeltas, ViewReader
-from shunter.planning.remote.delta_writer import ViewWriter
 from shunter.planning.remote.view_queries import QueryRecorder
+from shunter.planning.remote.view_reader import GapInDeltas, ViewReader
 from shunter.planning.remote.view_scope import limit_view, view_hash
+from shunter.planning.remote.view_writer import ViewWriter
 from shunter.planning.view import ClusterView, Queued, QueueRules, Rules, TaskClass
 from tests.unit.planning.running_cluster import RunningCluster, Task
 

@@ -9,10 +9,10 @@ from shunter.engine import changes as c
 from shunter.model.job.spec import SERVICE, Restart
 from shunter.model.lifecycles import TASK, NodeState, TaskEvent, TaskState
 from shunter.simulation.checks import start_rules
-from shunter.simulation.checks.model_records import LIVE, ModelTask, Placed, healthy_indexes, is_healthy, require
+from shunter.simulation.checks.reference_records import LIVE, ModelTask, Placed, healthy_indexes, is_healthy, require
 
 if TYPE_CHECKING:
-    from shunter.simulation.checks.model import ReferenceModel
+    from shunter.simulation.checks.reference_model import ReferenceModel
 
 
 def placed(model: ReferenceModel, change: c.TasksPlaced) -> None:

@@ -1,5 +1,5 @@
-"""The records of `simulation.checks.model`: jobs, task sets of groups, tasks, nodes and queues as the committed changes
-tell."""
+"""The records of `simulation.checks.reference_model`: jobs, task sets of groups, tasks, nodes and queues as the
+committed changes tell."""
 
 from __future__ import annotations
 
