@@ -1,6 +1,7 @@
 """The engine: the only code that changes cluster state, in rounds, by one writer.
 
-    every round:  drain inbox  ->  apply commands  ->  plan  ->  commit  ->  answer callers, send orders, publish
+    every round:  commands and timers -> services -> finished jobs -> objects -> placement -> commit
+                  -> answer callers, send orders, publish
 
 It awaits only ports, so the simulator runs this very code. Whoever calls it hears an answer only after the commit.
 """

@@ -48,7 +48,7 @@ class Timers:
         heapq.heappush(self.heap, (at_ms, int(kind), task_set.job.id, task_set.number, index))
 
     def add_job(self, at_ms: int, kind: TimerKind, job_id: int) -> None:
-        """Of a whole job: group and index say nothing."""
+        """Of a whole job: task set and index say nothing."""
         heapq.heappush(self.heap, (at_ms, int(kind), job_id, 0, 0))
 
     def due(self, now_ms: int) -> Iterator[tuple[TimerKind, int, int, int]]:
@@ -82,7 +82,7 @@ class Round:
     changes: list[Change] = field(default_factory=list)
     finished: list[FinishedJob] = field(default_factory=list)
     archived_objects: list[PastRecord] = field(default_factory=list)  # Schedulings that were deleted
-    summaries: dict[int, Any] = field(default_factory=dict)  # endings.Summary by job id, for whoever watches the job
+    summaries: dict[int, Any] = field(default_factory=dict)  # jobs.finish.Summary by job id, for whoever watches it
     application_times: dict[int, tuple[int, int]] = field(
         default_factory=dict
     )  # of applications that ended: start and stop, in ms

@@ -213,7 +213,7 @@ class HeldRows:
     """Rows on which room is kept for an item that found none. Who goes on there without asking the policy, as lanes do
     that are refilled, must have ended by then, or it would delay the item."""
 
-    class_ids: frozenset[int] | None  # whose claims are in it, be it that they got nothing; None means everybody's
+    class_ids: frozenset[int] | None  # whose reservations are in it, even if they got none; None means everybody's
     until_ms: Mapping[int, int]  # row -> when the item is to start; 0 means as soon as there is room
 
 

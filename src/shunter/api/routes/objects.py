@@ -1,5 +1,5 @@
-"""Handlers for Testbeds, BatchJobs and Schedulings: each turns a request into one call of the gateway's desk for them.
-And the routes to them: a part of the table in `api.routes.table`.
+"""Handlers for Testbeds, BatchJobs and Schedulings: each turns a request into one call of the gateway's service for
+them. And the routes to them: a part of the table in `api.routes.table`.
 
 The kind is a part of the route's path, so that each kind has handlers, and a description, of its own. The paths are
 those of Kubernetes, below /api/v1; each kind has the same ones.

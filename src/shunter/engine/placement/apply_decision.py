@@ -188,7 +188,7 @@ def _avoided_nodes_first(record: ClassRecord, nodes: list[int], counts: list[int
 
 def lanes_max(round: Round, record: ClassRecord, for_task_set: TaskSet | None = None) -> int:
     """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences. Asked
-    for a `for_task_set` task of a group, which need not be ready: one or none."""
+    for one task of a given task set, which need not be ready: one or none."""
     state, count_max = round.state, record.queued if for_task_set is None else 1
     if record.key.dedicated_to is not None and (task_set := for_task_set or record.first_ready()) is not None:
         count_max = min(count_max, task_set.spec.parallel_max - record.width)

@@ -1,5 +1,5 @@
-"""Keeping jobs up that last, or that run everywhere: what is missing is started, what is too much is stopped, and what
-is out of date is replaced step by step. Called once a round; looks only at jobs of which something changed.
+"""Reconciles long-running jobs (services and per-node jobs): what is missing is started, what is surplus is stopped,
+and what is out of date is replaced step by step. Called in each round; looks only at jobs of which something changed.
 
 How one group is reconciled is in `engine.services.rollout`. Everything is worked out from the task sets and the
 registry of long-running jobs, so a manager that takes over goes on where the last one was."""

@@ -1,5 +1,5 @@
-"""The records that `engine.state.state` keeps: jobs, groups, classes, lanes and nodes. Small, because there may be
-many."""
+"""The records that `engine.state.state` keeps: jobs, task sets, classes, lanes and nodes. Small, because there may
+be many."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class ClassKey(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(slots=True, eq=False)
 class ClassRecord:
-    """All unfinished groups whose tasks a planner cannot tell apart."""
+    """All unfinished task sets whose tasks a planner cannot tell apart."""
 
     key: ClassKey
     task_class: TaskClass
@@ -235,7 +235,7 @@ class ClassRecord:
     user_usage: UserUsage
     licences: tuple[tuple[str, int], ...]  # that a lane needs
     queued: int = 0  # ready to be placed; back-off not counted
-    task_set_count: int = 0  # unfinished groups
+    task_set_count: int = 0  # unfinished task sets
     task_sets: deque[TaskSet] = field(default_factory=deque)  # those with something ready, oldest first
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by node
     width: int = 0  # of all its lanes
@@ -249,7 +249,7 @@ class ClassRecord:
         self.dirty_classes[self.task_class.id] = None
 
     def first_ready(self) -> TaskSet | None:
-        """The group to place from next; forgets groups that have nothing ready any more."""
+        """The task set to place from next; forgets task sets that have nothing ready any more."""
         while self.task_sets:
             task_set = self.task_sets[0]
             if task_set.ready:

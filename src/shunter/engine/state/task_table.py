@@ -37,7 +37,7 @@ class TaskTable:
     started_ms: NDArray[np.int64]
     ended_ms: NDArray[np.int64]
     log: NDArray[np.int64]  # segment << 32 | record
-    group: NDArray[np.int32]  # slot in State.groups, for going from a row to its group
+    group: NDArray[np.int32]  # slot in State.task_sets, for going from a row to its task set
 
     def __init__(self) -> None:
         self.rows = 0

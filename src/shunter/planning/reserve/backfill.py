@@ -84,7 +84,7 @@ def hold(item: Item, workspace: Workspace, occupancy: Occupancy) -> Reservation 
 
 
 def place_item(item: Item, workspace: Workspace) -> ItemPlacement | None:
-    """The whole item on the site, or nothing."""
+    """Place the whole item in the workspace, or nothing of it."""
     if item.is_all_or_nothing:
         return place_gang(item.members, workspace)
     (queued,) = item.members
@@ -96,7 +96,7 @@ def place_item(item: Item, workspace: Workspace) -> ItemPlacement | None:
 
 
 def put_if_fits(item: Item, placed: ItemPlacement, workspace: Workspace) -> bool:
-    """Put the item where it was once found to fit. If it does not any more, the site is left as it was."""
+    """Put the item where it was once found to fit. If it does not any more, the workspace is left as it was."""
     wanted = {each.task_class.id: each.count for each in item.members}
     if wanted != {queued.task_class.id: int(picked.counts.sum()) for queued, picked in placed}:
         return False
@@ -167,8 +167,8 @@ def _earliest(item: Item, workspace: Workspace, occupancy: Occupancy, ends: IntA
 
 
 class _Timeline:
-    """The future, end by end. A site at some time is made of an earlier one, so that looking at ever nearer times costs
-    ever less."""
+    """The future, end by end. The workspace of one time is made from that of an earlier one, so that looking at ever
+    nearer times costs ever less."""
 
     def __init__(self, workspace: Workspace, occupancy: Occupancy, ends: IntArray) -> None:
         self._occupancy = occupancy

@@ -352,7 +352,7 @@ def rows_of(placed: ItemPlacement) -> IntArray:
 
 
 def _after_stopping(workspace: Workspace, occupancy: Occupancy) -> tuple[Workspace, Occupancy]:
-    """The site when everybody has ended who was told to, and what else runs."""
+    """The workspace after everything that is stopping has ended, and what else runs."""
     future, stopping = workspace.scratch(), occupancy.stopping()
     running = occupancy.running
     occupancy.release(future.ledger, stopping, running.count[stopping])

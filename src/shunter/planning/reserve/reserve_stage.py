@@ -1,4 +1,4 @@
-"""What a decision minds besides prices: rules that couple tasks, gangs, and room that is claimed.
+"""What a decision minds besides prices: rules that couple tasks, gangs, and room that is reserved.
 
 Made by the planner for each decision. Classes that none of it concerns cost a few comparisons.
 """
@@ -26,10 +26,11 @@ HELD_RETRY_MS = 1_000  # after so long, whoever was held back looks at all rows 
 
 @dataclass(slots=True)
 class PlannerMemory:
-    """What a planner remembers about claims between decisions. It is a hint: without it, only work is done twice."""
+    """What a planner remembers about reservations between decisions. It is a hint: without it, only work is done
+    twice."""
 
     reservation_memory: ReservationMemory = field(default_factory=ReservationMemory)
-    held: set[int] = field(default_factory=set)  # classes that were held back by a claim
+    held: set[int] = field(default_factory=set)  # classes that were held back by a reservation
     heads: tuple[int, ...] = ()  # the blocked classes for whose sake
     held_at_ms: int = 0
     winners: tuple[int, ...] = ()  # for whose sake others were ending when the held ones last looked
@@ -77,7 +78,8 @@ class ReserveStage:
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether claims have had their share of this decision: who comes behind them has to wait for the next."""
+        """Whether reservations have had their share of this decision: who comes behind them has to wait for the
+        next."""
         return self._reservations is not None and self._reservations.is_cut_short
 
     def winners(self) -> list[tuple[PendingClass, int]]:
@@ -100,7 +102,7 @@ class ReserveStage:
         return self._workspace.pick(pending_class.queued, count)
 
     def respect_reservations(self, pending_class: PendingClass, count: int, picked: Picked) -> Picked:
-        """What of it may be had beside what items ahead have claimed."""
+        """What of it may be had without touching what is reserved for items ahead."""
         if self._reservations is None or not self._reservations.has_items or not len(picked.rows):
             return picked
         timed = self._with_longest_estimate(pending_class, int(picked.counts.sum()))
@@ -135,7 +137,7 @@ class ReserveStage:
         return self._held_limits.admissible_count(pending_class, count)
 
     def block_heads_before(self, pending_class: PendingClass) -> None:
-        """Before the turn of a class: whoever was blocked before and is more urgent has its claim."""
+        """Before the turn of a class: whoever was blocked before and is more urgent gets its reservation."""
         while self._heads and self._rank(self._heads[-1]) < self._rank(pending_class):
             self.block(self._heads.pop())
         if self._starvable is None:
@@ -145,7 +147,7 @@ class ReserveStage:
             self._hold_limits(self._starvable.pop())
 
     def block(self, pending_class: PendingClass) -> None:
-        """The class found too little room. It has a claim to no more than its queue and its licences let through."""
+        """The class found too little room. No more is reserved for it than its queue and its licences let through."""
         if (
             self._reservations is None
             or not pending_class.queued.count
@@ -214,7 +216,8 @@ class ReserveStage:
         return None
 
     def _place_with_reservations(self, item: Item) -> tuple[ItemPlacement | None, bool]:
-        """Beside what items ahead have claimed, which is worked out only if the gang fits; else whether that was it."""
+        """Without touching what is reserved for items ahead, which is worked out only if the gang fits; if it gets no
+        room, also whether that was the reason."""
         cursor = self._workspace.ledger.cursor
         placed = self._place_whole(item)
         if placed is None or self._reservations is None or not self._reservations.has_items:
@@ -246,7 +249,7 @@ class ReserveStage:
 
     def finish(self, decision: Decision) -> None:
         """Name the victims and the reasons. A decision that was cut short has not seen everybody, and names none; but
-        where claims took its time, whoever they were found for is ahead of all who have not been seen."""
+        where reservations took its time, whoever they were found for is ahead of all who have not been seen."""
         if self._reservations is None:
             return
         if not decision.is_partial:

@@ -70,7 +70,7 @@ def choose_victims(
 
 @dataclass(frozen=True, slots=True)
 class _CandidateKind:
-    """Tenants that differ in their age alone, the youngest first: so many of them means the first ones."""
+    """Candidates that differ in their age alone, the youngest first: so many of them means the first ones."""
 
     amounts: tuple[int, ...]  # of what lacks
     priority: int

@@ -56,7 +56,7 @@ def gang_of(task_class: TaskClass) -> int:
 def place_gang(
     members: Sequence[Queued], workspace: Workspace, ceilings: Ceilings = no_ceilings
 ) -> ItemPlacement | None:
-    """Put all tasks of all members on the site, or leave it as it was and answer None.
+    """Put all tasks of all members into the workspace, or leave it as it was and answer None.
 
     First as the policy would, member by member. A policy that spreads tasks may leave no node with room for the large
     ones, so the second try packs them, the largest first; the third one begins with those that have the least choice. A

@@ -1,4 +1,5 @@
-"""The live state, recomputed from scratch: what it claims about itself, against its own task table and the ledger.
+"""The live state, recomputed from scratch: what it says about itself, against its own task table and the reference
+model.
 
 Called by `simulation.checks.checkers` every so many rounds and at the end.
 """
@@ -19,14 +20,14 @@ from shunter.simulation.checks.start_rules import FAIL_FLAGS, must_fail, tempora
 
 
 def audit(state: State, model: ReferenceModel) -> None:
-    require(set(state.jobs) == set(model.unfinished), "the unfinished jobs differ from the ledger's")
+    require(set(state.jobs) == set(model.unfinished), "the unfinished jobs differ from the model's")
     runs = Counter((job.namespace, job.name, job.run) for job in state.jobs.values())
     require(all(count == 1 for count in runs.values()), f"runs of unfinished jobs are not unique: {runs}")
     _audit_waiting_tasks(model)
     for job in state.jobs.values():
         task_sets = sorted(task_set.number for task_set in job.task_sets)
         require(
-            task_sets == sorted(model.jobs[job.id].groups), f"job {job.id} has pieces {task_sets}, not the ledger's"
+            task_sets == sorted(model.jobs[job.id].groups), f"job {job.id} has task sets {task_sets}, not the model's"
         )
         for task_set in job.task_sets:
             _audit_counts(state, task_set)
@@ -62,7 +63,7 @@ def _audit_counts(state: State, task_set: TaskSet) -> None:
 
 
 def _audit_tasks(state: State, model: ReferenceModel, task_set: TaskSet) -> None:
-    """Every task is what the ledger says; every queued one is in a queue, once, and no other is."""
+    """Every task is what the reference model says; every queued one is in a queue, once, and no other is."""
     rows = slice(task_set.base, task_set.base + task_set.count)
     table, tasks = state.table, model.jobs[task_set.job.id].groups[task_set.number].tasks
     queued = Counter(index for first, last, _ in task_set.ready for index in range(first, last + 1))
@@ -75,7 +76,7 @@ def _audit_tasks(state: State, model: ReferenceModel, task_set: TaskSet) -> None
         is_on_live_node = task.state not in LIVE or model.nodes[node].state is not NodeState.DOWN
         if not (is_same and is_queued_once and is_on_live_node):
             where = f"task {task_set.job.id}/{index} ({TaskState(state_now).wire_name}, attempt {attempt}, node {node})"
-            require(is_same, f"{where} is {task} in the ledger")
+            require(is_same, f"{where} is {task} in the model")
             require(is_queued_once, f"{where} is {queued[index]} times in a queue")
             require(is_on_live_node, f"{where} is on a node that is down")
     if task_set.ready:

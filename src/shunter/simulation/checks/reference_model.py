@@ -225,19 +225,21 @@ class ReferenceModel:
     def _task_set_added(self, change: c.TaskSetAdded) -> None:
         job = self.unfinished[change.job]
         is_new = change.number not in job.groups and change.number not in job.dropped
-        require(is_new, f"job {job.id} had a piece {change.number} before")
+        require(is_new, f"job {job.id} had a task set {change.number} before")
         tasks = [ModelTask(TaskState.WAITING) for _ in change.visible_index]
         spec = job.groups[change.copy_of].spec if change.copy_of >= 0 else job.specs[change.group_index]
         job.groups[change.number] = ModelTaskSet(spec, tasks, list(change.visible_index), change.node)
 
     def _task_set_dropped(self, change: c.TaskSetDropped) -> None:
         job = self.unfinished[change.job]
-        require(job.groups[change.number].is_finished, f"piece {change.number} of job {job.id} left before it was over")
+        require(
+            job.groups[change.number].is_finished, f"task set {change.number} of job {job.id} left before it was over"
+        )
         job.dropped[change.number] = job.groups.pop(change.number)
 
     def _task_set_unpinned(self, change: c.TaskSetUnpinned) -> None:
         group = self.unfinished[change.job].groups[change.number]
-        require(not any(task.state in LIVE for task in group.tasks), f"a live piece of job {change.job} was let go")
+        require(not any(task.state in LIVE for task in group.tasks), f"a live task set of job {change.job} was let go")
         group.node = 0
 
     def _key_used(self, change: c.IdempotencyKeyUsed) -> None:

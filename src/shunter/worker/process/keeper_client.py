@@ -30,7 +30,7 @@ log = Log(__name__)
 
 T = TypeVar("T")
 
-SPECS_CACHED_MAX = 16  # of those that no span in the keeper needs
+SPECS_CACHED_MAX = 16  # of those that no task range in the keeper needs
 
 
 class KeeperOwner(Protocol):
@@ -44,7 +44,7 @@ class KeeperOwner(Protocol):
 
 
 class Keeper(asyncio.Protocol):
-    """One keeper: its process, its connection, and the spans that it has."""
+    """One keeper: its process, its connection, and the task ranges that it has."""
 
     def __init__(self, number: int, pid: int, owner: KeeperOwner) -> None:
         self.number = number
@@ -64,7 +64,7 @@ class Keeper(asyncio.Protocol):
         self._owner = owner
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
-        self._specs: dict[int, int] = {}  # id -> how many spans need it; in the order of their last use
+        self._specs: dict[int, int] = {}  # id -> how many task ranges need it; in the order of their last use
         self._reclaim_callbacks: dict[int, Callable[[list[ReclaimedRange]], None]] = {}
         self._requests = 0
         self._dead = asyncio.Event()
@@ -83,7 +83,7 @@ class Keeper(asyncio.Protocol):
             self._write(protocol.devices(devices))
 
     def run(self, task_ranges: list[TaskRange], specs: Mapping[int, TaskSpec], ports: list[TaskPorts]) -> None:
-        """Give it spans to run after what it has."""
+        """Give it task ranges to run after what it has."""
         lines = [protocol.ports(task) for task in ports]
         orders = []
         for task_range in task_ranges:
@@ -106,7 +106,7 @@ class Keeper(asyncio.Protocol):
         self.task_ranges.append(task_range)
 
     def advance_range(self, task_range: TaskRange, count: int) -> bool:
-        """The first `count` of a span ended; says whether all of it has."""
+        """The first `count` of a task range ended; says whether all of it has."""
         self.held -= count
         task_range.first += count
         if task_range.first <= task_range.last:
@@ -115,7 +115,7 @@ class Keeper(asyncio.Protocol):
         return True
 
     def release_range(self, task_range: TaskRange, first: int, last: int) -> list[TaskRange]:
-        """It gave back first..last of a span; returns the parts that it still has."""
+        """It gave back first..last of a task range; returns the parts that it still has."""
         self._remove_range(task_range)
         self.held -= len(task_range)
         rest = []
@@ -263,7 +263,7 @@ def _order_for(task_range: TaskRange) -> Order:
 
 
 def _slice_column(values: list[T], task_range: TaskRange) -> list[T]:
-    """Of what an order says about each of its tasks, that about the tasks of the span."""
+    """Of what an order says about each of its tasks, that about the tasks of the range."""
     if not values:
         return values
     first = task_range.order.first

@@ -28,7 +28,7 @@ RESERVATIONS_CACHED_MAX = 1000
 
 
 class Reservation:
-    """Spans that wait in the worker, and the keepers at work."""
+    """Task ranges that wait in the worker, and the keepers at work."""
 
     __slots__ = ("id", "keepers", "queue", "queued", "task_s", "width", "window")
 
@@ -54,7 +54,7 @@ class Reservation:
         self.queued -= len(task_range)
 
     def pop(self, count: int, ledger: TaskRangeLedger) -> list[TaskRange]:
-        """Spans of `count` tasks in all from the front."""
+        """Task ranges of `count` tasks in all from the front."""
         taken = []
         while count > 0 and self.queue:
             task_range = self.queue[0]
@@ -151,14 +151,14 @@ class Lanes:
             self.idle.remove(keeper)
 
     def adopt(self, keeper: Keeper) -> None:
-        """A keeper of an earlier life, with spans in hand."""
+        """A keeper of an earlier life, with task ranges in hand."""
         reservation = self.reservation(keeper.task_ranges[0].order.reservation)
         reservation.width = max(reservation.width, keeper.task_ranges[0].order.width)
         reservation.keepers.append(keeper)
         keeper.reservation = keeper.last_reservation = reservation.id
 
     def remove_reclaimed(self, keeper: Keeper, ranges: list[ReclaimedRange]) -> list[TaskRange]:
-        """The keeper gave these back: they leave it and the ledger, as spans of nobody."""
+        """The keeper gave these back: they leave it and the ledger, as task ranges of nobody."""
         taken = []
         for reclaimed in ranges:
             for task_range in self._ledger.overlapping(reclaimed.job, reclaimed.group, reclaimed.first, reclaimed.last):
@@ -173,7 +173,7 @@ class Lanes:
         return taken
 
     def withdraw(self, task_range: TaskRange, first: int, last: int) -> TaskRange:
-        """Take first..last of a span out of the worker's own queue and the ledger."""
+        """Take first..last of a task range out of the worker's own queue and the ledger."""
         reservation = self.reservation(task_range.order.reservation)
         position = reservation.queue.index(task_range)
         reservation.drop(task_range)

@@ -1,7 +1,7 @@
 """Which attempts this worker has: waiting in its own queues, given to a keeper, or ended and not yet acknowledged.
 
-The worker acts once on each (job, group, index, attempt); this is where it looks. Nothing is kept per task, only per
-span of contiguous indexes.
+The worker acts once on each (job, task set, index, attempt); this is where it looks. Nothing is kept per task, only
+per range of contiguous indexes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shunter.model.protocol.worker_messages import Ended, Order
 if TYPE_CHECKING:
     from shunter.worker.process.keeper_client import Keeper
 
-Key = tuple[int, int]  # job, group
+Key = tuple[int, int]  # job, number of the task set
 
 
 class TaskRange:
@@ -26,7 +26,7 @@ class TaskRange:
         self.order = order
         self.first = first
         self.last = last
-        self.spec = spec  # our own number of it; None for a span found in an older life's keeper
+        self.spec = spec  # our own number of it; None for a range found in an older life's keeper
         self.keeper: Keeper | None = None  # None: in the worker's own queue
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class TaskRange:
         return self.order.job, self.order.group
 
     def split(self, count: int) -> TaskRange:
-        """Cut off the first `count`; this span keeps the rest."""
+        """Cut off the first `count`; this range keeps the rest."""
         front = TaskRange(self.order, self.first, self.first + count - 1, self.spec)
         front.keeper = self.keeper
         self.first += count

@@ -1,4 +1,4 @@
-"""What `engine.state.fingerprints.fingerprint` compares of jobs, groups, classes and the task table."""
+"""What `engine.state.fingerprints.fingerprint` compares of jobs, task sets, classes and the task table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shunter.engine.state.records import NEVER_MS, ClassRecord, Job, Lanes, Read
 from shunter.engine.state.task_set_columns import TaskSetColumns
 from shunter.engine.state.task_table import PACKED_COLUMNS, TaskTable
 
-Key = tuple[int, int]  # job, number of the group
+Key = tuple[int, int]  # job, number of the task set
 
 SPEC_VERSION = ComparedFields(
     SpecVersion,
@@ -46,7 +46,7 @@ def _column(name: str) -> Callable[[FingerprintContext, TaskTable], dict[Key, by
 
 
 def _misassigned_task_sets(context: FingerprintContext, table: TaskTable) -> list[Key]:
-    """Groups whose rows lead to another one."""
+    """Task sets whose rows lead to another one."""
     return [
         (each.job.id, each.number)
         for each in context.task_sets
@@ -55,7 +55,7 @@ def _misassigned_task_sets(context: FingerprintContext, table: TaskTable) -> lis
 
 
 def _unaccounted(context: FingerprintContext, table: TaskTable) -> int:
-    """Rows that are neither a group's nor free."""
+    """Rows that are neither a task set's nor free."""
     free = len(table._free_rows) + sum(count for _, count in table._free)
     return table.used - free - sum(task_set.count for task_set in context.task_sets)
 
