@@ -1,4 +1,5 @@
-"""What of a group waits to be placed: a stack of runs, each with its attempts so far. Called by `engine.state.state`.
+"""What of a task set waits to be placed: a stack of ranges, each with its attempts so far. Called by
+`engine.state.state`.
 
 Taking the next tasks is a matter of the stack's top; tasks in the middle are touched only when someone stops them.
 """

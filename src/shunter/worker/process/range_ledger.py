@@ -34,7 +34,7 @@ class TaskRange:
 
     def __repr__(self) -> str:
         order = self.order
-        return f"Span({order.job}/{order.group}/{self.first}..{self.last} attempt {order.attempt})"
+        return f"TaskRange({order.job}/{order.group}/{self.first}..{self.last} attempt {order.attempt})"
 
     @property
     def key(self) -> Key:
