@@ -14,7 +14,7 @@ else:
 
 # Places in an order, as the worker sends it: the fields of `model.protocol.worker_messages.Order`.
 JOB, GROUP, FIRST, LAST, ATTEMPT, SPEC, RESERVATION, WIDTH = range(8)
-NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, VISIBLE_INDEXES, ENTRIES = range(8, 14)
+NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, SHOWN, ENTRIES = range(8, 14)
 
 # What only executors of BatchJobs have; their entries are the numbers of their slots.
 EXECUTOR_COUNT_VARIABLE = "SHUNTER_EXECUTOR_COUNT"
@@ -85,7 +85,7 @@ class TaskRange:
         self.last: int = order[LAST]
         self.attempt: int = order[ATTEMPT]
         self.reservation: int = order[RESERVATION]
-        self.is_plain = not (order[VISIBLE_INDEXES] or order[ENTRIES])  # its tasks differ by their index alone
+        self.is_plain = not (order[SHOWN] or order[ENTRIES])  # its tasks differ by their index alone
         self._env: Environment | None = None
 
     def environment(self, index: int, node: bytes, lane: bytes, devices: Environment) -> Environment:
@@ -116,13 +116,13 @@ class TaskRange:
     def visible_index(self, index: int) -> int:
         """What the task is told as its index."""
         order = self.order
-        visible_index: int = order[VISIBLE_INDEXES][index - order[FIRST]] if order[VISIBLE_INDEXES] else index
+        visible_index: int = order[SHOWN][index - order[FIRST]] if order[SHOWN] else index
         return visible_index
 
     def suborder(self, first: int, last: int) -> list[Any]:
         """An order for first..last of it."""
         order = self.order.copy()
-        for column in (VISIBLE_INDEXES, ENTRIES):
+        for column in (SHOWN, ENTRIES):
             if order[column]:
                 order[column] = order[column][first - order[FIRST] : last - order[FIRST] + 1]
         order[FIRST], order[LAST] = first, last

@@ -21,6 +21,7 @@ from shunter.worker.process.leftovers import end_leftovers
 from shunter.worker.settings import WorkerSettings
 
 KEEPER_PROGRAM = str(Path(__file__).parents[1] / "keeper_main.py")
+KEEPER_PROGRAMS = (KEEPER_PROGRAM, str(Path(__file__).parents[1] / "keeper.py"))  # the second one is that of 0.1.0
 LISTENER_FD = 3
 ATTACH_MAX_S = 10.0
 INHERITED_ENV = ("PATH", "HOME", "LANG")
@@ -112,7 +113,7 @@ class KeeperLauncher:
         """A keeper that does not answer must not wake up later and go on."""
         try:
             argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            options = json.loads(argv[-2]) if KEEPER_PROGRAM.encode() in argv else {}
+            options = json.loads(argv[-2]) if any(each.encode() in argv for each in KEEPER_PROGRAMS) else {}
             if (options.get("home"), options.get("number")) == (str(self._home), number):
                 os.kill(pid, signal.SIGKILL)
         except (OSError, ValueError):
