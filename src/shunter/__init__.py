@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shunter.plugin_aliases import enable_old_paths
+
 if TYPE_CHECKING:
     from shunter import aio as aio
     from shunter.sdk import errors as errors
@@ -48,3 +50,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_MODULES, *_CLIENT, *_ERRORS])
+
+
+enable_old_paths()  # what was written for 0.1.0 finds the modules that have moved

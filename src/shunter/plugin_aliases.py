@@ -1,4 +1,4 @@
-"""The modules that plugins of 0.1.0 import, and where these are now. Switched on by `plugins.find_plugins`."""
+"""The modules that plugins and programs for 0.1.0 import, and where these are now. Switched on by `import shunter`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MODULE_BY_OLD_PATH = {
+    "shunter.model.flights": "shunter.model.protocol.flight_records",
     "shunter.model.jobs": "shunter.model.job.spec",
+    "shunter.model.situations": "shunter.model.protocol.scheduler_messages",
+    "shunter.model.views": "shunter.model.rest.views",
     "shunter.planning.candidates": "shunter.planning.filter.filters",
     "shunter.planning.ledger": "shunter.planning.filter.node_ledger",
     "shunter.planning.scores": "shunter.planning.score.scores",

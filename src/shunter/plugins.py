@@ -12,8 +12,6 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from shunter.plugin_aliases import enable_old_paths
-
 if TYPE_CHECKING:
     from shunter.model.job.spec import HealthCheck as HealthCheck
     from shunter.model.job.spec import TaskSpec as TaskSpec
@@ -135,7 +133,6 @@ class Plugin:
 
 def find_plugins(group: str) -> list[Plugin]:
     """All plugins of one group, by name; where two packages offer the same name the first package has it."""
-    enable_old_paths()
     found: list[Plugin] = []
     source_by_name: dict[str, str] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, _source(entry))):

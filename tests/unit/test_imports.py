@@ -21,7 +21,7 @@ STANDARD = sys.stdlib_module_names
 # The name of another package means all of it; that of the own package means the modules at its top.
 RULES: dict[str, tuple[str, str]] = {
     "log": ("", ""),
-    "plugins": ("model? planning? plugin_aliases worker?", ""),
+    "plugins": ("model? planning? worker?", ""),
     "plugin_aliases": ("", ""),
     "model": ("", ""),
     "model.timestamps": ("", ""),
@@ -117,7 +117,7 @@ RULES: dict[str, tuple[str, str]] = {
     "schedulers": ("model sdk", ""),  # nothing that others lack
     "scheduler": ("model? planning? sdk.schedulers?", ""),
     "aio": ("sdk", ""),
-    "": ("aio? sdk?", ""),  # shunter/__init__.py
+    "": ("plugin_aliases aio? sdk?", ""),  # shunter/__init__.py
     "cli.render": ("model cli", "msgspec rich? yaml?"),
     "cli.commands": ("model sdk cli .render", "typer"),
     "cli.commands.jobs": ("model planning? sdk cli .commands .render", "msgspec typer"),

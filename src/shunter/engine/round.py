@@ -124,7 +124,7 @@ class Round:
         job = self.state.jobs[change.job]
         if job.type == BATCH:
             return
-        task_set = job.task_set(change.group) if job.type in PER_NODE else None
+        task_set = job.task_set(change.task_set) if job.type in PER_NODE else None
         self.dirty_jobs[job.id, task_set.node if task_set is not None else 0] = None
 
     def mark_released_dirty(self, change: c.EdgeSettled) -> None:

@@ -178,12 +178,12 @@ def _make_plugin_policy(plugin: PluginEntry) -> Policy:
 def _score_entry(plugin: PluginEntry, filters: tuple[Filter, ...]) -> CatalogueEntry:
     error = plugin.error
     if not error and not isinstance(plugin.target, Score):
-        error = f"{plugin.target!r} is not a shunter.planning.score.scores.Score"
+        error = f"{plugin.target!r} is not a shunter.plugins.Score"
     return CatalogueEntry(plugin.name, "score", plugin.source, partial(_make_planner, plugin.target, filters), error)
 
 
 def _filter_entry(plugin: PluginEntry) -> CatalogueEntry:
     error = plugin.error
     if not error and not isinstance(plugin.target, Filter):
-        error = f"{plugin.target!r} is not a shunter.planning.filter.filters.Filter"
+        error = f"{plugin.target!r} is not a shunter.plugins.Filter"
     return CatalogueEntry(plugin.name, "filter", plugin.source, error=error)

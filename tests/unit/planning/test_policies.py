@@ -99,8 +99,8 @@ def test_a_plugins_score_makes_a_planner_and_its_filter_holds_for_all_of_them() 
         ("policies", PluginEntry("bad", "example 1.0", target=7), "not a class"),
         ("policies", PluginEntry("bad", "example 1.0", target=int), "no method `decide"),
         ("policies", PluginEntry("e-pvm", "example 1.0", target=Lazy), "the name is taken: built in"),
-        ("scores", PluginEntry("bad", "example 1.0", target=odd_rows), "not a shunter.planning.score.scores.Score"),
-        ("filters", PluginEntry("bad", "example 1.0", target=odd_rows), "not a shunter.planning.filter.filters.Filter"),
+        ("scores", PluginEntry("bad", "example 1.0", target=odd_rows), "not a shunter.plugins.Score"),
+        ("filters", PluginEntry("bad", "example 1.0", target=odd_rows), "not a shunter.plugins.Filter"),
     ],
 )
 def test_what_cannot_be_used_is_listed_with_its_error(group: str, brought: PluginEntry, error: str) -> None:
