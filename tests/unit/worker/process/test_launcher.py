@@ -21,8 +21,10 @@ def test_an_unresponsive_keeper_is_killed_whatever_version_started_it(
     program: str, number: int, is_killed: bool, tmp_path: Path
 ) -> None:
     options = json.dumps({"home": str(tmp_path), "number": number})
-    command = [sys.executable, "-c", "input()", program, options]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as keeper:
+    command = [sys.executable, "-c", "print(flush=True); input()", program, options]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
+        assert keeper.stdout is not None
+        keeper.stdout.readline()  # from now on it has its command line
         KeeperLauncher(WorkerSettings(tmp_path, "n"), {})._kill_unresponsive(NUMBER, keeper.pid)
         keeper.communicate(b"\n")
     assert (keeper.returncode == -9) == is_killed
