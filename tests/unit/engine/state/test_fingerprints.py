@@ -32,7 +32,7 @@ def attributes(kind: type[Any]) -> set[str]:
     return set(vars(next(each for each in owned if type(each) is kind)))
 
 
-@pytest.mark.parametrize("facts", ALL, ids=lambda compared: compared.kind.__name__)
+@pytest.mark.parametrize("compared", ALL, ids=lambda compared: compared.kind.__name__)
 def test_every_attribute_is_compared_or_left_out_for_a_reason(compared: ComparedFields[Any]) -> None:
     named = [*compared.plain, *compared.described, *compared.left_out]
     assert len(named) == len(set(named)), "an attribute is named twice"
