@@ -16,7 +16,7 @@ import sys
 from shunter.frameworks.locations import find_java
 
 java = find_java()
-sys.exit(java is None or not java.fits)
+sys.exit(java is None or not java.is_supported)
 END
 }
 

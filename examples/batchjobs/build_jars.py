@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     java = find_java()
-    if java is None or not java.fits:
+    if java is None or not java.is_supported:
         sys.exit("there is no Java 17 or 21")
     program = f"{java.home}/bin/java"
     libraries = jars_of("spark", "jars")
