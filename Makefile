@@ -5,7 +5,7 @@ BIN := .venv/bin
 TESTS := tests
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks up down test check lint format types sim sim-ci sim-objects crash bench bench-small docs proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks up down test check lint format types sim sim-ci sim-objects crash bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ docs: setup ## write again what is generated: docs/lifecycles.md, events.md, cli
 	$(BIN)/python scripts/generate_events_page.py
 	$(BIN)/python scripts/generate_cli_docs.py
 	$(BIN)/python scripts/generate_schema.py
+
+client: setup ## write again the blocking client of the SDK from the async one
+	$(BIN)/python scripts/generate_client.py
 
 proto: setup ## write again the gRPC stubs from proto/
 	$(BIN)/python scripts/generate_proto.py

@@ -1,7 +1,4 @@
-"""The async client: `shunter.aio.connect()`. What to say is decided in `calls`, how in `transport.asynchronous`.
-
-Its blocking twin in `client` has the same names; a test keeps them alike.
-"""
+"""The async client: `shunter.aio.connect()`. What to say is decided in `calls`, how in `transport.asynchronous`."""
 
 from __future__ import annotations
 
@@ -484,8 +481,9 @@ class Job:
         return self._whole_log(selector)
 
     async def _whole_log(self, selector: LogSelector) -> bytes:
-        chunks = self._client._transport.stream(follow_calls.read_log(self._client._core, selector))
-        return b"".join([chunk async for chunk in chunks])
+        call = follow_calls.read_log(self._client._core, selector)
+        chunks = [chunk async for chunk in self._client._transport.stream(call)]
+        return b"".join(chunks)
 
     @property
     def _reference(self) -> str:

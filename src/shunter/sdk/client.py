@@ -1,7 +1,5 @@
-"""The blocking client: `shunter.connect()`. What to say is decided in `calls`, how in `transport.blocking`.
-
-Its async twin in `async_client` has the same names; a test keeps them alike.
-"""
+# Generated from async_client.py: change that file, then run `make client`.
+"""The blocking client: `shunter.connect()`. What to say is decided in `calls`, how in `transport.blocking`."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ def connect(
 
 
 class Client:
-    """A cluster, from Python. Use it as a context manager; it may be shared by threads."""
+    """A cluster, from Python. Use it as a context manager; threads may share it."""
 
     def __init__(self, transport: Transport, core: Core) -> None:
         self._transport = transport
@@ -471,7 +469,12 @@ class Job:
         selector = LogSelector(self._reference, self.view.namespace, index, stream, attempt)
         if follow:
             return self._client._transport.stream(follow_calls.follow_log(self._client._core, selector))
-        return b"".join(self._client._transport.stream(follow_calls.read_log(self._client._core, selector)))
+        return self._whole_log(selector)
+
+    def _whole_log(self, selector: LogSelector) -> bytes:
+        call = follow_calls.read_log(self._client._core, selector)
+        chunks = list(self._client._transport.stream(call))
+        return b"".join(chunks)
 
     @property
     def _reference(self) -> str:

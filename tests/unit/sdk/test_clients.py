@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import runpy
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ from shunter.model.rest.views import (
     TaskView,
     WhyView,
 )
-from shunter.sdk import async_client, client
 
 from .scripted_server import ReceivedRequest, answer, chunks, job_document, lines, raw_response, serving
 
+ROOT = Path(__file__).parents[3]
 TASK = {"name": "render/0", "index": 0, "state": "running", "attempt": 1}
 ATTEMPT = {"name": "render/0#1", "index": 0, "attempt": 1, "state": "running"}
 EVENT = {"id": "5-0", "at": "2026-01-01T00:00:00Z", "type": "job.submitted", "name": "render"}
@@ -83,22 +83,11 @@ def script(received: ReceivedRequest) -> bytes | list[bytes]:
     return ANSWERS[received.method, f"{path}?follow" if "follow=" in query else path]
 
 
-def public(kind: type) -> dict[str, Any]:
-    return {name: member for name, member in vars(kind).items() if not name.startswith("_")}
-
-
-@pytest.mark.parametrize("kind", ["Client", "Job"])
-def test_both_clients_have_the_same_names_and_parameters(kind: str) -> None:
-    ours, theirs = public(getattr(client, kind)), public(getattr(async_client, kind))
-    assert ours.keys() == theirs.keys()
-    for name, member in ours.items():
-        if callable(member):
-            assert inspect.signature(member).parameters == inspect.signature(theirs[name]).parameters, name
-            assert member.__doc__ == theirs[name].__doc__, name
-
-
-def test_both_connect_alike() -> None:
-    assert inspect.signature(client.connect).parameters == inspect.signature(async_client.connect).parameters
+def test_the_blocking_client_is_what_make_client_writes() -> None:
+    generator = runpy.run_path(str(ROOT / "scripts" / "generate_client.py"))
+    for name, text in generator["blocking_files"]().items():
+        written = (ROOT / "src" / "shunter" / "sdk" / name).read_text(encoding="utf-8")
+        assert written == text, f"run `make client` and commit sdk/{name}"
 
 
 def test_the_blocking_client_has_a_typed_answer_to_every_question() -> None:
@@ -186,5 +175,5 @@ def test_the_package_offers_its_names_and_no_others() -> None:
 
 
 def test_the_version_is_that_of_the_project() -> None:
-    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert shunter.__version__ == project["version"]
