@@ -1,6 +1,6 @@
 """Writes the blocking client from the async one. Called by `make client`; a test compares.
 
-The async client is the source, because it has more to say: to write the blocking one is to leave out every `await`.
+The async client is the source because it holds more: removing every `await` is mechanical, adding them is not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 SDK = Path(__file__).resolve().parent.parent / "src" / "shunter" / "sdk"
-SOURCE_BY_TARGET = {"client.py": "async_client.py"}
+SOURCE_BY_TARGET = {"client.py": "async_client.py", "job.py": "async_job.py"}
 HEADER = "# Generated from {source}: change that file, then run `make client`.\n"
 
 # A pattern in the async client and its replacement in the blocking one, applied in this order.
@@ -24,6 +24,8 @@ RULES = (
     (r"\bAsyncGenerator\[FollowLine, None\]", "Generator[FollowLine, None, Ended]"),
     (r"\bAsync(Generator|Iterator)\b", r"\1"),
     (r"\btransport\.asynchronous\b", "transport.blocking"),
+    (r"\basync_(client|job)\b", r"\1"),
+    (r"\bthe async client\b", "the blocking client"),
     (r"The async client: `shunter\.aio\.connect\(\)`", "The blocking client: `shunter.connect()`"),
     (r"Use it as a context manager, in one event loop\.", "Use it as a context manager; threads may share it."),
 )

@@ -1,45 +1,84 @@
 # Generated from async_client.py: change that file, then run `make client`.
-"""The blocking client: `shunter.connect()`. What to say is decided in `calls`, how in `transport.blocking`."""
+"""The blocking client: `shunter.connect()`. Every verb is a method here or, about one job, in `job`.
+
+A method says what to send and what comes back. The core decides when to send it again, the transport carries it out.
+"""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Unpack, overload
+from typing import Any, TypeVar, Unpack
+
+import msgspec
 
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.protocol.flight_records import FlightSegment
-from shunter.model.rest.admin_views import DeadView, QueueView, Replayed, TemplateView
+from shunter.model.objects.objects import BATCH_JOB
+from shunter.model.protocol.flight_records import FlightPage, FlightSegment
+from shunter.model.rest.admin_views import (
+    DeadPage,
+    DeadView,
+    Purged,
+    QueuePage,
+    QueueView,
+    Replayed,
+    TemplatePage,
+    TemplateView,
+)
 from shunter.model.rest.metric_views import MetricsView
-from shunter.model.rest.object_views import AppliedView, ObjectView, PastSchedulingView, WatchLine
+from shunter.model.rest.object_views import (
+    AppliedPage,
+    AppliedView,
+    ObjectList,
+    ObjectView,
+    PastPage,
+    PastSchedulingView,
+    WatchLine,
+)
 from shunter.model.rest.views import (
-    AttemptView,
     ClusterInfo,
+    EventPage,
     EventView,
     FollowLine,
+    JobPage,
     JobView,
+    NodePage,
     NodeStatsView,
     NodeView,
     PlanView,
+    PolicyPage,
     PolicyView,
     SubmittedJob,
-    TaskView,
     WhyView,
 )
-from shunter.sdk.calls import admin as admin_calls
-from shunter.sdk.calls import follow as follow_calls
-from shunter.sdk.calls import jobs as job_calls
-from shunter.sdk.calls import metrics as metric_calls
 from shunter.sdk.calls import objects as object_calls
-from shunter.sdk.calls.follow import Ended, LogSelector
-from shunter.sdk.calls.metrics import Time
-from shunter.sdk.calls.requests import TaskKey
-from shunter.sdk.core import Core, OnRetry
+from shunter.sdk.calls.follow import Ended, events_path, follow_events, follow_submit, read_file
+from shunter.sdk.calls.objects import expand_lists, object_path, objects_path
+from shunter.sdk.calls.requests import (
+    Query,
+    TaskKey,
+    Time,
+    drop_none,
+    job_path,
+    json_request,
+    path_with,
+    quoted,
+    window_query,
+)
+from shunter.sdk.core import PAGE_MAX, Core, OnRetry, Page
 from shunter.sdk.endpoint import finder
-from shunter.sdk.manifests import Manifest, RunOptions, Source, read_manifest
+from shunter.sdk.job import Job
+from shunter.sdk.manifests import Manifest, RunOptions, Source, each_manifest, job_manifest, read_manifest
 from shunter.sdk.retry import PATIENCE_S
 from shunter.sdk.transport.blocking import Transport
-from shunter.sdk.transport.steps import Conversation
+from shunter.sdk.transport.steps import Request
+
+__all__ = ["Client", "Job", "connect"]
+
+T = TypeVar("T")
+
+MERGE_PATCH = ("Content-Type", "application/merge-patch+json")
 
 
 def connect(
@@ -50,12 +89,12 @@ def connect(
     patience_s: float = PATIENCE_S,
     on_retry: OnRetry | None = None,
 ) -> Client:
-    """A client of the cluster at `url`, of SHUNTER_URL, or of the local one. Raises NotReachable if there is none.
+    """A client of the cluster at `url`, at SHUNTER_URL, or of the local one. Raises NotReachable if there is none.
 
-    `patience_s` is how long an outage is waited out; `on_retry` hears of every failure that is.
+    `patience_s` is how long the client waits for an outage to end; it calls `on_retry` before each retry.
     """
     find = finder(url, token)
-    find()  # a cluster that is not there is told at once, not by the first call
+    find()  # a missing cluster is an error here, not at the first call
     return Client(Transport(find), Core(namespace=namespace, patience_s=patience_s, on_retry=on_retry))
 
 
@@ -78,25 +117,29 @@ class Client:
     def close(self) -> None:
         self._transport.close()
 
+    # ---- jobs ----
+
     def run(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command`, `count` times; returns when the job is acknowledged. Acknowledged jobs are never lost."""
-        return Job(self, *self._perform(job_calls.run(self._core, command, options)))
+        return Job(self, *self._perform(self._core.submit(job_manifest(command, options))))
 
     def run_to_end(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command` and return when it has ended: one request, the shortest way there."""
-        return self._ended(self._perform(job_calls.run_to_end(self._core, command, options)))
+        ended: Ended = self._perform(follow_submit(self._core, job_manifest(command, options), "end"))
+        return Job(self, ended.view, ended.created, ended.exit_code)
 
     def submit(self, manifest: Source) -> Job:
         """Submit one manifest: a mapping, a path, or YAML or JSON text."""
-        return Job(self, *self._perform(job_calls.submit(self._core, manifest)))
+        return Job(self, *self._perform(self._core.submit(read_manifest(manifest))))
 
     def submit_many(self, manifests: Source | Iterable[Manifest]) -> list[SubmittedJob]:
-        """Submit many manifests in as few requests as their limits allow; each request is taken whole or not at all."""
-        return self._perform(job_calls.submit_many(self._core, manifests))
+        """Submit many manifests in as few requests as the limits allow; the cluster accepts each request whole or not
+        at all."""
+        return self._perform(self._core.submit_many(each_manifest(manifests)))
 
     def submit_and_follow(self, manifest: Source, mode: str = "progress") -> Generator[FollowLine, None, Ended]:
         """Submit and follow in one request; `mode` is end, progress or logs (of one-task jobs)."""
-        return self._transport.stream(follow_calls.follow_submit(self._core, read_manifest(manifest), mode))
+        return self._transport.stream(follow_submit(self._core, read_manifest(manifest), mode))
 
     def jobs(
         self,
@@ -106,174 +149,194 @@ class Client:
         namespace: str | None = None,
         limit: int | None = None,
     ) -> Iterator[Job]:
-        """Jobs, newest first, read page by page as they are asked for. Namespace `*` means all."""
-        for view in self._transport.stream(job_calls.jobs(self._core, namespace, states, labels, limit)):
+        """Jobs, newest first, read page by page as you iterate. Namespace `*` means all."""
+        query = [("state", state) for state in states]
+        query += [("label", f"{name}={value}") for name, value in (labels or {}).items()]
+        for view in self._pages(self._path("/jobs", namespace, query), JobPage, limit):
             yield Job(self, view)
 
     def job(self, name: str, namespace: str | None = None) -> Job:
         """A job by NAME (its newest run), NAME@RUN or id:NUMBER."""
-        return Job(self, self._perform(job_calls.job(self._core, name, namespace)))
+        request = Request("GET", job_path(name, namespace or self._core.namespace))
+        return Job(self, self._fetch(request, JobView))
 
     def runs(self, name: str, limit: int | None = None) -> Iterator[Job]:
         """All runs of one name, newest first."""
-        for view in self._transport.stream(job_calls.runs(self._core, name, limit)):
+        for view in self._pages(job_path(name, self._core.namespace, "/runs"), JobPage, limit):
             yield Job(self, view)
 
     def why(self, name: str, index: TaskKey | None = None) -> WhyView:
         """Why a job, or one of its tasks, is in the state it is in; what would start it, and when it may start."""
-        return self._perform(job_calls.why(self._core, name, None, index))
+        return self._fetch(Request("GET", job_path(name, self._core.namespace, "/why", task=index)), WhyView)
 
     def plan(self, manifests: Source | Iterable[Manifest]) -> PlanView:
         """What submitting these manifests would do now, without doing it."""
-        return self._perform(job_calls.plan(self._core, manifests))
+        items = list(each_manifest(manifests))
+        return self._fetch(json_request("POST", self._path("/plan"), {"items": items}), PlanView)
+
+    # ---- policies and their decisions ----
 
     def policies(self) -> list[PolicyView]:
         """All policies and filters, with their source and which of them decide."""
-        return self._perform(job_calls.policies(self._core))
+        page = self._fetch(Request("GET", "/policies"), PolicyPage)
+        return page.items
 
     def use_policy(self, name: str) -> list[PolicyView]:
-        """Let another policy decide, from now on and after a restart too."""
-        return self._perform(job_calls.use_policy(self._core, name))
+        """Let another policy decide, from now on and after a restart."""
+        page = self._fetch(json_request("PUT", "/policies/active", {"name": name}), PolicyPage)
+        return page.items
 
     def flight(self) -> list[FlightSegment]:
-        """What the flight recorder has kept, oldest first."""
-        return self._perform(job_calls.flight(self._core))
+        """What the flight recorder has stored, oldest first."""
+        page = self._fetch(Request("GET", "/flight"), FlightPage)
+        return page.items
 
     def flight_records(self) -> Iterator[bytes]:
-        """Pieces of a file with all recorded decisions, for `shunter replay`."""
-        return self._transport.stream(job_calls.flight_records(self._core))
+        """Chunks of a file with all recorded decisions, for `shunter replay`."""
+        return self._transport.stream(read_file(self._core, "/flight/records"))
+
+    # ---- nodes ----
 
     def nodes(self) -> list[NodeView]:
-        return list(self._transport.stream(job_calls.nodes(self._core)))
+        return list(self._pages("/nodes", NodePage, None))
 
     def node(self, name: str) -> NodeView:
-        return self._perform(job_calls.node(self._core, name))
+        return self._fetch(Request("GET", f"/nodes/{quoted(name)}"), NodeView)
 
     def node_stats(self, name: str) -> NodeStatsView:
         """The machine and its running tasks, fresh from the worker."""
-        return self._perform(job_calls.node_stats(self._core, name))
+        return self._fetch(Request("GET", f"/nodes/{quoted(name)}/stats"), NodeStatsView)
 
     def node_metrics(
         self, name: str, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
     ) -> MetricsView:
-        """What a node used over a window of time; the last ten minutes, if none is named."""
-        return self._perform(metric_calls.node_metrics(self._core, name, (start, stop, step)))
+        """What a node used in a time window; without one, in the last ten minutes."""
+        path = path_with(f"/nodes/{quoted(name)}/metrics", window_query(start, stop, step))
+        return self._fetch(Request("GET", path), MetricsView)
 
     def drain_node(self, name: str, deadline: str | None = None) -> NodeView:
-        """Empty a node; past the deadline ("10m"), its batch tasks are stopped and queued again."""
-        return self._perform(job_calls.drain_node(self._core, name, deadline))
+        """Empty a node; at the deadline ("10m"), its batch tasks are stopped and queued again."""
+        return self._fetch(json_request("POST", f"/nodes/{quoted(name)}/drain", drop_none(deadline=deadline)), NodeView)
 
     def undrain_node(self, name: str) -> NodeView:
-        return self._perform(job_calls.undrain_node(self._core, name))
+        return self._fetch(Request("DELETE", f"/nodes/{quoted(name)}/drain"), NodeView)
 
     def cordon_node(self, name: str, reason: str = "") -> NodeView:
-        """Let nothing more start on a node; what runs goes on."""
-        return self._perform(job_calls.cordon_node(self._core, name, reason))
+        """Stop new tasks from starting on a node; running tasks continue."""
+        return self._fetch(json_request("POST", f"/nodes/{quoted(name)}/cordon", {"reason": reason}), NodeView)
 
     def uncordon_node(self, name: str) -> NodeView:
-        return self._perform(job_calls.uncordon_node(self._core, name))
+        return self._fetch(Request("DELETE", f"/nodes/{quoted(name)}/cordon"), NodeView)
 
     def release_node(self, name: str) -> NodeView:
-        """Let a node out of quarantine."""
-        return self._perform(job_calls.release_node(self._core, name))
+        """Release a node from quarantine."""
+        return self._fetch(Request("DELETE", f"/nodes/{quoted(name)}/quarantine"), NodeView)
 
     def attribute_node(self, name: str, attributes: Mapping[str, str | None]) -> NodeView:
-        """Set attributes; None takes one away."""
-        return self._perform(job_calls.attribute_node(self._core, name, attributes))
+        """Set attributes; None removes one."""
+        fields = {"attributes": dict(attributes)}
+        return self._fetch(json_request("PATCH", f"/nodes/{quoted(name)}", fields), NodeView)
 
     def label_node(self, name: str, labels: Mapping[str, str | None]) -> NodeView:
-        """Set labels; None takes one away."""
-        return self._perform(job_calls.label_node(self._core, name, labels))
+        """Set labels; None removes one."""
+        fields = {"labels": dict(labels)}
+        return self._fetch(json_request("PATCH", f"/nodes/{quoted(name)}", fields), NodeView)
 
-    def events(
-        self,
-        *,
-        after: str | None = None,
-        follow: bool = False,
-        namespace: str | None = None,
-        job: str | None = None,
-        limit: int | None = None,
-    ) -> Iterator[EventView]:
-        """The events there are, oldest first; with `follow`, those that come, without end. Of all namespaces, unless
-        one, or a job, is named."""
-        if follow:
-            return self._transport.stream(follow_calls.follow_events(self._core, namespace, job, after))
-        return self._transport.stream(job_calls.events(self._core, namespace, job, after, limit))
+    # ---- templates, queues and dead letters ----
 
     def templates(self, *, namespace: str | None = None, limit: int | None = None) -> Iterator[TemplateView]:
-        """Jobs that a clock or dispatches run, by name. Namespace `*` means all."""
-        return self._transport.stream(admin_calls.templates(self._core, namespace, limit))
+        """Jobs that a schedule or dispatches start, by name. Namespace `*` means all."""
+        return self._pages(self._path("/templates", namespace), TemplatePage, limit)
 
     def template(self, name: str) -> TemplateView:
-        return self._perform(admin_calls.template(self._core, name))
+        return self._fetch(Request("GET", self._path(f"/templates/{quoted(name)}")), TemplateView)
 
     def pause_template(self, name: str) -> TemplateView:
-        """Let the clock start no runs of it."""
-        return self._perform(admin_calls.pause_template(self._core, name, True))
+        """Stop its schedule from starting runs."""
+        path = self._path(f"/templates/{quoted(name)}")
+        return self._fetch(json_request("PATCH", path, {"paused": True}), TemplateView)
 
     def resume_template(self, name: str) -> TemplateView:
-        """Let the clock start runs of it again; what was due meanwhile is not made up for."""
-        return self._perform(admin_calls.pause_template(self._core, name, False))
+        """Let its schedule start runs again; runs that were due meanwhile are skipped."""
+        path = self._path(f"/templates/{quoted(name)}")
+        return self._fetch(json_request("PATCH", path, {"paused": False}), TemplateView)
 
     def delete_template(self, name: str) -> None:
-        """Its runs go on."""
-        self._perform(admin_calls.delete_template(self._core, name))
+        """Delete a template; its runs continue."""
+        self._perform(self._core.send(Request("DELETE", self._path(f"/templates/{quoted(name)}"))))
 
     def dispatch(self, name: str, parameters: Mapping[str, str] | None = None, payload: bytes | None = None) -> Job:
         """Run a template now. Tasks find parameters as SHUNTER_PARAM_NAME and the payload's file by SHUNTER_PAYLOAD."""
-        return Job(self, self._perform(admin_calls.dispatch(self._core, name, parameters or {}, payload)), True)
+        encoded = None if payload is None else b64encode(payload).decode()
+        fields = drop_none(parameters=dict(parameters or {}), payload=encoded)
+        path = self._path(f"/templates/{quoted(name)}/runs")
+        return Job(self, self._fetch(json_request("POST", path, fields, key=self._core.new_key()), JobView), True)
 
     def queues(self) -> list[QueueView]:
-        return self._perform(admin_calls.queues(self._core))
+        page = self._fetch(Request("GET", "/queues"), QueuePage)
+        return page.items
 
     def queue(self, name: str) -> QueueView:
-        return self._perform(admin_calls.queue(self._core, name))
+        return self._fetch(Request("GET", f"/queues/{quoted(name)}"), QueueView)
 
     def update_queue(self, name: str, rules: Mapping[str, Any]) -> QueueView:
-        """Any of paused, strict, running_max and queued_max; a limit of 0 takes it away."""
-        return self._perform(admin_calls.change_queue(self._core, name, rules))
+        """Set any of paused, strict, running_max and queued_max; a limit of 0 removes it."""
+        return self._fetch(json_request("PATCH", f"/queues/{quoted(name)}", drop_none(**rules)), QueueView)
 
     def delete_queue(self, name: str) -> None:
-        """Take a queue's rules away; what is in it stays."""
-        self._perform(admin_calls.delete_queue(self._core, name))
+        """Delete the rules of a queue; its jobs stay."""
+        self._perform(self._core.send(Request("DELETE", f"/queues/{quoted(name)}")))
 
     def purge_queue(self, name: str) -> int:
-        """Cancel what is queued in it; comes to the number of tasks."""
-        return self._perform(admin_calls.purge_queue(self._core, name))
+        """Cancel the queued tasks of a queue; returns their number."""
+        purged = self._fetch(json_request("POST", f"/queues/{quoted(name)}/purge"), Purged)
+        return purged.count
 
     def dead_letters(
         self, *, job: str | None = None, namespace: str | None = None, limit: int | None = None
     ) -> Iterator[DeadView]:
         """Tasks that gave up after all their restarts, oldest first."""
-        return self._transport.stream(admin_calls.dead_letters(self._core, namespace, job, limit))
+        return self._pages(self._path("/dead", namespace, [("job", job)]), DeadPage, limit)
 
     def replay_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> Replayed:
-        """Run just these tasks again: by number, of a job, or with neither all of the namespace."""
-        return self._perform(admin_calls.replay(self._core, numbers, job))
+        """Run dead tasks again: by number, of a job, or with neither all of the namespace."""
+        fields = drop_none(numbers=list(numbers), job=job)
+        return self._fetch(json_request("POST", self._path("/dead/replay"), fields, repeatable=False), Replayed)
 
     def purge_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> int:
-        """Forget dead letters, chosen likewise; comes to their number."""
-        return self._perform(admin_calls.purge_dead(self._core, numbers, job))
+        """Delete dead letters, selected likewise; returns their number."""
+        fields = drop_none(numbers=list(numbers), job=job)
+        request = json_request("POST", self._path("/dead/purge"), fields, repeatable=False)
+        purged = self._fetch(request, Purged)
+        return purged.count
+
+    # ---- Testbeds, BatchJobs and Schedulings ----
 
     def apply(self, documents: Source | Iterable[Manifest], namespace: str | None = None) -> list[AppliedView]:
-        """Make or change Testbeds, BatchJobs and Schedulings, all or none; a file of Jobs is submitted instead."""
-        return self._perform(object_calls.apply(self._core, documents, namespace))
+        """Create or change Testbeds, BatchJobs and Schedulings, all or none; a file of Jobs is submitted instead."""
+        items = expand_lists(each_manifest(documents))
+        request = json_request("POST", self._path("/apply", namespace), {"items": items}, key=self._core.new_key())
+        page = self._fetch(request, AppliedPage)
+        return page.items
 
     def get(self, kind: str, name: str, namespace: str | None = None) -> ObjectView:
-        """One Testbed, BatchJob or Scheduling; the kind is said as in `testbed`, `testbeds` or `tb`."""
-        return self._perform(object_calls.get(self._core, kind, name, namespace))
+        """One Testbed, BatchJob or Scheduling; write the kind as `testbed`, `testbeds` or `tb`."""
+        return self._fetch(Request("GET", self._object_path(kind, name, namespace)), ObjectView)
 
     def objects(self, kind: str | None = None, namespace: str | None = None) -> list[ObjectView]:
-        """All of a kind, or of every kind, by name. Namespace `*` means all."""
-        return self._perform(object_calls.list_objects(self._core, kind, namespace))
+        """All objects of a kind, or of every kind, by name. Namespace `*` means all."""
+        page = self._fetch(Request("GET", objects_path(kind, namespace or self._core.namespace)), ObjectList)
+        return page.items
 
     def delete(self, kind: str, name: str, namespace: str | None = None, *, version: int | None = None) -> ObjectView:
-        """Ask an object to go; what it holds is released first. With a `version`, only if that is the present one."""
-        return self._perform(object_calls.delete(self._core, kind, name, namespace, version))
+        """Delete an object once it has released what it holds. With `version`, only if that is the current one."""
+        path = path_with(self._object_path(kind, name, namespace), [("resourceVersion", version)])
+        return self._fetch(Request("DELETE", path), ObjectView)
 
     def patch(self, kind: str, name: str, changes: Manifest, namespace: str | None = None) -> ObjectView:
-        """Change some fields of an object; None takes one away."""
-        return self._perform(object_calls.patch(self._core, kind, name, changes, namespace))
+        """Change some fields of an object; None removes one."""
+        path, body = self._object_path(kind, name, namespace), msgspec.json.encode(changes)
+        return self._fetch(Request("PATCH", path, (MERGE_PATCH,), body), ObjectView)
 
     def watch(
         self,
@@ -284,201 +347,81 @@ class Client:
         after: int | None = None,
         present: bool = False,
     ) -> Iterator[WatchLine]:
-        """Changes of objects as they are committed, without end: behind version `after`, or from now on; with
-        `present`, first what is there. It goes on by itself after an outage. Namespace `*` means all."""
+        """Changes of objects as they are committed, without end: after version `after`, or from now on; with
+        `present`, first the objects that exist. It resumes after an outage. Namespace `*` means all."""
         return self._transport.stream(object_calls.watch(self._core, kind, name, namespace, after, present))
 
     def write_external(
         self, name: str, data: Mapping[str, Iterable[Mapping[str, str]]], namespace: str | None = None
     ) -> ObjectView:
         """Replace these keys of a BatchJob's externalScheduler, and leave the others."""
-        return self._perform(object_calls.write_external(self._core, name, data, namespace))
+        path = self._object_path(BATCH_JOB, name, namespace) + "/external"
+        fields = {key: list(rows) for key, rows in data.items()}
+        return self._fetch(json_request("PATCH", path, fields), ObjectView)
 
     def reset(self, name: str, namespace: str | None = None) -> ObjectView:
         """Bring a failed BatchJob back to Ready."""
-        return self._perform(object_calls.reset(self._core, name, namespace))
+        path = self._object_path(BATCH_JOB, name, namespace) + "/reset"
+        return self._fetch(json_request("POST", path), ObjectView)
 
     def batch_job_metrics(
         self, name: str, run: int | None = None, namespace: str | None = None, *, step: str | None = None
     ) -> MetricsView:
-        """What the last run of a BatchJob used, or the N-th: by node and by slot, from its start to its stop."""
-        return self._perform(metric_calls.batch_job_metrics(self._core, name, run, step, namespace))
+        """What the last run of a BatchJob used, or its N-th: by node and by slot, from its start to its stop."""
+        path = self._object_path(BATCH_JOB, name, namespace) + "/metrics"
+        return self._fetch(Request("GET", path_with(path, [("run", run), ("step", step)])), MetricsView)
 
     def past_schedulings(
         self, name: str | None = None, namespace: str | None = None, limit: int | None = None
     ) -> Iterator[PastSchedulingView]:
         """What deleted Schedulings did, newest first. Namespace `*` means all."""
-        return self._transport.stream(object_calls.past_schedulings(self._core, name, namespace, limit))
+        return self._pages(self._path("/schedulings/past", namespace, [("name", name)]), PastPage, limit)
 
     def past_scheduling(self, uid: str) -> PastSchedulingView:
-        return self._perform(object_calls.past_scheduling(self._core, uid))
+        return self._fetch(Request("GET", f"/schedulings/past/{quoted(str(uid))}"), PastSchedulingView)
+
+    # ---- the cluster ----
+
+    def events(
+        self,
+        *,
+        after: str | None = None,
+        follow: bool = False,
+        namespace: str | None = None,
+        job: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[EventView]:
+        """Past events, oldest first; with `follow`, new ones without end. Of all namespaces, unless you name one or a
+        job."""
+        if follow:
+            return self._transport.stream(follow_events(self._core, namespace, job, after))
+        return self._pages(events_path(self._core, namespace, job), EventPage, limit, after=after)
 
     def cluster(self) -> ClusterInfo:
-        return self._perform(job_calls.cluster(self._core))
+        return self._fetch(Request("GET", "/cluster"), ClusterInfo)
 
     def update_cluster(self, settings: Mapping[str, Any]) -> ClusterInfo:
-        """Change settings while it runs: `{"heartbeat": "2s", "preemption": "off", "reserve_after": "5m",
-        "licence/matlab": 5}`. They outlive a restart."""
-        return self._perform(job_calls.update_cluster(self._core, settings))
+        """Change settings while the cluster runs: `{"heartbeat": "2s", "preemption": "off", "reserve_after": "5m",
+        "licence/matlab": 5}`. They survive a restart."""
+        return self._fetch(json_request("PATCH", "/cluster", dict(settings)), ClusterInfo)
 
     def down(self, *, leave_running: bool = False) -> None:
         """Ask the cluster to stop; returns when it has begun to."""
-        self._perform(job_calls.down(self._core, leave_running))
+        fields = {"leave_running": leave_running}
+        self._perform(self._core.send(json_request("POST", "/cluster/down", fields, repeatable=False)))
 
-    def _ended(self, ended: Ended) -> Job:
-        return Job(self, ended.view, ended.created, ended.exit_code)
+    # ---- how verbs are carried out ----
 
+    def _fetch(self, request: Request, shape: type[T]) -> T:
+        return self._perform(self._core.fetch(request, shape))
 
-class Job:
-    """One run of a job, as last seen; `refresh` and `wait` see anew. `view` has everything that is known of it."""
+    def _pages(
+        self, path: str, shape: type[Page], limit: int | None, *, after: str | None = None, page_max: int = PAGE_MAX
+    ) -> Iterator[Any]:
+        return self._transport.stream(self._core.pages(path, shape, limit, after=after, page_max=page_max))
 
-    def __init__(self, client: Client, view: JobView, created: bool = False, exit_code: int | None = None) -> None:
-        self._client = client
-        self.view = view
-        self.created = created
-        self.exit_code = exit_code
+    def _path(self, path: str, namespace: str | None = None, query: Query = ()) -> str:
+        return path_with(path, [("namespace", namespace or self._core.namespace), *query])
 
-    def __repr__(self) -> str:
-        return f"<Job {self.name}@{self.view.run} {self.state}>"
-
-    @property
-    def name(self) -> str:
-        return self.view.name
-
-    @property
-    def state(self) -> str:
-        return self.view.state
-
-    @property
-    def counts(self) -> dict[str, int]:
-        return self.view.counts
-
-    @property
-    def ended(self) -> bool:
-        return self.state in job_calls.JOB_ENDS
-
-    def refresh(self) -> Job:
-        self.view = self._client._perform(job_calls.job(self._client._core, self._reference, self.view.namespace))
-        return self
-
-    def wait(self, timeout: float | None = None) -> Job:
-        """Return when the job has ended; after `timeout` seconds TimeoutError is raised, and the job goes on."""
-        ended = self._client._perform(self._follow("end", timeout))
-        self.view, self.exit_code = ended.view, ended.exit_code
-        return self
-
-    def follow(self, mode: str = "progress") -> Generator[FollowLine, None, Ended]:
-        """Lines about the job until it has ended; `mode` is end, progress or logs (of one-task jobs)."""
-        return self._client._transport.stream(self._follow(mode, None))
-
-    def stop(self, *, index: TaskKey | None = None, now: bool = False, signal: str | None = None) -> None:
-        """End the job, or one of its tasks (an index, or "GROUP/INDEX"): gracefully, with a signal like "INT" instead
-        of TERM, or with `now` at once. Returns when that is under way."""
-        call = job_calls.stop(self._client._core, self._reference, self.view.namespace, index, now, signal)
-        self._client._perform(call)
-
-    def hold(self) -> Job:
-        """Let nothing more of it start until it is released; what runs goes on."""
-        self.view = self._client._perform(
-            admin_calls.hold(self._client._core, self._reference, self.view.namespace, True)
-        )
-        return self
-
-    def release(self) -> Job:
-        """Let a held job go on."""
-        self.view = self._client._perform(
-            admin_calls.hold(self._client._core, self._reference, self.view.namespace, False)
-        )
-        return self
-
-    def retry(self, *, failed: bool = False) -> Job:
-        """A new run of this finished one: all of it, or only the tasks that did not succeed."""
-        call = admin_calls.retry(self._client._core, self._reference, self.view.namespace, failed)
-        return Job(self._client, self._client._perform(call), True)
-
-    def update(self, manifest: Source, node: str | None = None) -> Job:
-        """Another spec of a service or system job; with `node`, only what runs there is replaced."""
-        call = job_calls.update(self._client._core, self._reference, self.view.namespace, manifest, node)
-        self.view = self._client._perform(call)
-        return self
-
-    def scale(self, counts: int | Mapping[str, int]) -> Job:
-        """Another count of a service; by group where it has several."""
-        call = job_calls.scale(self._client._core, self._reference, self.view.namespace, counts)
-        self.view = self._client._perform(call)
-        return self
-
-    def roll_back(self) -> Job:
-        """To the last good version, or from a good one to the one before."""
-        call = job_calls.roll_back(self._client._core, self._reference, self.view.namespace)
-        self.view = self._client._perform(call)
-        return self
-
-    def restart(self, index: TaskKey | None = None) -> Job:
-        """Replace all instances of a service or system job, or one, by fresh ones."""
-        call = job_calls.restart(self._client._core, self._reference, self.view.namespace, index)
-        self.view = self._client._perform(call)
-        return self
-
-    def move(self, index: TaskKey, node: str) -> Job:
-        """Let a task run on this node."""
-        call = job_calls.move(self._client._core, self._reference, self.view.namespace, index, node)
-        self.view = self._client._perform(call)
-        return self
-
-    def tasks(self, *, states: Iterable[str] = (), limit: int | None = None, all: bool = False) -> Iterator[TaskView]:
-        """Tasks by index, read page by page as they are asked for. `all`: before them, those of a service that were
-        replaced; their names end in ~PIECE."""
-        call = job_calls.tasks(self._client._core, self._reference, self.view.namespace, states, all, limit)
-        return self._client._transport.stream(call)
-
-    def task(self, index: TaskKey) -> TaskView:
-        return self._client._perform(job_calls.task(self._client._core, self._reference, self.view.namespace, index))
-
-    def attempts(self, index: TaskKey = 0) -> list[AttemptView]:
-        return self._client._perform(
-            job_calls.attempts(self._client._core, self._reference, self.view.namespace, index)
-        )
-
-    def metrics(
-        self, index: TaskKey = 0, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
-    ) -> MetricsView:
-        """What a task used, and its node meanwhile; from its start to its end, if no other window is named."""
-        window = start, stop, step
-        call = metric_calls.task_metrics(self._client._core, self._reference, self.view.namespace, index, window)
-        return self._client._perform(call)
-
-    def why(self, index: TaskKey | None = None) -> WhyView:
-        """Why the job, or one of its tasks, is in the state it is in."""
-        return self._client._perform(job_calls.why(self._client._core, self._reference, self.view.namespace, index))
-
-    @overload
-    def logs(
-        self, index: TaskKey = 0, stream: str = "stdout", follow: Literal[False] = False, attempt: int | None = None
-    ) -> bytes: ...
-
-    @overload
-    def logs(
-        self, index: TaskKey = 0, stream: str = "stdout", *, follow: Literal[True], attempt: int | None = None
-    ) -> Iterator[bytes]: ...
-
-    def logs(
-        self, index: TaskKey = 0, stream: str = "stdout", follow: bool = False, attempt: int | None = None
-    ) -> bytes | Iterator[bytes]:
-        """What a task wrote to `stream` (stdout or stderr); with `follow` in pieces, as it is written, to its end."""
-        selector = LogSelector(self._reference, self.view.namespace, index, stream, attempt)
-        if follow:
-            return self._client._transport.stream(follow_calls.follow_log(self._client._core, selector))
-        return self._whole_log(selector)
-
-    def _whole_log(self, selector: LogSelector) -> bytes:
-        call = follow_calls.read_log(self._client._core, selector)
-        chunks = list(self._client._transport.stream(call))
-        return b"".join(chunks)
-
-    @property
-    def _reference(self) -> str:
-        return f"id:{self.view.id}"
-
-    def _follow(self, mode: str, timeout_s: float | None) -> Conversation[Ended]:
-        return follow_calls.follow_job(self._client._core, self._reference, self.view.namespace, mode, timeout_s)
+    def _object_path(self, kind: str, name: str, namespace: str | None) -> str:
+        return object_path(kind, name, namespace or self._core.namespace)

@@ -1,6 +1,6 @@
 """The client without I/O: what to send, when to send it again, and what the answers mean.
 
-Every method is a conversation (see `steps`), carried out by the blocking or the async transport.
+Every method is a conversation (see `steps`), which the blocking or the async transport carries out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.views import JobView, SubmittedJob, SubmittedJobs
-from shunter.sdk.calls import requests
+from shunter.sdk.calls.requests import JSON, path_with, submit_request
 from shunter.sdk.errors import ConnectionLost, Invalid, NotReachable, Problem, ShunterError
 from shunter.sdk.responses import decode, error_of
 from shunter.sdk.retry import PATIENCE_S, Deadline, Patience
@@ -25,10 +25,12 @@ from shunter.sdk.transport.steps import Conversation, Emit, Pause, Request, Resp
 T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
-BATCH_MAX_BYTES = requests.BULK_BODY_MAX_BYTES - 64  # the rest is for the framing around the items
+PAGE_MAX = 1_000  # items in one page of a list; the API accepts more for tasks
+BULK_ITEMS_MAX = 20_000
+BULK_BODY_MAX_BYTES = 32 * 2**20
+BATCH_MAX_BYTES = BULK_BODY_MAX_BYTES - 64  # the rest is for the framing around the items
 
 OnRetry = Callable[[ShunterError, float], None]
-NextPage = Callable[[int, str | None], Request]
 
 
 class Page(Protocol):
@@ -42,13 +44,13 @@ class Page(Protocol):
 
 
 def new_key() -> str:
-    """An idempotency key: digits that nobody else will come upon."""
+    """An idempotency key that nobody else will generate."""
     return os.urandom(16).hex()
 
 
 @dataclass(slots=True)
 class Core:
-    """What both clients share. `on_retry` hears of every failure that is waited out, with the seconds to wait."""
+    """What both clients share. `on_retry` is called before each retry, with the failure and the seconds to wait."""
 
     namespace: str = NAMESPACE_DEFAULT
     patience_s: float = PATIENCE_S
@@ -59,35 +61,40 @@ class Core:
     has_connected: bool = field(default=False, init=False)
 
     def fetch(self, request: Request, shape: type[T]) -> Conversation[T]:
-        """The answer to a request, typed."""
+        """Returns the answer to a request as `shape`."""
         response = yield from self.exchange(request)
         return decode(response.body, shape)
 
     def send(self, request: Request) -> Conversation[None]:
-        """A request whose answer says nothing more than that it was carried out."""
+        """Sends a request whose answer has no content."""
         yield from self.exchange(request)
 
     def submit(self, manifest: Mapping[str, Any]) -> Conversation[tuple[JobView, bool]]:
-        """The job once it is committed, and whether this call created it."""
-        response = yield from self.exchange(requests.submit(manifest, self.namespace, self.new_key()))
+        """Returns the job once it is committed, and whether this call created it."""
+        response = yield from self.exchange(submit_request(manifest, self.namespace, self.new_key()))
         return decode(response.body, JobView), response.status == 201
 
     def submit_many(self, manifests: Iterable[Mapping[str, Any]]) -> Conversation[list[SubmittedJob]]:
-        """Many jobs in few requests; each request is taken whole or not at all."""
+        """Submits many jobs in few requests; the cluster accepts each request whole or not at all."""
+        path = path_with("/bulk/jobs", [("namespace", self.namespace)])
         submitted: list[SubmittedJob] = []
         for items in _batches(manifests):
-            request = requests.submit_bulk(items, self.namespace, self.new_key())
+            body = b'{"items":[' + b",".join(items) + b"]}"
+            request = Request("POST", path, (JSON, ("Idempotency-Key", self.new_key())), body)
             answer = yield from self.fetch(request, SubmittedJobs)
             submitted += answer.items
         return submitted
 
-    def pages(self, next_page: NextPage, shape: type[Page], page_max: int, limit: int | None) -> Conversation[int]:
-        """Emits the items of a list, page by page, up to `limit`; comes to the number of items emitted."""
-        cursor: str | None = None
+    def pages(
+        self, path: str, shape: type[Page], limit: int | None, *, after: str | None = None, page_max: int = PAGE_MAX
+    ) -> Conversation[int]:
+        """Emits the items of a list behind `after`, page by page, up to `limit`; returns the number of items."""
+        cursor = after
         emitted = 0
         while limit is None or emitted < limit:
             size = page_max if limit is None else min(page_max, limit - emitted)
-            page = yield from self.fetch(next_page(size, cursor), shape)
+            request = Request("GET", path_with(path, [("limit", size), ("after", cursor)]))
+            page = yield from self.fetch(request, shape)
             for item in page.items:
                 yield Emit(item)
             emitted += len(page.items)
@@ -104,8 +111,8 @@ class Core:
         patience: Patience | None = None,
         deadline: Deadline | None = None,
     ) -> Conversation[Response]:
-        """An answer below 300. Lost connections, 429 and 503 are waited out: whatever is sent may be repeated safely,
-        because submits carry a key and the rest says what shall be, not what shall change."""
+        """Returns an answer below 300. Retries after lost connections, 429 and 503: every repeatable request is safe to
+        repeat, because submits carry a key and the others state the wanted result, not a change."""
         patience = patience or self.patience()
         deadline = deadline or Deadline(self.clock)
         while True:
@@ -126,7 +133,7 @@ class Core:
             yield from self.back_off(failure, patience, deadline)
 
     def back_off(self, failure: ShunterError, patience: Patience, deadline: Deadline) -> Conversation[None]:
-        """Pause until the next try is due; raises the failure when there is none."""
+        """Pauses until the next try is due. Raises the failure if there is no next try."""
         delay_s = deadline.left_s(patience.delay_s(failure, self.has_connected)) or 0.0
         if self.on_retry is not None and delay_s > 0:
             self.on_retry(failure, delay_s)
@@ -144,7 +151,7 @@ def _batches(manifests: Iterable[Mapping[str, Any]]) -> Iterator[list[bytes]]:
         item = msgspec.json.encode(manifest)
         if len(item) > BATCH_MAX_BYTES:
             raise Invalid([Problem(f"items[{number}]", f"is larger than {BATCH_MAX_BYTES} bytes")])
-        if len(batch) == requests.BULK_ITEMS_MAX or (batch and size_bytes + len(item) > BATCH_MAX_BYTES):
+        if len(batch) == BULK_ITEMS_MAX or (batch and size_bytes + len(item) > BATCH_MAX_BYTES):
             yield batch
             batch, size_bytes = [], 0
         batch.append(item)

@@ -1,11 +1,11 @@
-"""Manifests on the client's side: made from the arguments of `run`, or read from files. The cluster checks them.
+"""Manifests on the client's side: built from the arguments of `run`, or read from files. The cluster checks them.
 
 Called by both clients and the CLI.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypedDict
@@ -23,16 +23,16 @@ Quantity = str | int | float
 
 
 class RunOptions(TypedDict, total=False):
-    """What may be said about a run beside its command; None is the same as not said. Further fields of a Job's spec
-    are passed on as they are."""
+    """Options of a run besides its command; None is the same as leaving one out. Other fields of a Job's spec are
+    passed on as they are."""
 
     # the job
-    name: str | None  # default: made of the command by the cluster
+    name: str | None  # default: the cluster derives one from the command
     labels: Mapping[str, str] | None
     type: str | None  # batch (default), service, system, sysbatch
     # what to run
     env: Mapping[str, str] | None
-    dir: str | Path | None  # default: a fresh folder that goes away with the task
+    dir: str | Path | None  # default: a fresh folder, removed with the task
     stdout: str | Path | None  # a file with %j %g %i %a, relative to dir, instead of the captured log
     stderr: str | Path | None
     user: str | int | None
@@ -71,7 +71,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def job_manifest(command: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """A Job that runs `command`. The cluster names it where it has no name. Only an image may go without a command."""
+    """A Job that runs `command`. The cluster names it if it has no name. Only an image may go without a command."""
     fields = {key: value for key, value in options.items() if value is not None}
     if isinstance(command, str) or not (command or "image" in fields):
         fix = 'write it as a list: ["echo", "hello"]'
@@ -96,8 +96,8 @@ def read_manifest(source: Source) -> Manifest:
 
 
 def read_manifests(source: Source) -> list[Manifest]:
-    """The documents of a file, of YAML or JSON text, or the one that is given as a mapping. Text is told from a path
-    by its line break or its brace. Raises Invalid."""
+    """The documents of a file or of YAML or JSON text; a mapping is one document. Text has a line break or begins with
+    a brace, else it is a path. Raises Invalid."""
     if isinstance(source, Mapping):
         return [source]
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("{")):
@@ -108,6 +108,11 @@ def read_manifests(source: Source) -> list[Manifest]:
     except OSError as error:
         raise Invalid([Problem("file", f"cannot be read: {error.strerror}", str(source))]) from error
     return parse_manifests(text)
+
+
+def each_manifest(sources: Source | Iterable[Manifest]) -> Iterable[Manifest]:
+    """The documents of one source, or manifests as they are. Raises Invalid."""
+    return read_manifests(sources) if isinstance(sources, Mapping | str | Path) else sources
 
 
 def parse_manifests(text: str | bytes) -> list[Manifest]:

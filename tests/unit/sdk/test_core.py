@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import msgspec
 import pytest
 
 from shunter.model.rest.views import JobPage, JobView, SubmittedJob
-from shunter.sdk.calls import jobs as job_calls
-from shunter.sdk.calls import requests
-from shunter.sdk.core import BATCH_MAX_BYTES, new_key
+from shunter.sdk import core as core_module
+from shunter.sdk.core import BATCH_MAX_BYTES, BULK_BODY_MAX_BYTES, new_key
 from shunter.sdk.errors import (
     AnswerNotUnderstood,
     Busy,
@@ -25,7 +22,7 @@ from shunter.sdk.errors import (
     Unauthorized,
     Unavailable,
 )
-from shunter.sdk.transport.steps import Response
+from shunter.sdk.transport.steps import Request, Response
 from tests.unit.sdk.manual_transport import Reply, core, json_response, run_conversation
 
 from .scripted_server import job_document
@@ -76,9 +73,9 @@ def test_an_answer_that_does_not_come_is_asked_for_again() -> None:
     assert len(transcript.requests) == 2
 
 
-def test_ending_the_cluster_is_never_repeated() -> None:
+def test_what_must_not_be_repeated_is_sent_once() -> None:
     with pytest.raises(ConnectionLost):
-        run_conversation(job_calls.down(core(), False), [ConnectionLost("x")])
+        run_conversation(core().send(Request("POST", "/cluster/down", repeatable=False)), [ConnectionLost("x")])
 
 
 def test_whoever_waits_is_told_of_it() -> None:
@@ -142,9 +139,9 @@ def test_a_list_is_read_page_by_page_and_no_further_than_asked() -> None:
     def page(names: str, cursor: str | None) -> Response:
         return json_response(200, {"items": [job_document(name) for name in names], "next": cursor, "total": 5})
 
-    look = partial(requests.jobs, "default", (), {})
+    path = "/jobs?namespace=default"
     everything = run_conversation(
-        core().pages(look, JobPage, 2, None), [page("ab", "c2"), page("cd", "c4"), page("e", None)]
+        core().pages(path, JobPage, None, page_max=2), [page("ab", "c2"), page("cd", "c4"), page("e", None)]
     )
     assert [job.name for job in everything.items] == list("abcde")
     assert [request.path for request in everything.requests] == [
@@ -152,9 +149,11 @@ def test_a_list_is_read_page_by_page_and_no_further_than_asked() -> None:
         "/jobs?namespace=default&limit=2&after=c2",
         "/jobs?namespace=default&limit=2&after=c4",
     ]
-    three = run_conversation(core().pages(look, JobPage, 2, 3), [page("ab", "c2"), page("c", "c3")])
+    three = run_conversation(core().pages(path, JobPage, 3, page_max=2), [page("ab", "c2"), page("c", "c3")])
     assert [job.name for job in three.items] == list("abc")
     assert three.requests[-1].path.endswith("limit=1&after=c2")
+    rest = run_conversation(core().pages("/jobs", JobPage, None, after="c4"), [page("e", None)])
+    assert [request.path for request in rest.requests] == ["/jobs?limit=1000&after=c4"]
 
 
 def bulk_answer(count: int) -> Response:
@@ -163,7 +162,7 @@ def bulk_answer(count: int) -> Response:
 
 
 def test_many_manifests_go_in_as_few_requests_as_the_limits_allow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "BULK_ITEMS_MAX", 3)
+    monkeypatch.setattr(core_module, "BULK_ITEMS_MAX", 3)
     manifests = [{"number": number} for number in range(7)]
     transcript = run_conversation(core().submit_many(manifests), [bulk_answer(3), bulk_answer(3), bulk_answer(1)])
     sent = [msgspec.json.decode(request.body or b"")["items"] for request in transcript.requests]
@@ -176,7 +175,7 @@ def test_many_manifests_go_in_as_few_requests_as_the_limits_allow(monkeypatch: p
 def test_a_request_never_exceeds_the_size_that_the_cluster_takes() -> None:
     half = {"text": "x" * (BATCH_MAX_BYTES // 2)}
     transcript = run_conversation(core().submit_many([half, half, half]), [bulk_answer(1)] * 3)
-    assert [len(request.body or b"") <= requests.BULK_BODY_MAX_BYTES for request in transcript.requests] == [True] * 3
+    assert [len(request.body or b"") <= BULK_BODY_MAX_BYTES for request in transcript.requests] == [True] * 3
 
 
 def test_a_manifest_that_no_request_can_hold_is_named() -> None:

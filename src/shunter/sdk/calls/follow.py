@@ -1,6 +1,6 @@
-"""Conversations that go on while something happens: a job to its end, a task's output, the cluster's events.
+"""Streams as conversations: a job until it ends, the output of a task, the events of the cluster, files.
 
-A stream that breaks is taken up where it was left: nothing is shown twice, nothing is left out. Called by both clients.
+A stream that breaks resumes where it stopped: it repeats nothing and leaves nothing out. Called by both clients.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shunter.model.rest.views import ClusterInfo, EventView, FollowLine, JobView
-from shunter.sdk.calls import requests
-from shunter.sdk.calls.requests import TaskKey
+from shunter.sdk.calls.requests import Query, TaskKey, job_path, path_with, submit_request
 from shunter.sdk.core import Core
 from shunter.sdk.errors import ConnectionLost, Unavailable
 from shunter.sdk.responses import decode
@@ -22,11 +21,12 @@ from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 ALL_NAMESPACES = "*"
 LOG_CHUNK_BYTES = 2**20
 RESUME_DELAY_S = 0.2  # a cluster that ends its streams is about to stop: no hurry
+EVENT_STREAM = ("Accept", "text/event-stream")
 
 
 @dataclass(slots=True)
 class Ended:
-    """How a followed job ended; `exit_code` is that of its only task, None for arrays and where there is none."""
+    """How a followed job ended. `exit_code` is that of its only task; None for arrays, and if the task has none."""
 
     view: JobView
     created: bool
@@ -34,13 +34,17 @@ class Ended:
 
 
 def follow_submit(core: Core, manifest: Mapping[str, Any], mode: str) -> Conversation[Ended]:
-    """Submit and follow in one request. Emits FollowLines: the job once it is committed, then what `mode` asks for."""
-    return _follow(core, requests.submit(manifest, core.namespace, core.new_key(), follow=mode), mode, None)
+    """Submits and follows in one request. Emits FollowLines: the job once it is committed, then what `mode` selects."""
+    return _follow(core, submit_request(manifest, core.namespace, core.new_key(), follow=mode), mode, None)
 
 
 def follow_job(core: Core, reference: str, namespace: str, mode: str, timeout_s: float | None) -> Conversation[Ended]:
-    """The same for a job that is there already. Raises TimeoutError."""
-    return _follow(core, requests.follow(reference, namespace, mode), mode, timeout_s)
+    """Follows a job that exists. Raises TimeoutError."""
+    return _follow(core, _follow_request(reference, namespace, mode), mode, timeout_s)
+
+
+def _follow_request(reference: str, namespace: str, mode: str) -> Request:
+    return Request("GET", job_path(reference, namespace, "/follow", [("mode", mode)]))
 
 
 def _follow(core: Core, request: Request, mode: str, timeout_s: float | None) -> Conversation[Ended]:
@@ -60,7 +64,7 @@ def _follow(core: Core, request: Request, mode: str, timeout_s: float | None) ->
         if progress.end is not None:
             return Ended(progress.end, progress.created, progress.exit_code)
         if progress.job is not None:
-            request = requests.follow(f"id:{progress.job.id}", progress.job.namespace, mode)
+            request = _follow_request(f"id:{progress.job.id}", progress.job.namespace, mode)
         progress.restart()
         yield from core.back_off(_interrupted("the connection ended before the job did"), patience, deadline)
 
@@ -78,12 +82,12 @@ class _Progress:
     _bytes_to_skip: dict[str, int] = field(default_factory=dict)
 
     def restart(self) -> None:
-        """Another stream follows; it tells the output from its beginning, of which so much was shown."""
+        """Prepares for another stream, which repeats the output from its beginning: skip what was received."""
         self._partial = b""
         self._bytes_to_skip = dict(self._received_bytes)
 
     def lines(self, data: bytes) -> list[FollowLine]:
-        """The lines that are complete and new with these bytes."""
+        """Returns the lines that these bytes complete and that are new."""
         *whole, self._partial = (self._partial + data).split(b"\n")
         return [line for text in whole if text and self._accept(line := decode(text, FollowLine))]
 
@@ -113,19 +117,18 @@ class LogSelector:
     stream: str = "stdout"
     attempt: int | None = None
 
+    def request(self, query: Query) -> Request:
+        parameters = [("stream", self.stream), *query]
+        return Request("GET", job_path(self.reference, self.namespace, "/logs", parameters, self.task))
+
 
 def read_log(core: Core, selector: LogSelector) -> Conversation[bool]:
-    """Emits what there is of a task's output, in pieces; comes to whether the log limit cut something out of it."""
+    """Emits the output of a task so far, in chunks; returns whether the log limit cut something out of it."""
     offset = 0
     truncated = False
     while True:
-        query = [
-            ("stream", selector.stream),
-            ("offset", offset),
-            ("limit", LOG_CHUNK_BYTES),
-            ("attempt", selector.attempt),
-        ]
-        response = yield from core.exchange(requests.logs(selector.reference, selector.namespace, selector.task, query))
+        query = [("offset", offset), ("limit", LOG_CHUNK_BYTES), ("attempt", selector.attempt)]
+        response = yield from core.exchange(selector.request(query))
         truncated = truncated or response.headers.get("x-log-truncated", "").lower() == "true"
         if response.body:
             yield Emit(response.body)
@@ -135,12 +138,11 @@ def read_log(core: Core, selector: LogSelector) -> Conversation[bool]:
 
 
 def follow_log(core: Core, selector: LogSelector) -> Conversation[bool]:
-    """Emits a task's output as it is written, until the task has ended."""
+    """Emits the output of a task as it is written, until the task ends."""
     offset = 0
     patience = core.patience()
     while True:
-        query = [("stream", selector.stream), ("offset", offset), ("attempt", selector.attempt), ("follow", True)]
-        request = requests.logs(selector.reference, selector.namespace, selector.task, query)
+        request = selector.request([("offset", offset), ("attempt", selector.attempt), ("follow", True)])
         response = yield from core.exchange(request, stream=True, patience=patience)
         try:
             while data := (yield Read()):
@@ -154,15 +156,14 @@ def follow_log(core: Core, selector: LogSelector) -> Conversation[bool]:
 
 def follow_events(core: Core, namespace: str | None, job: str | None, after: str | None) -> Conversation[None]:
     """Emits events as they are committed, without end."""
-    if after is None:  # a place to go on from, should the stream break before its first event
-        cluster = yield from core.fetch(requests.cluster(), ClusterInfo)
+    if after is None:  # where to resume if the stream breaks before its first event
+        cluster = yield from core.fetch(Request("GET", "/cluster"), ClusterInfo)
         after = str(cluster.state_version)
     patience = core.patience()
-    effective_namespace = event_namespace(core, namespace, job)
+    path = events_path(core, namespace, job)
     while True:
-        yield from core.exchange(
-            requests.follow_events(effective_namespace, job, after), stream=True, patience=patience
-        )
+        request = Request("GET", path_with(path, [("after", after), ("follow", True)]), (EVENT_STREAM,))
+        yield from core.exchange(request, stream=True, patience=patience)
         partial = b""
         try:
             while data := (yield Read()):
@@ -176,15 +177,23 @@ def follow_events(core: Core, namespace: str | None, job: str | None, after: str
         yield from core.back_off(_interrupted("the stream of events ended"), patience, Deadline(core.clock))
 
 
-def event_namespace(core: Core, namespace: str | None, job: str | None) -> str:
-    """Events are those of all namespaces unless one is named; a job has its name in one."""
-    return namespace or (core.namespace if job else ALL_NAMESPACES)
+def events_path(core: Core, namespace: str | None, job: str | None) -> str:
+    """Events are those of all namespaces unless one is given; the name of a job is that of a job in one namespace."""
+    effective_namespace = namespace or (core.namespace if job else ALL_NAMESPACES)
+    return path_with("/events", [("namespace", effective_namespace), ("job", job)])
 
 
 def _event(message: bytes) -> EventView | None:
-    """The event of one server-sent message; comments, which keep the connection alive, hold none."""
+    """The event in a server-sent message; None for a comment, which only keeps the connection alive."""
     data = [line[5:].lstrip() for line in message.split(b"\n") if line.startswith(b"data:")]
     return decode(b"\n".join(data), EventView) if data else None
+
+
+def read_file(core: Core, path: str) -> Conversation[None]:
+    """Emits the chunks of a file."""
+    yield from core.exchange(Request("GET", path), stream=True)
+    while data := (yield Read()):
+        yield Emit(data)
 
 
 def _interrupted(text: str) -> Unavailable:

@@ -1,32 +1,20 @@
-"""What a client can be asked about Testbeds, BatchJobs and Schedulings, as conversations; and how a watch goes on when
-its connection breaks, or when it was away for too long. Both clients take their meaning from here, as from
-`sdk.calls.jobs`."""
+"""Testbeds, BatchJobs and Schedulings: their paths, and the watch that resumes after a broken connection or a long
+absence. Called by both clients and the CLI."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
-from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, PLURALS
-from shunter.model.rest.object_views import (
-    AppliedPage,
-    AppliedView,
-    ObjectList,
-    ObjectView,
-    PastPage,
-    PastSchedulingView,
-    WatchLine,
-)
-from shunter.sdk.calls.requests import JSON, path_with
+from shunter.model.objects.objects import API_VERSIONS, PLURALS
+from shunter.model.rest.object_views import ObjectList, ObjectView, WatchLine
+from shunter.sdk.calls.requests import path_with, quoted
 from shunter.sdk.core import Core
 from shunter.sdk.errors import ConnectionLost, Gone, Unavailable
-from shunter.sdk.manifests import Manifest, Source, read_manifests
+from shunter.sdk.manifests import Manifest
 from shunter.sdk.responses import decode
 from shunter.sdk.retry import Deadline
 from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
@@ -34,23 +22,14 @@ from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 BASE = f"/apis/{API_VERSIONS[0]}"
 ALL_NAMESPACES = "*"
 ALL_KINDS = "objects"
-PAGE_MAX = 1_000
-IDLE_MAX_S = 60.0  # without even a heartbeat, a watch is taken up anew
+IDLE_MAX_S = 60.0  # a watch without even a heartbeat for so long is opened again
 RESUME_DELAY_S = 0.1
-MERGE_PATCH = ("Content-Type", "application/merge-patch+json")
 
-
-def apply(core: Core, documents: Source | Iterable[Manifest], namespace: str | None) -> Conversation[list[AppliedView]]:
-    manifests = read_manifests(documents) if isinstance(documents, Mapping | str | Path) else list(documents)
-    path = path_with("/apply", [("namespace", namespace or core.namespace)])
-    headers = (JSON, ("Idempotency-Key", core.new_key()))
-    body = msgspec.json.encode({"items": expand_lists(manifests)})
-    page = yield from core.fetch(Request("POST", path, headers, body), AppliedPage)
-    return page.items
+_PLURAL_BY_KIND = {kind: plural for plural, kind in PLURALS.items()}
 
 
 def expand_lists(documents: Iterable[Manifest]) -> list[Manifest]:
-    """A list that was printed is all of its items: `get -o yaml` prints one."""
+    """Replaces each list, such as `get -o yaml` prints, by its items."""
     found: list[Manifest] = []
     for document in documents:
         items = document.get("items")
@@ -58,62 +37,28 @@ def expand_lists(documents: Iterable[Manifest]) -> list[Manifest]:
     return found
 
 
-def get(core: Core, kind: str, name: str, namespace: str | None) -> Conversation[ObjectView]:
-    return core.fetch(Request("GET", _path(core, kind, name, namespace)), ObjectView)
+def document_of(each: ObjectView) -> dict[str, Any]:
+    """The object as in REST, to print or to edit it."""
+    document: dict[str, Any] = msgspec.to_builtins(each)
+    return document
 
 
-def list_objects(core: Core, kind: str | None, namespace: str | None) -> Conversation[list[ObjectView]]:
-    page = yield from core.fetch(_WatchTarget(core, kind, None, namespace).list_request(), ObjectList)
-    return page.items
+def object_path(kind: str, name: str, namespace: str) -> str:
+    return f"{BASE}/namespaces/{quoted(namespace)}/{_plural(kind)}/{quoted(name)}"
 
 
-def delete(core: Core, kind: str, name: str, namespace: str | None, version: int | None) -> Conversation[ObjectView]:
-    path = path_with(_path(core, kind, name, namespace), [("resourceVersion", version)])
-    return core.fetch(Request("DELETE", path), ObjectView)
-
-
-def patch(core: Core, kind: str, name: str, changes: Manifest, namespace: str | None) -> Conversation[ObjectView]:
-    request = Request("PATCH", _path(core, kind, name, namespace), (MERGE_PATCH,), msgspec.json.encode(changes))
-    return core.fetch(request, ObjectView)
-
-
-def write_external(
-    core: Core, name: str, data: Mapping[str, Iterable[Mapping[str, str]]], namespace: str | None
-) -> Conversation[ObjectView]:
-    path = _path(core, BATCH_JOB, name, namespace) + "/external"
-    body = msgspec.json.encode({key: list(rows) for key, rows in data.items()})
-    return core.fetch(Request("PATCH", path, (JSON,), body), ObjectView)
-
-
-def reset(core: Core, name: str, namespace: str | None) -> Conversation[ObjectView]:
-    path = _path(core, BATCH_JOB, name, namespace) + "/reset"
-    return core.fetch(Request("POST", path, (JSON,)), ObjectView)
-
-
-def past_schedulings(core: Core, name: str | None, namespace: str | None, limit: int | None) -> Conversation[int]:
-    """Emits PastSchedulingViews, newest first."""
-    return core.pages(partial(_past_page, namespace or core.namespace, name), PastPage, PAGE_MAX, limit)
-
-
-def past_scheduling(core: Core, uid: str) -> Conversation[PastSchedulingView]:
-    return core.fetch(Request("GET", f"/schedulings/past/{quote(str(uid), safe='')}"), PastSchedulingView)
-
-
-def _past_page(namespace: str, name: str | None, size: int, cursor: str | None) -> Request:
-    query = [("namespace", namespace), ("name", name), ("limit", size), ("after", cursor)]
-    return Request("GET", path_with("/schedulings/past", query))
-
-
-def _path(core: Core, kind: str, name: str, namespace: str | None) -> str:
-    effective_namespace = quote(namespace or core.namespace, safe="")
-    return f"{BASE}/namespaces/{effective_namespace}/{_plural(kind)}/{quote(name, safe='')}"
+def objects_path(kind: str | None, namespace: str) -> str:
+    """All objects of one kind or of every kind, in one namespace or in all."""
+    plural = ALL_KINDS if kind is None else _plural(kind)
+    return f"{BASE}/{plural}" if namespace == ALL_NAMESPACES else f"{BASE}/namespaces/{quoted(namespace)}/{plural}"
 
 
 def _plural(kind: str) -> str:
-    from shunter.model.objects.object_manifests import parse_kind  # the tables of all fields, which few commands need
+    if kind not in _PLURAL_BY_KIND:
+        from shunter.model.objects.object_manifests import parse_kind  # loads the tables of all fields
 
-    found = parse_kind(kind)
-    return next(plural for plural, each in PLURALS.items() if each == found)
+        kind = parse_kind(kind)
+    return _PLURAL_BY_KIND[kind]
 
 
 # ---- watching ----
@@ -122,35 +67,35 @@ def _plural(kind: str) -> str:
 def watch(
     core: Core, kind: str | None, name: str | None, namespace: str | None, after: int | None, present: bool
 ) -> Conversation[None]:
-    """Emits WatchLines without end: every change behind version `after`, or from now on; with `present`, first what is
-    there, as ADDED. Where the cluster does not remember the changes since the last line, what is there is compared with
-    what was seen instead."""
-    target, observed = _WatchTarget(core, kind, name, namespace), _ObservedState()
+    """Emits WatchLines without end: every change after version `after`, or from now on. With `present`, it emits first
+    what exists, as ADDED. If the cluster has forgotten some changes, it compares what exists with what it emitted."""
+    path, observed = path_with(objects_path(kind, namespace or core.namespace), [("name", name)]), _ObservedState()
     if after is None:
-        changes_seen = observed.compare((yield from core.fetch(target.list_request(), ObjectList)))
+        changes_seen = observed.compare((yield from core.fetch(Request("GET", path), ObjectList)))
         for line in changes_seen if present else ():
             yield Emit(line)
     else:
         observed.version = after
-    yield from _follow(core, target, observed)
+    yield from _follow(core, path, observed)
 
 
-def list_and_watch(core: Core, namespace: str | None) -> Conversation[None]:
-    """Emits what is there of all kinds as one ObjectList, then WatchLines without end."""
-    target, observed = _WatchTarget(core, None, None, namespace), _ObservedState()
-    page = yield from core.fetch(target.list_request(), ObjectList)
+def list_and_watch(core: Core, namespace: str) -> Conversation[None]:
+    """Emits all objects of all kinds as one ObjectList, then WatchLines without end."""
+    path, observed = objects_path(None, namespace), _ObservedState()
+    page = yield from core.fetch(Request("GET", path), ObjectList)
     observed.compare(page)
     yield Emit(page)
-    yield from _follow(core, target, observed)
+    yield from _follow(core, path, observed)
 
 
-def _follow(core: Core, target: _WatchTarget, observed: _ObservedState) -> Conversation[None]:
+def _follow(core: Core, path: str, observed: _ObservedState) -> Conversation[None]:
     patience = core.patience()
     while True:
+        request = Request("GET", path_with(path, [("watch", True), ("resourceVersion", observed.version)]))
         try:
-            yield from core.exchange(target.watch_request(observed.version), stream=True, patience=patience)
+            yield from core.exchange(request, stream=True, patience=patience)
         except Gone:
-            for line in observed.compare((yield from core.fetch(target.list_request(), ObjectList))):
+            for line in observed.compare((yield from core.fetch(Request("GET", path), ObjectList))):
                 yield Emit(line)
             continue
         partial = b""
@@ -162,34 +107,8 @@ def _follow(core: Core, target: _WatchTarget, observed: _ObservedState) -> Conve
                     observed.record(line)
                     yield Emit(line)
         except (ConnectionLost, TimeoutError):
-            pass  # the same as a stream that ends: go on with the next one
+            pass  # the same as a stream that ends: open the next one
         yield from core.back_off(_stream_ended(), patience, Deadline(core.clock))
-
-
-@dataclass(frozen=True, slots=True)
-class _WatchTarget:
-    """What is looked at: a kind or all, a namespace or all, one name or all."""
-
-    core: Core
-    kind: str | None
-    name: str | None
-    namespace: str | None
-
-    def list_request(self) -> Request:
-        return Request("GET", path_with(self._path(), [("name", self.name)]))
-
-    def watch_request(self, version: int) -> Request:
-        query = [("name", self.name), ("watch", True), ("resourceVersion", version)]
-        return Request("GET", path_with(self._path(), query))
-
-    def _path(self) -> str:
-        plural = ALL_KINDS if self.kind is None else _plural(self.kind)
-        effective_namespace = self.namespace or self.core.namespace
-        return (
-            f"{BASE}/{plural}"
-            if effective_namespace == ALL_NAMESPACES
-            else f"{BASE}/namespaces/{quote(effective_namespace, safe='')}/{plural}"
-        )
 
 
 Key = tuple[str, str, str]
@@ -197,7 +116,7 @@ Key = tuple[str, str, str]
 
 @dataclass(slots=True)
 class _ObservedState:
-    """What a watch has told so far, to go on from there."""
+    """What a watch has emitted so far."""
 
     version: int = 0
     _objects: dict[Key, ObjectView] = field(default_factory=dict)
@@ -210,7 +129,7 @@ class _ObservedState:
             self._objects[_key(line.object)] = line.object
 
     def compare(self, page: ObjectList) -> list[WatchLine]:
-        """What must have happened for all to be as it is now."""
+        """Returns the changes that lead from what was observed to this page."""
         current = {_key(each): each for each in page.items}
         lines = [WatchLine("DELETED", deleted) for key, deleted in self._objects.items() if key not in current]
         for key, each in current.items():
@@ -234,9 +153,3 @@ def _stream_ended() -> Unavailable:
     error = Unavailable("the stream of changes ended")
     error.retry_after_s = RESUME_DELAY_S
     return error
-
-
-def document_of(each: ObjectView) -> dict[str, Any]:
-    """The object as REST has it, to print or to edit it."""
-    document: dict[str, Any] = msgspec.to_builtins(each)
-    return document

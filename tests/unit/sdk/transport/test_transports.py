@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 
 from shunter.model.rest.views import JobView
-from shunter.sdk.calls import requests
 from shunter.sdk.calls.follow import follow_job, follow_submit
 from shunter.sdk.core import Core
 from shunter.sdk.endpoint import finder
 from shunter.sdk.errors import AnswerNotUnderstood, NotReachable, Unavailable
 from shunter.sdk.transport import asynchronous, blocking
-from shunter.sdk.transport.steps import Conversation
+from shunter.sdk.transport.steps import Conversation, Request
 from tests.unit.sdk.scripted_server import ReceivedRequest, answer, chunks, job_document, lines, serving
 
-ASK = requests.job("render", "default")
+ASK = Request("GET", "/jobs/render?namespace=default")
 JOB = lines({"job": job_document()})
 END = lines({"end": job_document(state="succeeded"), "exit_code": 3})
 

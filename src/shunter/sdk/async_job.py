@@ -1,0 +1,170 @@
+"""A job as the async client returns it, with every verb about one job. Called by `async_client`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Mapping
+from typing import TYPE_CHECKING, Literal, overload
+
+from shunter.model.lifecycles import JOB
+from shunter.model.rest.metric_views import MetricsView
+from shunter.model.rest.views import AttemptPage, AttemptView, FollowLine, JobView, TaskPage, TaskView, WhyView
+from shunter.sdk.calls.follow import Ended, LogSelector, follow_job, follow_log, read_log
+from shunter.sdk.calls.requests import Query, TaskKey, Time, job_path, json_request, window_query
+from shunter.sdk.manifests import Source, read_manifest
+from shunter.sdk.transport.steps import Conversation, Request
+
+if TYPE_CHECKING:
+    from shunter.sdk.async_client import Client
+
+JOB_ENDS = frozenset(state.wire_name for state in JOB.terminal_states)
+TASK_PAGE_MAX = 10_000
+
+
+class Job:
+    """One run of a job, as last seen; `refresh` and `wait` update it. `view` has everything that is known about it."""
+
+    def __init__(self, client: Client, view: JobView, created: bool = False, exit_code: int | None = None) -> None:
+        self._client = client
+        self.view = view
+        self.created = created
+        self.exit_code = exit_code
+
+    def __repr__(self) -> str:
+        return f"<Job {self.name}@{self.view.run} {self.state}>"
+
+    @property
+    def name(self) -> str:
+        return self.view.name
+
+    @property
+    def state(self) -> str:
+        return self.view.state
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return self.view.counts
+
+    @property
+    def ended(self) -> bool:
+        return self.state in JOB_ENDS
+
+    async def refresh(self) -> Job:
+        return await self._fetch_view(Request("GET", self._path()))
+
+    async def wait(self, timeout: float | None = None) -> Job:
+        """Return when the job has ended. After `timeout` seconds, raise TimeoutError; the job continues."""
+        ended = await self._client._perform(self._follow("end", timeout))
+        self.view, self.exit_code = ended.view, ended.exit_code
+        return self
+
+    def follow(self, mode: str = "progress") -> AsyncGenerator[FollowLine, None]:
+        """Lines about the job until it has ended; `mode` is end, progress or logs (of one-task jobs)."""
+        return self._client._transport.stream(self._follow(mode, None))
+
+    async def stop(self, *, index: TaskKey | None = None, now: bool = False, signal: str | None = None) -> None:
+        """Stop the job, or one of its tasks (an index, or "GROUP/INDEX"): gracefully, with a signal like "INT" instead
+        of TERM, or with `now` at once. Returns when that is under way."""
+        path = self._path("", [("now", now or None), ("signal", signal)], index)
+        await self._client._perform(self._client._core.send(Request("DELETE", path)))
+
+    async def hold(self) -> Job:
+        """Stop new tasks of the job from starting until it is released; running tasks continue."""
+        return await self._fetch_view(json_request("POST", self._path("/hold")))
+
+    async def release(self) -> Job:
+        """Let a held job continue."""
+        return await self._fetch_view(json_request("POST", self._path("/release")))
+
+    async def retry(self, *, failed: bool = False) -> Job:
+        """Start a new run of this finished one: all of it, or only the tasks that did not succeed."""
+        path = self._path("/retry", [("failed", failed or None)])
+        request = json_request("POST", path, key=self._client._core.new_key())
+        return Job(self._client, await self._client._fetch(request, JobView), True)
+
+    async def update(self, manifest: Source, node: str | None = None) -> Job:
+        """Give a service or system job another spec; with `node`, replace only the instances there."""
+        return await self._fetch_view(json_request("PUT", self._path("", [("node", node)]), read_manifest(manifest)))
+
+    async def scale(self, counts: int | Mapping[str, int]) -> Job:
+        """Give a service another count; by group if it has several."""
+        by_group = {"": counts} if isinstance(counts, int) else dict(counts)
+        return await self._fetch_view(json_request("POST", self._path("/scale"), {"counts": by_group}))
+
+    async def roll_back(self) -> Job:
+        """Return to the last good version, or from a good version to the one before."""
+        return await self._fetch_view(Request("POST", self._path("/rollback"), repeatable=False))
+
+    async def restart(self, index: TaskKey | None = None) -> Job:
+        """Replace all instances of a service or system job, or one, by fresh ones."""
+        group, _, number = ("", "", "") if index is None else str(index).rpartition("/")
+        fields = {} if index is None else {"index": int(number), "group": group or None}
+        return await self._fetch_view(json_request("POST", self._path("/restart"), fields, repeatable=False))
+
+    async def move(self, index: TaskKey, node: str) -> Job:
+        """Move a task to this node."""
+        path = self._path("/move", task=index)
+        return await self._fetch_view(json_request("POST", path, {"node": node}, repeatable=False))
+
+    def tasks(
+        self, *, states: Iterable[str] = (), limit: int | None = None, all: bool = False
+    ) -> AsyncIterator[TaskView]:
+        """Tasks by index, read page by page as you iterate. `all`: before them, the replaced tasks of a service, whose
+        names end in ~PIECE."""
+        path = self._path("/tasks", [*(("state", state) for state in states), ("all", all or None)])
+        return self._client._pages(path, TaskPage, limit, page_max=TASK_PAGE_MAX)
+
+    async def task(self, index: TaskKey) -> TaskView:
+        return await self._client._fetch(Request("GET", self._path(task=index)), TaskView)
+
+    async def attempts(self, index: TaskKey = 0) -> list[AttemptView]:
+        page = await self._client._fetch(Request("GET", self._path("/attempts", task=index)), AttemptPage)
+        return page.items
+
+    async def metrics(
+        self, index: TaskKey = 0, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
+    ) -> MetricsView:
+        """What a task and its node used; from the task's start to its end, unless you give another window."""
+        path = self._path("/metrics", window_query(start, stop, step), index)
+        return await self._client._fetch(Request("GET", path), MetricsView)
+
+    async def why(self, index: TaskKey | None = None) -> WhyView:
+        """Why the job, or one of its tasks, is in the state it is in."""
+        return await self._client._fetch(Request("GET", self._path("/why", task=index)), WhyView)
+
+    @overload
+    def logs(
+        self, index: TaskKey = 0, stream: str = "stdout", follow: Literal[False] = False, attempt: int | None = None
+    ) -> Awaitable[bytes]: ...
+
+    @overload
+    def logs(
+        self, index: TaskKey = 0, stream: str = "stdout", *, follow: Literal[True], attempt: int | None = None
+    ) -> AsyncIterator[bytes]: ...
+
+    def logs(
+        self, index: TaskKey = 0, stream: str = "stdout", follow: bool = False, attempt: int | None = None
+    ) -> Awaitable[bytes] | AsyncIterator[bytes]:
+        """What a task wrote to `stream` (stdout or stderr); with `follow` in chunks, as it writes them, to its end."""
+        selector = LogSelector(self._reference, self.view.namespace, index, stream, attempt)
+        if follow:
+            return self._client._transport.stream(follow_log(self._client._core, selector))
+        return self._whole_log(selector)
+
+    async def _whole_log(self, selector: LogSelector) -> bytes:
+        call = read_log(self._client._core, selector)
+        chunks = [chunk async for chunk in self._client._transport.stream(call)]
+        return b"".join(chunks)
+
+    async def _fetch_view(self, request: Request) -> Job:
+        self.view = await self._client._fetch(request, JobView)
+        return self
+
+    @property
+    def _reference(self) -> str:
+        return f"id:{self.view.id}"
+
+    def _path(self, subpath: str = "", query: Query = (), task: TaskKey | None = None) -> str:
+        return job_path(self._reference, self.view.namespace, subpath, query, task)
+
+    def _follow(self, mode: str, timeout_s: float | None) -> Conversation[Ended]:
+        return follow_job(self._client._core, self._reference, self.view.namespace, mode, timeout_s)
