@@ -1,7 +1,7 @@
-"""The words between the sans-IO core and its transports.
+"""The protocol between the sans-IO core and its transports.
 
-The core is written as conversations: generators that yield steps (send this, read on, pause, here is an item) and are
-answered with what came of them. A transport only carries steps out, so the logic exists once for blocking and async.
+The core consists of conversations: generators that yield steps (send this, read on, pause, here is an item) and receive
+the result of each. A transport only carries steps out, so the logic exists once for blocking and async.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Request:
     path: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
-    repeatable: bool = True  # repeating it does no harm: all but ending the cluster
+    repeatable: bool = True  # False: sending it again after a lost answer could do more than was asked for
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a request; answered by the whole Response, or with `stream` by its head, if it is not an error."""
+    """Send a request. The result is the whole Response; with `stream`, only its head, unless it is an error."""
 
     request: Request
     stream: bool = False
@@ -44,7 +44,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The next bytes of the streamed body; answered by b"" at its proper end."""
+    """Read the next bytes of the streamed body. The result is b"" at its proper end."""
 
     timeout_s: float | None = None
 
@@ -56,7 +56,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Hand an item to whoever iterates; callers that only want the result pass over it."""
+    """Hand an item to the caller that iterates; a caller that only wants the result skips it."""
 
     item: Any
 
@@ -66,7 +66,7 @@ Conversation = Generator[Step, Any, T]
 
 
 class ConversationDriver(Generic[T]):
-    """A conversation under way, for transports: `step` is what to do next, None once `result` is there."""
+    """A conversation in progress, for transports. `step` is what to do next; None once there is a `result`."""
 
     def __init__(self, conversation: Conversation[T]) -> None:
         self._conversation = conversation
@@ -75,14 +75,14 @@ class ConversationDriver(Generic[T]):
         self.answer(None)
 
     def answer(self, reply: Any) -> None:
-        """The step came to `reply`; go on to the next one."""
+        """Pass the result of the step to the conversation, and advance to the next step."""
         try:
             self.step = self._conversation.send(reply)
         except StopIteration as end:
             self.step, self.result = None, end.value
 
     def fail(self, error: Exception) -> None:
-        """The step failed; the core may know what to do, else the error comes back out of here."""
+        """Pass the failure of the step to the conversation, which may handle it; else the error is raised here."""
         try:
             self.step = self._conversation.throw(error)
         except StopIteration as end:
