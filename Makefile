@@ -43,7 +43,7 @@ format: setup ## let ruff mend what it can
 types: setup ## mypy --strict
 	$(BIN)/mypy
 
-docs: setup ## write again what is generated: docs/lifecycles.md, events.md, cli.md, schema/
+docs: setup ## regenerate cli.md, events.md, lifecycles.md and schema/ in docs/reference/
 	$(BIN)/python scripts/generate_docs.py
 	$(BIN)/python scripts/generate_events_page.py
 	$(BIN)/python scripts/generate_cli_docs.py

@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the commands themselves. Called by `make docs`; a test compares."""
+"""Writes docs/reference/cli.md from the commands themselves. Called by `make docs`; a test compares."""
 
 from __future__ import annotations
 
@@ -11,40 +11,44 @@ from shunter.cli.registry import SECTIONS, build
 if TYPE_CHECKING:
     from typer._click import Command
 
-PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 WIDTH = 100
 
 INTRODUCTION = """\
 # The command line
 
-Made by `make docs` from the commands themselves; a test fails when the two differ. `shunter COMMAND --help` says the
-same. `shunter --install-completion` makes the shell complete commands, options and the names of jobs and nodes.
+`make docs` generates this page from the commands; a test fails if they differ. `shunter COMMAND --help` prints the same
+text. `shunter --install-completion` installs shell completion for commands, options, jobs and nodes.
 
-**Which cluster.** The one that runs under `SHUNTER_HOME` (default: `$XDG_STATE_HOME/shunter`, or
-`~/.local/state/shunter`), with its own token. `SHUNTER_URL` and `SHUNTER_TOKEN` name another one.
-`SHUNTER_NAMESPACE` is the namespace where none is given by `-n`.
+**Cluster.** Commands use the cluster that runs under `SHUNTER_HOME` (default: `$XDG_STATE_HOME/shunter`, or
+`~/.local/state/shunter`) and find its token there. To use another cluster, set `SHUNTER_URL` and `SHUNTER_TOKEN`.
+`SHUNTER_NAMESPACE` sets the namespace for commands without `-n`.
 
-**Output.** Listings are tables for people; `--output json` and `--output yaml` give `{"items": [...]}` with the
-fields of the REST interface. Verbs take them, too: what acts on one thing prints it as it is now (a run that was
-started, with `--wait` as it ended); what acts on several prints `{"items": [...]}`, one for each that was affected,
-also where the next one was refused; what is gone has `action: deleted`, and a purge says its `count`. Colours appear
-on a terminal only, and never where `NO_COLOR` is set. What is said to the person (progress, warnings, errors) goes to
-standard error.
+**Output.** Listings print tables. `--output json` and `--output yaml` print `{"items": [...]}` with the fields of the
+REST API. Commands that change something accept the same option:
+
+- A command on one thing prints the thing as it is now. With `--wait`, it prints a run as it ended.
+- A command on several things prints `{"items": [...]}`, one item for each thing it changed, even if a later one was
+  refused.
+- Deleted things have `action: deleted`; a purge prints its `count`.
+
+Progress, warnings and errors go to standard error. Colours appear only on a terminal, and never if `NO_COLOR` is set.
 
 **Exit codes.**
 
 | code | meaning |
 |---|---|
-| 0 | done |
-| 1 | the job failed or was cancelled, or has not ended in the time given |
-| 2 | wrong use, or a refused request: every problem is listed with its field, its value and the fix |
-| 3 | the cluster is not reachable, or stays unable to answer |
+| 0 | success |
+| 1 | the job failed or was cancelled, or did not end within the given time |
+| 2 | usage error, or the cluster refused the request; every problem is listed with its field, its value and the fix |
+| 3 | the cluster cannot be reached, or did not become available in time |
 | 130 | interrupted by Ctrl-C |
 
-`shunter run` of one task exits with the task's code, 128+N if signal N ended it, and with 125 for errors of its own.
+`shunter run` with one task exits with the task's exit code, with 128+N if signal N ended the task, and with 125 if
+`run` itself failed.
 
-**Names.** `NAME` is the newest run of a job, `NAME@3` its third, `id:17` a run by its number; `JOB/4` is the task with
-index 4.
+**Names.** `NAME` is the newest run of a job, `NAME@3` is its third run, and `id:17` is the run with number 17. `JOB/4`
+is the task with index 4.
 """
 
 

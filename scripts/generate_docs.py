@@ -1,4 +1,4 @@
-"""Writes docs/lifecycles.md from the tables in `shunter.model`. Called by `make docs`; a test compares."""
+"""Writes docs/reference/lifecycles.md from the tables in `shunter.model`. Called by `make docs`; a test compares."""
 
 from __future__ import annotations
 
@@ -8,32 +8,36 @@ from typing import Any
 from shunter.model.lifecycles import MACHINES, Machine
 from shunter.model.objects.object_lifecycles import OBJECT_MACHINES
 
-LIFECYCLES = Path(__file__).parent.parent / "docs" / "lifecycles.md"
+LIFECYCLES = Path(__file__).parent.parent / "docs" / "reference" / "lifecycles.md"
 
 INTRODUCTION = """\
 # Lifecycles
 
-Made by `make docs` from `src/shunter/model/lifecycles.py` and `src/shunter/model/objects/object_lifecycles.py`; a test
-fails when they differ. A table is the only way to move: an event that a state does not name here is refused, and
-raises, because it would be our own mistake. States are spelt alike in the code, the store, REST and the command line.
+`make docs` generates this page from `src/shunter/model/lifecycles.py` and
+`src/shunter/model/objects/object_lifecycles.py`; a test fails if they differ.
+
+Each kind of thing changes its state only by its table. An event that the table does not list for a state raises an
+error, because it would be a bug in Shunter. States have the same names in the code, the store, REST and the command
+line.
 """
 
 ABOUT = {
-    "job": "Failed if any task failed, else cancelled if it was stopped, else succeeded.",
-    "task": "An attempt that ends without an exit code is *lost*, not failed: its task is queued again with the next "
-    "attempt. A stopping task keeps its resources reserved until its worker confirms; when it is lost instead, it ends "
-    "as what was asked of it: `stopped` after a cancel, `requeued` after a preemption.",
-    "attempt": "One numbered try of a task. A short attempt may end before its start is reported.",
-    "node": "A machine as the planner sees it. Only ready ones get new tasks. A node has no end: it may always return.",
-    "slot": "One slot of a testbed ([testbeds](testbeds.md)). Whoever skips a state passes through it all the same: an "
-    "executor that was already running when it was first seen has its slot reserved, and then occupied.",
-    "testbed": "A testbed's state says what its slots and nodes are now, so it goes from each to any other: occupied "
-    "if an executor runs, else reserved, else idle; broken where it does not fit or a node of it takes no work.",
-    "batch job": "A claim by a Scheduling enqueues it; its request submits it; a release takes it back. What fails "
-    "after its submission is ready again once it is released and nothing of it is left; what could not even be "
-    "submitted waits for a reset. An application that vanishes without anyone asking for it starts anew.",
-    "scheduling": "It claims its testbed and all its jobs at once, submits those whose slots are free, and confirms "
-    "that they have started before it submits the next. It holds its claims until it is deleted.",
+    "job": "A finished job is failed if any task failed, cancelled if it was stopped, and succeeded otherwise.",
+    "task": "An attempt that ends without an exit code is *lost*, not failed: the task is queued again with the next "
+    "attempt number. A stopping task keeps its resources reserved until its worker confirms the end. If it is lost "
+    "instead, it gets the state that was requested: `stopped` after a cancel, `requeued` after a preemption.",
+    "attempt": "One numbered try of a task. A short attempt may end before the worker reports its start.",
+    "node": "A machine as the planner sees it. Only ready nodes get new tasks. No state is final: a node may always "
+    "come back.",
+    "slot": "One slot of a [testbed](../concepts/testbeds.md). No state is skipped: if an executor is already running "
+    "when it is first seen, its slot becomes reserved and then occupied.",
+    "testbed": "The state summarizes the slots and nodes, so any state can follow any other: occupied if an executor "
+    "runs, else reserved, else idle; broken if the slots do not fit or one of the nodes takes no work.",
+    "batch job": "A Scheduling claims it, requests slots for it, and releases it. If it fails after its submission, it "
+    "becomes ready again once it is released and its processes are gone. If it could not be submitted at all, it waits "
+    "for a reset. If its application disappears and nobody asked for that, it starts again.",
+    "scheduling": "It claims its testbed and all its BatchJobs at once, submits those whose slots are free, and "
+    "confirms that they have started before it submits the next. It keeps its claims until it is deleted.",
 }
 
 

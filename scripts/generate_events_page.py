@@ -1,5 +1,7 @@
-"""Writes docs/events.md: what the engine takes in, who handles it, and the events that come out. Called by `make docs`;
-a test compares."""
+"""Writes docs/reference/events.md: the engine's inputs, their handlers, and the events that users see.
+
+Called by `make docs`; a test compares.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +20,35 @@ from shunter.engine.round import TimerKind
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import NodeEvent
 
-EVENTS = Path(__file__).parent.parent / "docs" / "events.md"
+EVENTS = Path(__file__).parent.parent / "docs" / "reference" / "events.md"
 
 INTRODUCTION = """\
 # Events
 
-Made by `make docs` from the code; a test fails when the two differ.
+`make docs` generates this page from the code; a test fails if they differ.
 
-## What the engine takes in
+An event reports one change of cluster state. `shunter events`, `GET /api/v1/events` and its stream show them.
 
-Everything goes through one inbox and is handled in the order in which it came, one handler for each kind. A message of
-a kind that the watcher does not know is logged and ignored. An answer, an order or an event leaves only after the
-commit of the round that handled it.
+- Arrays do not flood the stream: one event covers a range of tasks that changed together.
+- The id of an event is `VERSION-N`: the version of the commit, and the event's number within it (`42-3`). A stream can
+  resume after any id that the history still has.
+- The history keeps events for 7 days by default ([`history.events_age`](configuration.md#defaults)).
+- Heartbeats and statistics are not events. `shunter node show` has the latest sample of a node.
 
-| what | from | handler |
+## Event types
+
+| type | caused by | meaning |
 |---|---|---|
 """
 
-OUTCOMES = """
-## What comes out
+HANDLERS = """
+## Inputs of the engine
 
-`shunter events`, `GET /api/v1/events` and its stream show these: one for each range of tasks and move, never one for
-each task. An event's id is the version of its round and its number in it (`42-3`); a stream resumes behind any id that
-history still keeps. Committed changes are kept for 7 days, and so are their events. Heartbeats and statistics are not
-events: the latest sample of each node is part of `shunter node show`.
+For developers: these inputs cause the events. All of them go through one inbox, and the engine handles them in order of
+arrival. Each kind has one handler. The watcher logs and ignores messages of an unknown kind. Answers, orders and events
+leave the engine only after the round that produced them is committed.
 
-| type | caused by | means |
+| input | from | handler |
 |---|---|---|
 """
 
@@ -72,7 +77,7 @@ def main() -> None:
 def events_page() -> str:
     taken = [f"| {what} | {source} | `{_name(handler)}` |" for what, source, handler in INPUTS]
     given = [f"| `{type_}` | {source} | {meaning} |" for type_, (source, meaning) in CATALOGUE.items()]
-    return INTRODUCTION + "\n".join(taken) + "\n" + OUTCOMES + "\n".join(given) + "\n"
+    return INTRODUCTION + "\n".join(given) + "\n" + HANDLERS + "\n".join(taken) + "\n"
 
 
 def _name(handler: Callable[..., Any]) -> str:

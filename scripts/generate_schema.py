@@ -1,4 +1,4 @@
-"""Writes docs/schema/*.schema.json, by which editors check and complete manifests. Run by `make docs`."""
+"""Writes docs/reference/schema/*.schema.json, by which editors check and complete manifests. Run by `make docs`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shunter.model.job.manifests import job_schema
 from shunter.model.objects.object_manifests import object_schema
 from shunter.model.objects.objects import KINDS
 
-FOLDER = Path(__file__).parents[1] / "docs" / "schema"
+FOLDER = Path(__file__).parents[1] / "docs" / "reference" / "schema"
 
 
 def main() -> None:

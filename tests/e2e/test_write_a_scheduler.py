@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.cluster import Cluster, eventually
 
-PAGE = (Path(__file__).parents[2] / "docs" / "write-a-scheduler.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "write-a-scheduler.md").read_text(encoding="utf-8")
 LINES_MAX = 20
 BLOCK_MAX_S = 90.0
 FILES = dict(re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))

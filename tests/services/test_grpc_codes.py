@@ -21,7 +21,7 @@ from tests.services.grpc_harness import ScriptedWorker, manager
 
 pytestmark = pytest.mark.services
 
-PAGE = Path(__file__).parents[2] / "docs" / "worker-protocol.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "worker-protocol.md"
 Ending = tuple[str | None, grpc.StatusCode]  # the code of the Refused message, and the stream's status
 
 

@@ -1,6 +1,6 @@
 """Names are in the field's vocabulary: no file, class or function has a word of the dialect that Shunter once had.
 
-`docs/glossary.md` has the few words of our own. A word below has a better one in Kubernetes, Nomad or Slurm.
+`docs/concepts/glossary.md` has the few words of our own. A word below has a better one in Kubernetes, Nomad or Slurm.
 """
 
 from __future__ import annotations

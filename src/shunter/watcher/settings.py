@@ -1,4 +1,4 @@
-"""What can be set about watching nodes, with the defaults that docs/watcher.md lists (a test compares)."""
+"""Settings of the watcher. docs/operations/heartbeats.md lists the defaults, and a test compares them."""
 
 from __future__ import annotations
 

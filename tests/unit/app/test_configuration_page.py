@@ -1,4 +1,4 @@
-"""What docs/configuration.md says of keys, defaults and the example is what the code does."""
+"""What docs/reference/configuration.md says of keys, defaults and the example is what the code does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shunter.app.options import LISTEN_DEFAULT, UpOptions
 from shunter.model.schema.problems import Problems
 from shunter.planning.planner import POLICIES, POLICY_DEFAULT
 
-PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
 KEYS = [f"{table}.{key}" for table, entry in TABLES.items() for key in entry.keys]
 # Where the command line and the file are silent, `app.manager` takes these.
 TAKEN_LATER = {"cluster.listen": LISTEN_DEFAULT, "cluster.policy": POLICY_DEFAULT}

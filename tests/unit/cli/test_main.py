@@ -247,5 +247,5 @@ def test_a_listing_into_a_closed_pipe_ends_silently(cluster: Cluster) -> None:
 def test_the_page_about_the_command_line_is_what_make_docs_writes() -> None:
     root = Path(__file__).parents[3]
     generator = runpy.run_path(str(root / "scripts" / "generate_cli_docs.py"))
-    written = (root / "docs" / "cli.md").read_text(encoding="utf-8")
-    assert written == generator["cli_page"](), "run `make docs` and commit docs/cli.md"
+    written = (root / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert written == generator["cli_page"](), "run `make docs` and commit docs/reference/cli.md"

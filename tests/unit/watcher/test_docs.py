@@ -1,4 +1,4 @@
-"""What docs/watcher.md and docs/worker-protocol.md say of defaults and limits is what the code does."""
+"""The pages about heartbeats and the worker protocol state the defaults and limits of the code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_watchers_page_lists_every_default_with_its_value() -> None:
-    section = (DOCS / "watcher.md").read_text(encoding="utf-8").partition("## Defaults")[2]
+    section = (DOCS / "operations" / "heartbeats.md").read_text(encoding="utf-8").partition("## Defaults")[2]
     listed = dict(re.findall(r"^\| `(\w+)` \| ([\w.]+) \|", section, flags=re.MULTILINE))
     constants = {name: value for name, value in vars(settings).items() if name.isupper()}
     fields = {field.name: field.default for field in dataclasses.fields(settings.WatcherSettings)}
@@ -26,7 +26,7 @@ def test_the_watchers_page_lists_every_default_with_its_value() -> None:
 
 
 def test_the_protocols_page_states_the_limits_of_the_code() -> None:
-    text = " ".join((DOCS / "worker-protocol.md").read_text(encoding="utf-8").split())
+    text = " ".join((DOCS / "reference" / "worker-protocol.md").read_text(encoding="utf-8").split())
     defaults = settings.WatcherSettings()
     for claim in (
         f"at most {MESSAGE_BYTES_MAX // 2**20} MiB",

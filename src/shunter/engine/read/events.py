@@ -1,6 +1,6 @@
 """Events: committed changes as people read them, one per range and move, never one per task. Pure.
 
-`CATALOGUE` lists every type; docs/events.md is made from it.
+`CATALOGUE` lists every type; docs/reference/events.md is made from it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Why a manager ends a worker's connection: the error codes of the worker protocol, and whether to come again soon.
 
-Sent as `Refused` by the watcher and by transports; docs/worker-protocol.md has the same table (a test compares).
+The watcher and the transports send them as `Refused`. docs/reference/worker-protocol.md has the same table; a test
+compares.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from shunter.model.job.timing_fields import AFTER, PARAMETERS, SCHEDULE
 from shunter.model.objects.objects import PLURALS
 from shunter.model.schema.fields import Section
 
-DOCS = Path(__file__).parents[4] / "docs"
+DOCS = Path(__file__).parents[4] / "docs" / "reference"
 
 
 def test_the_page_on_rest_lists_every_path_with_its_parameters() -> None:

@@ -27,7 +27,7 @@ def document_examples() -> list[tuple[str, object]]:
         for path in sorted((ROOT / "examples").rglob("*.yaml"))
         for document in parse_documents(path.read_bytes())
     ]
-    page = (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "manifests.md").read_text(encoding="utf-8")
     for number, block in enumerate(re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)):
         found += [(f"manifests.md-{number}", document) for document in parse_documents(block)]
     return [(name, each) for name, each in found if isinstance(each, dict) and each.get("kind") == "Job"]

@@ -72,7 +72,7 @@ def test_an_expression_is_held_to_what_the_cluster_takes(shunter: Shunter, tmp_p
 
 def test_the_schema_is_printed(shunter: Shunter) -> None:
     said = shunter("validate", "--schema")
-    published = Path(__file__).parents[5] / "docs" / "schema" / "job.schema.json"
+    published = Path(__file__).parents[5] / "docs" / "reference" / "schema" / "job.schema.json"
     assert json.loads(said.out) == json.loads(published.read_text())
 
 
