@@ -83,7 +83,7 @@ def test_a_scheduler_has_twenty_lines_at_most(name: str) -> None:
 
 def test_a_policy_runs_as_a_process_of_its_own_and_inside_the_manager(reader: Reader) -> None:
     """U-01: live, remote and in process."""
-    with reader.follow("Run it as a process of its own") as said:
+    with reader.follow("Run it as its own process") as said:
         assert "100 succeeded" in said.read_text()
         eventually(lambda: reader.decisions("remote:most-room") >= 1, "the scheduler decides")
         with reader.follow("Run it inside the manager") as said:
@@ -95,7 +95,7 @@ def test_a_policy_runs_as_a_process_of_its_own_and_inside_the_manager(reader: Re
 def test_a_shadow_is_compared_and_a_recording_replayed(reader: Reader) -> None:
     """U-01: in shadow beside the built-in planner."""
     reader.cluster.up()
-    with reader.follow("In shadow, beside the one that decides") as said:
+    with reader.follow("Run it in shadow mode") as said:
         assert "200 succeeded" in said.read_text()
 
         def compared() -> re.Match[str] | None:
@@ -106,7 +106,7 @@ def test_a_shadow_is_compared_and_a_recording_replayed(reader: Reader) -> None:
         agreed, decisions = (int(each.replace(",", "")) for each in found.groups())
         assert 0 <= agreed <= decisions
         eventually(lambda: re.search(r"^\d+ agreed, [1-9]\d* differed$", said.read_text(), re.MULTILINE), "it differs")
-    with reader.follow("On what was recorded", code=1) as said:
+    with reader.follow("Replay recorded decisions", code=1) as said:
         assert re.search(r"[\d,]+ decisions: [\d,]+ equal, [1-9][\d,]* different", said.read_text()), said.read_text()
 
 
@@ -114,7 +114,7 @@ def test_a_policy_is_tried_in_simulated_worlds(reader: Reader) -> None:
     """U-01: simulated, without a cluster."""
     reader.cluster.up()  # nothing is left of it but its home
     reader.cluster.down()
-    with reader.follow("In the simulator") as said:
+    with reader.follow("Run it in the simulator") as said:
         told = said.read_text()
     assert told.splitlines()[0].split() == ["POLICY", "ENDED", "WELL", "TASKS", "MEAN", "WAIT", "MEAN", "LENGTH"]
     assert re.search(r"^my_scheduler:MostRoom +4 of 4 ", told, re.MULTILINE), told
