@@ -1,8 +1,7 @@
-"""Builds the jars of these examples from their sources: `build_jars.py [FOLDER]`, by a Python that has
-Shunter (`.venv/bin/python`); else into `jars/` beside it.
+"""Build the jars of these examples: `.venv/bin/python build_jars.py [FOLDER]`. The default folder is `jars/` next to it.
 
-Needs what the applications need anyway: Spark comes with the Scala compiler, and Java 17 with its own, even where there
-is no `javac` command.
+It needs no compilers besides those of the frameworks: Spark includes the Scala compiler, and Java 17 includes its own,
+even without a `javac` command.
 """
 
 import subprocess

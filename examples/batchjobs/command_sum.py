@@ -1,5 +1,7 @@
-"""The sum of 1 to N by executors that know nothing but their number and one another's hosts. Each adds its part; the
-first listens, gathers the parts of the others, and prints the total."""
+"""Compute the sum of 1 to N with executors that know only their index and each other's hosts.
+
+Each adds up its part. The first one listens, collects the parts of the others, and prints the total.
+"""
 
 import os
 import socket
@@ -18,7 +20,7 @@ def main(last: int) -> None:
     if INDEX == 0:
         print(f"sum {part + gather()}")
     else:
-        tell(part)
+        send(part)
     print(f"executor {INDEX} of {COUNT} in slot {os.environ['SHUNTER_SLOT_ID']} had {part}")
 
 
@@ -33,7 +35,7 @@ def gather() -> int:
     return total
 
 
-def tell(part: int) -> None:
+def send(part: int) -> None:
     deadline_s = time.monotonic() + WAIT_MAX_S
     while True:
         try:
@@ -43,7 +45,7 @@ def tell(part: int) -> None:
         except OSError:
             if time.monotonic() > deadline_s:
                 raise
-            time.sleep(0.1)  # the first has not started yet
+            time.sleep(0.1)  # the first executor does not listen yet
 
 
 if __name__ == "__main__":

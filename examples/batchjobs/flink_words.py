@@ -1,4 +1,4 @@
-"""How often each word occurs in a text, counted by Flink's Table API. The JobManager prints it as JSON."""
+"""Count how often each word occurs in a text, with Flink's Table API. The JobManager prints the result as JSON."""
 
 import json
 import re

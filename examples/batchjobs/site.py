@@ -1,5 +1,7 @@
-"""A small web site to crawl: `python3 site.py 8765` serves it on the loopback. Page n links to 2n+1 and 2n+2, and some
-pages link back or to a page that is not there."""
+"""A small web site to crawl: `python3 site.py 8765` serves it on loopback.
+
+Page n links to 2n+1 and 2n+2. Some pages link back, or to a page that does not exist.
+"""
 
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +13,7 @@ WORDS = ("track", "wagon", "yard", "rake", "signal", "board", "night")
 def page(number: int) -> str:
     links = [n for n in (2 * number + 1, 2 * number + 2) if n < PAGES]
     if number % 5 == 0:
-        links += [0, PAGES + number]  # back home, and nowhere
+        links += [0, PAGES + number]  # back to the start, and to a missing page
     text = " ".join(WORDS[(number + n) % len(WORDS)] for n in range(number % 7 + 3))
     anchors = "".join(f'<a href="/{n}">page {n}</a>\n' for n in links)
     return f"<html><head><title>Page {number}</title></head><body><p>{text}</p>\n{anchors}</body></html>"

@@ -1,5 +1,7 @@
-"""Crawls a web site with Spark: the pages of one distance from the start are fetched by all executors at once. The
-driver prints how many words each page has, and which slots fetched them, as JSON."""
+"""Crawl a web site with Spark. All executors together fetch the pages at one distance from the start.
+
+The driver prints as JSON how many words each page has, and how many pages each slot fetched.
+"""
 
 import json
 import os
@@ -16,7 +18,7 @@ TIMEOUT_S = 30
 
 
 def fetch(url: str) -> tuple[str, int, list[str], str]:
-    """The page's address, its number of words (-1: there is no such page), its links, and the slot that fetched it."""
+    """Return the address, the number of words (-1: no such page), the links, and the slot that fetched the page."""
     slot = os.environ["SHUNTER_SLOT_ID"]
     try:
         with urlopen(url, timeout=TIMEOUT_S) as answer:

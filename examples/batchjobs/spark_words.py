@@ -1,4 +1,4 @@
-"""How often each word occurs in a text, counted by Spark. The driver prints it as JSON, and which slots counted."""
+"""Count how often each word occurs in a text, with Spark. The driver prints the counts and the slots as JSON."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-PARTS = 8  # more than there are executors, so that each has some
+PARTS = 8  # more than there are executors, so that each gets some
 
 
 def words(line: str) -> list[str]:
@@ -16,7 +16,7 @@ def words(line: str) -> list[str]:
 
 def main(path: str) -> None:
     spark = SparkSession.builder.getOrCreate()
-    with open(path) as file:  # by the driver, so that the text need not be on every node
+    with open(path) as file:  # only the driver reads the text, so other nodes do not need it
         lines = spark.sparkContext.parallelize(file.read().splitlines(), PARTS)
     counts = lines.flatMap(words).map(lambda word: (word, 1)).reduceByKey(lambda one, other: one + other)
     slots = lines.mapPartitions(lambda _: [os.environ["SHUNTER_SLOT_ID"]]).countByValue()

@@ -1,4 +1,4 @@
-"""One request from submit to end, with the task's output as it is written; then the shortest way of all."""
+"""Submit and follow a job in one request, with live output; then the shortest way to run a command."""
 
 import sys
 

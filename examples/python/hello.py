@@ -3,7 +3,7 @@
 import shunter
 
 with shunter.connect() as client:
-    job = client.run(["echo", "hello"])  # returns when the job is acknowledged: from here on it cannot be lost
+    job = client.run(["echo", "hello"])  # returns when the job is stored: from now on it cannot be lost
     job.wait()
     print(job.name, job.state, job.counts)
     print(job.logs().decode(), end="")

@@ -1,4 +1,4 @@
-"""An array: a hundred tasks of one job, told apart by SHUNTER_TASK_INDEX. Every tenth fails; say which."""
+"""Run an array of a hundred tasks that differ by SHUNTER_TASK_INDEX. Every tenth fails; print which."""
 
 import shunter
 

@@ -1,4 +1,4 @@
-"""A thousand jobs in one request, and their end told by events instead of a thousand questions."""
+"""Submit a thousand jobs in one request, and follow events until all have ended, instead of polling."""
 
 import shunter
 

@@ -1,4 +1,4 @@
-"""The async client: several jobs at once, each followed to its end on a connection of its own."""
+"""Run several jobs at once with the async client, each followed to its end on its own connection."""
 
 import asyncio
 

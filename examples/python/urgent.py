@@ -1,4 +1,4 @@
-"""What is urgent goes first: where there is no room, tasks of less priority are stopped, and run again later."""
+"""An urgent job preempts tasks of lower priority if there is no room; they run again later."""
 
 import time
 

@@ -18,14 +18,14 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.CloseableIterator;
 
 /**
- * Crawls a web site with Flink: the pages of one distance from the start are fetched by all TaskManagers at once, as a
- * stream: batch mode would go on without a TaskManager that comes late. The JobManager prints how many words each page
- * has (-1: there is no such page), and how many each slot fetched.
+ * Crawls a web site with Flink. All TaskManagers together fetch the pages at one distance from the start. The program
+ * runs as a stream, because batch mode would start without a late TaskManager. The JobManager prints the number of words
+ * of each page (-1: no such page), and how many pages each slot fetched.
  */
 public class FlinkCrawler {
     private static final Pattern LINK = Pattern.compile("href=\"([^\"]+)\"");
 
-    /** Address, words, links with a space between, and the slot that fetched it. */
+    /** Address, number of words, links separated by spaces, and the slot that fetched the page. */
     public static class Fetch implements MapFunction<String, Tuple4<String, Integer, String, String>> {
         @Override
         public Tuple4<String, Integer, String, String> map(String address) throws Exception {

@@ -12,7 +12,7 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.CloseableIterator;
 import org.apache.flink.util.Collector;
 
-/** How often each word occurs in a text, counted by Flink; the JobManager prints a line a word. */
+/** Counts how often each word occurs in a text; the JobManager prints one line per word. */
 public class FlinkWords {
     private static final Pattern WORD = Pattern.compile("[a-z]+");
 

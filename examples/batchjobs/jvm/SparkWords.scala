@@ -2,7 +2,7 @@ package org.shunter.examples
 
 import org.apache.spark.{SparkConf, SparkContext}
 
-/** How often each word occurs in a text, counted by Spark; a line a word. */
+/** Counts how often each word occurs in a text; prints one line per word. */
 object SparkWords {
   def main(arguments: Array[String]): Unit = {
     val context = new SparkContext(new SparkConf())

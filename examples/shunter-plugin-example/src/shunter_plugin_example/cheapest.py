@@ -1,4 +1,4 @@
-"""A policy: every task goes to the cheapest node that has room, by the label `price`."""
+"""A policy: places every task on the cheapest node with room, by the label `price`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ PRICE_UNKNOWN = float("inf")
 
 
 class Cheapest:
-    """A policy needs nothing but `decide`. It asks `view.accepts` where a class may go; what it puts elsewhere all the
-    same is left out by the engine, and too many are cut to what fits."""
+    """A policy needs only `decide`. `view.accepts` says which nodes accept a class; the engine drops placements on other
+    nodes, and cuts counts to what fits."""
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:  # noqa: ARG002
         decision = Decision(based_on=view.version)

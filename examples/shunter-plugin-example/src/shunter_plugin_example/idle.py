@@ -1,4 +1,4 @@
-"""A runtime: tasks run at the lowest priority that the machine has, and end with their worker."""
+"""A runtime: tasks run with the lowest CPU priority, and end with their worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from shunter.plugins import ERR, OUT, Attempt, Launch, NotStarted, Outcome, Running, Usage, WorkerSettings
 
-# setpriv lets the kernel end the task with the worker, so that there is nothing to find again.
+# setpriv makes the kernel kill the task with the worker, so there is nothing to find after a restart.
 LOWEST = ("setpriv", "--pdeathsig", "KILL", "nice", "-n", "19")
 READ_BYTES = 65536
 EXIT_SIGNAL = 128

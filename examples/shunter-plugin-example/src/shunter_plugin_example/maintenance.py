@@ -1,4 +1,4 @@
-"""A filter: nodes with the label `maintenance=yes` take no new tasks. It says why, for `shunter why`."""
+"""A filter: rejects nodes with the label `maintenance=yes`, with a reason for `shunter why`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shunter.plugins import BoolArray, Filter, IntArray, Ledger, Refusal, Rows, 
 
 
 def is_open(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:
-    """For all rows at once: the question is asked once for each kind of node, and remembered."""
+    """Check all rows at once. The expression is evaluated once per kind of node, and cached."""
     return ~ledger.kinds.hold_on("node.labels.maintenance == 'yes'", rows)
 
 

@@ -1,4 +1,4 @@
-"""A health check: the task keeps a file in its folder, and is well while the file says so."""
+"""A health check: the task is healthy while a file in its directory says `well`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WELL = "well"
 
 
 async def check_marker(check: HealthCheck, target: Target) -> None:
-    """`options: {file: NAME}` names another file."""
+    """Read the file `status`, or the file of `options: {file: NAME}`."""
     name = check.options.get("file", FILE_DEFAULT)
     code, text = await target.execute(["cat", name], check.timeout_s)
     if code != 0 or text.strip() != WELL:
