@@ -1,4 +1,4 @@
-"""Build the jars of these examples: `.venv/bin/python build_jars.py [FOLDER]`. The default folder is `jars/` next to it.
+"""Build the jars of these examples: `.venv/bin/python build_jars.py [FOLDER]` (default: `jars/` next to it).
 
 It needs no compilers besides those of the frameworks: Spark includes the Scala compiler, and Java 17 includes its own,
 even without a `javac` command.

@@ -10,8 +10,8 @@ PRICE_UNKNOWN = float("inf")
 
 
 class Cheapest:
-    """A policy needs only `decide`. `view.accepts` says which nodes accept a class; the engine drops placements on other
-    nodes, and cuts counts to what fits."""
+    """A policy needs only `decide`. `view.accepts` says which nodes accept a class; the engine drops placements on
+    other nodes, and cuts counts to what fits."""
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:  # noqa: ARG002
         decision = Decision(based_on=view.version)
