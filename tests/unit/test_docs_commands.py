@@ -19,7 +19,8 @@ from shunter.model.objects.object_manifests import read_objects
 from shunter.model.objects.objects import KINDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+FOLDERS = ("*.md", "docs/**/*.md", "examples/*.md", "examples/*/*.md")
+PAGES = sorted(page for pattern in FOLDERS for page in ROOT.glob(pattern))
 
 
 def command_lines() -> Iterator[tuple[str, str]]:

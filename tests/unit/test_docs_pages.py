@@ -12,7 +12,7 @@ import pytest
 from shunter.sdk.client import Client, Job
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("*.md", "docs/**/*.md", "benchmarks/*.md", "proto/**/*.md")
+FOLDERS = ("*.md", "docs/**/*.md", "examples/*.md", "examples/*/*.md", "benchmarks/*.md", "proto/**/*.md")
 PAGES = sorted(page for pattern in FOLDERS for page in ROOT.glob(pattern))
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
