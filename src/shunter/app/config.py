@@ -19,7 +19,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.task_fields import RESOURCES
 from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
-from shunter.model.rest.cluster_fields import HEARTBEAT, HEARTBEAT_SETTING_MIN_S
+from shunter.model.rest.admin_fields import HEARTBEAT, HEARTBEAT_SETTING_MIN_S
 from shunter.model.schema.field_lists import mapping, value_list
 from shunter.model.schema.fields import Field, Section, amount, boolean, duration, integer, text
 from shunter.model.schema.name_fields import LABELS, NAME

@@ -28,7 +28,7 @@ from shunter.gateway.policies import choose_policy
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem, ShunterError
-from shunter.model.rest.cluster_fields import OFF
+from shunter.model.rest.admin_fields import OFF
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.clock import Clock
 from shunter.ports.store import Store

@@ -9,7 +9,7 @@ from types import TracebackType
 from shunter.cli.exit_codes import print_notice
 from shunter.cli.interrupts import StopOnInterrupt
 from shunter.model.errors import ShunterError
-from shunter.model.rest.views import FollowLine
+from shunter.model.rest.job_views import FollowLine
 from shunter.sdk.client import Client, Job
 from shunter.sdk.manifests import Manifest
 

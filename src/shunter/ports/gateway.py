@@ -289,7 +289,7 @@ class Gateway(Protocol):
     async def cluster(self, caller: Caller) -> ClusterInfo: ...
 
     async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
-        """Change settings, as `model.rest.cluster_fields` reads them; they outlive a restart. A heartbeat of None
+        """Change settings, as `model.rest.admin_fields` reads them; they outlive a restart. A heartbeat of None
         follows the number of nodes. Raises Invalid, and Conflict for the heartbeat of simulated nodes."""
         ...
 

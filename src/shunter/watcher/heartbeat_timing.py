@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.rest.cluster_fields import HEARTBEAT_SETTING_MAX_S, HEARTBEAT_SETTING_MIN_S
+from shunter.model.rest.admin_fields import HEARTBEAT_SETTING_MAX_S, HEARTBEAT_SETTING_MIN_S
 from shunter.watcher.settings import (
     HEARTBEAT_MAX_S,
     HEARTBEAT_MIN_S,

@@ -19,7 +19,7 @@ import pytest
 from shunter.cli.completion import complete_jobs, complete_nodes
 from shunter.cli.interrupts import StopOnInterrupt
 from shunter.cli.registry import ENTRIES, build
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.sdk.client import Job, connect
 
 from ..sdk.scripted_server import ReceivedRequest, answer, chunks, job_document, lines, raw_response

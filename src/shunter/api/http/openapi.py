@@ -22,7 +22,7 @@ from shunter.model.job.spec import COUNT_MAX
 from shunter.model.objects.object_fields import EXTERNAL
 from shunter.model.objects.object_manifests import object_schema
 from shunter.model.objects.objects import GROUP, GROUP_ALIAS, KINDS, VERSION
-from shunter.model.rest import admin_fields, cluster_fields, external_fields
+from shunter.model.rest import admin_fields, external_fields
 from shunter.model.schema.name_fields import LABELS, NAME
 
 Document = dict[str, Any]
@@ -105,7 +105,7 @@ def _bodies() -> Document:
         "Job": job,
         "BulkSubmit": _object("items", jobs),
         "Plan": {"anyOf": [component("Job"), _object("items", jobs | {"maxItems": PLAN_JOBS_MAX})]},
-        "ClusterPatch": cluster_fields.PATCH_SCHEMA,
+        "ClusterPatch": admin_fields.CLUSTER_PATCH_SCHEMA,
         "QueuePatch": admin_fields.QUEUE_PATCH.schema,
         "DeadChoice": admin_fields.DEAD_LETTER_SELECTOR.schema,
         "NodePatch": {

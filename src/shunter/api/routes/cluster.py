@@ -12,7 +12,7 @@ from shunter.api.http.exchange import JSON, Exchange, decode_json
 from shunter.api.http.references import parse_event_position
 from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import EVENT_STREAM, stream_events
-from shunter.model.rest import cluster_fields
+from shunter.model.rest.admin_fields import read_cluster_patch
 from shunter.model.rest.views import ClusterInfo, EventPage
 from shunter.model.schema.name_fields import NAME
 from shunter.ports.gateway import EventPosition, EventQuery
@@ -45,7 +45,7 @@ async def get_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
 
 
 async def patch_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
-    patch = cluster_fields.read_patch(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX))
+    patch = read_cluster_patch(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX))
     return await context.gateway.update_cluster(exchange.caller, patch)
 
 

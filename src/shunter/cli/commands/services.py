@@ -15,7 +15,7 @@ from shunter.cli.options import Format, JobName, JobOrTask, Namespace, NodeName,
 from shunter.cli.render.tables import print_document
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.sdk.client import Job
 
 POLL_INTERVAL_S = 0.5

@@ -11,7 +11,7 @@ from shunter.cli.exit_codes import print_notice
 from shunter.cli.render.tables import format_counts, on_terminal
 from shunter.model.lifecycles import TASK
 from shunter.model.resources import format_duration
-from shunter.model.rest.views import FollowLine, JobView
+from shunter.model.rest.job_views import FollowLine, JobView
 
 LINE_EVERY_S = 5.0
 ENDS = tuple(state.wire_name for state in sorted(TASK.terminal_states))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.model.rest.views import SubmittedJob
+from shunter.model.rest.job_views import SubmittedJob
 
 
 class TemplateView(msgspec.Struct, kw_only=True):

@@ -12,7 +12,7 @@ from shunter.cli.options import Format, Output, pairs
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import age, format_counts, print_document, print_facts
 from shunter.model.job.spec import LICENCE_PREFIX
-from shunter.model.rest.views import ClusterInfo
+from shunter.model.rest.cluster_views import ClusterInfo
 
 NO_LICENCE = "none"
 

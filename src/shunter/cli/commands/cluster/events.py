@@ -15,7 +15,7 @@ from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Limit, Output
 from shunter.cli.render.tables import Column, print_items, print_table
-from shunter.model.rest.views import EventView
+from shunter.model.rest.cluster_views import EventView
 
 EVENTS_SHOWN = 100
 LOOKBACK_FACTOR = 10  # how much further to look back when too few events were found

@@ -17,7 +17,9 @@ from shunter.cli.commands.jobs.jobs import describe_command, format_done
 from shunter.cli.connection import open_client
 from shunter.cli.render.tables import COLOURS, age, format_counts, on_terminal
 from shunter.model.resources import parse_amount
-from shunter.model.rest.views import ClusterInfo, JobView, NodeView
+from shunter.model.rest.cluster_views import ClusterInfo
+from shunter.model.rest.job_views import JobView
+from shunter.model.rest.node_views import NodeView
 from shunter.sdk.client import Client
 
 if TYPE_CHECKING:

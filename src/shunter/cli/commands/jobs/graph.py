@@ -31,7 +31,7 @@ from shunter.cli.render.graph_drawing import Box, draw
 from shunter.cli.render.tables import GAP, Column, coloured, on_terminal, print_document, print_table
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.sdk.client import Client
 
 UNFINISHED = ("pending", "running", "stopping")

@@ -16,7 +16,8 @@ from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_ta
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, coloured, print_document, print_items, print_table
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.rest.views import PlannedJobView, PlanView, PolicyView, ReasonView, StartView, WhyView
+from shunter.model.rest.cluster_views import PolicyView
+from shunter.model.rest.plan_views import PlannedJobView, PlanView, ReasonView, StartView, WhyView
 
 NODES_SHOWN = 10  # of one job's placements
 REASONS_SHOWN = 3  # of one job that would wait

@@ -16,7 +16,7 @@ from shunter.cli.options import Format, Namespace, Output, duration_s, job_and_t
 from shunter.cli.render.tables import print_document, print_items, report_each
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.rest.views import JobView, TaskView, describe_end_state
+from shunter.model.rest.job_views import JobView, TaskView, describe_end_state
 from shunter.model.signals import SIGNALS
 from shunter.sdk.client import Job
 

@@ -15,7 +15,7 @@ from shunter.cli.render.tables import print_items
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import LONG_RUNNING, NAMESPACE_DEFAULT
 from shunter.model.objects.objects import KINDS
-from shunter.model.rest.views import SubmittedJob
+from shunter.model.rest.job_views import SubmittedJob
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from shunter.engine import changes as c
 from shunter.model.job.spec import LICENCE_PREFIX
-from shunter.model.rest.cluster_fields import OFF
+from shunter.model.rest.admin_fields import OFF
 
 HEARTBEAT_SETTING = "heartbeat"  # seconds
 PREEMPTION_SETTING = "preemption"  # how much higher a priority must be to end others' tasks, or off

@@ -1,0 +1,72 @@
+"""The cluster as REST answers show it: its settings and totals, its policies, its events."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class LicenceView(msgspec.Struct, kw_only=True):
+    total: int
+    used: int
+
+
+class ClusterInfo(msgspec.Struct, kw_only=True):
+    name: str
+    version: str  # of the software
+    state_version: int
+    epoch: int
+    policy: str
+    heartbeat_s: float  # how often a node is heard of, at present
+    started_at: str
+    simulated: bool
+    nodes: dict[str, int]  # by state
+    jobs: dict[str, int]  # unfinished ones, by state
+    tasks: dict[str, int]  # of unfinished jobs, by state
+    capacity: dict[str, str]
+    reserved: dict[str, str]
+    licences: dict[str, LicenceView] = {}
+    preemption: str = "auto"  # how much higher a priority must be to end others' tasks; auto is the default, or off
+    reserve_after: str = "auto"  # how long a single task waits before it gets a reservation; likewise
+    hold_after: str = "auto"  # how long before room is held of which nobody knows when it is enough; likewise
+    fallback: str = ""  # who decides while an external scheduler is silent
+    lease: str = "auto"  # how long one may be silent
+    flight: str = "on"  # whether every decision is recorded
+
+
+class PolicyView(msgspec.Struct, kw_only=True):
+    name: str
+    kind: str  # policy | score | filter | remote (an external scheduler) | shadow
+    source: str  # built in, the package that brings it, or how an external one is doing
+    active: bool
+    error: str | None = None  # why it cannot be used, or what went wrong when it was used last
+    failures: int = 0
+
+
+class PolicyPage(msgspec.Struct):
+    items: list[PolicyView]
+    next: str | None
+    total: int
+
+
+class EventView(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One line of history: one per range and move, never one per task. `id` orders all events and resumes a stream."""
+
+    id: str  # VERSION-N
+    at: str
+    type: str  # job.submitted, tasks.started, node.down, ... as in the event catalogue
+    name: str
+    namespace: str | None = None
+    job: str | None = None
+    group: str | None = None  # where the job has several
+    tasks: str | None = None  # "3" or "0-99"
+    node: str | None = None
+    attempt: int | None = None
+    state: str | None = None
+    exit_code: int | None = None
+    reason: str | None = None
+
+
+class EventPage(msgspec.Struct):
+    items: list[EventView]
+    next: str | None
+    total: int

@@ -1,0 +1,169 @@
+"""Jobs and tasks as REST answers show them: their state, their groups, the answer to a submit, and a followed job."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class TaskView(msgspec.Struct, kw_only=True):
+    name: str  # JOB/INDEX, or JOB/GROUP/INDEX
+    index: int
+    state: str
+    attempt: int
+    group: str = "main"
+    array_index: int | None = None  # what SHUNTER_TASK_INDEX says, where an array counts otherwise than from 0
+    entry: str | None = None  # what SHUNTER_ENTRY says
+    ports: dict[str, int] = {}  # name -> host port, of what runs
+    healthy: bool | None = None  # what its checks say while it runs; None without checks
+    node: str | None = None
+    exit_code: int | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    reason: str | None = None  # why it failed, was lost, or waits
+    restarts: int = 0
+    lost: int = 0
+    current: bool | None = None  # whether it follows the present version; null for what is never updated
+
+
+class AttemptView(msgspec.Struct, kw_only=True):
+    name: str  # JOB/INDEX#ATTEMPT
+    index: int
+    attempt: int
+    state: str
+    node: str | None = None
+    exit_code: int | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    reason: str | None = None
+
+
+class EdgeView(msgspec.Struct, kw_only=True):
+    """What a job or a group waits for, or has waited for."""
+
+    name: str  # of the job, with its run, or of the group
+    when: str  # succeeded | finished | failed
+    otherwise: str  # cancel | run
+    open: bool  # it is still waited for
+    outcome: str | None = None  # of a job: how it ended. Null: it had not when the waiting was over, or is yet to end
+
+
+class GroupView(msgspec.Struct, kw_only=True):
+    name: str
+    count: int
+    counts: dict[str, int]
+    command: list[str] = []
+    image: str | None = None
+    resources: dict[str, str] = {}
+    after: list[EdgeView] = []  # other groups of the job
+
+
+class JobTerms(msgspec.Struct, kw_only=True):
+    """What of a job is not plain: when it may start, by when it shall be done, what it waits for."""
+
+    queue: str = "default"
+    held: bool = False
+    start_at: str | None = None
+    deadline: str | None = None
+    deadline_missed: bool = False
+    timeout_s: float | None = None  # of the whole job
+    failures_max: int | None = None
+    waits_for: list[str] = []  # in words
+    after: list[EdgeView] = []  # other jobs
+
+
+class UpdateView(msgspec.Struct, kw_only=True):
+    """How far a service or system job has come with its present version."""
+
+    status: str  # starting | steady | updating | rolling back | restarting | stalled
+    wanted: int  # instances
+    updated: int  # of them, those that follow the present version
+    healthy: int  # of them, of whatever version
+    reason: str | None = None
+    began_at: str | None = None
+    good_version: int | None = None  # the last one by which all of it ran well
+
+
+class JobView(msgspec.Struct, kw_only=True):
+    name: str
+    namespace: str
+    id: int
+    run: int
+    state: str
+    type: str
+    count: int
+    counts: dict[str, int]
+    priority: int
+    submitted_at: str
+    started_at: str | None = None
+    ended_at: str | None = None
+    reason: str | None = None
+    labels: dict[str, str] = {}
+    user: str = ""
+    command: list[str] = []  # of the first group, like the image and the resources
+    image: str | None = None  # of what runs in containers
+    resources: dict[str, str] = {}
+    groups: list[GroupView] = []  # where there are several
+    terms: JobTerms | None = None  # null for a plain job
+    version: int = 1  # of its spec
+    update: UpdateView | None = None  # null for what runs once
+
+
+class TaskPage(msgspec.Struct):
+    items: list[TaskView]
+    next: str | None
+    total: int
+
+
+class AttemptPage(msgspec.Struct):
+    items: list[AttemptView]
+    next: str | None
+    total: int
+
+
+class JobPage(msgspec.Struct):
+    items: list[JobView]
+    next: str | None
+    total: int
+
+
+class SubmittedJob(msgspec.Struct, kw_only=True):
+    """One line of the answer to a submit; not created means that the same key, or an unchanged job, was found; or, if
+    updated, a service or system job that has another spec now."""
+
+    name: str
+    namespace: str
+    id: int
+    run: int
+    created: bool
+    updated: bool = False
+
+
+class SubmittedJobs(msgspec.Struct):
+    items: list[SubmittedJob]
+
+
+class ProgressView(msgspec.Struct):
+    state: str
+    counts: dict[str, int]
+
+
+class LogView(msgspec.Struct):
+    stream: str
+    data: bytes  # base64 in JSON
+
+
+class FollowLine(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One line of a followed job: exactly one of job (first), progress, log, end (last; with the only task's code)."""
+
+    job: JobView | None = None
+    progress: ProgressView | None = None
+    log: LogView | None = None
+    end: JobView | None = None
+    exit_code: int | None = None
+
+
+def describe_end_state(state: str) -> str:
+    """`has succeeded`, `has failed`, `was cancelled`; of a template, `is paused` and the like."""
+    if state == "cancelled":
+        return "was cancelled"
+    return f"has {state}" if state in ("succeeded", "failed") else f"is {state}"

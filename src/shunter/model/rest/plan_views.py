@@ -1,0 +1,81 @@
+"""What the planner says in REST answers: why a job waits, what would start it, and what a plan would do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class ReasonView(msgspec.Struct, kw_only=True):
+    text: str
+    nodes: int
+    examples: list[str] = []
+
+
+class SuggestionView(msgspec.Struct, kw_only=True):
+    """One change that would start the job now; the planner was asked. `field` is that of the manifest, or of the thing
+    outside it that would have to change (`node.NAME.cordoned`, `queue.NAME.running_max`)."""
+
+    field: str
+    before: Any
+    after: Any  # null: without it
+    text: str
+    nodes: int = 0  # on which a task would fit then
+    starts: int = 0  # tasks that would start at once
+    preempts: int = 0  # tasks of others that would have to end first
+
+
+class StartView(msgspec.Struct, kw_only=True):
+    """When the next task is expected to start; no time means that nobody can say. `basis` tells what it rests on."""
+
+    at: str | None
+    basis: str
+
+
+class WhyView(msgspec.Struct, kw_only=True):
+    name: str
+    state: str
+    sentence: str
+    counts: dict[str, int]
+    reasons: list[ReasonView] = []
+    suggestions: list[SuggestionView] = []  # the smallest change first
+    start: StartView | None = None
+
+
+class PlannedPlacementView(msgspec.Struct, kw_only=True):
+    node: str
+    count: int
+    group: str = "main"
+
+
+class PlannedJobView(msgspec.Struct, kw_only=True):
+    """What would become of one job of a plan."""
+
+    name: str
+    namespace: str
+    verdict: str  # starts | waits | updates | unchanged | kept
+    sentence: str
+    count: int
+    starts: int
+    waits: int
+    placements: list[PlannedPlacementView] = []
+    reasons: list[ReasonView] = []
+
+
+class PlannedPreemptionView(msgspec.Struct, kw_only=True):
+    name: str  # the job whose tasks would end
+    namespace: str
+    node: str
+    count: int
+
+
+class PlanView(msgspec.Struct, kw_only=True):
+    """What submitting these jobs would do now. Nothing was done."""
+
+    starts: bool  # everything would start
+    sentence: str
+    state_version: int
+    policy: str
+    jobs: list[PlannedJobView]
+    preemptions: list[PlannedPreemptionView] = []
