@@ -16,10 +16,10 @@ import msgspec
 from shunter.model.errors import Conflict, Gone, NotFound
 from shunter.model.objects.apply_rules import check_read_only_fields, is_unchanged, resolve_spec
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
-from shunter.model.objects.document_writer import kind_of, object_document
+from shunter.model.objects.documents import object_document
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.objects.object_meta import Meta, ObjectName
-from shunter.model.objects.objects import Draft, Object, ObjectEvent, Spec
+from shunter.model.objects.objects import Draft, Object, ObjectEvent, Spec, kind_of
 from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
 from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import Testbed

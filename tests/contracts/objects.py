@@ -20,7 +20,7 @@ import pytest
 
 from shunter.model.errors import Conflict, Gone, Invalid, NotFound
 from shunter.model.objects.batch_jobs import BatchJob
-from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.documents import object_document
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Object, ObjectEvent
 from shunter.ports.callers import Caller

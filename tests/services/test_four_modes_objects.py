@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from shunter.engine.policy.replay import Replay
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec
-from shunter.model.objects.document_writer import kind_of
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.objects.object_meta import Meta, ObjectName
-from shunter.model.objects.objects import Object, ObjectEvent
+from shunter.model.objects.objects import Object, ObjectEvent, kind_of
 from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
 from shunter.model.objects.testbeds import Testbed
 from shunter.model.protocol.flight_records import Began, Decided, SituationRecord, Step, is_same

@@ -11,7 +11,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
-from shunter.model.objects.document_writer import name_document
+from shunter.model.objects.documents import name_document
 from shunter.model.objects.object_meta import Document, ObjectName
 from shunter.model.objects.objects import Object
 from shunter.model.objects.schedulings import JobProgress, Scheduling, SchedulingState

@@ -11,7 +11,7 @@ from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, R
 from shunter.api.routes.jobs import KEY_PATTERN, idempotency_key
 from shunter.api.routes.objects import MANIFEST_CONTENT_TYPES, read_documents, render_object
 from shunter.model.errors import Invalid, Problem
-from shunter.model.objects.document_writer import kind_of
+from shunter.model.objects.objects import kind_of
 from shunter.model.rest.object_views import (
     AppliedPage,
     AppliedView,

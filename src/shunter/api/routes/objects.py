@@ -23,7 +23,7 @@ from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.objects.batch_jobs import BatchJob
-from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.documents import object_document
 from shunter.model.objects.object_fields import (
     CLAIM_LABELS,
     READ_ONLY_METADATA,

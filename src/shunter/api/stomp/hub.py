@@ -15,9 +15,8 @@ from shunter.api.stomp.session import Subscription
 from shunter.api.stomp.topics import Topic
 from shunter.log import Log
 from shunter.model.errors import ShunterError
-from shunter.model.objects.document_writer import kind_of
 from shunter.model.objects.object_meta import ObjectName
-from shunter.model.objects.objects import Object, ObjectEvent
+from shunter.model.objects.objects import Object, ObjectEvent, kind_of
 from shunter.model.rest.external_views import external_view
 from shunter.ports.callers import Caller
 from shunter.ports.objects import ObjectPage, ObjectQuery, ObjectService

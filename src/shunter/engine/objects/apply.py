@@ -17,7 +17,7 @@ from shunter.engine.round import Round
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, Problem
 from shunter.model.objects.apply_rules import check_read_only_fields, is_unchanged, resolve_spec
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobState
-from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.documents import object_document
 from shunter.model.objects.object_meta import Document, Meta, ObjectName
 from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
 from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingState

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from shunter.engine.objects.apply import check_drafts, find_object, on_apply, on_delete
 from shunter.engine.round import Round
 from shunter.model.errors import Busy, Rejected
-from shunter.model.objects.document_writer import scheduling_spec
+from shunter.model.objects.documents import scheduling_spec
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.objects.objects import API_VERSIONS, SCHEDULING, Draft
 from shunter.planning.view import Decision, SchedulingDraft

@@ -29,6 +29,10 @@ Object: TypeAlias = BatchJob | Testbed | Scheduling
 Spec: TypeAlias = BatchJobSpec | TestbedSpec | SchedulingSpec
 
 
+def kind_of(each: Object) -> str:
+    return type(each).__name__
+
+
 class Draft(msgspec.Struct, frozen=True):
     """A manifest after validation: an object to make, or to change into this."""
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from shunter.model.objects.batch_jobs import BatchJob
-from shunter.model.objects.document_writer import event_document, slot_document
+from shunter.model.objects.documents import event_document, slot_document
 from shunter.model.objects.object_meta import Document, ObjectName
 from shunter.model.objects.objects import Object
 from shunter.model.objects.schedulings import Scheduling, SchedulingSpec

@@ -1,6 +1,6 @@
 """What REST answers about Testbeds, BatchJobs and Schedulings: the shapes, shared by the API, the SDK and the CLI.
 
-An object itself is a document as `model.objects.document_writer` writes it; `ObjectView` gives its parts names.
+An object itself is a document as `model.objects.documents` writes it; `ObjectView` gives its parts names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.past_schedulings import PastRun, PastScheduling, PastSchedulingPage
-from shunter.model.rest.views import SubmittedJob
+from shunter.model.rest.job_views import SubmittedJob
 from shunter.model.timestamps import iso
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.model.objects.batch_jobs import BatchJob
-from shunter.model.objects.document_reader import read_object
+from shunter.model.objects.documents import read_object
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Object
 from shunter.model.objects.schedulings import Scheduling

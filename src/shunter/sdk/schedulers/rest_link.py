@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem, Rejected, ShunterError
-from shunter.model.objects.document_writer import scheduling_spec
+from shunter.model.objects.documents import scheduling_spec
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import API_VERSIONS, SCHEDULING
 from shunter.model.protocol.scheduler_messages import (

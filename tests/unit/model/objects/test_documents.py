@@ -20,13 +20,31 @@ from shunter.model.objects.batch_jobs import (
     CreationRequest,
     ScheduledEvent,
 )
-from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.documents import object_document, read_object
 from shunter.model.objects.object_manifests import object_schema
 from shunter.model.objects.object_meta import ObjectName
-from shunter.model.objects.objects import KINDS
-from shunter.model.objects.schedulings import JobProgress, JobRecord, Scheduling, SchedulingState, SchedulingStatus
-from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, Testbed, TestbedState, TestbedStatus
+from shunter.model.objects.objects import KINDS, Object
+from shunter.model.objects.schedulings import (
+    JobProgress,
+    JobRecord,
+    Scheduling,
+    SchedulingSpec,
+    SchedulingState,
+    SchedulingStatus,
+    SlotJob,
+)
+from shunter.model.objects.testbeds import (
+    Slot,
+    SlotHolder,
+    SlotPlace,
+    SlotState,
+    Testbed,
+    TestbedSpec,
+    TestbedState,
+    TestbedStatus,
+)
 from tests.unit.model.objects.object_samples import ANY, batch_job, make_object, read, scheduling, testbed
+from tests.unit.wire import test_messages as m
 
 SCHEMAS = {kind: jsonschema.Draft202012Validator(object_schema(kind)) for kind in KINDS}
 T0 = 1_700_000_000_000
@@ -218,6 +236,32 @@ def test_a_scheduling_shows_how_far_it_is_with_each_job() -> None:
         "waitsFor": "a free slot",
         "leaving": [AS_NAMES[2]],
     }
+
+
+# ---- documents read back ----
+
+TIMED = msgspec.structs.replace(m.META, created_ms=1_700_000_000_123, deleting_ms=1_700_000_001_000)
+BY_QUEUE = SchedulingSpec(m.TWO, queue=(m.ONE, m.ONE, m.TWO), confirmation_timeout_s=33.0)
+BY_SLOTS = SchedulingSpec(m.TWO, slots=(SlotJob(m.ONE, (0, 2)),), mode="relaxed")
+PROFILED = BatchJobSpec(command={"command": ["sort"]}, external={"profiler": [{"sort": "24 (16)"}]})
+OBJECTS: dict[str, Object] = {
+    "a testbed in use": msgspec.structs.replace(m.TESTBED, meta=TIMED),
+    "a testbed nobody looked at": Testbed(m.META, TestbedSpec(1, "slots", {"cpu": 500})),
+    "a job that runs": msgspec.structs.replace(m.JOB, meta=TIMED, spec=PROFILED),
+    "a job that waits": BatchJob(m.META, BatchJobSpec(command={"command": ["sort"]})),
+    "a queue": Scheduling(m.META, BY_QUEUE, msgspec.structs.replace(m.SCHEDULING.status, jobs=())),
+    "slots": Scheduling(
+        m.META, BY_SLOTS, msgspec.structs.replace(m.SCHEDULING.status, jobs=m.SCHEDULING.status.jobs[:1])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_what_was_read_is_written_as_the_same_document(name: str) -> None:
+    document = object_document(OBJECTS[name])
+    found = read_object(document)
+    assert type(found) is type(OBJECTS[name])
+    assert object_document(found) == document
 
 
 # ---- what apply does with what is there ----
