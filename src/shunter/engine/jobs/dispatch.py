@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job.job_checks import parameter_variable
+from shunter.model.job.checks import parameter_variable
 from shunter.model.job.spec import JobSpec, Parameters
 from shunter.model.schema.problems import did_you_mean
 

@@ -1,7 +1,7 @@
 """Job manifests: from a decoded YAML or JSON document to a JobSpec, or to the list of everything that is wrong with it.
 
 Called by the gateway for every submit, and by `validate` without a cluster. What is valid is said by the tables of
-`model.job.job_fields` and by `model.job.job_checks`.
+`model.job.job_fields` and by `model.job.checks`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import msgspec
 from shunter.model.errors import Invalid, Problem
 from shunter.model.graph import find_cycle, format_cycle
 from shunter.model.job.build import build_job
-from shunter.model.job.group_checks import ExpressionCheck, ExpressionChecks, GroupCheck
+from shunter.model.job.checks import ExpressionCheck, ExpressionChecks, GroupCheck, check_job
 from shunter.model.job.groups import read_groups
-from shunter.model.job.job_checks import check_job
 from shunter.model.job.job_fields import DOCUMENT
 from shunter.model.job.spec import BATCH, NAMESPACE_DEFAULT, JobSpec
 from shunter.model.schema.fields import Schema
@@ -129,7 +128,7 @@ class JobReader:
         )
 
     def _key(self, document: Any, namespace: str) -> tuple[bytes, str]:
-        """All of a document but its name, encoded, and that name. No key means: do not look it up, it is odd or big."""
+        """The encoded document without its name, and that name. An empty key: too odd or too big for the cache."""
         if not self._cached_jobs_max or type(document) is not dict:
             return b"", ""
         metadata = document.get("metadata", {})
