@@ -184,32 +184,35 @@ class _Reconciliation:
         return self.view.scheduling.status.observed_generation != self.view.scheduling.meta.generation
 
     def acquire(self) -> bool:
-        """Claim all that it lacks, or hold nothing but what is under way; go on when all of it is queued."""
+        """Claim everything that is missing, or nothing; go on when every job is queued."""
         wanted = {self.jobs[index]: index for index in sorted([*self.records.unacquired, *self.records.queued])}
         missing = [name for name in wanted if not holds_job(self.view.job(name), self.own_name)]
-        is_held = holds_testbed(self.view.testbed, self.own_name)
         infeasible, failed = infeasible_reasons(self.spec, self.view.testbed, self.submitted()), self.failures(wanted)
         if failed or (infeasible and not self.may_still_grow(missing)):
             return self.fail(*infeasible, *failed)
-        obstacles = self.obstacles(missing, is_held)
-        if obstacles:
+        is_held = holds_testbed(self.view.testbed, self.own_name)
+        if obstacles := self.obstacles(missing, is_held):
             self.release_acquired(wanted, set(missing))
             if self.releases_testbed:
-                obstacles = self.obstacles(missing, False)
+                obstacles = self.obstacles(missing, is_held=False)
             return self.wait(obstacles[0].waits_for, *(obstacle.problem for obstacle in obstacles), *infeasible)
         self.claims, self.claims_testbed = missing, not is_held
+        return self.wait_until_queued(wanted)
+
+    def wait_until_queued(self, wanted: Mapping[ObjectName, int]) -> bool:
+        """Claims of this step take effect after it, so the jobs are queued in a later one."""
         unqueued = next((name for name in wanted if not self.is_queued(name)), None)
-        if missing or not is_held or unqueued:
+        if unqueued or self.claims or self.claims_testbed:
             return self.wait(f"batch job {unqueued} to be queued" if unqueued else "")
         self.records.put_all(wanted.values(), JobRecord(JobProgress.IN_QUEUE))
         return self.move(SchedulingEvent.ACQUIRED)
 
     def may_still_grow(self, missing: Iterable[ObjectName]) -> bool:
-        """That somebody is still making what it needs: a job is missing, and only the testbed's size is wrong."""
+        """Whether somebody may still create what it needs: a job is missing, and only the testbed's size is wrong."""
         return any(self.view.job(name) is None for name in missing) and not infeasible_reasons(self.spec, None)
 
     def obstacles(self, missing: Iterable[ObjectName], is_held: bool) -> list[Obstacle]:
-        """What lasts is told before what passes."""
+        """Obstacles that last come before those that pass."""
         found = [testbed_obstacle(self.view, is_held), *(job_obstacle(self.view, name) for name in missing)]
         return sorted(filter(None, found), key=lambda obstacle: obstacle.transience)
 
@@ -222,7 +225,7 @@ class _Reconciliation:
             self.generation = self.view.scheduling.status.observed_generation  # not accepted yet
 
     def failures(self, wanted: Iterable[ObjectName]) -> list[str]:
-        """Of jobs that nobody has and that wait for a reset, or that failed as its own."""
+        """Of unclaimed jobs that need a reset, and of its own jobs that failed."""
         found = [job for name in wanted if (job := self.view.job(name)) is not None]
         return [
             failure_message(job)

@@ -1,7 +1,7 @@
-"""One look at a testbed: the slots that it has are brought to those that it shall have, and what uses them is noted.
+"""Reconciles one testbed: which slots it should have, and what state each of them is in.
 
-Called by the engine whenever a testbed, one of its nodes, or what runs in its slots has changed.
-A slot in use is never touched: what was asked of it happens once it is free.
+Called by the engine whenever a testbed, one of its nodes, or what runs in its slots has changed. A slot in use is never
+changed: a change of it waits until it is free.
 """
 
 from __future__ import annotations
@@ -15,11 +15,18 @@ from shunter.model.objects.testbeds import Slot, SlotPlace, SlotState, Testbed, 
 from shunter.testbeds.slots import Layout, lay_out
 from shunter.testbeds.view import LabelledNode, SlotUse
 
+_EVENTS_TO_FREE: dict[SlotState, tuple[SlotEvent, ...]] = {
+    SlotState.FREE: (),
+    SlotState.RESERVED: (SlotEvent.FREED,),
+    SlotState.OCCUPIED: (SlotEvent.FREED,),
+    SlotState.ERROR: (SlotEvent.NODE_BACK,),
+}
+
 
 def reconcile_testbed(
     testbed: Testbed, nodes: Sequence[LabelledNode], uses: Mapping[SlotPlace, SlotUse], now_ms: int
 ) -> TestbedStatus:
-    """Its status as it should be: the present one itself where nothing is to do."""
+    """The status that the testbed should have: the present one itself, if nothing changes."""
     layout = Layout(node_ids={}) if testbed.meta.is_deleting else lay_out(testbed.spec, nodes)
     unready_nodes = {node.name for node in nodes if not node.is_ready}
     desired = _desired_slots(testbed, layout, nodes, uses, now_ms)
@@ -45,8 +52,8 @@ def reconcile_testbed(
 def _desired_slots(
     testbed: Testbed, layout: Layout, nodes: Sequence[LabelledNode], uses: Mapping[SlotPlace, SlotUse], now_ms: int
 ) -> list[Slot]:
-    """All that are in use, and all that shall be and can be made now, by their global numbers: breadth-first over the
-    nodes. Those that will not be made again come last, so that they do not shift the others."""
+    """All slots in use, and all wanted slots that fit now, in the order of their global numbers: breadth-first over the
+    nodes. Slots that are no longer wanted come last, so that they do not shift the others."""
     size = testbed.spec.resources_per_slot
     present = {slot.place: slot for slot in testbed.status.slots}
 
@@ -81,8 +88,8 @@ def _unused(slot: Slot, node_id: int, size: dict[str, int]) -> Slot:
 
 
 def _headroom_with_leaving(used: Mapping[SlotPlace, Slot], nodes: Sequence[LabelledNode]) -> dict[str, dict[str, int]]:
-    """What is left for slots that nobody uses, of nodes with leaving slots: there may be too little for all of them,
-    until those are gone. On all other nodes there is enough."""
+    """The resources left for idle slots on nodes with leaving slots, which may not suffice until those are gone. Every
+    other node has enough."""
     nodes_with_leaving = {place.node for place, slot in used.items() if slot.is_leaving}
     headroom = {node.name: dict(node.free) for node in nodes if node.name in nodes_with_leaving}
     for place, slot in used.items():
@@ -114,24 +121,23 @@ def _with_state(slot: Slot, use: SlotUse | None, is_ready: bool, now_ms: int) ->
 
 
 def _slot_events(slot: Slot, use: SlotUse | None, is_ready: bool) -> list[SlotEvent]:
-    """The way from what it is to what it should be, by the table; several steps where some were not seen."""
-    events, state = [], slot.state
-    if state in (SlotState.RESERVED, SlotState.OCCUPIED) and (use is None or use.holder != slot.holder):
-        events.append(SlotEvent.FREED)
-        state = SlotState.FREE
-    if state is SlotState.ERROR and (use is not None or is_ready):
-        events.append(SlotEvent.NODE_BACK)
-        state = SlotState.FREE
-    if state is SlotState.FREE and use is not None:
-        events.append(SlotEvent.RESERVED)
-        state = SlotState.RESERVED
-    if state is SlotState.RESERVED and use is not None and use.is_running:
-        events.append(SlotEvent.STARTED)
-    if state is SlotState.OCCUPIED and use is not None and not use.is_running:
-        events.append(SlotEvent.INTERRUPTED)
-    if state is SlotState.FREE and use is None and not is_ready:
-        events.append(SlotEvent.NODE_LOST)
-    return events
+    """The way from the present state to the right one; several events where the steps between were not seen."""
+    return _events_to_idle(slot.state, is_ready) if use is None else _events_to_used(slot, use)
+
+
+def _events_to_idle(state: SlotState, is_ready: bool) -> list[SlotEvent]:
+    if is_ready:
+        return [*_EVENTS_TO_FREE[state]]
+    return [] if state is SlotState.ERROR else [*_EVENTS_TO_FREE[state], SlotEvent.NODE_LOST]
+
+
+def _events_to_used(slot: Slot, use: SlotUse) -> list[SlotEvent]:
+    """A slot changes hands by way of FREE."""
+    is_kept = slot.state in (SlotState.RESERVED, SlotState.OCCUPIED) and slot.holder == use.holder
+    if is_kept and slot.state is SlotState.OCCUPIED:
+        return [] if use.is_running else [SlotEvent.INTERRUPTED]
+    reserve = [] if is_kept else [*_EVENTS_TO_FREE[slot.state], SlotEvent.RESERVED]
+    return [*reserve, SlotEvent.STARTED] if use.is_running else reserve
 
 
 def _testbed_event(status: TestbedStatus, layout: Layout) -> TestbedEvent:

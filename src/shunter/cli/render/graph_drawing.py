@@ -209,21 +209,31 @@ def _assign_tracks(buses: Sequence[_Bus]) -> int:
     goes round in a circle, a source turns to a column of its own in a row above all others.
     """
     waiting = [bus for bus in buses if not bus.is_straight]
+    placed: list[_Bus] = []
     taken: list[list[tuple[int, int]]] = []
     used = {column for bus in buses for column in bus.columns}
     while waiting:
-        free = [bus for bus in waiting if not any(_must_follow(bus, other) for other in waiting if other is not bus)]
-        if not free:
+        bus = _first_unblocked(waiting)
+        if bus is None:
             _route_around(waiting[0], waiting, used)
             continue
-        bus = free[0]
-        waiting.remove(bus)
-        least = max((other.track + 1 for other in buses if other.track >= 0 and _must_follow(bus, other)), default=0)
+        least = max((other.track + 1 for other in placed if _must_follow(bus, other)), default=0)
         bus.track = _first_free(taken, least, min(bus.columns), max(bus.columns))
-    turned = [bus for bus in buses if bus.turns]
-    for bus in buses if turned else ():
-        bus.track += 1 if bus.track >= 0 else 0
-    return len(taken) + bool(turned)
+        waiting.remove(bus)
+        placed.append(bus)
+    if not any(bus.turns for bus in placed):
+        return len(taken)
+    for bus in placed:
+        bus.track += 1  # below the row of the turns
+    return len(taken) + 1
+
+
+def _first_unblocked(waiting: Sequence[_Bus]) -> _Bus | None:
+    """A bus that need not be below any other that waits."""
+    for bus in waiting:
+        if not any(_must_follow(bus, other) for other in waiting if other is not bus):
+            return bus
+    return None
 
 
 def _must_follow(bus: _Bus, other: _Bus) -> bool:

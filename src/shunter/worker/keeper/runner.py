@@ -83,20 +83,31 @@ class Runner:
                 (task_range.job, task_range.group, index, task_range.attempt), task.ports
             )
             self.record_running(task)
-        wait_ms = REPORT_START_AFTER_MS
+        self._wait_for_end(task)
+        self.task = None
+        self._collect_leftovers()
+        if not task_range.spec.is_plain:
+            self._starter.clean_setup()
+        return self._record_end(task)
+
+    def _wait_for_end(self, task: Task) -> None:
+        """Return when neither the task nor anything that it started is left."""
+        pidfd, wait_ms = task.pidfd, REPORT_START_AFTER_MS
         while True:
             events = self._poll.poll(wait_ms)
             for fd, _ in events:
-                if fd == pidfd:  # first: a stop in the same breath comes too late
+                if fd == pidfd:  # first: a stop that arrives at the same time comes too late
                     self._mark_exited(task)
                     break
             for fd, event in events:
                 if fd != pidfd:
                     self.handle(fd, event)
             if (task.exited or task.is_reported) and self._reap(task):
-                break
+                return
             wait_ms = self._advance(task, bool(events))
-        self.task = None
+
+    def _collect_leftovers(self) -> None:
+        """Read the rest of the output, and note whether the task wrote to the scratch folder."""
         scratch = self._starter.scratch
         scratch.is_fresh = scratch.is_fresh and scratch.watch_fd >= 0
         for fd, _ in self._exit_poll.poll(0):
@@ -104,9 +115,6 @@ class Runner:
                 self._output.drain(fd)
             else:
                 scratch.is_fresh = False
-        if not task_range.spec.is_plain:
-            self._starter.clean_setup()
-        return self._record_end(task)
 
     def handle(self, fd: int, event: int) -> None:
         if fd in self._output.fds:

@@ -14,7 +14,8 @@ from shunter.cli.render.tables import Column, age, print_document, print_facts, 
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.resources import format_amount, parse_amount
-from shunter.model.rest.views import ClusterInfo, NodeStatsView, NodeView
+from shunter.model.rest.cluster_views import ClusterInfo
+from shunter.model.rest.node_views import NodeStatsView, NodeView, TaskStatsView
 
 POLL_INTERVAL_S = 0.5
 
@@ -251,9 +252,19 @@ def format_quantity(resource: str, quantity: str) -> str:
 
 
 def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
+    machine = (stats.machine if stats else view.stats) or {}
+    facts = [*_facts(view), ("machine", _format_stats(machine))]
+    print_facts(f"{view.name}, id {view.id}, {view.role}", facts)
+    if stats and stats.tasks:
+        print()
+        titles = ["TASK", "ATTEMPT", "CPU TIME", "MEMORY", "PROCESSES"]
+        print_table([Column(title, right=title != "TASK") for title in titles], map(_task_row, stats.tasks))
+
+
+def _facts(view: NodeView) -> list[tuple[str, str]]:
     resources = [f"{name} {share(view, name)}" for name in view.capacity]
     reason = (view.reason or "").removeprefix(f"{view.state}: ")
-    facts = [
+    return [
         ("state", view.state + (f": {reason}" if reason and reason != view.state else "")),
         ("eligible", "yes" if view.eligible else "no"),
         ("reserved", ", ".join(resources)),
@@ -263,24 +274,12 @@ def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
         ("labels", _pairs(view.labels)),
         ("attributes", _pairs(view.attributes)),
         ("heard", f"{age(view.heard_at)} ago" if view.heard_at else ""),
-        ("machine", _format_stats((stats.machine if stats else view.stats) or {})),
     ]
-    print_facts(f"{view.name}, id {view.id}, {view.role}", facts)
-    if stats and stats.tasks:
-        print()
-        titles = ["TASK", "ATTEMPT", "CPU TIME", "MEMORY", "PROCESSES"]
-        columns = [Column(title, right=title != "TASK") for title in titles]
-        rows = (
-            [
-                each.name,
-                str(each.attempt),
-                f"{each.cpu_s:.2f}s",
-                format_quantity("memory", str(each.memory_bytes)),
-                str(each.processes),
-            ]
-            for each in stats.tasks
-        )
-        print_table(columns, rows)
+
+
+def _task_row(task: TaskStatsView) -> list[str]:
+    memory = format_quantity("memory", str(task.memory_bytes))
+    return [task.name, str(task.attempt), f"{task.cpu_s:.2f}s", memory, str(task.processes)]
 
 
 def _format_stats(machine: dict[str, Any]) -> str:

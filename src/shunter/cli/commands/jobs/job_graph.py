@@ -12,7 +12,7 @@ import msgspec
 
 from shunter.cli.render.graph_layout import topological
 from shunter.model.job.spec import JobSpec
-from shunter.model.rest.views import EdgeView, JobView
+from shunter.model.rest.job_views import EdgeView, JobView
 
 SUCCEEDED = "succeeded"  # what an edge waits for unless it says otherwise
 NOT_IN_FILE = "not here"  # of a job that a file names but does not hold
@@ -85,8 +85,7 @@ def graph_of_views(views: Iterable[JobView], ended: Mapping[str, str]) -> Graph:
         run = _run_of(view)
         name = run if seen[view.name] > 1 else view.name
         parts = [_JobGroup(group.name, group.count, group_state(group.counts), group.after) for group in view.groups]
-        after = view.terms.after if view.terms is not None else ()
-        jobs.append(_Job(name, (view.name, run), view.count, view.state, after, parts))
+        jobs.append(_Job(name, (view.name, run), view.count, view.state, _after(view), parts))
     return _graph(jobs, ended)
 
 
@@ -95,13 +94,7 @@ def connected_runs(views: Sequence[JobView], name: str) -> list[JobView]:
     `views` are the newest first."""
     named = [view for view in views if name in (view.name, _run_of(view))]
     wanted = [view for view in named if view.ended_at is None] or named[:1]
-    by_name = {view.name: view for view in reversed(views)} | {_run_of(view): view for view in views}
-    neighbours: dict[int, list[JobView]] = {}
-    for view in views:
-        for edge in view.terms.after if view.terms is not None else ():
-            if (other := by_name.get(edge.name)) is not None:
-                neighbours.setdefault(view.id, []).append(other)
-                neighbours.setdefault(other.id, []).append(view)
+    neighbours = _neighbours(views)
     found = {view.id: view for view in wanted}
     while wanted:
         for other in neighbours.get(wanted.pop().id, ()):
@@ -109,6 +102,22 @@ def connected_runs(views: Sequence[JobView], name: str) -> list[JobView]:
                 found[other.id] = other
                 wanted.append(other)
     return list(found.values())
+
+
+def _neighbours(views: Sequence[JobView]) -> dict[int, list[JobView]]:
+    """By id, the runs at the other ends of a run's edges. A name without a run means the newest."""
+    by_name = {view.name: view for view in reversed(views)} | {_run_of(view): view for view in views}
+    neighbours: dict[int, list[JobView]] = {}
+    for view in views:
+        for edge in _after(view):
+            if (other := by_name.get(edge.name)) is not None:
+                neighbours.setdefault(view.id, []).append(other)
+                neighbours.setdefault(other.id, []).append(view)
+    return neighbours
+
+
+def _after(view: JobView) -> Sequence[EdgeView]:
+    return view.terms.after if view.terms is not None else ()
 
 
 def _run_of(view: JobView) -> str:

@@ -27,7 +27,7 @@ from shunter.cli.render.tables import (
 )
 from shunter.model.job.spec import NAMESPACE_DEFAULT, QUEUE_DEFAULT
 from shunter.model.resources import format_duration
-from shunter.model.rest.views import GroupView, JobTerms, JobView, TaskView
+from shunter.model.rest.job_views import GroupView, JobTerms, JobView, TaskView
 from shunter.sdk.client import Job
 
 JOBS_SHOWN = 100
@@ -144,13 +144,30 @@ def format_done(view: JobView) -> str:
 
 def _describe(found: Job) -> None:
     view = found.view
+    print_facts(f"{view.name}@{view.run} in namespace {view.namespace}, id {view.id}", _facts(view))
+    if view.groups:
+        print()
+        _print_groups(view.groups)
+    notable = [state for state in view.counts if state != "succeeded"]
+    if notable:
+        print()
+        wanted = () if view.update is not None else notable  # a task that is being replaced runs next to its successor
+        row_count = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
+        if row_count == TASKS_SHOWN:
+            print_notice(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
+
+
+def _facts(view: JobView) -> list[tuple[str, str]]:
     times = [("submitted", view.submitted_at), ("started", view.started_at), ("ended", view.ended_at)]
-    facts = [
+    task = [
+        ("image", view.image or ""),
+        ("command", command_line(view.command)),
+        ("resources", _amounts(view.resources)),
+    ]
+    return [
         ("state", view.state + (f": {view.reason}" if view.reason else "")),
         ("tasks", f"{view.count:,}: {format_counts(view.counts)}"),
-        ("image", "" if view.groups else view.image or ""),
-        ("command", "" if view.groups else command_line(view.command)),
-        ("resources", "" if view.groups else _amounts(view.resources)),
+        *(task if not view.groups else ()),
         ("type", f"{view.type}, priority {view.priority}"),
         ("version", _version(view)),
         ("labels", ", ".join(f"{key}={value}" for key, value in view.labels.items())),
@@ -159,17 +176,6 @@ def _describe(found: Job) -> None:
         ("user", view.user),
         *_terms(view.terms),
     ]
-    print_facts(f"{view.name}@{view.run} in namespace {view.namespace}, id {view.id}", facts)
-    if view.groups:
-        print()
-        _print_groups(view.groups)
-    notable = [state for state in view.counts if state != "succeeded"]
-    if notable:
-        print()
-        wanted = () if view.update is not None else notable  # what is being replaced goes on beside its successor
-        row_count = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
-        if row_count == TASKS_SHOWN:
-            print_notice(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
 
 
 def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:

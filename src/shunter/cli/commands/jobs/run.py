@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from shunter.cli.options import Namespace, pairs
 from shunter.cli.render.progress import Progress
 from shunter.model.job.arrays import count_indexes, parse_array
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.rest.views import FollowLine
+from shunter.model.rest.job_views import FollowLine
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest, job_manifest
 
@@ -109,8 +110,14 @@ def run(
         if detach:
             print(client.submit(manifest).name)
             return
-        tasks = len(lines or ()) or (count_indexes(parse_array(array).parts) if array else count or 1)
+        tasks = _task_count(count, array, lines)
         raise typer.Exit(_run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks))
+
+
+def _task_count(count: int | None, array: str | None, lines: Sequence[str] | None) -> int:
+    if lines:
+        return len(lines)
+    return count_indexes(parse_array(array).parts) if array else count or 1
 
 
 def _run_task(client: Client, manifest: Manifest) -> int:
