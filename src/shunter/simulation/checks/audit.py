@@ -63,17 +63,17 @@ def _audit_counts(state: State, task_set: TaskSet) -> None:
 
 
 def _audit_tasks(state: State, model: ReferenceModel, task_set: TaskSet) -> None:
-    """Every task is what the reference model says; every queued one is in a queue, once, and no other is."""
+    """Every task is as in the reference model, and in a queue exactly once if it is queued."""
     rows = slice(task_set.base, task_set.base + task_set.count)
     table, tasks = state.table, model.jobs[task_set.job.id].groups[task_set.number].tasks
-    queued = Counter(index for first, last, _ in task_set.ready for index in range(first, last + 1))
-    delayed, is_free = task_set.delayed or {}, not task_set.job.is_held
-    queued.update(dict.fromkeys(delayed, 1))
     found = zip(table.state[rows].tolist(), table.attempt[rows].tolist(), table.node[rows].tolist(), strict=True)
+    queued = _queued_counts(task_set)
+    delayed, is_free = task_set.delayed or {}, not task_set.job.is_held
     for index, (task, (state_now, attempt, node)) in enumerate(zip(tasks, found, strict=True)):
-        is_same = task.state == state_now and task.attempt == attempt and (task.state not in LIVE or task.node == node)
+        is_live = task.state in LIVE
+        is_same = task.state == state_now and task.attempt == attempt and (not is_live or task.node == node)
         is_queued_once = queued[index] == (task.state is TaskState.QUEUED and (is_free or index in delayed))
-        is_on_live_node = task.state not in LIVE or model.nodes[node].state is not NodeState.DOWN
+        is_on_live_node = not is_live or model.nodes[node].state is not NodeState.DOWN
         if not (is_same and is_queued_once and is_on_live_node):
             where = f"task {task_set.job.id}/{index} ({TaskState(state_now).wire_name}, attempt {attempt}, node {node})"
             require(is_same, f"{where} is {task} in the model")
@@ -82,6 +82,13 @@ def _audit_tasks(state: State, model: ReferenceModel, task_set: TaskSet) -> None
     if task_set.ready:
         is_found = task_set.in_queue and any(task_set is each for each in task_set.task_class.task_sets)
         require(is_found, f"job {task_set.job.id} has tasks ready that nobody will look at")
+
+
+def _queued_counts(task_set: TaskSet) -> Counter[int]:
+    """How often each index is in a queue, ready or delayed."""
+    queued = Counter(index for first, last, _ in task_set.ready for index in range(first, last + 1))
+    queued.update(list(task_set.delayed or ()))
+    return queued
 
 
 def _audit_reservations(state: State, model: ReferenceModel) -> None:

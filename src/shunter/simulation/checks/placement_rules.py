@@ -1,6 +1,6 @@
-"""What couples tasks when they are placed: gangs start and stay whole, distinct hosts differ, exclusive nodes have one
-owner, nobody is beside whom it avoids, and limits of groups, queues and licences hold. Called by
-`simulation.checks.checkers` with every durable round."""
+"""Rules between tasks at placement: gangs start and stay whole, distinct hosts differ, an exclusive node has one owner,
+anti-affinity holds, and so do the limits of groups, queues and licences. Called by `simulation.checks.checkers` with
+every durable round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ACTIVE = (TaskState.ASSIGNED, TaskState.RUNNING)
 
 
 def check_placed(model: ReferenceModel) -> None:
-    """After a round: what it placed, beside all that there is."""
+    """After a round: check what it placed against everything on the same nodes."""
     nodes: dict[int, None] = {}
     seen: set[tuple[int, int]] = set()
     for placed in model.placed_in_round:
@@ -48,14 +48,18 @@ def _check_gang(job: ModelJob, group: ModelTaskSet) -> None:
 def check_gangs(model: ReferenceModel) -> None:
     """After any round: while a task of a gang has to run again, none of the gang goes on without it."""
     for job in model.unfinished.values():
-        for group in job.groups.values() if job.options.gang or any(spec.gang for spec in job.specs) else ():
-            if not (group.spec.gang or job.options.gang):
-                continue
-            tasks = _members(job, group)
-            missing = [task for task in tasks if task.will_requeue or (task.attempt and task.state in _NOT_STARTED)]
-            active = [task for task in tasks if task.state in _ACTIVE]
-            detail = f"{len(missing)} tasks have to run again, and {len(active)} go on without them"
-            require(not missing or not active, f"a gang of job {job.id} was torn apart: {detail}")
+        if job.options.gang or any(spec.gang for spec in job.specs):
+            for group in job.groups.values():
+                if group.spec.gang or job.options.gang:
+                    _check_gang_is_whole(job, group)
+
+
+def _check_gang_is_whole(job: ModelJob, group: ModelTaskSet) -> None:
+    tasks = _members(job, group)
+    missing = [task for task in tasks if task.will_requeue or (task.attempt and task.state in _NOT_STARTED)]
+    active = [task for task in tasks if task.state in _ACTIVE]
+    detail = f"{len(missing)} tasks have to run again, and {len(active)} go on without them"
+    require(not missing or not active, f"a gang of job {job.id} was torn apart: {detail}")
 
 
 def _members(job: ModelJob, group: ModelTaskSet) -> list[ModelTask]:
@@ -76,7 +80,7 @@ def _check_distinct(model: ReferenceModel, job: ModelJob, group: ModelTaskSet) -
 
 
 def _check_exclusive(model: ReferenceModel, node: int) -> None:
-    """Whoever has a node for itself shares it with nobody."""
+    """A job with an exclusive node shares it with no other job."""
     jobs_on_node: dict[int, bool] = {}
     for job, group, _, _ in model.live_on(node):
         jobs_on_node[job.id] = jobs_on_node.get(job.id, False) or group.spec.exclusive
@@ -85,7 +89,7 @@ def _check_exclusive(model: ReferenceModel, node: int) -> None:
 
 
 def _check_anti_affinity(model: ReferenceModel, node: int) -> None:
-    """Nobody was placed beside a job that it avoids, or that avoids it."""
+    """No task was placed on a node with a job that it avoids, or that avoids it."""
     placed_jobs = {placed.job for placed in model.placed_in_round if placed.node == node}
     live = list(model.live_on(node))
     present_jobs = {job.id: job.name for job, _, _, _ in live}
@@ -97,7 +101,7 @@ def _check_anti_affinity(model: ReferenceModel, node: int) -> None:
 
 
 def _avoided_jobs(spec: GroupSpec) -> list[str]:
-    """The names of jobs that must not be beside it; other matches are not drawn."""
+    """The names of jobs that it must not share a node with; simulated users write no other matches."""
     rules = [rule for rule in spec.affinity if rule.to == "job" and rule.anti and rule.require]
     return [rule.match.removeprefix("job.name == '").removesuffix("'") for rule in rules]
 

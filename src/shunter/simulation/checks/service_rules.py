@@ -1,5 +1,5 @@
-"""Services and jobs that run everywhere, read from the reference model: nothing that is well is ended before enough
-others are, and when all is quiet, all that was asked for runs. Called by `simulation.checks.checkers` and
+"""Rules for service and system jobs, read from the reference model: a healthy instance is stopped only while enough
+others are healthy, and once nothing changes, every wanted instance runs. Called by `simulation.checks.checkers` and
 `simulation.workload.service_actions`."""
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from shunter.simulation.checks.reference_records import LIVE, ModelJob, ModelTas
 
 
 def check_ended(model: ReferenceModel) -> None:
-    """After a round that told tasks of services to end: those that were well left enough behind that were.
-    Some of those may have been preempted afterwards by the same round."""
+    """After a round that stopped healthy tasks of services: enough healthy ones were left. The same round may have
+    preempted some of those afterwards."""
     for job_id, group_name, visible_index, healthy in model.healthy_stopped_in_round:
         job = model.unfinished.get(job_id)
         spec = _spec(job, group_name) if job is not None else None
@@ -58,43 +58,56 @@ def unconverged(model: ReferenceModel) -> list[str]:
 
 def _service_lacks(model: ReferenceModel, job: ModelJob, spec: GroupSpec) -> list[str]:
     """Each instance runs by the present spec, once, or has given up."""
-    shortfalls = []
-    for index in range(spec.count):
-        where = f"{job.name}/{spec.name}/{index} (job {job.id})"
-        instances = _instances(job, spec.name, index)
-        live = [(task_set, task) for task_set, task in instances if task.state in LIVE]
-        if (spec.name, index) in job.down or (not live and _has_given_up(instances)):
-            continue
-        if len(live) != 1:
-            shortfalls.append(f"{where} has {len(live)} live tasks: {[task.state.wire_name for _, task in instances]}")
-        elif not job.is_partial and not _is_same_spec(live[0][0].spec, spec):
-            shortfalls.append(f"{where} runs an older spec")
-        elif not is_healthy(*live[0], model.now_ms) and live[0][1].state is not TaskState.RUNNING:
-            shortfalls.append(f"{where} is {live[0][1].state.wire_name}")
+    wanted = [index for index in range(spec.count) if (spec.name, index) not in job.down]
+    lacks = [
+        f"{job.name}/{spec.name}/{index} (job {job.id}) {lack}"
+        for index in wanted
+        if (lack := _instance_lack(model, job, spec, index))
+    ]
     surplus = [index for index in _live_indexes(job, spec.name) if index >= spec.count]
-    return shortfalls + [f"{job.name}/{spec.name}/{index} is one too many" for index in surplus]
+    return lacks + [f"{job.name}/{spec.name}/{index} is one too many" for index in surplus]
+
+
+def _instance_lack(model: ReferenceModel, job: ModelJob, spec: GroupSpec, index: int) -> str:
+    instances = _instances(job, spec.name, index)
+    live = [(task_set, task) for task_set, task in instances if task.state in LIVE]
+    if not live and _has_given_up(instances):
+        return ""
+    if len(live) != 1:
+        return f"has {len(live)} live tasks: {[task.state.wire_name for _, task in instances]}"
+    [(task_set, task)] = live
+    if not job.is_partial and not _is_same_spec(task_set.spec, spec):
+        return "runs an older spec"
+    is_up = is_healthy(task_set, task, model.now_ms) or task.state is TaskState.RUNNING
+    return "" if is_up else f"is {task.state.wire_name}"
 
 
 def _system_lacks(model: ReferenceModel, job: ModelJob, spec: GroupSpec) -> list[str]:
     """A task on every node that takes work and is large enough, unless it has given up there."""
-    shortfalls = []
-    for number, node in model.nodes.items():
-        instances = [
-            (task_set, task)
-            for task_set in job.task_sets(spec.name)
-            if task_set.node == number
-            for task in task_set.tasks
-        ]
-        is_served = node.state is NodeState.READY and not node.cordoned_by and not spec.constraints
-        used = Counter[str]()
-        for _, group, _, _ in model.live_on(number):
-            used.update(group.spec.needs)
-        is_served &= all(node.free(name, used[name]) >= need for name, need in spec.needs.items())
-        has_one = any(task.state in LIVE for _, task in instances) or _has_given_up(instances)
-        is_down = any((spec.name, task_set.visible_index_of(0)) in job.down for task_set, _ in instances)
-        if is_served and not has_one and not is_down and (spec.name, number - 1) not in job.down:
-            shortfalls.append(f"{job.name}/{spec.name} (job {job.id}) has no task on node {node.name}")
-    return shortfalls
+    return [
+        f"{job.name}/{spec.name} (job {job.id}) has no task on node {node.name}"
+        for number, node in model.nodes.items()
+        if _has_room(model, number, spec) and _lacks_task(job, spec, number)
+    ]
+
+
+def _has_room(model: ReferenceModel, number: int, spec: GroupSpec) -> bool:
+    """Whether the node takes a task now. Nothing is claimed about nodes that constraints may rule out."""
+    node = model.nodes[number]
+    if node.state is not NodeState.READY or node.cordoned_by or spec.constraints:
+        return False
+    used = Counter[str]()
+    for _, group, _, _ in model.live_on(number):
+        used.update(group.spec.needs)
+    return all(node.free(name, used[name]) >= need for name, need in spec.needs.items())
+
+
+def _lacks_task(job: ModelJob, spec: GroupSpec, node: int) -> bool:
+    task_sets = [task_set for task_set in job.task_sets(spec.name) if task_set.node == node]
+    instances = [(task_set, task) for task_set in task_sets for task in task_set.tasks]
+    has_one = any(task.state in LIVE for _, task in instances) or _has_given_up(instances)
+    indexes = {node - 1, *(task_set.visible_index_of(0) for task_set, _ in instances)}
+    return not has_one and not any((spec.name, index) in job.down for index in indexes)
 
 
 def _instances(job: ModelJob, name: str, visible_index: int) -> list[tuple[ModelTaskSet, ModelTask]]:

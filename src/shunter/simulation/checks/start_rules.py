@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shunter.engine import changes as c
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
-from shunter.simulation.checks.reference_records import ModelJob, ModelTaskSet, require
+from shunter.simulation.checks.reference_records import ModelJob, ModelNode, ModelTaskSet, require
 from shunter.testbeds.application_parts import DRIVER
 
 if TYPE_CHECKING:
@@ -98,26 +98,27 @@ def _runs_before(model: ReferenceModel, job: ModelJob) -> list[ModelJob]:
 
 
 def has_another_node(model: ReferenceModel, group: ModelTaskSet, node: int) -> bool:
-    """Whether another node would do. Where constraints decide about that, or who is where, no claim is made."""
-    spec = group.spec
-    if group.node or spec.constraints or spec.datacenters or spec.distinct or spec.exclusive or spec.affinity:
+    """Whether another node is feasible. False where constraints or the tasks of others may rule nodes out."""
+    if group.node or _restricts_nodes(group.spec):
         return False
     if any(_excludes_others(other.spec) for job in model.unfinished.values() for other in job.groups.values()):
         return False
-    needs = {
-        name: need for name, need in group.spec.needs.items() if not name.startswith((LICENCE_PREFIX, PORT_PREFIX))
-    }
-    return any(
-        number != node
-        and other.state is NodeState.READY
-        and not other.cordoned_by
-        and all(other.capacity.get(name, 0) >= need for name, need in needs.items())
-        for number, other in model.nodes.items()
-    )
+    return any(number != node and _could_run(other, group.spec) for number, other in model.nodes.items())
+
+
+def _restricts_nodes(spec: GroupSpec) -> bool:
+    return bool(spec.constraints or spec.datacenters or spec.distinct or spec.exclusive or spec.affinity)
+
+
+def _could_run(node: ModelNode, spec: GroupSpec) -> bool:
+    """Whether the node takes work and is large enough for a task, once it is empty."""
+    needs = ((name, need) for name, need in spec.needs.items() if not name.startswith((LICENCE_PREFIX, PORT_PREFIX)))
+    is_open = node.state is NodeState.READY and not node.cordoned_by
+    return is_open and all(node.capacity.get(name, 0) >= need for name, need in needs)
 
 
 def _excludes_others(spec: GroupSpec) -> bool:
-    """Whether its tasks may keep others away from their nodes."""
+    """Whether its tasks may exclude others from their nodes."""
     return spec.exclusive or any(rule.to == "job" and rule.anti and rule.require for rule in spec.affinity)
 
 
@@ -170,5 +171,5 @@ def was_skipped(job: ModelJob, group: ModelTaskSet) -> bool:
 
 
 def _is_unmet(edge: After | GroupAfter, outcome: str) -> bool:
-    """Whether it can come true no more, and then nothing is to run."""
+    """Whether the edge can no longer be met, so that the task set never runs."""
     return edge.when not in ("finished", outcome) and edge.otherwise == "cancel"

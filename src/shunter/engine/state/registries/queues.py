@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from shunter.engine import changes as c
@@ -33,10 +33,7 @@ class QueueRegistry:
         return {c.QueueSet: self._set, c.QueueDropped: self._drop}
 
     def dump(self) -> list[list[Any]]:
-        return [
-            [name, queue.is_paused, queue.is_strict, queue.running_max, queue.queued_max]
-            for name, queue in sorted(self.queues.items())
-        ]
+        return [[name, *astuple(queue)] for name, queue in sorted(self.queues.items())]
 
     def load(self, dump: list[list[Any]]) -> None:
         self.queues = {name: Queue(*rules) for name, *rules in dump}
