@@ -193,7 +193,7 @@ class _Row(NamedTuple):
     is_derived: bool = False  # written only
 
 
-def _table(struct: type, *rows: _Row) -> _Codec:
+def _table(struct: Callable[..., Any], *rows: _Row) -> _Codec:
     """A struct as a mapping. An absent key means the struct's default."""
     attributes = {row.key: row.attribute or row.key for row in rows}
     get_all = attrgetter(*attributes.values())
