@@ -58,8 +58,14 @@ def read_object(document: Document) -> Object:
     """The object that a document shows. Raises Invalid where its manifest is not valid."""
     metadata, spec, status = document["metadata"], document["spec"], document.get("status", {})
     [draft] = read_objects([document], default_namespace=metadata.get("namespace"))
-    names = {"name": draft.name.name, "namespace": draft.name.namespace}
-    meta = _META.read({**metadata, **names, "labels": draft.labels, "annotations": draft.annotations})
+    checked = {
+        "name": draft.name.name,
+        "namespace": draft.name.namespace,
+        "labels": draft.labels,
+        "annotations": draft.annotations,
+        "resourceVersion": metadata["resourceVersion"],  # required: a cache would drop changes of revision 0
+    }
+    meta = _META.read(metadata | checked)
     if draft.kind == TESTBED:
         return Testbed(meta, draft.spec, _TESTBED_STATUS.read(status))  # type: ignore[arg-type]
     if draft.kind == BATCH_JOB:
@@ -194,7 +200,7 @@ class _Row(NamedTuple):
 
 
 def _table(struct: Callable[..., Any], *rows: _Row) -> _Codec:
-    """A struct as a mapping. An absent key means the struct's default."""
+    """A struct as a mapping. An absent key, or null, means the struct's default."""
     attributes = {row.key: row.attribute or row.key for row in rows}
     get_all = attrgetter(*attributes.values())
     optional = [(row.key, row.shown_if) for row in rows if row.shown_if]
@@ -214,8 +220,9 @@ def _table(struct: Callable[..., Any], *rows: _Row) -> _Codec:
     def read(document: Document) -> Any:
         found = {}
         for key, attribute, codec in stored:
-            if key in document:
-                found[attribute] = document[key] if codec is None else codec.read(document[key])
+            item = document.get(key)
+            if item is not None:
+                found[attribute] = item if codec is None else codec.read(item)
         return struct(**found)
 
     return _Codec(write, read)
@@ -301,7 +308,7 @@ _CLAIM = _table(
     _Row("creationRequest", "request", _REQUEST, shown_if="request"),
 )
 _EVENT = _table(
-    batch_jobs.ScheduledEvent,
+    partial(batch_jobs.ScheduledEvent, start_ms=0, slot_ids=(), job=0),
     _Row("start", "start_ms", _TIME),
     _Row("stop", "stop_ms", _TIME),
     _Row("successful"),
