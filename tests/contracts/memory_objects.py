@@ -3,8 +3,6 @@
 Tests of transports stand on it. It keeps the contract of `contracts.objects`, as the gateway's own service does.
 """
 
-# ruff: noqa: ARG002 - the caller is a part of the port
-
 from __future__ import annotations
 
 import asyncio
@@ -23,7 +21,6 @@ from shunter.model.objects.objects import Draft, Object, ObjectEvent, Spec, kind
 from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
 from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import Testbed
-from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
 
 T0_MS = 1_900_000_000_000
@@ -32,7 +29,8 @@ MAKE: dict[str, Any] = {"Testbed": Testbed, "BatchJob": BatchJob, "Scheduling": 
 
 
 class MemoryObjectService:
-    def __init__(self, *, remembered_max: int = 1000) -> None:
+    def __init__(self, user: str = "me", *, remembered_max: int = 1000) -> None:
+        self._user = user
         self.revision = 0
         self.is_eager = False  # watches end when there is nothing more to tell
         self.watches_open = 0
@@ -43,7 +41,7 @@ class MemoryObjectService:
         self._uids = 0
         self._changed = asyncio.Condition()
 
-    async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
+    async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
         existing_objects = [self._objects.get((draft.kind, draft.name)) for draft in drafts]
         specs = [resolve_spec(draft, existing) for draft, existing in zip(drafts, existing_objects, strict=True)]
@@ -51,14 +49,14 @@ class MemoryObjectService:
             drafts, [None if existing is None else object_document(existing) for existing in existing_objects]
         )
         steps = zip(drafts, specs, existing_objects, strict=True)
-        applied = [self._write(caller, draft, spec, existing) for draft, spec, existing in steps]
+        applied = [self._write(draft, spec, existing) for draft, spec, existing in steps]
         await self._notify()
         return applied
 
-    def _write(self, caller: Caller, draft: Draft, spec: Spec, existing: Object | None) -> Applied:
+    def _write(self, draft: Draft, spec: Spec, existing: Object | None) -> Applied:
         if existing is None:
             self._uids += 1
-            meta = Meta(self._uids, draft.name.namespace, draft.name.name, T0_MS, caller.user)
+            meta = Meta(self._uids, draft.name.namespace, draft.name.name, T0_MS, self._user)
             made: Object = MAKE[draft.kind](_with_labels(meta, draft), spec)
             return Applied(self._put(made, "ADDED"), "created")
         if is_unchanged(draft, spec, existing):
@@ -68,19 +66,19 @@ class MemoryObjectService:
         changed: Any = msgspec.structs.replace(existing, meta=meta, spec=spec)
         return Applied(self._put(changed, "MODIFIED"), "configured")
 
-    async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
+    async def object(self, kind: str, name: ObjectName) -> Object:
         found = self._objects.get((kind, name))
         if found is None:
             raise NotFound(f"there is no {kind} {name}")
         return found
 
-    async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage:
+    async def objects(self, query: ObjectQuery) -> ObjectPage:
         found = [each for (kind, name), each in self._objects.items() if _matches(query, kind, name)]
         by_name = sorted(found, key=lambda each: (each.meta.object_name, kind_of(each)))
         return ObjectPage(tuple(by_name), self.revision)
 
-    async def delete(self, caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Object:
-        found = await self.object(caller, kind, name)
+    async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
+        found = await self.object(kind, name)
         if revision is not None and revision != found.meta.revision:
             raise Conflict(f"{kind} {name} was changed in the meantime: its version is {found.meta.revision}")
         self._put(found, "DELETED")
@@ -90,7 +88,7 @@ class MemoryObjectService:
         await self._notify()
         return found
 
-    async def watch(self, caller: Caller, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
+    async def watch(self, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
         start = self.revision if after is None else after
         if start < self.revision - self._remembered_max:
             raise Gone(f"changes behind {start} are not remembered any more")
@@ -113,10 +111,8 @@ class MemoryObjectService:
         finally:
             self.watches_open -= 1
 
-    async def write_external(
-        self, caller: Caller, name: ObjectName, data: Mapping[str, list[dict[str, str]]]
-    ) -> BatchJob:
-        job = await self.object(caller, "BatchJob", name)
+    async def write_external(self, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> BatchJob:
+        job = await self.object("BatchJob", name)
         assert isinstance(job, BatchJob)
         external = {key: rows for key, rows in (job.spec.external | dict(data)).items() if rows}
         spec = msgspec.structs.replace(job.spec, external=external)
@@ -124,8 +120,8 @@ class MemoryObjectService:
         changed: BatchJob = await self.put(msgspec.structs.replace(job, meta=meta, spec=spec))
         return changed
 
-    async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:
-        job = await self.object(caller, "BatchJob", name)
+    async def reset(self, name: ObjectName) -> BatchJob:
+        job = await self.object("BatchJob", name)
         assert isinstance(job, BatchJob)
         if job.claim is not None:
             raise Conflict(f"BatchJob {name} is claimed by scheduling {job.claim.scheduling}")
@@ -135,14 +131,14 @@ class MemoryObjectService:
         changed: BatchJob = await self.put(msgspec.structs.replace(job, status=status))
         return changed
 
-    async def past_schedulings(self, caller: Caller, query: PastQuery) -> PastSchedulingPage:
+    async def past_schedulings(self, query: PastQuery) -> PastSchedulingPage:
         found = [past for past in self._past if query.namespace in (None, past.namespace)]
         found = [past for past in found if query.name in (None, past.name)]
         first = int(query.after) if query.after and query.after.isdecimal() else 0
         last = first + query.limit
         return PastSchedulingPage(found[first:last], str(last) if last < len(found) else None, len(found))
 
-    async def past_scheduling(self, caller: Caller, uid: int) -> PastScheduling:
+    async def past_scheduling(self, uid: int) -> PastScheduling:
         for past in self._past:
             if past.uid == uid:
                 return past

@@ -26,7 +26,7 @@ from shunter.model.objects.objects import Object, ObjectEvent
 from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectQuery, ObjectService, PastQuery
 
-ME = Caller("me")
+ME = Caller("me")  # on whose behalf the service is
 V1 = "batchjob.gcr.io/v1alpha1"
 PATIENCE_S = 60.0
 
@@ -44,20 +44,20 @@ class Harness:
     settle: Callable[[], Awaitable[None]] = _nothing_to_settle
 
     async def apply(self, *documents: object, namespace: str = "default") -> list[Applied]:
-        applied = await self.service.apply(ME, documents, namespace=namespace)
+        applied = await self.service.apply(documents, namespace=namespace)
         await self.settle()
         return applied
 
     async def get(self, kind: str, name: str, namespace: str = "default") -> Object:
-        return await self.service.object(ME, kind, ObjectName(namespace, name))
+        return await self.service.object(kind, ObjectName(namespace, name))
 
     async def delete(self, kind: str, name: str, revision: int | None = None) -> Object:
-        deleted = await self.service.delete(ME, kind, ObjectName("default", name), revision)
+        deleted = await self.service.delete(kind, ObjectName("default", name), revision)
         await self.settle()
         return deleted
 
     async def revision(self) -> int:
-        return (await self.service.objects(ME, ObjectQuery())).revision
+        return (await self.service.objects(ObjectQuery())).revision
 
 
 Claim = Callable[[Harness], Awaitable[None]]
@@ -172,7 +172,7 @@ async def a_list_has_all_that_is_asked_for_by_name(harness: Harness) -> None:
     await harness.apply(testbed("b"), batch_job("b"), testbed("a"), testbed("a", metadata={"namespace": "film"}))
 
     async def names(**asked: Any) -> list[str]:
-        page = await harness.service.objects(ME, ObjectQuery(**asked))
+        page = await harness.service.objects(ObjectQuery(**asked))
         assert all(each.meta.revision <= page.revision for each in page.items)
         return [str(each.meta.object_name) for each in page.items]
 
@@ -189,9 +189,9 @@ async def what_is_not_there_is_not_found(harness: Harness) -> None:
         with pytest.raises(NotFound):
             await harness.delete(kind, "nothing")
     with pytest.raises(NotFound):
-        await harness.service.write_external(ME, ObjectName("default", "nothing"), {})
+        await harness.service.write_external(ObjectName("default", "nothing"), {})
     with pytest.raises(NotFound):
-        await harness.service.reset(ME, ObjectName("default", "nothing"))
+        await harness.service.reset(ObjectName("default", "nothing"))
 
 
 # ---- deleting ----
@@ -215,17 +215,17 @@ async def a_deleted_scheduling_is_history(harness: Harness) -> None:
     for name in ("one", "two", "three"):
         await harness.apply(scheduling(name))
         await harness.delete("Scheduling", name)
-    page = await harness.service.past_schedulings(ME, PastQuery(limit=2))
+    page = await harness.service.past_schedulings(PastQuery(limit=2))
     assert ([past.name for past in page.items], page.total) == (["three", "two"], 3)
-    rest = await harness.service.past_schedulings(ME, PastQuery(limit=2, after=page.next))
+    rest = await harness.service.past_schedulings(PastQuery(limit=2, after=page.next))
     assert ([past.name for past in rest.items], rest.next) == (["one"], None)
-    [past] = (await harness.service.past_schedulings(ME, PastQuery(name="two"))).items
-    assert past == await harness.service.past_scheduling(ME, past.uid)
+    [past] = (await harness.service.past_schedulings(PastQuery(name="two"))).items
+    assert past == await harness.service.past_scheduling(past.uid)
     assert (past.testbed, past.mode, past.user, past.runs) == (ObjectName("default", "bench"), "queue", "me", ())
     assert past.deleted_ms >= past.created_ms > 0
-    assert (await harness.service.past_schedulings(ME, PastQuery(namespace="film"))).items == []
+    assert (await harness.service.past_schedulings(PastQuery(namespace="film"))).items == []
     with pytest.raises(NotFound):
-        await harness.service.past_scheduling(ME, 10**9)
+        await harness.service.past_scheduling(10**9)
 
 
 # ---- watching ----
@@ -249,7 +249,7 @@ async def a_watch_tells_every_change_in_order_and_resumes(harness: Harness) -> N
     await harness.apply(testbed())
     await harness.apply(testbed(slotsPerNode=3))
     await harness.delete("Testbed", "bench")
-    events = await harness.service.watch(ME, ObjectQuery(), start)
+    events = await harness.service.watch(ObjectQuery(), start)
     async with aclosing(events):
         seen = await read_until(events, "DELETED")
     actions = [event.action for event in seen]
@@ -258,14 +258,14 @@ async def a_watch_tells_every_change_in_order_and_resumes(harness: Harness) -> N
     assert revisions == sorted(set(revisions))
     assert [event.object.meta.revision for event in seen[:-1]] == revisions[:-1]
     for number in range(len(seen) - 1):
-        again = await harness.service.watch(ME, ObjectQuery(), revisions[number])
+        again = await harness.service.watch(ObjectQuery(), revisions[number])
         async with aclosing(again):
             assert await read_until(again, "DELETED") == seen[number + 1 :]
 
 
 async def a_watch_goes_on_with_what_comes(harness: Harness) -> None:
     await harness.apply(testbed("before"))
-    events = await harness.service.watch(ME, ObjectQuery(kind="Testbed"), None)
+    events = await harness.service.watch(ObjectQuery(kind="Testbed"), None)
     async with aclosing(events):
         first = asyncio.create_task(next_event(events))
         await harness.apply(testbed("after"))
@@ -280,7 +280,7 @@ async def a_watch_tells_only_what_is_asked_for(harness: Harness) -> None:
         (ObjectQuery("Testbed", "film"), "Testbed film/a"),
         (ObjectQuery("Testbed", None, "b"), "Testbed default/b"),
     ):
-        events = await harness.service.watch(ME, query, start)
+        events = await harness.service.watch(query, start)
         async with aclosing(events):
             event = await next_event(events)
             assert f"{event.kind} {event.object.meta.object_name}" == wanted
@@ -289,11 +289,11 @@ async def a_watch_tells_only_what_is_asked_for(harness: Harness) -> None:
 async def what_is_not_remembered_any_more_is_gone(harness: Harness) -> None:
     start = await harness.revision()
     for number in range(harness.remembered_max + 1):
-        await harness.service.apply(ME, [testbed(slotsPerNode=number % 1000)], namespace="default")
+        await harness.service.apply([testbed(slotsPerNode=number % 1000)], namespace="default")
     await harness.settle()
     with pytest.raises(Gone):
-        await harness.service.watch(ME, ObjectQuery(), start)
-    events = await harness.service.watch(ME, ObjectQuery(), (await harness.revision()) - 1)
+        await harness.service.watch(ObjectQuery(), start)
+    events = await harness.service.watch(ObjectQuery(), (await harness.revision()) - 1)
     async with aclosing(events):
         await next_event(events)
 
@@ -305,8 +305,8 @@ async def keys_of_external_data_are_replaced_one_by_one(harness: Harness) -> Non
     """A key without rows goes."""
     await harness.apply(batch_job(externalScheduler={"profiler": [{"a": "1"}], "mine": [{"b": "2"}], "old": [{}]}))
     name = ObjectName("default", "crawler")
-    before = await harness.service.object(ME, "BatchJob", name)
-    changed = await harness.service.write_external(ME, name, {"profiler": [{"a": "2 (2)"}], "old": []})
+    before = await harness.service.object("BatchJob", name)
+    changed = await harness.service.write_external(name, {"profiler": [{"a": "2 (2)"}], "old": []})
     assert changed.spec.external == {"profiler": [{"a": "2 (2)"}], "mine": [{"b": "2"}]}
     assert changed.meta.revision > before.meta.revision
     await harness.settle()
@@ -320,10 +320,10 @@ async def a_reset_with_nothing_to_do_changes_nothing(harness: Harness) -> None:
     await harness.apply(batch_job())
     await harness.settle()
     name = ObjectName("default", "crawler")
-    before = await harness.service.object(ME, "BatchJob", name)
+    before = await harness.service.object("BatchJob", name)
     for _ in range(2):
-        assert await harness.service.reset(ME, name) == before
-    assert await harness.service.object(ME, "BatchJob", name) == before
+        assert await harness.service.reset(name) == before
+    assert await harness.service.object("BatchJob", name) == before
 
 
 CLAIMS: tuple[Claim, ...] = (

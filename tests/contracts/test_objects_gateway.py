@@ -14,7 +14,7 @@ from .objects import CONTRACT, ME, Claim, Harness, batch_job, next_event, testbe
 @pytest.mark.parametrize("claim", CONTRACT)
 def test_gateway_objects(claim: Claim) -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        await claim(Harness(harness.gateway.objects, RECENT_EVENTS_MAX, harness.settle))
+        await claim(Harness(harness.local_gateway.for_caller(ME).objects, RECENT_EVENTS_MAX, harness.settle))
 
     run_scenario(scenario)
 
@@ -22,13 +22,13 @@ def test_gateway_objects(claim: Claim) -> None:
 def test_a_watch_says_where_a_commit_ends() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         service = harness.gateway.objects
-        events, of_jobs = [await service.watch(ME, ObjectQuery(kind), 0) for kind in (None, "BatchJob")]
-        await service.apply(ME, [batch_job("one"), testbed(), batch_job("two")], namespace="default")
+        events, of_jobs = [await service.watch(ObjectQuery(kind), 0) for kind in (None, "BatchJob")]
+        await service.apply([batch_job("one"), testbed(), batch_job("two")], namespace="default")
         seen = [await next_event(events)]
         while seen[-1].more:
             seen.append(await next_event(events))
         assert [each.object.meta.name for each in seen[:3]] == ["one", "bench", "two"]
-        assert len(seen) == (await service.objects(ME, ObjectQuery())).revision
+        assert len(seen) == (await service.objects(ObjectQuery())).revision
         jobs = [each for each in seen if each.kind == "BatchJob"]
         assert [(await next_event(of_jobs)).more for _ in jobs] == [True] * (len(jobs) - 1) + [False]
         await events.aclose()

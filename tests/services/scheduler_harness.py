@@ -15,7 +15,6 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.adapters.system.clock import SystemClock
 from shunter.engine.engine import Engine
 from shunter.gateway.sessions import SchedulerSessions
-from shunter.gateway.tokens import Tokens
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy
 from shunter.planning.policies import Catalogue
@@ -87,7 +86,7 @@ async def open_scheduler_harness() -> AsyncIterator[SchedulerHarness]:
     engine = Engine(store=store, workers=workers, policy=build_policy("bin-pack"), clock=clock, random=random.Random(2))
     await engine.start()
     running = asyncio.create_task(engine.run())
-    server = SchedulerServer(SchedulerSessions(engine), Tokens({TOKEN: "anna"}).authenticate)
+    server = SchedulerServer({TOKEN: SchedulerSessions(engine)}.get)
     port = await server.start()
     await workers.start(engine, simulated_hellos(NODES))
     harness = SchedulerHarness(engine, f"127.0.0.1:{port}")

@@ -13,11 +13,9 @@ from msgspec.structs import replace
 
 from shunter.adapters.grpc.scheduler_server import SchedulerServer
 from shunter.engine.policy.replay import Replay
-from shunter.gateway.tokens import Tokens
 from shunter.model.protocol.flight_records import Began, Step, is_same
 from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
 from shunter.planning.view import ClusterView, Decides, Decision, Policy
-from shunter.ports.callers import Caller
 from shunter.scheduler import ExternalScheduler, Room
 from shunter.simulation.workload.policies import PolicyFactory
 from shunter.simulation.world import Failed, simulate
@@ -110,16 +108,16 @@ class FakeSessions:
         self._decided = asyncio.Event()
         self.is_over = asyncio.Event()
 
-    async def open(self, _caller: Caller, name: str, _wants: Collection[str], mode: str) -> FakeSession:
+    async def open(self, name: str, _wants: Collection[str], mode: str) -> FakeSession:
         return FakeSession(self, name, mode)
 
-    async def decide(self, _caller: Caller, _token: str, row: DecisionRow) -> DecisionAnswer:
+    async def decide(self, _token: str, row: DecisionRow) -> DecisionAnswer:
         agrees = is_same(row, self._recorded[len(self.log)].decision)
         self.log.append(row)
         self._decided.set()
         return DecisionAnswer(row.based_on, agrees=agrees)
 
-    async def renew(self, _caller: Caller, _token: str) -> float:
+    async def renew(self, _token: str) -> float:
         return PATIENCE_S
 
     async def show(self, mode: str) -> Situation | None:
@@ -154,7 +152,7 @@ class FakeSession:
 
 async def over_grpc(recorded: list[Step], policy: Decides, mode: str) -> list[DecisionRow]:
     sessions: Any = FakeSessions(recorded)
-    server = SchedulerServer(sessions, Tokens({TOKEN: "anna"}).authenticate)
+    server = SchedulerServer({TOKEN: sessions}.get)
     address = f"127.0.0.1:{await server.start()}"
     scheduler = ExternalScheduler(policy, address, token=TOKEN, mode=mode)
     work = asyncio.create_task(asyncio.to_thread(scheduler.run))

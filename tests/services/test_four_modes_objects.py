@@ -22,7 +22,6 @@ from shunter.model.objects.testbeds import Testbed
 from shunter.model.protocol.flight_records import Began, Decided, SituationRecord, Step, is_same
 from shunter.model.protocol.scheduler_messages import DecisionRow, SchedulingRow, ViewDelta
 from shunter.planning.view import ClusterView, Decision, Policy, SchedulingDraft
-from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery
 from shunter.scheduler import ExternalScheduler
 from shunter.simulation.workload.policies import PolicyFactory
@@ -190,14 +189,14 @@ class FakeObjects:
 
     # ---- what is shown ----
 
-    async def objects(self, _caller: Caller, _query: ObjectQuery) -> ObjectPage:
+    async def objects(self, _query: ObjectQuery) -> ObjectPage:
         self._loop = asyncio.get_running_loop()
         assert not self.log, "it lists once"
         list(self._events(self._steps[0].situation.delta))
         items = [each for kind in self._objects.values() for each in kind.values()]
         return ObjectPage(tuple(sorted(items, key=lambda each: each.meta.object_name)), self._revision)
 
-    async def watch(self, _caller: Caller, _query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
+    async def watch(self, _query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
         assert after == self._revision
         return self._watch()
 
@@ -228,16 +227,16 @@ class FakeObjects:
 
     # ---- what is asked for ----
 
-    async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
+    async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         applied = []
         for draft in read_objects(documents, default_namespace=namespace):
             assert isinstance(draft.spec, SchedulingSpec)
             self._asked.schedulings.append(SchedulingRow(draft.name, draft.spec))
-            meta = Meta(1, draft.name.namespace, draft.name.name, 0, caller.user)
+            meta = Meta(1, draft.name.namespace, draft.name.name, 0, "tester")
             applied.append(Applied(Scheduling(meta, draft.spec), "created"))
         return applied
 
-    async def delete(self, _caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Object:
+    async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
         assert (kind, revision) == ("Scheduling", None)
         self._asked.withdrawals.append(name)
         return self._objects[Scheduling][name]

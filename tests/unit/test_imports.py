@@ -89,7 +89,7 @@ RULES: dict[str, tuple[str, str]] = {
     "watcher": ("engine log model ports", "msgspec"),
     "gateway.jobs": ("engine model planning ports", "msgspec numpy"),
     "gateway.streams": ("engine model ports .jobs", ""),
-    "gateway.explain": ("engine model planning ports", "msgspec numpy"),
+    "gateway.explain": ("engine model planning ports .jobs", "msgspec numpy"),
     "gateway": ("engine log model planning ports testbeds .explain .jobs .streams", "msgspec"),
     "api.http": ("log model ports .routes .stomp?", "msgspec uvicorn?"),
     "api.routes": ("model ports testbeds .http .stomp?", "msgspec"),

@@ -31,6 +31,7 @@ from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.rest.admin_fields import OFF
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.clock import Clock
+from shunter.ports.schedulers import SchedulerService
 from shunter.ports.store import Store
 
 if TYPE_CHECKING:
@@ -135,8 +136,12 @@ class Manager:
             return
         from shunter.adapters.grpc.scheduler_server import SchedulerServer
 
+        def service_for(token: str) -> SchedulerService | None:
+            caller = gateway.authenticate(token)
+            return None if caller is None else gateway.for_caller(caller).schedulers
+
         host, port = self._grpc_address
-        self._schedulers = SchedulerServer(gateway.schedulers, gateway.authenticate, host, port)
+        self._schedulers = SchedulerServer(service_for, host, port)
         port = await self._schedulers.start()
         self.schedulers_address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 

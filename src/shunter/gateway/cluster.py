@@ -1,4 +1,4 @@
-"""The cluster as a whole: what it is and has, and the settings that change while it runs. Made by the gateway."""
+"""The sub-gateway `cluster`: the cluster at a glance, and its settings. Implements `ports.admin.ClusterService`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _VERBATIM_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class ManagerInfo:
-    """What does not change while this manager lives."""
+    """What stays the same while this manager runs."""
 
     name: str
     version: str
@@ -51,7 +51,7 @@ class ManagerInfo:
 
 
 class Cluster:
-    """`on_heartbeat` hears of another interval; it raises Invalid for one that cannot be, before anything is kept."""
+    """Calls `on_heartbeat` with a new interval; it raises Invalid for an impossible one, before anything is stored."""
 
     def __init__(
         self,
@@ -60,10 +60,12 @@ class Cluster:
         manager_info: ManagerInfo,
         policies: Policies,
         flight: Flight,
+        *,
         on_heartbeat: Callable[[float | None], None],
+        on_stop: Callable[[bool], None],
     ) -> None:
         self._engine, self._workers, self._manager_info = engine, workers, manager_info
-        self._policies, self._flight, self._on_heartbeat = policies, flight, on_heartbeat
+        self._policies, self._flight, self._on_heartbeat, self._on_stop = policies, flight, on_heartbeat, on_stop
 
     async def info(self) -> ClusterInfo:
         await self._engine.wait_committed()
@@ -99,7 +101,7 @@ class Cluster:
         stored: dict[str, str] = {}
         for name in (POLICY_SETTING, FALLBACK_SETTING):
             if name in settings:
-                self._policies.check(settings[name])  # refused before anything is kept
+                self._policies.check(settings[name])  # raises before anything is stored
         if "heartbeat" in settings:
             seconds: float | None = settings["heartbeat"]
             self._on_heartbeat(seconds)
@@ -114,14 +116,17 @@ class Cluster:
             await self._policies.use(settings[POLICY_SETTING])
         return await self.info()
 
+    async def stop(self, leave_running: bool) -> None:
+        self._on_stop(leave_running)
+
 
 def _duration_view(value: str) -> str:
-    """A setting that says how long somebody waits, as people write it."""
+    """A setting with a duration, as users write it."""
     return format_duration(float(value)) if value and value != OFF else value or AUTO
 
 
 def _totals(resources: list[str], amounts: list[int]) -> dict[str, str]:
-    """Ports aside, of which every node has its own."""
+    """Without ports, which every node has its own of."""
     return {
         resource: format_amount(resource, amount)
         for resource, amount in zip(resources, amounts, strict=True)

@@ -1,4 +1,4 @@
-"""The service for what the flight recorder has kept, and switching it on and off. Implements
+"""The sub-gateway `flight`: reads what the flight recorder has recorded, and switches it on and off. Implements
 `ports.schedulers.FlightService`."""
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from shunter.engine.engine import Engine
 from shunter.gateway.explain.plan import RunInThread
 from shunter.model.errors import NotFound
 from shunter.model.protocol.flight_records import FlightPage
-from shunter.ports.callers import Caller
 from shunter.ports.flight import FlightLog
 from shunter.ports.schedulers import FlightArchive
 
 
 class Flight:
-    """Without an archive (a cluster that keeps nothing) there is nothing to list."""
+    """A cluster that keeps no files has no archive: its list is empty."""
 
     def __init__(
         self, engine: Engine, log: FlightLog | None, archive: FlightArchive | None, run_in_thread: RunInThread
@@ -30,11 +29,11 @@ class Flight:
         if is_enabled != self.is_enabled:
             self._engine.schedulers.record_to(self._log if is_enabled else None, is_running=True)
 
-    async def segments(self, caller: Caller) -> FlightPage:
+    async def segments(self) -> FlightPage:
         found = [] if self._archive is None else await self._run_in_thread(self._archive.list_segments)
         return FlightPage(found, None, len(found))
 
-    async def records(self, caller: Caller) -> AsyncGenerator[bytes, None]:
+    async def records(self) -> AsyncGenerator[bytes, None]:
         if self._archive is None:
             raise NotFound("nothing was recorded: this cluster keeps no files")
         chunks = self._archive.export()

@@ -1,5 +1,4 @@
-"""The service for metrics: which window, which nodes and tasks, and what the provider knows of them. Implements
-`ports.metrics.MetricService`."""
+"""The sub-gateway `metrics`: what nodes and tasks used over time. Implements `ports.metrics.MetricService`."""
 
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ from shunter.model.objects.objects import BATCH_JOB
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 from shunter.model.rest.views import TaskView
 from shunter.model.timestamps import iso
-from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.clock import Clock
-from shunter.ports.gateway import TaskQuery
+from shunter.ports.jobs import TaskQuery
 from shunter.ports.metrics import MetricProvider, MetricQuery, NodeSource, Series, Source, TaskSource, Window
 from shunter.testbeds.application_parts import DRIVER, EXECUTOR
 
@@ -37,13 +36,7 @@ class Metrics:
         self._engine, self._runs, self._tasks = engine, runs, tasks
         self._provider, self._clock = provider, clock
 
-    async def batch_job_metrics(
-        self,
-        caller: Caller,  # noqa: ARG002
-        name: ObjectName,
-        run: int | None,
-        step_ms: int | None,
-    ) -> MetricsView:
+    async def batch_job_metrics(self, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
         await self._engine.wait_committed()
         job = self._engine.state.objects.batch_jobs.get(name)
         if job is None:
@@ -62,7 +55,7 @@ class Metrics:
         span = event.start_ms, stop_ms, step_ms
         return _view(name.name, span, _nodes(nodes, found), measured, name.namespace, number)
 
-    async def node_metrics(self, caller: Caller, name: str, window: Window) -> MetricsView:  # noqa: ARG002
+    async def node_metrics(self, name: str, window: Window) -> MetricsView:
         if name not in self._engine.state.nodes.by_name:
             raise NotFound(f"there is no node {name}")
         stop_ms = self._now_ms if window.stop_ms is None else window.stop_ms
@@ -71,9 +64,9 @@ class Metrics:
         found, step_ms = await self._query([NodeSource(name)], resolved)
         return _view(name, (resolved[0], resolved[1], step_ms), _nodes([name], found), [])
 
-    async def task_metrics(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:  # noqa: ARG002
+    async def task_metrics(self, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
         run = await self._runs.find(job)
-        view = await self._tasks.task(run, task)
+        view = await self._tasks.get(JobReference(job.namespace, id=run.id), task)
         ended_ms, started_ms = _ms(view.ended_at) or self._now_ms, _ms(view.started_at)
         start_ms = (started_ms or ended_ms - 1) if window.start_ms is None else window.start_ms
         stop_ms = max(ended_ms, start_ms + 1) if window.stop_ms is None else window.stop_ms
@@ -102,17 +95,16 @@ class Metrics:
         return {series[0].node for series in found.values()}
 
     async def _tasks_of(self, namespace: str, event: ScheduledEvent) -> dict[TaskSource, TaskView]:
-        """What the core knows of a run's tasks; nothing where history has forgotten it."""
+        """The tasks of a run; empty if history does not have it any more."""
         try:
-            run = await self._runs.find(JobReference(namespace, id=event.job))
-            page = await self._tasks.page(run, TaskQuery(limit=EXECUTORS_MAX))
+            page = await self._tasks.page(JobReference(namespace, id=event.job), TaskQuery(limit=EXECUTORS_MAX))
         except NotFound:
             return {}
         return {TaskSource(event.job, view.group, view.index): view for view in page.items}
 
 
 def _find_run(events: tuple[ScheduledEvent, ...], runs: int, requested: int | None) -> tuple[int, ScheduledEvent]:
-    """A run by its number, counted from 1 over all that ever were; the last ones are remembered."""
+    """A run by its number, counted from 1. Only the last runs are remembered."""
     if not events:
         raise NotFound("it has not run yet")
     first = runs - len(events) + 1

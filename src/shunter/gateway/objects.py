@@ -1,4 +1,4 @@
-"""The service for Testbeds, BatchJobs and Schedulings. Implements `ports.objects.ObjectService`."""
+"""The sub-gateway `objects`: Testbeds, BatchJobs and Schedulings. Implements `ports.objects.ObjectService`."""
 
 from __future__ import annotations
 
@@ -27,36 +27,38 @@ _past_decoder = msgspec.msgpack.Decoder(PastScheduling)
 
 
 class Objects:
-    def __init__(self, engine: Engine, store: Store) -> None:
-        self._engine, self._store = engine, store
+    __slots__ = ("_caller", "_engine", "_store")
 
-    async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
+    def __init__(self, caller: Caller, engine: Engine, store: Store) -> None:
+        self._caller, self._engine, self._store = caller, engine, store
+
+    async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
-        taken = await self._engine.apply_objects(drafts, caller.user)
-        return [await self.applied(caller, each) for each in taken]
+        taken = await self._engine.apply_objects(drafts, self._caller.user)
+        return [await self.applied(each) for each in taken]
 
-    async def applied(self, caller: Caller, taken: ApplyResult) -> Applied:
-        return Applied(await self.object(caller, taken.kind, taken.name), taken.action)
+    async def applied(self, taken: ApplyResult) -> Applied:
+        return Applied(await self.object(taken.kind, taken.name), taken.action)
 
-    async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
+    async def object(self, kind: str, name: ObjectName) -> Object:
         await self._engine.wait_committed()
         found = self._registry.get(kind, name)
         if found is None:
             raise NotFound(f"there is no {kind} {name}")
         return found
 
-    async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage:
+    async def objects(self, query: ObjectQuery) -> ObjectPage:
         await self._engine.wait_committed()
         kinds = (query.kind,) if query.kind is not None else KINDS
         items = [each for kind in kinds for each in self._registry.all(kind) if _matches(kind, each, query)]
         return ObjectPage(tuple(sorted(items, key=lambda each: each.meta.object_name)), self._registry.revision)
 
-    async def delete(self, caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Object:
-        before = await self.object(caller, kind, name)
+    async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
+        before = await self.object(kind, name)
         await self._engine.delete_object(kind, name, revision)
         return before
 
-    async def watch(self, caller: Caller, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
+    async def watch(self, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
         subscription = self._engine.feed.subscribe()  # before looking, so that nothing falls in between
         try:
             await self._engine.wait_committed()
@@ -67,17 +69,15 @@ class Objects:
             raise
         return self._follow(subscription, query, revision)
 
-    async def write_external(
-        self, caller: Caller, name: ObjectName, data: Mapping[str, list[dict[str, str]]]
-    ) -> BatchJob:
+    async def write_external(self, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> BatchJob:
         await self._engine.write_external(name, data)
-        return await self._batch_job(caller, name)
+        return await self._batch_job(name)
 
-    async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:
+    async def reset(self, name: ObjectName) -> BatchJob:
         await self._engine.reset_batch_job(name)
-        return await self._batch_job(caller, name)
+        return await self._batch_job(name)
 
-    async def past_schedulings(self, caller: Caller, query: PastQuery) -> PastSchedulingPage:
+    async def past_schedulings(self, query: PastQuery) -> PastSchedulingPage:
         if query.after is not None and not query.after.isdigit():
             raise Invalid([Problem("after", "is not a cursor", query.after, "take it from `next` of the page before")])
         before_uid = None if query.after is None else int(query.after)
@@ -87,7 +87,7 @@ class Objects:
         next = str(items[-1].uid) if len(items) == query.limit and items else None
         return PastSchedulingPage(items, next, await self._store.count_past(stored))
 
-    async def past_scheduling(self, caller: Caller, uid: int) -> PastScheduling:
+    async def past_scheduling(self, uid: int) -> PastScheduling:
         record = await self._store.past_scheduling(uid)
         if record is None:
             raise NotFound(f"history has no scheduling with the uid {uid}")
@@ -97,8 +97,8 @@ class Objects:
     def _registry(self) -> ObjectRegistry:
         return self._engine.state.objects
 
-    async def _batch_job(self, caller: Caller, name: ObjectName) -> BatchJob:
-        job = await self.object(caller, BATCH_JOB, name)
+    async def _batch_job(self, name: ObjectName) -> BatchJob:
+        job = await self.object(BATCH_JOB, name)
         assert isinstance(job, BatchJob)
         return job
 
@@ -111,8 +111,8 @@ class Objects:
     async def _follow(
         self, subscription: Subscription, query: ObjectQuery, revision: int
     ) -> AsyncGenerator[ObjectEvent, None]:
-        """What is remembered, then what comes with each committed round. A manager that stops, or a reader that is too
-        slow, ends it."""
+        """First the remembered events, then those of each committed round. Ends when the manager stops or the reader is
+        too slow."""
         try:
             while True:
                 await self._engine.wait_committed()

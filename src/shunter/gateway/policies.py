@@ -1,4 +1,5 @@
-"""Which policies there are, which one decides, and changing that while the cluster runs. Called by the gateway."""
+"""The sub-gateway `policies`: lists policies and changes the active one while the cluster runs. Implements
+`ports.admin.PolicyService`."""
 
 from __future__ import annotations
 
@@ -18,45 +19,48 @@ log = Log(__name__)
 
 
 class Policies:
-    """`on_activate` hears of every policy that decides from then on."""
+    """Calls `on_activate` with every policy that becomes active."""
 
     def __init__(
         self, engine: Engine, catalogue: Catalogue, on_activate: Callable[[Policy], None] = lambda _: None
     ) -> None:
         self._engine, self._catalogue, self._on_activate = engine, catalogue, on_activate
 
-    def page(self) -> PolicyPage:
-        views = [self._view(entry) for entry in self._catalogue.entries()]
-        views += self._schedulers()
-        return PolicyPage(views, None, len(views))
+    async def page(self) -> PolicyPage:
+        await self._engine.wait_committed()
+        return self._page()
 
     async def use(self, name: str) -> PolicyPage:
-        """At once, and after a restart too. Raises Invalid for one that cannot be used."""
         policy = self._catalogue.build(name)
         await self._engine.set_settings({POLICY_SETTING: name})
         self._engine.use_policy(policy)
         self._on_activate(policy)
         log.info("policy.changed", policy=name)
-        return self.page()
+        return self._page()
 
     def check(self, name: str) -> None:
-        """Raises Invalid for one that cannot be used."""
+        """Raises Invalid for a policy that cannot be used."""
         self._catalogue.build(name)
 
     def apply_settings(self) -> None:
-        """The settings about external schedulers, as they are kept now."""
+        """Apply the stored settings for external schedulers: fall-back policy and lease."""
         stored, catalogue = self._engine.state.cluster, self._catalogue
         fallback = stored.get(FALLBACK_SETTING, POLICY_DEFAULT)
         try:
             catalogue.build(fallback)
-        except Invalid as error:  # a plugin that is gone since
+        except Invalid as error:  # its plugin was removed
             log.error("fallback.gone", policy=fallback, error=error.detail)
             fallback = POLICY_DEFAULT
         self._engine.active_policy.set_fallback(lambda: catalogue.build(fallback))
         self._engine.schedulers.set_lease(float(stored.get(LEASE_SETTING, str(LEASE_DEFAULT_S))))
 
+    def _page(self) -> PolicyPage:
+        views = [self._view(entry) for entry in self._catalogue.entries()]
+        views += self._schedulers()
+        return PolicyPage(views, None, len(views))
+
     def _schedulers(self) -> list[PolicyView]:
-        """Those that are connected, and the one that should decide if it is not."""
+        """The connected schedulers, and the active one even if it is not connected."""
         active_policy, sessions = self._engine.active_policy, self._engine.schedulers.sessions()
         remote = [each for each in sessions if not each.is_local]
         views = [_session_view(each, active_policy.leader_session) for each in remote]
@@ -94,8 +98,8 @@ def _session_view(session: Session, leader: str) -> PolicyView:
 
 
 def choose_policy(catalogue: Catalogue, stored: str, configured: str | None) -> str:
-    """Who decides at the start: what was set while the cluster ran, else what is configured, else the default. A
-    plugin that is gone since must not keep the cluster from starting."""
+    """The policy that is active at the start: the one that was set while the cluster ran, else the configured one, else
+    the default. A plugin that was removed must not keep the cluster from starting."""
     for name in (stored, configured):
         if name:
             try:

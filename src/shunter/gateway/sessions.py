@@ -1,4 +1,4 @@
-"""The service for external schedulers. Implements `ports.schedulers.SchedulerService` on the engine's sessions."""
+"""The sub-gateway `schedulers`: sessions of external schedulers. Implements `ports.schedulers.SchedulerService`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from shunter.engine.policy.sessions import LEAD, SHADOW, Session
 from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.scheduler_messages import WANTS, DecisionAnswer, DecisionRow, Situation
 from shunter.planning.policies import check_scheduler_name
-from shunter.ports.callers import Caller
 
 MODES = (LEAD, SHADOW)
 SESSIONS_MAX = 100
@@ -20,11 +19,10 @@ class SchedulerSessions:
     def __init__(self, engine: Engine) -> None:
         self._service = engine.schedulers
 
-    async def open(self, caller: Caller, name: str, wants: Collection[str], mode: str) -> OpenSession:
+    async def open(self, name: str, wants: Collection[str], mode: str) -> OpenSession:
         check_scheduler_name(name, "name")
         unknown = [each for each in wants if each not in WANTS]
         if unknown or not wants:
-            fix = f"choose of {', '.join(WANTS)}"
             fix = f"choose of {', '.join(WANTS)}"
             raise Invalid([Problem("wants", "must name what there is to see", unknown, fix)])
         if mode not in MODES:
@@ -35,10 +33,10 @@ class SchedulerSessions:
             raise Invalid([Problem("name", f"would be one scheduler too many: there are {SESSIONS_MAX}", name)])
         return OpenSession(self._service.open(name, frozenset(wants), mode), self._service)
 
-    async def decide(self, caller: Caller, token: str, row: DecisionRow) -> DecisionAnswer:
+    async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
         return await self._service.decide(token, row)
 
-    async def renew(self, caller: Caller, token: str) -> float:
+    async def renew(self, token: str) -> float:
         return self._service.renew(token).lease_ms / 1000
 
 

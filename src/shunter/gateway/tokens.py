@@ -1,4 +1,4 @@
-"""Who may call: tokens, kept in files that only their owner can read. Used by the gateway and by `app`."""
+"""Tokens, stored in files that only their owner can read. Used by the gateway and by `app`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 import secrets
 from pathlib import Path
 
-from shunter.ports.gateway import Caller
+from shunter.ports.callers import Caller
 
 TOKEN_BYTES = 32
 
 
 def ensure_token(path: Path) -> str:
-    """The token of a file; made at the first start, mode 0600."""
+    """The token in a file. Creates the file, with mode 0600, if it does not exist."""
     try:
         return path.read_text().strip()
     except FileNotFoundError:
@@ -27,13 +27,13 @@ def ensure_token(path: Path) -> str:
 
 
 class Tokens:
-    """Tokens and the users they stand for."""
+    """Tokens and their users."""
 
     def __init__(self, users_by_token: dict[str, str]) -> None:
         self._users = [(token.encode(), user) for token, user in users_by_token.items()]
 
     def authenticate(self, token: str) -> Caller | None:
-        """Looks at every token, so that the time taken says nothing."""
+        """Compares every token, so that the time taken reveals nothing."""
         presented, found = token.encode(), None
         for known, user in self._users:
             if hmac.compare_digest(known, presented):

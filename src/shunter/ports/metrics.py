@@ -12,7 +12,7 @@ from typing import Protocol
 
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.metric_views import MetricsView
-from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.ports.callers import JobReference, TaskReference
 
 CPU, MEMORY = "cpu_cores", "memory_bytes"
 READ, WRITTEN = "io_read_bytes_per_s", "io_write_bytes_per_s"
@@ -102,16 +102,14 @@ class Window:
 class MetricService(Protocol):
     """Calls raise only the errors of `model.errors`."""
 
-    async def batch_job_metrics(
-        self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None
-    ) -> MetricsView:
+    async def batch_job_metrics(self, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
         """Over the window of its last run, or of the N-th: every node that it used, every slot, and the driver."""
         ...
 
-    async def node_metrics(self, caller: Caller, name: str, window: Window) -> MetricsView:
+    async def node_metrics(self, name: str, window: Window) -> MetricsView:
         """The last minutes, if nothing else is asked."""
         ...
 
-    async def task_metrics(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
+    async def task_metrics(self, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
         """From its latest start to its end, if nothing else is asked; and its node over the same time."""
         ...

@@ -14,7 +14,6 @@ from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Object, ObjectEvent
 from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
-from shunter.ports.callers import Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,40 +50,38 @@ class PastQuery:
 
 
 class ObjectService(Protocol):
-    async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
+    async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         """Make or change all of these decoded manifests or none. `namespace` holds where a manifest names none. Where
         one names a resourceVersion that is not the present one, it is a Conflict; that of what is not there is 0. The
         rules are those of `model.objects.apply_rules`. Raises Invalid, Conflict, Busy."""
         ...
 
-    async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
+    async def object(self, kind: str, name: ObjectName) -> Object:
         """Raises NotFound."""
         ...
 
-    async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage: ...
+    async def objects(self, query: ObjectQuery) -> ObjectPage: ...
 
-    async def delete(self, caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Object:
+    async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
         """Ask it to go; returns how it was. What it holds is released first. Raises NotFound, Conflict."""
         ...
 
-    async def watch(self, caller: Caller, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
+    async def watch(self, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
         """Every change behind that revision, in order, then those to come; None means from now on. Raises Gone before
         it returns where changes behind it are not remembered any more: list again."""
         ...
 
-    async def write_external(
-        self, caller: Caller, name: ObjectName, data: Mapping[str, list[dict[str, str]]]
-    ) -> BatchJob:
+    async def write_external(self, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> BatchJob:
         """Replace the keys of `externalScheduler` that are named and leave the others; one without rows goes."""
         ...
 
-    async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:
+    async def reset(self, name: ObjectName) -> BatchJob:
         """Bring a failed BatchJob back to Ready; one that nobody claims and that has not failed stays as it is. Raises
         Conflict where it is still claimed."""
         ...
 
-    async def past_schedulings(self, caller: Caller, query: PastQuery) -> PastSchedulingPage:
+    async def past_schedulings(self, query: PastQuery) -> PastSchedulingPage:
         """Deleted Schedulings and what they did."""
         ...
 
-    async def past_scheduling(self, caller: Caller, uid: int) -> PastScheduling: ...
+    async def past_scheduling(self, uid: int) -> PastScheduling: ...

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from shunter.model.protocol.flight_records import FlightPage, FlightSegment
 from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
-from shunter.ports.callers import Caller
 
 
 class SchedulerSession(Protocol):
@@ -37,17 +36,17 @@ class SchedulerSession(Protocol):
 
 
 class SchedulerService(Protocol):
-    async def open(self, caller: Caller, name: str, wants: Collection[str], mode: str) -> SchedulerSession:
+    async def open(self, name: str, wants: Collection[str], mode: str) -> SchedulerSession:
         """Be shown the situation from now on. `mode` is lead or shadow; a session that the name had is over. Raises
         Invalid."""
         ...
 
-    async def decide(self, caller: Caller, token: str, row: DecisionRow) -> DecisionAnswer:
+    async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
         """Returns after the commit of what holds. Raises Conflict where the token is void, Busy and TooLarge beyond the
         budget."""
         ...
 
-    async def renew(self, caller: Caller, token: str) -> float:
+    async def renew(self, token: str) -> float:
         """The scheduler lives, and has nothing to decide; its lease lasts so many seconds again. Raises Conflict."""
         ...
 
@@ -65,8 +64,8 @@ class FlightArchive(Protocol):
 
 
 class FlightService(Protocol):
-    async def segments(self, caller: Caller) -> FlightPage: ...
+    async def segments(self) -> FlightPage: ...
 
-    async def records(self, caller: Caller) -> AsyncGenerator[bytes, None]:
+    async def records(self) -> AsyncGenerator[bytes, None]:
         """Pieces of a file for `shunter replay`."""
         ...

@@ -1,75 +1,200 @@
-"""Jobs without an engine, as the fake gateway has them: they end when a test says so."""
+"""The sub-gateways of the fake gateway for jobs, tasks, streams and explanations."""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from shunter.model.errors import Conflict, NotFound
-from shunter.model.job.spec import JobSpec
-from shunter.model.rest.views import JobView, SubmittedJob, TaskView
-from shunter.ports.gateway import Caller, JobReference
+from shunter.model.rest.views import (
+    AttemptPage,
+    AttemptView,
+    FollowLine,
+    JobPage,
+    JobView,
+    LogView,
+    PlannedJobView,
+    PlanView,
+    ProgressView,
+    SubmittedJob,
+    TaskPage,
+    TaskView,
+    WhyView,
+)
+from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.jobs import JobQuery, LogChunk, LogQuery, TaskQuery
+from tests.unit.api.job_table import task_view
 
-AT = "2030-01-01T00:00:00.000Z"
-
-
-@dataclass
-class FakeJob:
-    spec: JobSpec
-    view: JobView
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
+if TYPE_CHECKING:
+    from tests.unit.api.fake_gateway import FakeGateway
 
 
 class FakeJobs:
-    def __init__(self) -> None:
-        self.by_id: dict[int, FakeJob] = {}
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+        self._keys: dict[str, list[SubmittedJob]] = {}
 
-    def make_name(self) -> str:
-        return f"run-{len(self.by_id) + 1}"
-
-    def submit(self, spec: JobSpec, caller: Caller) -> SubmittedJob:
-        runs = [
-            job for job in self.by_id.values() if (job.spec.namespace, job.spec.name) == (spec.namespace, spec.name)
-        ]
-        if runs and not runs[-1].ended.is_set():
-            if runs[-1].spec == spec:
-                return _submitted(runs[-1].view, created=False)
-            raise Conflict(f"{spec.name} is still running, with another spec")
-        view = JobView(
-            name=spec.name, namespace=spec.namespace, id=len(self.by_id) + 1, run=len(runs) + 1, state="pending",
-            type=spec.type, count=spec.count, counts={"queued": spec.count}, priority=spec.priority, submitted_at=AT,
-            labels=spec.labels, user=caller.user, command=list(spec.groups[0].task.command),
-        )  # fmt: skip
-        self.by_id[view.id] = FakeJob(spec, view)
-        return _submitted(view, created=True)
-
-    def end(self, id: int) -> None:
-        job = self.by_id[id]
-        job.view = msgspec.structs.replace(
-            job.view, state="succeeded", counts={"succeeded": job.spec.count}, ended_at=AT
+    async def submit(self, documents: Sequence[object], *, namespace: str, key: str | None) -> list[SubmittedJob]:
+        self._gateway.record_call()
+        specs = self._gateway.manifests.read_all(
+            documents, default_namespace=namespace, make_name=self._gateway.job_table.make_name
         )
-        job.ended.set()
+        if key in self._keys:
+            return [msgspec.structs.replace(job, created=False) for job in self._keys[key]]
+        submitted = [self._gateway.job_table.submit(spec, self._gateway.caller) for spec in specs]
+        if key is not None:
+            self._keys[key] = submitted
+        return submitted
 
-    def find(self, reference: JobReference) -> FakeJob:
-        for job in reversed(self.by_id.values()):
-            view = job.view
-            named = (view.namespace, view.name) == (reference.namespace, reference.name)
-            if view.id == reference.id or (reference.id is None and named and reference.run in (None, view.run)):
-                return job
-        raise NotFound(f"there is no job {reference.name or reference.id} in namespace {reference.namespace}")
+    async def page(self, query: JobQuery) -> JobPage:
+        self._gateway.record_call(query)
+        views = [
+            job.view for job in self._gateway.job_table.by_id.values() if query.namespace in (None, job.spec.namespace)
+        ]
+        return JobPage(views[: query.limit], None, len(views))
 
-    def task(self, job: JobReference, index: int) -> TaskView:
-        found = self.find(job)
-        if index >= found.spec.count:
-            raise NotFound(f"{found.view.name} has {found.spec.count} tasks")
-        return task_view(found, index)
+    async def get(self, job: JobReference) -> JobView:
+        self._gateway.record_call(job)
+        return self._gateway.job_table.find(job).view
+
+    async def runs(self, job: JobReference, limit: int, after: str | None) -> JobPage:
+        self._gateway.record_call((limit, after))
+        return JobPage([self._gateway.job_table.find(job).view], None, 1)
+
+    async def stop(self, job: JobReference, task: TaskReference | None, now: bool, signal: int = 0) -> None:
+        self._gateway.record_call()
+        self._gateway.job_table.find(job)
+        self._gateway.signals.append(signal)
+        self._gateway.stopped.append((job, None if task is None else task.index, now))
+
+    async def hold(self, job: JobReference, is_held: bool) -> JobView:
+        self._gateway.record_call((job, is_held))
+        return self._gateway.job_table.find(job).view
+
+    async def retry(self, job: JobReference, only_failed: bool, key: str | None) -> JobView:
+        self._gateway.record_call((job, only_failed, key))
+        return self._gateway.job_table.find(job).view
 
 
-def _submitted(view: JobView, *, created: bool) -> SubmittedJob:
-    return SubmittedJob(name=view.name, namespace=view.namespace, id=view.id, run=view.run, created=created)
+class FakeServices:
+    """The service for long-running jobs: notes what was asked, and changes nothing."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def update(self, job: JobReference, document: object, *, namespace: str, node: str | None) -> JobView:
+        self._gateway.manifests.read_all([document], default_namespace=namespace, make_name=str)
+        return self._record("update", job, node)
+
+    async def scale(self, job: JobReference, counts: Mapping[str, int]) -> JobView:
+        return self._record("scale", job, dict(counts))
+
+    async def roll_back(self, job: JobReference) -> JobView:
+        return self._record("rollback", job)
+
+    async def restart(self, job: JobReference, task: TaskReference | None) -> JobView:
+        return self._record("restart", job, task)
+
+    async def move(self, job: JobReference, task: TaskReference, node: str) -> JobView:
+        return self._record("move", job, task, node)
+
+    def _record(self, *received: object) -> JobView:
+        self._gateway.record_call(received)
+        job = received[1]
+        assert isinstance(job, JobReference)
+        return self._gateway.job_table.find(job).view
 
 
-def task_view(job: FakeJob, index: int) -> TaskView:
-    return TaskView(name=f"{job.view.name}/{index}", index=index, state="queued", attempt=0)
+class FakeTasks:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self, job: JobReference, query: TaskQuery) -> TaskPage:
+        self._gateway.record_call(query)
+        found = self._gateway.job_table.find(job)
+        items = [task_view(found, index) for index in range(min(query.limit, found.spec.count))]
+        return TaskPage(items, None, found.spec.count)
+
+    async def get(self, job: JobReference, task: TaskReference) -> TaskView:
+        self._gateway.record_call(task)
+        return self._gateway.job_table.task(job, task.index)
+
+    async def attempts(self, job: JobReference, task: TaskReference) -> AttemptPage:
+        self._gateway.record_call(task)
+        found = self._gateway.job_table.task(job, task.index)
+        return AttemptPage([AttemptView(name=f"{found.name}#1", index=task.index, attempt=1, state="running")], None, 1)
+
+
+class FakeStreams:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def follow_job(self, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
+        self._gateway.record_call(mode)
+        found = self._gateway.job_table.find(job)
+
+        async def lines() -> AsyncGenerator[FollowLine, None]:
+            yield FollowLine(job=found.view)
+            if mode == "progress":
+                yield FollowLine(progress=ProgressView("running", {"running": found.spec.count}))
+            if mode == "logs":
+                yield FollowLine(log=LogView("stdout", self._gateway.log))
+            if self._gateway.is_eager:
+                self._gateway.job_table.end(found.view.id)
+            await found.ended.wait()
+            yield FollowLine(end=found.view, exit_code=0)
+
+        return self._gateway.tracked(lines)
+
+    async def read_log(self, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
+        self._gateway.record_call(query)
+        self._gateway.job_table.task(job, task.index)
+        data = self._gateway.log[query.offset : query.offset + query.size_max]
+        end = query.offset + len(data)
+        return LogChunk(
+            data,
+            end,
+            eof=self._gateway.job_table.find(job).ended.is_set() and end >= len(self._gateway.log),
+            truncated=self._gateway.log_is_truncated,
+        )
+
+    async def follow_log(
+        self, job: JobReference, task: TaskReference, query: LogQuery
+    ) -> AsyncGenerator[LogChunk, None]:
+        self._gateway.record_call(query)
+        self._gateway.job_table.task(job, task.index)
+
+        async def chunks() -> AsyncGenerator[LogChunk, None]:
+            while (
+                not (self._gateway.is_eager and self._gateway.chunks.empty())
+                and (piece := await self._gateway.chunks.get()) is not None
+            ):
+                yield piece
+
+        return self._gateway.tracked(chunks)
+
+
+class FakeExplain:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def why(self, job: JobReference, task: TaskReference | None = None) -> WhyView:
+        self._gateway.record_call(job)
+        view = self._gateway.job_table.find(job).view
+        sentence = "it waits for the test" if task is None else f"task {task.index} waits for the test"
+        return WhyView(name=view.name, state=view.state, sentence=sentence, counts=view.counts)
+
+    async def plan(self, documents: Sequence[object], *, namespace: str) -> PlanView:
+        self._gateway.record_call()
+        specs = self._gateway.manifests.read_all(
+            documents, default_namespace=namespace, make_name=self._gateway.job_table.make_name
+        )
+        jobs = [
+            PlannedJobView(
+                name=spec.name, namespace=spec.namespace, verdict="starts", sentence="it would start", count=spec.count,
+                starts=spec.count, waits=0,
+            )
+            for spec in specs
+        ]  # fmt: skip
+        return PlanView(starts=True, sentence="all start", state_version=7, policy=self._gateway.policy, jobs=jobs)

@@ -12,10 +12,8 @@ from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus, Clai
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
-from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import T0_MS, MemoryObjectService
 
-ME = Caller("me")
 JOB, FIRST, BENCH = (ObjectName("default", name) for name in ("crawler", "first", "bench"))
 
 
@@ -24,7 +22,7 @@ def do(action: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def move(object_service: MemoryObjectService, kind: str, name: ObjectName, **changes: Any) -> None:
-    found: Any = await object_service.object(ME, kind, name)
+    found: Any = await object_service.object(kind, name)
     await object_service.put(msgspec.structs.replace(found, **changes))
 
 

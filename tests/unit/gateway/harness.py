@@ -1,4 +1,4 @@
-"""A stage for gateway tests: the real gateway on the engine's stage, with workers whose logs the test writes."""
+"""The harness for gateway tests: the real gateway on the engine's harness, with workers whose logs the test writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shunter.model.protocol.worker_messages import (
     TaskStats,
 )
 from shunter.model.rest.views import SubmittedJob
-from shunter.ports.gateway import Caller, JobReference
+from shunter.ports.callers import Caller, JobReference
 from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 from tests.unit.engine.harness import Harness, RecordingWorkers
 
@@ -71,7 +71,7 @@ class GatewayHarness(Harness):
         self.log_workers = LogWorkers()
         self.downs: list[bool] = []
         self.heartbeats: list[float | None] = []
-        self.gateway = LocalGateway(
+        self.local_gateway = LocalGateway(
             engine=self.engine,
             store=store,
             workers=self.log_workers,
@@ -82,6 +82,7 @@ class GatewayHarness(Harness):
             on_down=self.downs.append,
             on_heartbeat=self.heartbeats.append,
         )
+        self.gateway = self.local_gateway.for_caller(ANNA)
 
     async def run(self, name: str, count: int = 1, **fields: Any) -> SubmittedJob:
         """Submit one manifest; `namespace` and `labels` go into its metadata, the rest into its spec."""
@@ -93,7 +94,7 @@ class GatewayHarness(Harness):
             "metadata": {"name": name, **metadata},
             "spec": {"command": ["/bin/true"], "count": count, **fields},
         }
-        [submitted] = await self.gateway.submit(ANNA, [document], namespace=namespace, key=None)
+        [submitted] = await self.gateway.jobs.submit([document], namespace=namespace, key=None)
         await self.settle()
         return submitted
 

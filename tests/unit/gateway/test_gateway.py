@@ -10,9 +10,10 @@ import pytest
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.protocol.worker_messages import TaskStats
-from shunter.ports.gateway import Caller, EventPosition, EventQuery, TaskReference
+from shunter.ports.admin import EventPosition, EventQuery
+from shunter.ports.callers import Caller, TaskReference
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
 def test_a_token_stands_for_its_user_and_no_other_does() -> None:
@@ -39,10 +40,10 @@ def test_all_manifests_of_a_submit_are_taken_or_none() -> None:
         good = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["a"]}}
         bad = {**good, "spec": {"command": [], "count": 0}}
         with pytest.raises(Invalid) as refused:
-            await harness.gateway.submit(ANNA, [good, bad, good, bad], namespace="default", key=None)
+            await harness.gateway.jobs.submit([good, bad, good, bad], namespace="default", key=None)
         fields = {problem.field for problem in refused.value.problems}
         assert fields == {f"items[{place}].spec.{name}" for place in (1, 3) for name in ("command", "count")}
-        assert (await harness.gateway.cluster(ANNA)).jobs == {}
+        assert (await harness.gateway.cluster.info()).jobs == {}
 
     run_scenario(scenario)
 
@@ -51,12 +52,12 @@ def test_a_repeated_key_gives_the_same_jobs_also_when_they_have_ended() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         document = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["/bin/true"]}}
-        [first] = await harness.gateway.submit(ANNA, [document], namespace="default", key="k")
+        [first] = await harness.gateway.jobs.submit([document], namespace="default", key="k")
         await harness.settle()
-        [again] = await harness.gateway.submit(ANNA, [document], namespace="default", key="k")
+        [again] = await harness.gateway.jobs.submit([document], namespace="default", key="k")
         [(_, order)] = harness.orders()
         await harness.end(node, order)
-        [ended] = await harness.gateway.submit(ANNA, [document], namespace="default", key="k")
+        [ended] = await harness.gateway.jobs.submit([document], namespace="default", key="k")
         assert first.created
         assert (again.created, ended.created) == (False, False)
         assert {(each.id, each.name, each.run) for each in (first, again, ended)} == {(first.id, first.name, 1)}
@@ -69,15 +70,15 @@ def test_stopping_names_who_asked_for_it() -> None:
 
     async def scenario(harness: GatewayHarness) -> None:
         await harness.run("job", count=2)
-        await harness.gateway.stop(ANNA, reference("job"), None, now=False)
+        await harness.gateway.jobs.stop(reference("job"), None, now=False)
         await harness.settle()
-        job = await harness.gateway.job(ANNA, reference("job"))
+        job = await harness.gateway.jobs.get(reference("job"))
         assert (job.state, job.reason) == ("cancelled", "stopped by anna")
-        await harness.gateway.stop(ANNA, reference("job"), TaskReference(1), now=True)  # it has ended: nothing happens
+        await harness.gateway.jobs.stop(reference("job"), TaskReference(1), now=True)  # it has ended: nothing happens
         with pytest.raises(NotFound):
-            await harness.gateway.stop(ANNA, reference("job"), TaskReference(2), now=True)
+            await harness.gateway.jobs.stop(reference("job"), TaskReference(2), now=True)
         with pytest.raises(NotFound):
-            await harness.gateway.stop(ANNA, reference("nobody"), None, now=True)
+            await harness.gateway.jobs.stop(reference("nobody"), None, now=True)
 
     run_scenario(scenario)
 
@@ -88,17 +89,17 @@ def test_nodes_are_listed_by_name_in_pages_and_labelled() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         for name in ("c", "a", "b"):
             await harness.join(name, cpu=2)
-        page = await harness.gateway.nodes(ANNA, 2, None)
+        page = await harness.gateway.nodes.page(2, None)
         assert ([node.name for node in page.items], page.next, page.total) == (["a", "b"], "b", 3)
-        assert [node.name for node in (await harness.gateway.nodes(ANNA, 2, page.next)).items] == ["c"]
-        labelled = await harness.gateway.label_node(ANNA, "a", {"disk": "ssd", "rack": "1"})
+        assert [node.name for node in (await harness.gateway.nodes.page(2, page.next)).items] == ["c"]
+        labelled = await harness.gateway.nodes.set_labels("a", {"disk": "ssd", "rack": "1"})
         assert labelled.labels == {"disk": "ssd", "rack": "1"}
-        labelled = await harness.gateway.label_node(ANNA, "a", {"rack": None})
+        labelled = await harness.gateway.nodes.set_labels("a", {"rack": None})
         assert labelled.labels == {"disk": "ssd"}
         with pytest.raises(Invalid):
-            await harness.gateway.label_node(ANNA, "a", {"not a key": "x"})
+            await harness.gateway.nodes.set_labels("a", {"not a key": "x"})
         with pytest.raises(NotFound):
-            await harness.gateway.label_node(ANNA, "nobody", {"disk": "ssd"})
+            await harness.gateway.nodes.set_labels("nobody", {"disk": "ssd"})
 
     run_scenario(scenario)
 
@@ -113,7 +114,7 @@ def test_statistics_name_tasks_as_people_know_them() -> None:
             TaskStats(submitted.id, 0, 0, 1, 1.5, 2**20, 3),
             TaskStats(99, 0, 0, 1, 0.0, 0, 1),
         ]
-        stats = await harness.gateway.node_stats(ANNA, "n1")
+        stats = await harness.gateway.nodes.stats("n1")
         assert [(task.name, task.cpu_s, task.memory_bytes, task.processes) for task in stats.tasks] == [
             ("job/0", 1.5, 2**20, 3)
         ]
@@ -127,19 +128,19 @@ def test_why_follows_a_job_through_its_life() -> None:
 
     async def scenario(harness: GatewayHarness) -> None:
         async def sentence() -> str:
-            return (await harness.gateway.why(ANNA, reference("job"))).sentence
+            return (await harness.gateway.explain.why(reference("job"))).sentence
 
         await harness.run("job", restart={"policy": "on-failure", "max": 1, "delay": "1s", "jitter": 0})
         assert "no node" in await sentence()
         node = await harness.join(cpu=1)
         assert "is starting" in await sentence()
         await harness.run("other")
-        behind = await harness.gateway.why(ANNA, reference("other"))
+        behind = await harness.gateway.explain.why(reference("other"))
         assert behind.reasons[0].text == "cpu: needs 1, 0 free at most"
         [(_, order)] = harness.orders()
         await harness.end(node, order, exit_code=1)
         assert "back-off" in await sentence()
-        await harness.gateway.stop(ANNA, reference("job"), None, now=False)
+        await harness.gateway.jobs.stop(reference("job"), None, now=False)
         await harness.settle()
         assert await sentence() == "job was cancelled: stopped by anna"
 
@@ -153,11 +154,11 @@ def test_the_cluster_at_a_glance_adds_up() -> None:
         for name in ("n1", "n2"):
             await harness.join(name, cpu=2)
         await harness.run("job", count=6)
-        found = await harness.gateway.cluster(ANNA)
+        found = await harness.gateway.cluster.info()
         assert (found.nodes, found.jobs, found.tasks) == ({"ready": 2}, {"pending": 1}, {"queued": 2, "assigned": 4})
         assert (found.capacity["cpu"], found.reserved["cpu"]) == ("4", "4")
         assert (found.name, found.version, found.policy, found.simulated) == ("stage", "1.2.3", "bin-pack", False)
-        await harness.gateway.down(ANNA, leave_running=True)
+        await harness.gateway.cluster.stop(leave_running=True)
         assert harness.downs == [True]
 
     run_scenario(scenario)
@@ -170,13 +171,13 @@ def test_pages_of_events_have_every_event_once() -> None:
         node = await harness.join()
         for name in ("one", "two", "three"):
             await harness.run_to_end(node, name, count=3)
-        every = [event.id for event in (await harness.gateway.events(ANNA, EventQuery(limit=1000))).items]
+        every = [event.id for event in (await harness.gateway.events.page(EventQuery(limit=1000))).items]
         assert len(every) == len(set(every)) > 10
         for limit in (1, 2, 3, 5, 100):
             found: list[str] = []
             after: EventPosition | None = None
             while True:
-                page = await harness.gateway.events(ANNA, EventQuery(limit=limit, after=after))
+                page = await harness.gateway.events.page(EventQuery(limit=limit, after=after))
                 found += [event.id for event in page.items]
                 if page.next is None:
                     break
@@ -197,7 +198,7 @@ def test_why_tells_of_an_executor_what_its_own_node_has_against_it_and_no_other(
         await harness.engine.cordon_node("n0", "another one")
         await harness.engine.cordon_node("n1", "new disk")
         await harness.report_lost(node, lost)
-        found = await harness.gateway.why(ANNA, reference("bj.a"))
+        found = await harness.gateway.explain.why(reference("bj.a"))
         assert found.sentence == "1 of 2 tasks wait: must run on n1: cordon: new disk (1 node)."
 
     run_scenario(scenario)

@@ -7,19 +7,16 @@ from typing import Any
 import pytest
 
 from shunter.adapters.memory.samples import SampleStore
-from shunter.gateway.jobs.runs import Runs
-from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.metrics import Metrics
 from shunter.model.errors import Invalid, NotFound, Unavailable
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.protocol.worker_messages import Ended, Heartbeat, MachineSample, MachineStats, Order, TaskStats
 from shunter.model.rest.metric_views import MeasuredView
-from shunter.ports.callers import TaskReference
-from shunter.ports.gateway import JobReference
+from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.metrics import Window
 from shunter.simulation.runtime.loop import VirtualClock
 from shunter.watcher.sample_recorder import SampleRecorder
-from tests.unit.gateway.harness import ANNA, GatewayHarness, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
 BATCH = "batchjob.gcr.io/v1alpha1"
 SUM = ObjectName("default", "sum")
@@ -32,13 +29,8 @@ class MetricsHarness:
         self._harness, self._clock, self._ahead_s = harness, VirtualClock(), ahead_s
         self.store = SampleStore()
         self._recorder = SampleRecorder(harness.engine, self.store)
-        self.service = Metrics(
-            harness.engine,
-            Runs(harness.engine, harness.store),
-            Tasks(harness.engine, harness.store),
-            self.store,
-            self._clock,
-        )
+        shared = harness.local_gateway
+        self.service = Metrics(harness.engine, shared.runs, shared.tasks, self.store, self._clock)
         self.beats = 0
 
     async def send_heartbeats(self, node: int, *tasks: tuple[Order, float, int], seconds: int = 1) -> None:
@@ -72,7 +64,6 @@ async def running(harness: GatewayHarness) -> tuple[int, list[Order]]:
     node = await harness.join("n1", cpu=4)
     await harness.engine.label_node("n1", {"yard": "0"})
     await harness.gateway.objects.apply(
-        ANNA,
         [
             document("Testbed", "yard", slotsPerNode=3, nodeLabel="yard", resourcesPerSlot={"cpu": "500m"}),
             document("BatchJob", "sum", commandSpec={"command": ["/bin/true"]}),
@@ -109,7 +100,7 @@ def test_a_run_of_a_batch_job_is_a_window_of_its_nodes_and_slots(ahead_s: float)
         for order in (first, second):
             await harness.end_task(node, order, 1)
         await metrics_harness.send_heartbeats(node, seconds=5)
-        found = await metrics_harness.service.batch_job_metrics(ANNA, SUM, None, None)
+        found = await metrics_harness.service.batch_job_metrics(SUM, None, None)
         assert (found.name, found.run, found.step_s) == ("sum", 1, 1.0)
         assert [(task.slot, task.node) for task in found.tasks] == [(1, "n1"), (2, "n1")]
         assert [means(task) for task in found.tasks] == [pytest.approx((0.5, 100)), pytest.approx((0.0, 2_000))]
@@ -127,11 +118,11 @@ def test_a_run_is_named_by_its_number_and_others_are_refused() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         metrics_harness = MetricsHarness(harness)
         with pytest.raises(NotFound, match="no BatchJob"):
-            await metrics_harness.service.batch_job_metrics(ANNA, SUM, None, None)
+            await metrics_harness.service.batch_job_metrics(SUM, None, None)
         await running(harness)
-        assert (await metrics_harness.service.batch_job_metrics(ANNA, SUM, 1, None)).run == 1
+        assert (await metrics_harness.service.batch_job_metrics(SUM, 1, None)).run == 1
         with pytest.raises(NotFound, match="runs 1 to 1"):
-            await metrics_harness.service.batch_job_metrics(ANNA, SUM, 2, None)
+            await metrics_harness.service.batch_job_metrics(SUM, 2, None)
 
     run_scenario(scenario)
 
@@ -140,7 +131,7 @@ def test_a_run_without_samples_still_names_its_nodes_and_slots() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         metrics_harness = MetricsHarness(harness)
         await running(harness)
-        found = await metrics_harness.service.batch_job_metrics(ANNA, SUM, None, None)
+        found = await metrics_harness.service.batch_job_metrics(SUM, None, None)
         assert [(task.slot, task.node, task.metrics) for task in found.tasks] == [(1, "n1", {}), (2, "n1", {})]
         assert [(node.name, node.metrics) for node in found.nodes] == [("n1", {})]
 
@@ -156,14 +147,14 @@ def test_a_task_has_the_window_from_its_start_to_its_end() -> None:
         await harness.start_task(node, order, 1)
         await metrics_harness.send_heartbeats(node, (order, 0.25, 4_096), seconds=4)
         job, task = JobReference("default", "job"), TaskReference(0)
-        found = await metrics_harness.service.task_metrics(ANNA, job, task, Window())
+        found = await metrics_harness.service.task_metrics(job, task, Window())
         assert means(found.tasks[0]) == pytest.approx((0.25, 4_096))
         assert [machine.name for machine in found.nodes] == ["n1"]
         ended_ms = int(VirtualClock().now() * 1000)
         times = [ended_ms - 4_000], [ended_ms]
         await harness.report(node, ended=[Ended(order.job, order.group, order.attempt, 0, [], *times, 1, 0)])
         await metrics_harness.send_heartbeats(node, seconds=3)
-        after = await metrics_harness.service.task_metrics(ANNA, job, task, Window(step_ms=2_000))
+        after = await metrics_harness.service.task_metrics(job, task, Window(step_ms=2_000))
         assert means(after.tasks[0]) == pytest.approx((0.25, 4_096)) and after.step_s == 2.0
 
     run_scenario(scenario)
@@ -174,18 +165,16 @@ def test_a_node_has_its_last_minutes_or_what_is_asked() -> None:
         metrics_harness = MetricsHarness(harness)
         node = await harness.join("n1")
         await metrics_harness.send_heartbeats(node, seconds=5)
-        found = await metrics_harness.service.node_metrics(ANNA, "n1", Window())
+        found = await metrics_harness.service.node_metrics("n1", Window())
         assert means(found.nodes[0]) == pytest.approx((2.0, 10**9)) and found.step_s == 5.0
         now_ms = int(VirtualClock().now() * 1000)
-        [machine] = (
-            await metrics_harness.service.node_metrics(ANNA, "n1", Window(now_ms - 3_000, now_ms, 1_000))
-        ).nodes
+        [machine] = (await metrics_harness.service.node_metrics("n1", Window(now_ms - 3_000, now_ms, 1_000))).nodes
         assert len(machine.metrics["cpu_cores"].values) == 3
         for wrong in (Window(now_ms, now_ms - 1), Window(0, now_ms, 1_000), Window(step_ms=999)):
             with pytest.raises(Invalid):
-                await metrics_harness.service.node_metrics(ANNA, "n1", wrong)
+                await metrics_harness.service.node_metrics("n1", wrong)
         with pytest.raises(NotFound):
-            await metrics_harness.service.node_metrics(ANNA, "nobody", Window())
+            await metrics_harness.service.node_metrics("nobody", Window())
 
     run_scenario(scenario)
 
@@ -194,7 +183,7 @@ def test_without_a_provider_metrics_are_unavailable() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         with pytest.raises(Unavailable):
-            await harness.gateway.metrics.node_metrics(ANNA, "n1", Window())
+            await harness.gateway.metrics.node_metrics("n1", Window())
 
     run_scenario(scenario)
 

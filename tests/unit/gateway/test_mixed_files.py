@@ -11,7 +11,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.views import SubmittedJob
 from shunter.ports.objects import Applied
 from tests.contracts.objects import batch_job, scheduling, testbed
-from tests.unit.gateway.harness import ANNA, GatewayHarness, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
 
 def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:
 
 async def apply(harness: GatewayHarness, *documents: object, key: str | None = None) -> list[tuple[str, Any]]:
     """What became of each, in the order of the answer."""
-    found = await harness.gateway.apply(ANNA, documents, namespace="default", key=key)
+    found = await harness.gateway.apply(documents, namespace="default", key=key)
     return [_summarize(each) for each in found]
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from shunter.engine.recovery import recover
 from shunter.engine.state.registries.cluster import POLICY_SETTING
-from shunter.gateway.gateway import LocalGateway
+from shunter.gateway.gateway import CallerGateway
 from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid
 from shunter.planning.policies import Catalogue, PluginEntry
 from shunter.planning.view import ClusterView, Decision
-from tests.unit.gateway.harness import ANNA, GatewayHarness, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
 
 class Failing:
@@ -24,15 +24,15 @@ class Lazy:
         return Decision(based_on=view.version)
 
 
-def with_plugins(harness: GatewayHarness) -> LocalGateway:
+def with_plugins(harness: GatewayHarness) -> CallerGateway:
     plugins = [PluginEntry("failing", "example 1.0", Failing), PluginEntry("broken", "example 1.0", error="no module")]
-    harness.gateway._policies = Policies(harness.engine, Catalogue(policies=plugins))
+    harness.local_gateway.policies = Policies(harness.engine, Catalogue(policies=plugins))
     return harness.gateway
 
 
 def test_policies_are_listed_with_their_source_and_who_decides() -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        page = await with_plugins(harness).policies(ANNA)
+        page = await with_plugins(harness).policies.page()
         listed = {each.name: each for each in page.items}
         assert [name for name, each in listed.items() if each.active] == ["bin-pack"]
         assert (listed["e-pvm"].source, listed["failing"].source) == ("built in", "example 1.0")
@@ -47,7 +47,7 @@ def test_another_policy_decides_from_the_next_round_on_and_after_a_restart() -> 
             await harness.join(name, cpu=4)
         await harness.run("packed", count=2)
         assert {node for node, _ in harness.orders()} == {1}
-        page = await harness.gateway.use_policy(ANNA, "spread")
+        page = await harness.gateway.policies.use("spread")
         assert [each.name for each in page.items if each.active] == ["spread"]
         await harness.run("spread", count=2)
         assert 2 in {node for node, _ in harness.orders()}
@@ -62,12 +62,12 @@ def test_what_waits_is_looked_at_at_once_by_another_policy() -> None:
 
     async def scenario(harness: GatewayHarness) -> None:
         plugins = [PluginEntry("lazy", "example 1.0", Lazy)]
-        harness.gateway._policies = Policies(harness.engine, Catalogue(policies=plugins))
+        harness.local_gateway.policies = Policies(harness.engine, Catalogue(policies=plugins))
         await harness.join("n1")
-        await harness.gateway.use_policy(ANNA, "lazy")
+        await harness.gateway.policies.use("lazy")
         await harness.run("job")
         assert harness.orders() == []
-        await harness.gateway.use_policy(ANNA, "e-pvm")
+        await harness.gateway.policies.use("e-pvm")
         await harness.settle()
         assert len(harness.orders()) == 1
 
@@ -78,10 +78,10 @@ def test_a_policy_that_fails_is_shown_with_its_error_and_the_work_goes_on() -> N
     async def scenario(harness: GatewayHarness) -> None:
         gateway = with_plugins(harness)
         await harness.join("n1")
-        await gateway.use_policy(ANNA, "failing")
+        await gateway.policies.use("failing")
         await harness.run("job")
         assert len(harness.orders()) == 1
-        [active] = [each for each in (await gateway.policies(ANNA)).items if each.active]
+        [active] = [each for each in (await gateway.policies.page()).items if each.active]
         assert (active.name, active.error) == ("failing", "ZeroDivisionError: by zero")
         assert active.failures > 0
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_used_is_refused_and_nothing_changes() -> None:
         gateway = with_plugins(harness)
         for name in ("broken", "bin-pakc"):
             with pytest.raises(Invalid, match="policy"):
-                await gateway.use_policy(ANNA, name)
+                await gateway.policies.use(name)
         assert harness.engine.policy.name == "bin-pack"
 
     run_scenario(scenario)

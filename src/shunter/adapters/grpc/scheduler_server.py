@@ -17,7 +17,6 @@ from shunter.adapters.grpc.listen import ServerTls, open_port
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, ShunterError, TooLarge, Unauthorized, Unavailable
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT
-from shunter.ports.callers import Caller
 from shunter.ports.schedulers import SchedulerService
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
@@ -41,18 +40,18 @@ log = Log(__name__)
 
 
 class SchedulerServer:
-    """`port` 0 picks a free one; `start` returns the port in use."""
+    """`service_for` returns the service on behalf of a token's caller; None for an unknown token. `port` 0 picks a free
+    port; `start` returns it."""
 
     def __init__(
         self,
-        service: SchedulerService,
-        authenticate: Callable[[str], Caller | None],
+        service_for: Callable[[str], SchedulerService | None],
         host: str = "127.0.0.1",
         port: int = 0,
         *,
         tls: ServerTls | None = None,
     ) -> None:
-        self._servicer = _Servicer(service, authenticate)
+        self._servicer = _Servicer(service_for)
         self._host, self._port, self._tls = host, port, tls
         self._server: grpc.aio.Server | None = None
 
@@ -74,16 +73,15 @@ class SchedulerServer:
 class _Servicer(pb_grpc.ExternalSchedulerServicer):
     """Names of methods are those of the service."""
 
-    def __init__(self, service: SchedulerService, authenticate: Callable[[str], Caller | None]) -> None:
-        self._service, self._authenticate = service, authenticate
+    def __init__(self, service_for: Callable[[str], SchedulerService | None]) -> None:
+        self._service_for = service_for
 
     async def Watch(  # noqa: N802
         self, request: pb.WatchRequest, context: grpc.aio.ServicerContext[pb.WatchRequest, pb.Situation]
     ) -> AsyncIterator[pb.Situation]:
         try:
-            caller = self._caller(context)
             wants = tuple(request.wants) or WANTS_DEFAULT
-            session = await self._service.open(caller, request.name, wants, request.mode or MODE_DEFAULT)
+            session = await self._service(context).open(request.name, wants, request.mode or MODE_DEFAULT)
         except ShunterError as error:
             await _abort(context, error)
         lease: pb.Lease | None = pb.Lease(token=session.token, lease_s=session.lease_s)
@@ -102,8 +100,8 @@ class _Servicer(pb_grpc.ExternalSchedulerServicer):
         self, request: pb.Decision, context: grpc.aio.ServicerContext[pb.Decision, pb.DecisionAnswer]
     ) -> pb.DecisionAnswer:
         try:
-            caller = self._caller(context)
-            return answer_message(await self._service.decide(caller, request.token, read_decision(request)))
+            service = self._service(context)
+            return answer_message(await service.decide(request.token, read_decision(request)))
         except ShunterError as error:
             await _abort(context, error)
 
@@ -111,18 +109,18 @@ class _Servicer(pb_grpc.ExternalSchedulerServicer):
         self, request: pb.RenewRequest, context: grpc.aio.ServicerContext[pb.RenewRequest, pb.Lease]
     ) -> pb.Lease:
         try:
-            lease_s = await self._service.renew(self._caller(context), request.token)
+            lease_s = await self._service(context).renew(request.token)
         except ShunterError as error:
             await _abort(context, error)
         return pb.Lease(token=request.token, lease_s=lease_s)
 
-    def _caller(self, context: grpc.aio.ServicerContext[Any, Any]) -> Caller:
+    def _service(self, context: grpc.aio.ServicerContext[Any, Any]) -> SchedulerService:
         for key, value in context.invocation_metadata() or ():
             text = value if isinstance(value, str) else value.decode("latin-1")
             if key == "authorization" and text.lower().startswith(_BEARER_PREFIX):
-                caller = self._authenticate(text[len(_BEARER_PREFIX) :].strip())
-                if caller is not None:
-                    return caller
+                service = self._service_for(text[len(_BEARER_PREFIX) :].strip())
+                if service is not None:
+                    return service
         raise Unauthorized("the token is missing or wrong; send the metadata authorization: Bearer TOKEN")
 
 

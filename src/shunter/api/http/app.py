@@ -1,7 +1,7 @@
-"""The ASGI application: who are you, which route, answer. Every error leaves as problem+json.
+"""The ASGI application: authenticate, find the route, answer. Every error is answered as problem+json.
 
-Built by `build_app` on a Gateway; served by `api.http.server`. It holds no state of the cluster. It has doors: all of
-them lead to the same application, and each says which routes are behind it, and who is let in."""
+Built by `build_app` on a Gateway; served by `api.http.server`. It holds no state of the cluster. A listener says which
+routes it serves and whether it asks for a token."""
 
 from __future__ import annotations
 
@@ -10,16 +10,27 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from shunter.api.http.exchange import Exchange, Headers, Receive, RequestAborted, Scope, Send, encode, find_header
+from shunter.api.http.exchange import (
+    Context,
+    Exchange,
+    Headers,
+    Receive,
+    RequestAborted,
+    Scope,
+    Send,
+    encode,
+    find_header,
+)
 from shunter.api.http.openapi import openapi_document
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
-from shunter.api.http.routing import Context, Route, RouteMatch, Router
+from shunter.api.http.routing import Route, RouteMatch, Router
 from shunter.api.routes.external import BASE as EXTERNAL
 from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
 from shunter.model.errors import Busy, NotFound, ShunterError, Unauthorized, Unavailable
-from shunter.ports.gateway import Caller, Gateway
+from shunter.ports.callers import Caller
+from shunter.ports.gateway import Gateway
 
 if TYPE_CHECKING:
     from shunter.api.stomp.server import StompServer
@@ -27,7 +38,7 @@ if TYPE_CHECKING:
 PROTECTED = ("/api", EXTERNAL)
 WEBSOCKET = "/scheduler"
 ANONYMOUS = Caller("")
-EXTERNAL_CALLER = Caller("external")  # whoever comes through a door that asks for no token
+EXTERNAL_CALLER = Caller("external")  # of listeners that ask for no token, and of the STOMP hub
 TOKEN_SIZE_MAX = 4096
 CORS_AGE_S = b"600"
 log = Log(__name__)
@@ -36,13 +47,13 @@ log = Log(__name__)
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
     heartbeat_s: float = 15.0  # of event streams
-    requests_max: int = 4096  # at once, streams included; for each door
+    requests_max: int = 4096  # at once, streams included; for each listener
     absent_is_304: bool = False  # of DELETE /external/schedulings/NAME, as the reference implementation answers
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """An open one asks for no token, and lets web pages of any origin in: it is for loopback only."""
+    """An open listener asks for no token and allows web pages of any origin: for loopback only."""
 
     routes: tuple[Route, ...] = ROUTES
     is_open: bool = False
@@ -60,7 +71,7 @@ def build_app(
     listener: Listener | None = None,
     shared_with: App | None = None,
 ) -> App:
-    """`shared_with`: the application behind another door, with which this one shares who listens to changes."""
+    """`shared_with`: the application of another listener, with which this one shares the STOMP hub."""
     stomp = _LazyStompServer(gateway) if shared_with is None else shared_with.stomp
     return App(gateway, settings or ApiSettings(), listener or Listener(), stomp)
 
@@ -72,7 +83,7 @@ class App:
         self._settings = settings
         self._listener = listener
         self._router = Router(listener.routes)
-        self._context = Context(gateway, settings.heartbeat_s, cache(_encode_openapi), settings.absent_is_304)
+        self._context = Context(settings.heartbeat_s, cache(_encode_openapi), settings.absent_is_304)
         self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,7 +91,7 @@ class App:
             await self.stomp.serve(scope, receive, send, is_open=self._listener.is_open)
             return
         assert scope["type"] == "http"
-        exchange = Exchange(scope, receive, send, ANONYMOUS)
+        exchange = Exchange(scope, receive, send, self._context)
         if self._listener.is_open:
             exchange.extra_headers = _cors_headers(scope)
         self._requests += 1
@@ -100,10 +111,7 @@ class App:
 
     async def _handle(self, exchange: Exchange) -> None:
         path = exchange.scope["path"]
-        if self._listener.is_open:
-            exchange.caller = EXTERNAL_CALLER
-        elif path.startswith(PROTECTED):
-            exchange.caller = self._authenticate(exchange.scope)
+        caller = self._caller_of(exchange.scope)
         if self._requests > self._settings.requests_max:
             raise Busy(f"more than {self._settings.requests_max} requests are being answered")
         found = self._router.find(path.rstrip("/") if path.startswith(EXTERNAL) else path)
@@ -113,16 +121,20 @@ class App:
                     f"{WEBSOCKET} is a WebSocket that speaks STOMP: connect to it with a STOMP client"
                 )
             raise NotFound(f"there is no {path[:200]}; {self._listener.hint}")
-        await self._dispatch(exchange, found)
+        await self._dispatch(exchange, found, caller)
 
-    def _authenticate(self, scope: Scope) -> Caller:
+    def _caller_of(self, scope: Scope) -> Caller:
+        if self._listener.is_open:
+            return EXTERNAL_CALLER
+        if not scope["path"].startswith(PROTECTED):
+            return ANONYMOUS
         token = _bearer_token(scope)
         caller = self._gateway.authenticate(token) if token else None
         if caller is None:
             raise Unauthorized("send the cluster's token, as `Authorization: Bearer TOKEN`")
         return caller
 
-    async def _dispatch(self, exchange: Exchange, found: RouteMatch) -> None:
+    async def _dispatch(self, exchange: Exchange, found: RouteMatch, caller: Caller) -> None:
         method = exchange.scope["method"]
         if method == "OPTIONS":
             await exchange.respond(204, headers=[(b"allow", found.allowed.encode())])
@@ -132,14 +144,14 @@ class App:
             raise MethodNotAllowed(method, found.allowed)
         exchange.path_params = found.path_params
         exchange.query = route.query.read(exchange.scope["query_string"])
-        result = await route.handle(self._context, exchange)
+        result = await route.handle(self._gateway.for_caller(caller), exchange)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
 
 
 def _cors_headers(scope: Scope) -> Headers:
-    """What lets a web page of another origin read the answer. There is nothing a browser could add on its own, so it
-    may send what it has."""
+    """Headers that let a web page of another origin read the answer. Credentials are allowed: browsers have none for
+    this listener."""
     origin = find_header(scope, b"origin")
     if origin is None:
         return ()
@@ -160,28 +172,28 @@ def _cors_headers(scope: Scope) -> Headers:
 
 
 async def _send_error(exchange: Exchange, error: ShunterError) -> None:
-    """Once the answer has begun there is no way to say it; then the connection ends without a proper end."""
+    """Once the answer has begun, an error cannot be sent: the connection ends without a proper end."""
     if not exchange.started:
         body = encode(problem_document(error))
         await exchange.respond(error.status, body, CONTENT_TYPE, problem_headers(error))
 
 
 def _bearer_token(scope: Scope) -> str:
-    """The token that a request brings; empty if it brings none that could be one."""
+    """The token of a request; empty if there is none, or if it cannot be one."""
     kind, _, token = (find_header(scope, b"authorization") or "").partition(" ")
     token = token.strip()
     return token if kind.lower() == "bearer" and len(token) <= TOKEN_SIZE_MAX and token.isascii() else ""
 
 
 class _LazyStompServer:
-    """WebSockets of all doors. What serves them is loaded with the first that comes."""
+    """WebSockets of all listeners. Their server is loaded with the first one."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._server: StompServer | None = None
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, *, is_open: bool) -> None:
-        """With the token in the request that opens it, or in the CONNECT frame: browsers cannot send the first."""
+        """The token is in the opening request or, since browsers cannot send it there, in the CONNECT frame."""
         from shunter.api.stomp.hub import Hub
         from shunter.api.stomp.server import StompServer, find_framing, refuse
 
@@ -195,7 +207,7 @@ class _LazyStompServer:
             await refuse(send, 401, "send the cluster's token, as `Authorization: Bearer TOKEN`")
             return
         if self._server is None:
-            self._server = StompServer(Hub(self._gateway.objects))
+            self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER).objects))
         await self._server.serve(scope, receive, send, self._is_valid_token, is_authenticated=is_open or has_token)
 
     def _is_valid_token(self, token: str) -> bool:

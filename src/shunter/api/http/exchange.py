@@ -1,18 +1,18 @@
-"""One HTTP request and its answer, straight on ASGI. The routes read from it and write to it.
+"""One HTTP request and its answer, directly on ASGI. The routes read from it and write to it.
 
-There is no framework below, because a submit that follows a job to its end is to cost little more than the commit.
+There is no framework below: a submit that follows a job to its end must cost little more than the commit.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 
 from shunter.model.errors import Invalid, Problem, TooLarge
-from shunter.ports.gateway import Caller
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -31,15 +31,24 @@ _FIELD = re.compile(r"^(?P<message>.*) - at `(?P<at>.*)`$", re.DOTALL)
 
 
 class RequestAborted(Exception):
-    """The client closed the connection before its request was complete; nobody hears an answer."""
+    """The client closed the connection before its request was complete: there is nobody to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What handlers need of the application."""
+
+    heartbeat_s: float
+    openapi: Callable[[], bytes]
+    absent_is_304: bool = False  # what DELETE /external/schedulings/NAME answers if there is none; else 404
 
 
 class Exchange:
-    __slots__ = ("_receive", "_send", "caller", "extra_headers", "path_params", "query", "scope", "started")
+    __slots__ = ("_receive", "_send", "context", "extra_headers", "path_params", "query", "scope", "started")
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, context: Context) -> None:
         self.scope = scope
-        self.caller = caller
+        self.context = context
         self.path_params: dict[str, str] = {}  # what the path names: {"job": "render@3"}
         self.query: dict[str, Any] = {}
         self.started = False
@@ -55,7 +64,7 @@ class Exchange:
         return find_header(self.scope, name)
 
     async def read_body(self, size_max: int) -> bytes:
-        """The whole body; never holds more than `size_max` bytes of it. Raises TooLarge, ClientGone."""
+        """The whole body; never holds more than `size_max` bytes of it. Raises TooLarge, RequestAborted."""
         length = self.header(b"content-length")
         if length is not None and length.isdigit() and int(length) > size_max:
             raise _too_large(size_max)

@@ -12,7 +12,8 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import COUNT_MAX
 from shunter.model.schema.name_fields import RUN_PATTERN
 from shunter.model.schema.problems import format_value
-from shunter.ports.gateway import EventPosition, JobReference, TaskReference
+from shunter.ports.admin import EventPosition
+from shunter.ports.callers import JobReference, TaskReference
 
 JOB_PATTERN = RUN_PATTERN + r"|^id:[1-9][0-9]{0,17}$"
 EVENT_PATTERN = r"^[0-9]{1,18}(-[0-9]{1,9})?$"

@@ -1,4 +1,4 @@
-"""What a route is, and how a path finds its own."""
+"""Routes, and the router that finds the route of a path."""
 
 from __future__ import annotations
 
@@ -8,29 +8,20 @@ from typing import Any
 
 from shunter.api.http.exchange import Exchange
 from shunter.api.http.parameters import Parameter, Query
-from shunter.ports.gateway import Gateway
+from shunter.ports.gateway import CallerGateway
 
 BASE = "/api/v1"
 NO_QUERY = Query(())
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What handlers need beside the request."""
-
-    gateway: Gateway
-    heartbeat_s: float
-    openapi: Callable[[], bytes]
-    absent_is_304: bool = False  # what DELETE /external/schedulings/NAME says where there is none; else 404
-
-
-# A handler returns the body of the route's first answer, or None if it has answered by itself or there is no body.
-Handler = Callable[[Context, Exchange], Awaitable[Any]]
+# A handler gets the gateway of the request's caller. It returns the body of the route's first answer, or None if it has
+# answered by itself or there is no body.
+Handler = Callable[[CallerGateway, Exchange], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseSpec:
-    """One way in which a route answers. `shape` is a view, or None for no body or raw bytes."""
+    """One kind of answer of a route. `shape` is a view, or None for no body or raw bytes."""
 
     status: int
     shape: Any = None
@@ -40,7 +31,7 @@ class ResponseSpec:
 
 @dataclass(frozen=True, slots=True)
 class RequestBody:
-    """What a route reads: a view, or a named component of the OpenAPI document; all `content_types` carry the same."""
+    """The body that a route reads: a view, or a named component of the OpenAPI document, in any of `content_types`."""
 
     shape: Any = None
     component: str = ""
@@ -50,7 +41,7 @@ class RequestBody:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the table in `api.routes.table`: all that a client must know, and the function that does it."""
+    """One row of the table in `api.routes.table`: what a client must know, and the handler."""
 
     method: str
     path: str  # "/api/v1/jobs/{job}"

@@ -16,7 +16,7 @@ from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.objects.object_meta import Document
 from shunter.model.rest.views import EventView, FollowLine
-from shunter.ports.gateway import LogChunk
+from shunter.ports.jobs import LogChunk
 
 NDJSON = b"application/x-ndjson"
 EVENT_STREAM = b"text/event-stream"

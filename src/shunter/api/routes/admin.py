@@ -1,5 +1,5 @@
-"""Handlers for what is kept beside jobs: templates, queues, dead letters; and for holding and repeating jobs. And the
-routes to them: a part of the table in `api.routes.table`."""
+"""Handlers and routes of templates, queues and dead letters, and to hold, release and retry jobs. Part of the table in
+`api.routes.table`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import IDEMPOTENCY_KEY, IN_JOB, idempotency_key, job_of
 from shunter.model.rest.admin_fields import DEAD_LETTER_SELECTOR, QUEUE_PATCH
 from shunter.model.rest.admin_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
@@ -17,7 +17,8 @@ from shunter.model.rest.views import JobView
 from shunter.model.schema.fields import Section
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems
-from shunter.ports.gateway import DeadLetterSelector, DispatchRequest, QueueChange
+from shunter.ports.admin import DeadLetterSelector, DispatchRequest, QueueChange
+from shunter.ports.gateway import CallerGateway
 
 SMALL_SIZE_MAX = 64 * 2**10
 DISPATCH_SIZE_MAX = 2 * 2**20  # a payload of a mebibyte in base64, and parameters
@@ -43,74 +44,72 @@ _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 # ---- jobs ----
 
 
-async def hold_job(context: Context, exchange: Exchange) -> JobView:
-    return await context.gateway.hold(exchange.caller, job_of(exchange), True)
+async def hold_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
+    return await gateway.jobs.hold(job_of(exchange), True)
 
 
-async def release_job(context: Context, exchange: Exchange) -> JobView:
-    return await context.gateway.hold(exchange.caller, job_of(exchange), False)
+async def release_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
+    return await gateway.jobs.hold(job_of(exchange), False)
 
 
-async def retry_job(context: Context, exchange: Exchange) -> JobView:
+async def retry_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
     job, key = job_of(exchange), idempotency_key(exchange)
-    return await context.gateway.retry(exchange.caller, job, exchange.query["failed"], key)
+    return await gateway.jobs.retry(job, exchange.query["failed"], key)
 
 
 # ---- templates ----
 
 
-async def list_templates(context: Context, exchange: Exchange) -> TemplatePage:
+async def list_templates(gateway: CallerGateway, exchange: Exchange) -> TemplatePage:
     params = exchange.query
-    return await context.gateway.templates(exchange.caller, params["namespace"], params["limit"], params["after"])
+    return await gateway.templates.page(params["namespace"], params["limit"], params["after"])
 
 
-async def get_template(context: Context, exchange: Exchange) -> TemplateView:
-    return await context.gateway.template(
-        exchange.caller, exchange.query["namespace"], exchange.path_params["template"]
-    )
+async def get_template(gateway: CallerGateway, exchange: Exchange) -> TemplateView:
+    return await gateway.templates.get(exchange.query["namespace"], exchange.path_params["template"])
 
 
-async def patch_template(context: Context, exchange: Exchange) -> TemplateView:
+async def patch_template(gateway: CallerGateway, exchange: Exchange) -> TemplateView:
     patch = await exchange.read_json(_template_decoder, SMALL_SIZE_MAX)
     name = exchange.query["namespace"], exchange.path_params["template"]
-    return await context.gateway.pause_template(exchange.caller, *name, patch.paused)
+    return await gateway.templates.pause(*name, patch.paused)
 
 
-async def delete_template(context: Context, exchange: Exchange) -> None:
-    await context.gateway.drop_template(exchange.caller, exchange.query["namespace"], exchange.path_params["template"])
+async def delete_template(gateway: CallerGateway, exchange: Exchange) -> None:
+    await gateway.templates.delete(exchange.query["namespace"], exchange.path_params["template"])
 
 
-async def run_template(context: Context, exchange: Exchange) -> JobView:
+async def run_template(gateway: CallerGateway, exchange: Exchange) -> JobView:
     key = idempotency_key(exchange)
     body = await exchange.read_json(_dispatch_decoder, DISPATCH_SIZE_MAX)
     name = exchange.query["namespace"], exchange.path_params["template"]
     request = DispatchRequest(*name, body.parameters, body.payload, key)
-    return await context.gateway.dispatch(exchange.caller, request)
+    return await gateway.templates.dispatch(request)
 
 
 # ---- queues ----
 
 
-async def list_queues(context: Context, exchange: Exchange) -> QueuePage:
-    return await context.gateway.queues(exchange.caller)
+async def list_queues(gateway: CallerGateway, _exchange: Exchange) -> QueuePage:
+    return await gateway.queues.page()
 
 
-async def get_queue(context: Context, exchange: Exchange) -> QueueView:
-    return await context.gateway.queue(exchange.caller, _queue(exchange))
+async def get_queue(gateway: CallerGateway, exchange: Exchange) -> QueueView:
+    return await gateway.queues.get(_queue(exchange))
 
 
-async def patch_queue(context: Context, exchange: Exchange) -> QueueView:
+async def patch_queue(gateway: CallerGateway, exchange: Exchange) -> QueueView:
     name = _queue(exchange)
     change = QueueChange(**await _read(exchange, QUEUE_PATCH))
-    return await context.gateway.change_queue(exchange.caller, name, change)
+    return await gateway.queues.patch(name, change)
 
 
-async def delete_queue(context: Context, exchange: Exchange) -> None:
-    await context.gateway.drop_queue(exchange.caller, _queue(exchange))
+async def delete_queue(gateway: CallerGateway, exchange: Exchange) -> None:
+    await gateway.queues.delete(_queue(exchange))
 
 
-async def purge_queue(context: Context, exchange: Exchange) -> Purged:
-    return Purged(await context.gateway.purge_queue(exchange.caller, _queue(exchange)))
+async def purge_queue(gateway: CallerGateway, exchange: Exchange) -> Purged:
+    return Purged(await gateway.queues.purge(_queue(exchange)))
 
 
 def _queue(exchange: Exchange) -> str:
@@ -123,21 +122,21 @@ def _queue(exchange: Exchange) -> str:
 # ---- dead letters ----
 
 
-async def list_dead(context: Context, exchange: Exchange) -> DeadPage:
+async def list_dead(gateway: CallerGateway, exchange: Exchange) -> DeadPage:
     params = exchange.query
     scope = params["namespace"], params["job"]
-    return await context.gateway.dead_letters(exchange.caller, *scope, params["limit"], params["after"])
+    return await gateway.dead_letters.page(*scope, params["limit"], params["after"])
 
 
-async def replay_dead(context: Context, exchange: Exchange) -> Replayed:
-    return await context.gateway.replay(exchange.caller, await _choice(exchange))
+async def replay_dead(gateway: CallerGateway, exchange: Exchange) -> Replayed:
+    return await gateway.dead_letters.replay(await _selector(exchange))
 
 
-async def purge_dead(context: Context, exchange: Exchange) -> Purged:
-    return Purged(await context.gateway.purge_dead(exchange.caller, await _choice(exchange)))
+async def purge_dead(gateway: CallerGateway, exchange: Exchange) -> Purged:
+    return Purged(await gateway.dead_letters.purge(await _selector(exchange)))
 
 
-async def _choice(exchange: Exchange) -> DeadLetterSelector:
+async def _selector(exchange: Exchange) -> DeadLetterSelector:
     return DeadLetterSelector(exchange.query["namespace"], **await _read(exchange, DEAD_LETTER_SELECTOR))
 
 

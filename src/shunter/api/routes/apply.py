@@ -1,5 +1,5 @@
-"""Handlers for files of manifests of any kind, and for what deleted Schedulings did; and the routes to them: a part of
-the table in `api.routes.table`."""
+"""Handlers and routes to apply manifests of any kind, and to read about deleted Schedulings. Part of the table in
+`api.routes.table`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import KEY_PATTERN, idempotency_key
 from shunter.api.routes.objects import MANIFEST_CONTENT_TYPES, read_documents, render_object
 from shunter.model.errors import Invalid, Problem
@@ -24,15 +24,16 @@ from shunter.model.rest.object_views import (
 from shunter.model.rest.views import SubmittedJob
 from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
+from shunter.ports.gateway import CallerGateway
 from shunter.ports.objects import Applied, PastQuery
 
 
-async def apply_documents(context: Context, exchange: Exchange) -> AppliedPage:
+async def apply_documents(gateway: CallerGateway, exchange: Exchange) -> AppliedPage:
     """All documents or none. Jobs are submitted, objects applied."""
     key = idempotency_key(exchange)
     documents = await read_documents(exchange)
     namespace = exchange.query["namespace"]
-    found = await context.gateway.apply(exchange.caller, documents, namespace=namespace, key=key)
+    found = await gateway.apply(documents, namespace=namespace, key=key)
     return AppliedPage([_submitted(each) if isinstance(each, SubmittedJob) else _applied(each) for each in found])
 
 
@@ -52,17 +53,17 @@ def _applied(applied: Applied) -> AppliedView:
     )
 
 
-async def list_past(context: Context, exchange: Exchange) -> PastPage:
+async def list_past(gateway: CallerGateway, exchange: Exchange) -> PastPage:
     params = exchange.query
     query = PastQuery(params["namespace"], params["name"], params["limit"], params["after"])
-    return past_page(await context.gateway.objects.past_schedulings(exchange.caller, query))
+    return past_page(await gateway.objects.past_schedulings(query))
 
 
-async def get_past(context: Context, exchange: Exchange) -> PastSchedulingView:
+async def get_past(gateway: CallerGateway, exchange: Exchange) -> PastSchedulingView:
     uid = exchange.path_params["uid"]
     if not (uid.isascii() and uid.isdecimal() and len(uid) <= 18):
         raise Invalid([Problem("path.uid", "must be the uid of a Scheduling", uid[:80])])
-    return past_view(await context.gateway.objects.past_scheduling(exchange.caller, int(uid)))
+    return past_view(await gateway.objects.past_scheduling(int(uid)))
 
 
 IDEMPOTENCY_KEY = p.field_parameter(

@@ -1,5 +1,5 @@
-"""Handlers for the cluster as a whole: events, health, and this API's own description; and the routes to them: a
-part of the table in `api.routes.table`."""
+"""Handlers and routes of the cluster: settings, events, health, and the description of this API. Part of the table in
+`api.routes.table`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import msgspec
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import JSON, Exchange, decode_json
 from shunter.api.http.references import parse_event_position
-from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import EVENT_STREAM, stream_events
 from shunter.model.rest.admin_fields import read_cluster_patch
 from shunter.model.rest.views import ClusterInfo, EventPage
 from shunter.model.schema.name_fields import NAME
-from shunter.ports.gateway import EventPosition, EventQuery
+from shunter.ports.admin import EventPosition, EventQuery
+from shunter.ports.gateway import CallerGateway
 
 SMALL_SIZE_MAX = 64 * 2**10
 
@@ -32,38 +33,38 @@ _down_decoder = msgspec.json.Decoder(Down)
 _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
-async def get_health(_context: Context, _exchange: Exchange) -> Status:
+async def get_health(_gateway: CallerGateway, _exchange: Exchange) -> Status:
     return Status("ok")
 
 
-async def get_openapi(context: Context, exchange: Exchange) -> None:
-    await exchange.respond(200, context.openapi(), JSON)
+async def get_openapi(_gateway: CallerGateway, exchange: Exchange) -> None:
+    await exchange.respond(200, exchange.context.openapi(), JSON)
 
 
-async def get_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
-    return await context.gateway.cluster(exchange.caller)
+async def get_cluster(gateway: CallerGateway, _exchange: Exchange) -> ClusterInfo:
+    return await gateway.cluster.info()
 
 
-async def patch_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
+async def patch_cluster(gateway: CallerGateway, exchange: Exchange) -> ClusterInfo:
     patch = read_cluster_patch(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX))
-    return await context.gateway.update_cluster(exchange.caller, patch)
+    return await gateway.cluster.update(patch)
 
 
-async def stop_cluster(context: Context, exchange: Exchange) -> Status:
+async def stop_cluster(gateway: CallerGateway, exchange: Exchange) -> Status:
     body = await exchange.read_body(SMALL_SIZE_MAX)
     down = decode_json(body, _down_decoder) if body else Down()
-    await context.gateway.down(exchange.caller, down.leave_running)
+    await gateway.cluster.stop(down.leave_running)
     return Status("stopping")
 
 
-async def list_events(context: Context, exchange: Exchange) -> EventPage | None:
-    """A page, or the stream of all that follows. A browser that reconnects sends its place in Last-Event-ID."""
+async def list_events(gateway: CallerGateway, exchange: Exchange) -> EventPage | None:
+    """A page, or a stream of new events. A browser that reconnects sends its position in Last-Event-ID."""
     params = exchange.query
     query = EventQuery(params["namespace"], params["job"], params["limit"], _after(exchange))
     if params["follow"] or EVENT_STREAM.decode() in (exchange.header(b"accept") or ""):
-        await stream_events(exchange, await context.gateway.subscribe(exchange.caller, query), context.heartbeat_s)
+        await stream_events(exchange, await gateway.events.subscribe(query), exchange.context.heartbeat_s)
         return None
-    return await context.gateway.events(exchange.caller, query)
+    return await gateway.events.page(query)
 
 
 def _after(exchange: Exchange) -> EventPosition | None:

@@ -1,7 +1,7 @@
-"""Handlers of /external: what external schedulers ask, in the words of the External-Scheduler-Interface.
+"""Handlers and routes of /external: the External-Scheduler-Interface. Part of the table in `api.routes.table`. The
+external listener serves only these.
 
-And the routes to them: a part of the table in `api.routes.table`, and all that the door of its own serves. A `/` at the
-end of these paths says nothing: clients of the reference implementation write one."""
+A `/` at the end of these paths is ignored: clients of the reference implementation write one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import DOCUMENT_SIZE_MAX
 from shunter.api.routes.metrics import METRICS_RESPONSES, RUN, STEP
 from shunter.model.errors import NotFound
@@ -33,6 +33,7 @@ from shunter.model.rest.metric_views import MetricsView
 from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems
+from shunter.ports.gateway import CallerGateway
 from shunter.ports.objects import ObjectQuery
 
 BASE = "/external"
@@ -43,14 +44,14 @@ _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 # ---- testbeds ----
 
 
-async def list_testbeds(context: Context, exchange: Exchange) -> list[ExternalTestbed]:
+async def list_testbeds(gateway: CallerGateway, exchange: Exchange) -> list[ExternalTestbed]:
     return [
-        external_testbed(each) for each in await _list_objects(context, exchange, TESTBED) if isinstance(each, Testbed)
+        external_testbed(each) for each in await _list_objects(gateway, exchange, TESTBED) if isinstance(each, Testbed)
     ]
 
 
-async def get_testbed(context: Context, exchange: Exchange) -> ExternalTestbed:
-    found = await _get_object(context, exchange, TESTBED)
+async def get_testbed(gateway: CallerGateway, exchange: Exchange) -> ExternalTestbed:
+    found = await _get_object(gateway, exchange, TESTBED)
     assert isinstance(found, Testbed)
     return external_testbed(found)
 
@@ -58,35 +59,35 @@ async def get_testbed(context: Context, exchange: Exchange) -> ExternalTestbed:
 # ---- jobs ----
 
 
-async def list_jobs(context: Context, exchange: Exchange) -> dict[str, ExternalBatchJob]:
-    jobs = await _list_objects(context, exchange, BATCH_JOB)
+async def list_jobs(gateway: CallerGateway, exchange: Exchange) -> dict[str, ExternalBatchJob]:
+    jobs = await _list_objects(gateway, exchange, BATCH_JOB)
     return {each.meta.name: external_batch_job(each) for each in jobs if isinstance(each, BatchJob)}
 
 
-async def get_job(context: Context, exchange: Exchange) -> ExternalBatchJob:
-    return external_batch_job(await _job(context, exchange, _object_name(exchange)))
+async def get_job(gateway: CallerGateway, exchange: Exchange) -> ExternalBatchJob:
+    return external_batch_job(await _job(gateway, _object_name(exchange)))
 
 
-async def get_job_metrics(context: Context, exchange: Exchange) -> MetricsView:
+async def get_job_metrics(gateway: CallerGateway, exchange: Exchange) -> MetricsView:
     """The same as for its manifest, under /api."""
     name, params = _object_name(exchange), exchange.query
-    return await context.gateway.metrics.batch_job_metrics(exchange.caller, name, params["run"], params["step"])
+    return await gateway.metrics.batch_job_metrics(name, params["run"], params["step"])
 
 
-async def write_job(context: Context, exchange: Exchange) -> ExternalBatchJob:
-    """By the name in the path, or in the body. Two schedulers that write keys of their own do not meet: each key is
-    written by itself."""
+async def write_job(gateway: CallerGateway, exchange: Exchange) -> ExternalBatchJob:
+    """The name is in the path or in the body. Each key is written on its own, so that schedulers with different keys do
+    not overwrite each other."""
     in_path = _object_name(exchange).name if "object" in exchange.path_params else None
     body = await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX)
     job_name, external = read_job(body, in_path)
     name = ObjectName(exchange.query["namespace"], job_name)
     if external is None:
-        return external_batch_job(await _job(context, exchange, name))
-    return external_batch_job(await context.gateway.objects.write_external(exchange.caller, name, external))
+        return external_batch_job(await _job(gateway, name))
+    return external_batch_job(await gateway.objects.write_external(name, external))
 
 
-async def _job(context: Context, exchange: Exchange, name: ObjectName) -> BatchJob:
-    found = await context.gateway.objects.object(exchange.caller, BATCH_JOB, name)
+async def _job(gateway: CallerGateway, name: ObjectName) -> BatchJob:
+    found = await gateway.objects.object(BATCH_JOB, name)
     assert isinstance(found, BatchJob)
     return found
 
@@ -94,30 +95,30 @@ async def _job(context: Context, exchange: Exchange, name: ObjectName) -> BatchJ
 # ---- schedulings ----
 
 
-async def list_schedulings(context: Context, exchange: Exchange) -> list[ExternalScheduling]:
-    found = await _list_objects(context, exchange, SCHEDULING)
+async def list_schedulings(gateway: CallerGateway, exchange: Exchange) -> list[ExternalScheduling]:
+    found = await _list_objects(gateway, exchange, SCHEDULING)
     return [external_scheduling(each) for each in found if isinstance(each, Scheduling)]
 
 
-async def get_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling:
-    return _scheduling(await _get_object(context, exchange, SCHEDULING))
+async def get_scheduling(gateway: CallerGateway, exchange: Exchange) -> ExternalScheduling:
+    return _scheduling(await _get_object(gateway, exchange, SCHEDULING))
 
 
-async def post_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling:
-    """Makes it, or puts it in the place of the one of that name."""
+async def post_scheduling(gateway: CallerGateway, exchange: Exchange) -> ExternalScheduling:
+    """Creates a Scheduling, or replaces the one of that name."""
     namespace = exchange.query["namespace"]
     document = read_scheduling(await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX), namespace)
-    [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=namespace)
+    [applied] = await gateway.objects.apply([document], namespace=namespace)
     return _scheduling(applied.object)
 
 
-async def delete_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling | None:
-    """Answers with what it was. Where there is none, the reference implementation says 304; so does this, if asked."""
+async def delete_scheduling(gateway: CallerGateway, exchange: Exchange) -> ExternalScheduling | None:
+    """Answers with the deleted Scheduling. If there is none: 404 or, as in the reference implementation, 304."""
     name = _object_name(exchange)
     try:
-        return _scheduling(await context.gateway.objects.delete(exchange.caller, SCHEDULING, name))
+        return _scheduling(await gateway.objects.delete(SCHEDULING, name))
     except NotFound:
-        if not context.absent_is_304:
+        if not exchange.context.absent_is_304:
             raise
         await exchange.respond(304)
         return None
@@ -131,7 +132,7 @@ def _scheduling(found: Object) -> ExternalScheduling:
 # ---- changes ----
 
 
-async def get_sockjs_info(_context: Context, _exchange: Exchange) -> dict[str, Any]:
+async def get_sockjs_info(_gateway: CallerGateway, _exchange: Exchange) -> dict[str, Any]:
     from shunter.api.stomp.sockjs import info
 
     return info()
@@ -140,13 +141,13 @@ async def get_sockjs_info(_context: Context, _exchange: Exchange) -> dict[str, A
 # ---- names ----
 
 
-async def _list_objects(context: Context, exchange: Exchange, kind: str) -> tuple[Object, ...]:
+async def _list_objects(gateway: CallerGateway, exchange: Exchange, kind: str) -> tuple[Object, ...]:
     query = ObjectQuery(kind, exchange.query["namespace"])
-    return (await context.gateway.objects.objects(exchange.caller, query)).items
+    return (await gateway.objects.objects(query)).items
 
 
-async def _get_object(context: Context, exchange: Exchange, kind: str) -> Object:
-    return await context.gateway.objects.object(exchange.caller, kind, _object_name(exchange))
+async def _get_object(gateway: CallerGateway, exchange: Exchange, kind: str) -> Object:
+    return await gateway.objects.object(kind, _object_name(exchange))
 
 
 def _object_name(exchange: Exchange) -> ObjectName:

@@ -1,21 +1,22 @@
-"""Handlers for what the flight recorder has kept, and the routes to them: a part of the table in `api.routes.table`."""
+"""Handlers and routes of the flight recorder. Part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import Context, ResponseSpec, Route
+from shunter.api.http.routing import ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, stream_bytes
 from shunter.model.protocol.flight_records import FlightPage
+from shunter.ports.gateway import CallerGateway
 
 FLIGHT = "/api/v1/flight"
 
 
-async def list_segments(context: Context, exchange: Exchange) -> FlightPage:
-    return await context.gateway.flight.segments(exchange.caller)
+async def list_segments(gateway: CallerGateway, _exchange: Exchange) -> FlightPage:
+    return await gateway.flight.segments()
 
 
-async def export_records(context: Context, exchange: Exchange) -> None:
-    await stream_bytes(exchange, await context.gateway.flight.records(exchange.caller))
+async def export_records(gateway: CallerGateway, exchange: Exchange) -> None:
+    await stream_bytes(exchange, await gateway.flight.records())
 
 
 FLIGHT_ROUTES = (

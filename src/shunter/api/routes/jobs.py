@@ -14,7 +14,7 @@ import msgspec
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, decode_json, encode
 from shunter.api.http.references import parse_job_reference, parse_task_reference
-from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.errors import Invalid, Problem
 from shunter.model.files.yaml_reader import parse_documents
@@ -34,7 +34,9 @@ from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import format_value
 from shunter.model.signals import SIGNALS, signal_number
-from shunter.ports.gateway import JobQuery, JobReference, LogChunk, LogQuery, TaskQuery, TaskReference
+from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.gateway import CallerGateway
+from shunter.ports.jobs import JobQuery, LogChunk, LogQuery, StreamService, TaskQuery
 
 DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object, and in YAML, of which a mebibyte takes a second
 BULK_SIZE_MAX = 32 * 2**20
@@ -58,111 +60,110 @@ _bulk_decoder = msgspec.json.Decoder(BulkSubmit)
 _key_matches = re.compile(KEY_PATTERN).fullmatch
 
 
-async def submit_job(context: Context, exchange: Exchange) -> None:
-    """With `follow`, the job's whole life is this one answer: its first line goes out when the job is committed."""
+async def submit_job(gateway: CallerGateway, exchange: Exchange) -> None:
+    """With `follow`, the answer streams the job to its end; its first line goes out when the job is committed."""
     key = idempotency_key(exchange)
     document = await read_manifest(exchange)
-    submitted = (
-        await context.gateway.submit(exchange.caller, [document], namespace=exchange.query["namespace"], key=key)
-    )[0]
+    jobs = gateway.jobs
+    [submitted] = await jobs.submit([document], namespace=exchange.query["namespace"], key=key)
     job = JobReference(submitted.namespace, submitted.name, submitted.run, submitted.id)
     status = 201 if submitted.created else 200
     if exchange.query["follow"] is None:
-        view = await context.gateway.job(exchange.caller, job)
+        view = await jobs.get(job)
         await exchange.respond(status, encode(view), headers=[(b"location", _location(submitted))])
     else:
-        lines = await context.gateway.follow(exchange.caller, job, exchange.query["follow"])
+        lines = await gateway.streams.follow_job(job, exchange.query["follow"])
         await stream_lines(exchange, status, lines)
 
 
-async def submit_jobs(context: Context, exchange: Exchange) -> SubmittedJobs:
+async def submit_jobs(gateway: CallerGateway, exchange: Exchange) -> SubmittedJobs:
     key = idempotency_key(exchange)
     documents = (await exchange.read_json(_bulk_decoder, BULK_SIZE_MAX)).items
     if not 1 <= len(documents) <= BULK_ITEMS_MAX:
         fault = f"must have 1 to {BULK_ITEMS_MAX:,} items"
         raise Invalid([Problem("body.items", fault, format_value(documents), "submit in several requests")])
     namespace = exchange.query["namespace"]
-    return SubmittedJobs(await context.gateway.submit(exchange.caller, documents, namespace=namespace, key=key))
+    return SubmittedJobs(await gateway.jobs.submit(documents, namespace=namespace, key=key))
 
 
-async def list_jobs(context: Context, exchange: Exchange) -> JobPage:
+async def list_jobs(gateway: CallerGateway, exchange: Exchange) -> JobPage:
     params = exchange.query
     query = JobQuery(params["namespace"], params["state"], params["label"], params["limit"], params["after"])
-    return await context.gateway.jobs(exchange.caller, query)
+    return await gateway.jobs.page(query)
 
 
-async def get_job(context: Context, exchange: Exchange) -> JobView:
-    return await context.gateway.job(exchange.caller, job_of(exchange))
+async def get_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
+    return await gateway.jobs.get(job_of(exchange))
 
 
-async def stop_job(context: Context, exchange: Exchange) -> None:
+async def stop_job(gateway: CallerGateway, exchange: Exchange) -> None:
     params = exchange.query
-    await context.gateway.stop(exchange.caller, job_of(exchange), None, params["now"], signal_number(params["signal"]))
+    await gateway.jobs.stop(job_of(exchange), None, params["now"], signal_number(params["signal"]))
 
 
-async def list_runs(context: Context, exchange: Exchange) -> JobPage:
+async def list_runs(gateway: CallerGateway, exchange: Exchange) -> JobPage:
     params = exchange.query
-    return await context.gateway.runs(exchange.caller, job_of(exchange), params["limit"], params["after"])
+    return await gateway.jobs.runs(job_of(exchange), params["limit"], params["after"])
 
 
-async def explain_job(context: Context, exchange: Exchange) -> WhyView:
-    return await context.gateway.why(exchange.caller, job_of(exchange))
+async def explain_job(gateway: CallerGateway, exchange: Exchange) -> WhyView:
+    return await gateway.explain.why(job_of(exchange))
 
 
-async def explain_task(context: Context, exchange: Exchange) -> WhyView:
-    return await context.gateway.why(exchange.caller, job_of(exchange), _task(exchange))
+async def explain_task(gateway: CallerGateway, exchange: Exchange) -> WhyView:
+    return await gateway.explain.why(job_of(exchange), _task(exchange))
 
 
-async def follow_job(context: Context, exchange: Exchange) -> None:
-    lines = await context.gateway.follow(exchange.caller, job_of(exchange), exchange.query["mode"])
+async def follow_job(gateway: CallerGateway, exchange: Exchange) -> None:
+    lines = await gateway.streams.follow_job(job_of(exchange), exchange.query["mode"])
     await stream_lines(exchange, 200, lines)
 
 
-async def list_tasks(context: Context, exchange: Exchange) -> TaskPage:
+async def list_tasks(gateway: CallerGateway, exchange: Exchange) -> TaskPage:
     params = exchange.query
     query = TaskQuery(params["state"], params["limit"], params["after"], params["all"])
-    return await context.gateway.tasks(exchange.caller, job_of(exchange), query)
+    return await gateway.tasks.page(job_of(exchange), query)
 
 
-async def get_task(context: Context, exchange: Exchange) -> TaskView:
-    return await context.gateway.task(exchange.caller, job_of(exchange), any_task_of(exchange))
+async def get_task(gateway: CallerGateway, exchange: Exchange) -> TaskView:
+    return await gateway.tasks.get(job_of(exchange), any_task_of(exchange))
 
 
-async def stop_task(context: Context, exchange: Exchange) -> None:
+async def stop_task(gateway: CallerGateway, exchange: Exchange) -> None:
     params = exchange.query
     signal = signal_number(params["signal"])
-    await context.gateway.stop(exchange.caller, job_of(exchange), _task(exchange), params["now"], signal)
+    await gateway.jobs.stop(job_of(exchange), _task(exchange), params["now"], signal)
 
 
-async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
-    return await context.gateway.attempts(exchange.caller, job_of(exchange), any_task_of(exchange))
+async def list_attempts(gateway: CallerGateway, exchange: Exchange) -> AttemptPage:
+    return await gateway.tasks.attempts(job_of(exchange), any_task_of(exchange))
 
 
-async def read_log(context: Context, exchange: Exchange) -> None:
-    """One piece is answered whole, as most logs are small; more of them, or a followed one, in chunks."""
+async def read_log(gateway: CallerGateway, exchange: Exchange) -> None:
+    """A log of one piece is answered whole, as most are small; a longer or a followed one is streamed."""
     params = exchange.query
     size_max = LOG_CHUNK_SIZE_MAX if params["limit"] is None else min(params["limit"], LOG_CHUNK_SIZE_MAX)
     query = LogQuery(params["stream"], params["offset"], size_max, params["attempt"])
     job, task = job_of(exchange), any_task_of(exchange)
     if params["follow"]:
-        pieces = await context.gateway.follow_log(exchange.caller, job, task, query)
+        pieces = await gateway.streams.follow_log(job, task, query)
         await stream_log(exchange, pieces, params["limit"])
         return
-    piece = await context.gateway.read_log(exchange.caller, job, task, query)
+    piece = await gateway.streams.read_log(job, task, query)
     if _is_last(piece, query) or len(piece.data) == params["limit"]:
         await exchange.respond(200, piece.data, OCTETS, [log_header(piece)])
     else:
-        await stream_log(exchange, _log_so_far(context, exchange, (job, task), query, piece), params["limit"])
+        await stream_log(exchange, _log_so_far(gateway.streams, (job, task), query, piece), params["limit"])
 
 
 async def _log_so_far(
-    context: Context, exchange: Exchange, task: tuple[JobReference, TaskReference], query: LogQuery, piece: LogChunk
+    streams: StreamService, task: tuple[JobReference, TaskReference], query: LogQuery, piece: LogChunk
 ) -> AsyncGenerator[LogChunk, None]:
-    """This first piece of what a task has written by now, and the others."""
+    """What a task has written so far: this first piece, and the others."""
     yield piece
     while not _is_last(piece, query):
         query = replace(query, offset=piece.next_offset)
-        piece = await context.gateway.read_log(exchange.caller, *task, query)
+        piece = await streams.read_log(*task, query)
         yield piece
 
 
@@ -208,7 +209,7 @@ def _task(exchange: Exchange) -> TaskReference:
 
 
 def any_task_of(exchange: Exchange) -> TaskReference:
-    """One that there is now, or one that was replaced."""
+    """A current task, or one that was replaced."""
     return replace(_task(exchange), piece=exchange.query["piece"])
 
 

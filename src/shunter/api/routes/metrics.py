@@ -1,34 +1,35 @@
-"""Handlers for metrics: what nodes and tasks used over a window of time; and the routes to them: a part of the table in
+"""Handlers and routes of metrics: what nodes and tasks used over a window of time. Part of the table in
 `api.routes.table`."""
 
 from __future__ import annotations
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import BASE, Context, ResponseSpec, Route
+from shunter.api.http.routing import BASE, ResponseSpec, Route
 from shunter.api.routes.jobs import GROUP, any_task_of, job_of
 from shunter.api.routes.objects import IN_NAMESPACE, api_version_of, object_name_of
 from shunter.model.objects.objects import BATCH_JOB
 from shunter.model.rest.metric_views import MetricsView
+from shunter.ports.gateway import CallerGateway
 from shunter.ports.metrics import Window
 
 STEP_MAX_S = 999 * 3600
 NUMBER_MAX = 2**31
 
 
-async def get_batch_job_metrics(context: Context, exchange: Exchange) -> MetricsView:
+async def get_batch_job_metrics(gateway: CallerGateway, exchange: Exchange) -> MetricsView:
     api_version_of(exchange, BATCH_JOB)
     params, name = exchange.query, object_name_of(exchange)
-    return await context.gateway.metrics.batch_job_metrics(exchange.caller, name, params["run"], params["step"])
+    return await gateway.metrics.batch_job_metrics(name, params["run"], params["step"])
 
 
-async def get_node_metrics(context: Context, exchange: Exchange) -> MetricsView:
-    return await context.gateway.metrics.node_metrics(exchange.caller, exchange.path_params["name"], _window(exchange))
+async def get_node_metrics(gateway: CallerGateway, exchange: Exchange) -> MetricsView:
+    return await gateway.metrics.node_metrics(exchange.path_params["name"], _window(exchange))
 
 
-async def get_task_metrics(context: Context, exchange: Exchange) -> MetricsView:
+async def get_task_metrics(gateway: CallerGateway, exchange: Exchange) -> MetricsView:
     job, task = job_of(exchange), any_task_of(exchange)
-    return await context.gateway.metrics.task_metrics(exchange.caller, job, task, _window(exchange))
+    return await gateway.metrics.task_metrics(job, task, _window(exchange))
 
 
 def _window(exchange: Exchange) -> Window:

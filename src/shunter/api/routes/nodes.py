@@ -1,5 +1,4 @@
-"""Handlers for nodes and their upkeep: drains, cordons, quarantine; and the routes to them: a part of the table in
-`api.routes.table`."""
+"""Handlers and routes of nodes: labels, statistics, drain, cordon. Part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
@@ -9,13 +8,14 @@ import msgspec
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, decode_json
-from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.cluster import SMALL_SIZE_MAX
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.placement_fields import TIMEOUT_MAX_S
 from shunter.model.rest.views import NodePage, NodeStatsView, NodeView
 from shunter.model.schema.fields import Section, duration
 from shunter.model.schema.problems import Problems
+from shunter.ports.gateway import CallerGateway
 
 NODE = f"{BASE}/nodes/{{name}}"
 NODE_PAGE_MAX = 10_000
@@ -44,56 +44,54 @@ _patch_decoder = msgspec.json.Decoder(NodePatch)
 _cordon_decoder = msgspec.json.Decoder(Cordon)
 
 
-async def list_nodes(context: Context, exchange: Exchange) -> NodePage:
-    return await context.gateway.nodes(exchange.caller, exchange.query["limit"], exchange.query["after"])
+async def list_nodes(gateway: CallerGateway, exchange: Exchange) -> NodePage:
+    return await gateway.nodes.page(exchange.query["limit"], exchange.query["after"])
 
 
-async def get_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.node(exchange.caller, exchange.path_params["name"])
+async def get_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
+    return await gateway.nodes.get(exchange.path_params["name"])
 
 
-async def patch_node(context: Context, exchange: Exchange) -> NodeView:
+async def patch_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
     patch = await exchange.read_json(_patch_decoder, SMALL_SIZE_MAX)
-    caller, name = exchange.caller, exchange.path_params["name"]
+    name = exchange.path_params["name"]
     if patch.attributes:
-        await context.gateway.node_admin.set_attributes(caller, name, patch.attributes)
+        await gateway.nodes.set_attributes(name, patch.attributes)
     if patch.labels:
-        await context.gateway.label_node(caller, name, patch.labels)
-    return await context.gateway.node(caller, name)
+        await gateway.nodes.set_labels(name, patch.labels)
+    return await gateway.nodes.get(name)
 
 
-async def get_node_stats(context: Context, exchange: Exchange) -> NodeStatsView:
-    return await context.gateway.node_stats(exchange.caller, exchange.path_params["name"])
+async def get_node_stats(gateway: CallerGateway, exchange: Exchange) -> NodeStatsView:
+    return await gateway.nodes.stats(exchange.path_params["name"])
 
 
-async def drain_node(context: Context, exchange: Exchange) -> NodeView:
+async def drain_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
     body = await exchange.read_body(SMALL_SIZE_MAX)
     problems = Problems()
     drain = DRAIN.read(decode_json(body, _document_decoder) if body else {}, "", problems)
     problems.raise_any()
-    return await context.gateway.node_admin.drain(
-        exchange.caller, exchange.path_params["name"], drain["deadline"] or None
-    )
+    return await gateway.nodes.drain(exchange.path_params["name"], drain["deadline"] or None)
 
 
-async def undrain_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.node_admin.undrain(exchange.caller, exchange.path_params["name"])
+async def undrain_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
+    return await gateway.nodes.undrain(exchange.path_params["name"])
 
 
-async def cordon_node(context: Context, exchange: Exchange) -> NodeView:
+async def cordon_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
     body = await exchange.read_body(SMALL_SIZE_MAX)
     cordon = decode_json(body, _cordon_decoder) if body else Cordon()
     if len(cordon.reason) > REASON_SIZE_MAX:
         raise Invalid([Problem("body.reason", f"must be at most {REASON_SIZE_MAX:,} characters")])
-    return await context.gateway.node_admin.cordon(exchange.caller, exchange.path_params["name"], cordon.reason)
+    return await gateway.nodes.cordon(exchange.path_params["name"], cordon.reason)
 
 
-async def uncordon_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.node_admin.uncordon(exchange.caller, exchange.path_params["name"])
+async def uncordon_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
+    return await gateway.nodes.uncordon(exchange.path_params["name"])
 
 
-async def release_node(context: Context, exchange: Exchange) -> NodeView:
-    return await context.gateway.node_admin.release(exchange.caller, exchange.path_params["name"])
+async def release_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
+    return await gateway.nodes.release(exchange.path_params["name"])
 
 
 NODE_LIMIT = p.int_parameter("limit", "how many items at most", 1, NODE_PAGE_MAX, NODE_PAGE_MAX)

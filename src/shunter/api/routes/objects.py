@@ -1,8 +1,7 @@
-"""Handlers for Testbeds, BatchJobs and Schedulings: each turns a request into one call of the gateway's service for
-them. And the routes to them: a part of the table in `api.routes.table`.
+"""Handlers and routes of Testbeds, BatchJobs and Schedulings. Part of the table in `api.routes.table`.
 
-The kind is a part of the route's path, so that each kind has handlers, and a description, of its own. The paths are
-those of Kubernetes, below /api/v1; each kind has the same ones.
+Each kind has its own handlers and descriptions, because the kind is a part of the path. The paths are those of
+Kubernetes, below /api/v1; each kind has the same ones.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import msgspec
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, decode_json, encode
-from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import stream_watch
 from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
@@ -38,6 +37,7 @@ from shunter.model.rest.object_views import ObjectList, ObjectView, WatchLine
 from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems, format_value
+from shunter.ports.gateway import CallerGateway
 from shunter.ports.objects import ObjectQuery
 from shunter.testbeds.conditions import conditions_of
 from shunter.testbeds.unused_fields import unused_fields
@@ -45,30 +45,30 @@ from shunter.testbeds.unused_fields import unused_fields
 GROUP_VERSION = f"{BASE}/apis/{{group}}/{{version}}"
 IN_NAMESPACE = f"{GROUP_VERSION}/namespaces/{{namespace}}"
 PATCH_TYPES = (*JSON_TYPES, "application/merge-patch+json")
-PATCH_TRIES_MAX = 8  # a status may move between reading and writing
+PATCH_TRIES_MAX = 8  # the status may change between reading and writing
 ANY_KIND = "Object"
-ABSENT_VERSION = "0"  # the version of what is not there
+ABSENT_VERSION = "0"  # the version of an object that does not exist
 
 _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectHandlers:
-    """The handlers of one kind, or with ANY_KIND of all: then only lists."""
+    """The handlers of one kind. ANY_KIND has only lists, of all kinds."""
 
     kind: str
 
-    async def list_or_watch(self, context: Context, exchange: Exchange) -> Document | None:
+    async def list_or_watch(self, gateway: CallerGateway, exchange: Exchange) -> Document | None:
         params, version = exchange.query, api_version_of(exchange, self.kind)
         kind = None if self.kind == ANY_KIND else self.kind
         namespace = _namespace(exchange) if "namespace" in exchange.path_params else None
         query = ObjectQuery(kind, namespace, params["name"])
         if params["watch"]:
             after = None if params["resourceVersion"] is None else int(params["resourceVersion"])
-            events = await context.gateway.objects.watch(exchange.caller, query, after)
-            await stream_watch(exchange, _lines(events, version), context.heartbeat_s)
+            events = await gateway.objects.watch(query, after)
+            await stream_watch(exchange, _lines(events, version), exchange.context.heartbeat_s)
             return None
-        page = await context.gateway.objects.objects(exchange.caller, query)
+        page = await gateway.objects.objects(query)
         return {
             "apiVersion": version,
             "kind": f"{self.kind}List",
@@ -78,38 +78,38 @@ class ObjectHandlers:
             "total": len(page.items),
         }
 
-    async def get(self, context: Context, exchange: Exchange) -> Document:
+    async def get(self, gateway: CallerGateway, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
-        found = await context.gateway.objects.object(exchange.caller, self.kind, name)
+        found = await gateway.objects.object(self.kind, name)
         return render_object(found, version)
 
-    async def create(self, context: Context, exchange: Exchange) -> Document:
+    async def create(self, gateway: CallerGateway, exchange: Exchange) -> Document:
         version, namespace = api_version_of(exchange, self.kind), _namespace(exchange)
         document = await _read_document(exchange, JSON_TYPES)
         document = _with_path_identity(document, self.kind, namespace, None)
         document["metadata"].setdefault("resourceVersion", ABSENT_VERSION)
-        [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=namespace)
+        [applied] = await gateway.objects.apply([document], namespace=namespace)
         return render_object(applied.object, version)
 
-    async def replace(self, context: Context, exchange: Exchange) -> None:
-        """Also makes it, where it names no version."""
+    async def replace(self, gateway: CallerGateway, exchange: Exchange) -> None:
+        """Creates the object if it does not exist and the document names no version."""
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         document = _with_path_identity(await _read_document(exchange, JSON_TYPES), self.kind, name.namespace, name.name)
-        [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=name.namespace)
+        [applied] = await gateway.objects.apply([document], namespace=name.namespace)
         status = 201 if applied.action == "created" else 200
         await exchange.respond(status, encode(render_object(applied.object, version)))
 
-    async def patch(self, context: Context, exchange: Exchange) -> Document:
-        """What is read is what is written, or it is tried again; unless the patch itself names a version."""
+    async def patch(self, gateway: CallerGateway, exchange: Exchange) -> Document:
+        """Read, patch and write again if the object has changed in between, unless the patch itself names a version."""
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         patch = await _read_document(exchange, PATCH_TYPES)
-        service, is_pinned = context.gateway.objects, "resourceVersion" in (patch.get("metadata") or {})
+        objects, is_pinned = gateway.objects, "resourceVersion" in (patch.get("metadata") or {})
         for tries_left in reversed(range(PATCH_TRIES_MAX)):
-            current = object_document(await service.object(exchange.caller, self.kind, name))
+            current = object_document(await objects.object(self.kind, name))
             patched = merge_patch(_user_fields(current), patch)
             document = _with_path_identity(patched, self.kind, name.namespace, name.name)
             try:
-                [applied] = await service.apply(exchange.caller, [document], namespace=name.namespace)
+                [applied] = await objects.apply([document], namespace=name.namespace)
             except Conflict:
                 if is_pinned or not tries_left:
                     raise
@@ -117,33 +117,33 @@ class ObjectHandlers:
                 return render_object(applied.object, version)
         raise AssertionError
 
-    async def delete(self, context: Context, exchange: Exchange) -> Document:
+    async def delete(self, gateway: CallerGateway, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         revision = exchange.query["resourceVersion"]
         based_on = None if revision is None else int(revision)
-        deleted = await context.gateway.objects.delete(exchange.caller, self.kind, name, based_on)
+        deleted = await gateway.objects.delete(self.kind, name, based_on)
         return render_object(deleted, version)
 
-    async def reset(self, context: Context, exchange: Exchange) -> Document:
+    async def reset(self, gateway: CallerGateway, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
-        return render_object(await context.gateway.objects.reset(exchange.caller, name), version)
+        return render_object(await gateway.objects.reset(name), version)
 
-    async def write_external(self, context: Context, exchange: Exchange) -> Document:
+    async def write_external(self, gateway: CallerGateway, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         data = check_external(await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX), "body")
-        changed = await context.gateway.objects.write_external(exchange.caller, name, data)
+        changed = await gateway.objects.write_external(name, data)
         return render_object(changed, version)
 
 
 async def _lines(events: AsyncGenerator[ObjectEvent, None], api_version: str) -> AsyncGenerator[Document, None]:
     async for event in events:
         document = render_object(event.object, api_version)
-        document["metadata"]["resourceVersion"] = str(event.revision)  # also of what was deleted: go on from here
+        document["metadata"]["resourceVersion"] = str(event.revision)  # of deleted ones too: a watch can go on from it
         yield {"type": event.action, "object": document} | ({"more": True} if event.more else {})
 
 
 def render_object(each: Object, api_version: str = API_VERSIONS[0]) -> Document:
-    """An object with all that is known of it."""
+    """An object as a document, with its conditions and unused fields."""
     unused = unused_fields(each) if isinstance(each, BatchJob) else ()
     return object_document(each, api_version=api_version, conditions=conditions_of(each), unused=unused)
 
@@ -204,7 +204,7 @@ async def read_documents(
 
 
 def _with_path_identity(document: Document, kind: str, namespace: str, name: str | None) -> Document:
-    """The document, with what the path says. Raises Invalid where it says something else itself."""
+    """The document with kind, namespace and name from the path. Raises Invalid if they differ in the document."""
     metadata = document.get("metadata", {})
     if not isinstance(metadata, dict):
         _refuse("metadata", "must be a mapping", metadata, None)
@@ -222,7 +222,7 @@ def _with_path_identity(document: Document, kind: str, namespace: str, name: str
 
 
 def _user_fields(document: Document) -> Document:
-    """What a manifest says: nothing that only Shunter writes, but the version that it is based on."""
+    """The fields that users write, and the version that they are based on."""
     metadata = {key: value for key, value in document["metadata"].items() if key not in READ_ONLY_METADATA}
     if "labels" in metadata:
         metadata["labels"] = {key: value for key, value in metadata["labels"].items() if key not in CLAIM_LABELS}

@@ -1,5 +1,4 @@
-"""Handlers for what would happen (plans) and for who decides it (policies), and the routes to them: a part of the table
-in `api.routes.table`."""
+"""Handlers and routes of plans and policies. Part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
@@ -9,13 +8,14 @@ from typing import Any
 import msgspec
 
 from shunter.api.http.exchange import Exchange, decode_json
-from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.cluster import SMALL_SIZE_MAX
 from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, IN_JOB, JSON_TYPES, YAML_TYPES
 from shunter.model.errors import Invalid, Problem
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.rest.views import PlanView, PolicyPage
 from shunter.model.schema.problems import format_value
+from shunter.ports.gateway import CallerGateway
 
 PLAN_JOBS_MAX = 1_000
 
@@ -28,21 +28,21 @@ _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _choice_decoder = msgspec.json.Decoder(PolicyChoice)
 
 
-async def plan_jobs(context: Context, exchange: Exchange) -> PlanView:
+async def plan_jobs(gateway: CallerGateway, exchange: Exchange) -> PlanView:
     documents = await _read_manifests(exchange)
     if not 1 <= len(documents) <= PLAN_JOBS_MAX:
         fault = f"must have 1 to {PLAN_JOBS_MAX:,} items"
         raise Invalid([Problem("body.items", fault, format_value(documents), "plan in several requests")])
-    return await context.gateway.plan(exchange.caller, documents, namespace=exchange.query["namespace"])
+    return await gateway.explain.plan(documents, namespace=exchange.query["namespace"])
 
 
-async def list_policies(context: Context, exchange: Exchange) -> PolicyPage:
-    return await context.gateway.policies(exchange.caller)
+async def list_policies(gateway: CallerGateway, _exchange: Exchange) -> PolicyPage:
+    return await gateway.policies.page()
 
 
-async def use_policy(context: Context, exchange: Exchange) -> PolicyPage:
+async def use_policy(gateway: CallerGateway, exchange: Exchange) -> PolicyPage:
     choice = await exchange.read_json(_choice_decoder, SMALL_SIZE_MAX)
-    return await context.gateway.use_policy(exchange.caller, choice.name)
+    return await gateway.policies.use(choice.name)
 
 
 async def _read_manifests(exchange: Exchange) -> list[object]:

@@ -1,4 +1,4 @@
-"""Handlers for jobs that last: updates, counts, restarts, moves; and the routes to them: a part of the table in
+"""Handlers and routes of long-running jobs: update, scale, roll back, restart, move. Part of the table in
 `api.routes.table`."""
 
 from __future__ import annotations
@@ -7,13 +7,14 @@ import msgspec
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, decode_json
-from shunter.api.http.references import parse_job_reference, parse_task_reference
-from shunter.api.http.routing import BASE, Context, RequestBody, ResponseSpec, Route
+from shunter.api.http.references import parse_task_reference
+from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.cluster import SMALL_SIZE_MAX
-from shunter.api.routes.jobs import GROUP, IN_JOB, JOB_BODY, read_manifest
+from shunter.api.routes.jobs import GROUP, IN_JOB, JOB_BODY, job_of, read_manifest
 from shunter.model.rest.views import JobView
 from shunter.model.schema.fields import text
-from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.callers import TaskReference
+from shunter.ports.gateway import CallerGateway
 
 JOB = f"{BASE}/jobs/{{job}}"
 NODE_NAME_SIZE_MAX = 253
@@ -41,37 +42,31 @@ _restart_decoder = msgspec.json.Decoder(Restart)
 _move_decoder = msgspec.json.Decoder(Move)
 
 
-async def update_job(context: Context, exchange: Exchange) -> JobView:
+async def update_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
     document, params = await read_manifest(exchange), exchange.query
-    return await context.gateway.services.update(
-        exchange.caller, _job(exchange), document, namespace=params["namespace"], node=params["node"]
-    )
+    return await gateway.services.update(job_of(exchange), document, namespace=params["namespace"], node=params["node"])
 
 
-async def scale_job(context: Context, exchange: Exchange) -> JobView:
+async def scale_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
     scale = await exchange.read_json(_scale_decoder, SMALL_SIZE_MAX)
-    return await context.gateway.services.scale(exchange.caller, _job(exchange), scale.counts)
+    return await gateway.services.scale(job_of(exchange), scale.counts)
 
 
-async def roll_back_job(context: Context, exchange: Exchange) -> JobView:
-    return await context.gateway.services.roll_back(exchange.caller, _job(exchange))
+async def roll_back_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
+    return await gateway.services.roll_back(job_of(exchange))
 
 
-async def restart_job(context: Context, exchange: Exchange) -> JobView:
+async def restart_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
     body = await exchange.read_body(SMALL_SIZE_MAX)
     restart = decode_json(body, _restart_decoder) if body else Restart()
     task = None if restart.index is None else TaskReference(restart.index, restart.group)
-    return await context.gateway.services.restart(exchange.caller, _job(exchange), task)
+    return await gateway.services.restart(job_of(exchange), task)
 
 
-async def move_task(context: Context, exchange: Exchange) -> JobView:
+async def move_task(gateway: CallerGateway, exchange: Exchange) -> JobView:
     task = parse_task_reference(exchange.path_params["index"], exchange.query["group"])
     move = await exchange.read_json(_move_decoder, SMALL_SIZE_MAX)
-    return await context.gateway.services.move(exchange.caller, _job(exchange), task, move.node)
-
-
-def _job(exchange: Exchange) -> JobReference:
-    return parse_job_reference(exchange.path_params["job"], exchange.query["namespace"])
+    return await gateway.services.move(job_of(exchange), task, move.node)
 
 
 ONLY_NODE = p.field_parameter("node", "replace only what runs on this node", text(size_max=NODE_NAME_SIZE_MAX))

@@ -1,5 +1,5 @@
-"""The hub watches Testbeds, BatchJobs and Schedulings once, renders each change once, and hands it to all that have
-subscribed to its topics. One hub serves all connections of a manager; it watches only while there are some.
+"""The hub watches Testbeds, BatchJobs and Schedulings once, renders each change once, and sends it to all subscribers
+of its topics. One hub serves all connections of a manager; it watches only while there are some.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from shunter.model.errors import ShunterError
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Object, ObjectEvent, kind_of
 from shunter.model.rest.external_views import external_view
-from shunter.ports.callers import Caller
 from shunter.ports.objects import ObjectPage, ObjectQuery, ObjectService
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 RETRY_S = 1.0
-WATCHER = Caller("external")
 ALL_OBJECTS = ObjectQuery()
 
 Enqueue = Callable[[str], object]
@@ -35,7 +33,7 @@ class Hub:
     def __init__(self, objects: ObjectService) -> None:
         self._objects = objects
         self._subscribers: dict[Topic, dict[tuple[int, str], tuple[Subscription, Enqueue]]] = defaultdict(dict)
-        # what subscribers have been told: revisions
+        # the revisions that subscribers know
         self._known_revisions: dict[tuple[str, ObjectName], int] | None = None
         self._number = 0  # of messages
         self._connections = 0
@@ -43,7 +41,7 @@ class Hub:
         self._ready = asyncio.Event()
 
     async def attach(self) -> None:
-        """A connection begins; returns when every change from now on will be told. `detach` must follow."""
+        """A connection begins. Returns when every later change will be published. `detach` must follow."""
         self._connections += 1
         if self._watch_task is None:
             self._watch_task = asyncio.get_running_loop().create_task(self._watch())
@@ -76,13 +74,13 @@ class Hub:
     # ---- changes ----
 
     async def _watch(self) -> None:
-        """For ever. After a gap (changes came faster than they were read), what is different is told as changes."""
+        """Runs until cancelled. After a gap (changes came faster than they were read) it publishes the differences."""
         ready = self._ready
         while True:
             try:
-                page = await self._objects.objects(WATCHER, ALL_OBJECTS)
+                page = await self._objects.objects(ALL_OBJECTS)
                 self._catch_up(page)
-                events = await self._objects.watch(WATCHER, ALL_OBJECTS, page.revision)
+                events = await self._objects.watch(ALL_OBJECTS, page.revision)
                 ready.set()
                 async with aclosing(events):
                     async for event in events:
@@ -122,7 +120,7 @@ class Hub:
         self._send(Topic(meta.namespace, kind, meta.name), lambda: {"action": action, "resource": external_view(each)})
 
     def _publish_deleted(self, kind: str, name: ObjectName) -> None:
-        """It went while nobody watched: its last view is not known."""
+        """For an object that was deleted during a gap: its last view is not known."""
         for topic in (Topic(name.namespace, kind), Topic(name.namespace, kind, name.name)):
             resource = name.name if topic.name is None else {"name": name.name}
             self._send(topic, lambda resource=resource: {"action": DELETED, "resource": resource})  # type: ignore[misc]

@@ -1,32 +1,51 @@
-"""Named queues as people see them. Called by the gateway."""
+"""The sub-gateway `queues`: named queues, their rules and load. Implements `ports.admin.QueueService`."""
 
 from __future__ import annotations
 
-from shunter.engine.jobs.queue_admin import queue_load, queue_names, queue_rules
-from shunter.engine.state.state import State
+from shunter.engine.engine import Engine
+from shunter.engine.jobs.queue_admin import QueuePatch, queue_load, queue_names, queue_rules
 from shunter.model.errors import NotFound
 from shunter.model.rest.admin_views import QueuePage, QueueView
+from shunter.ports.admin import QueueChange
+from shunter.ports.callers import Caller
 
 
-def queue_page(state: State) -> QueuePage:
-    names = queue_names(state)
-    return QueuePage([queue_view(state, name) for name in names], None, len(names))
+class Queues:
+    __slots__ = ("_caller", "_engine")
 
+    def __init__(self, caller: Caller, engine: Engine) -> None:
+        self._caller, self._engine = caller, engine
 
-def find_queue(state: State, name: str) -> QueueView:
-    if name not in queue_names(state):
-        raise NotFound(f"there is no queue {name}: it has no rules, and no job names it")
-    return queue_view(state, name)
+    async def page(self) -> QueuePage:
+        await self._engine.wait_committed()
+        names = queue_names(self._engine.state)
+        return QueuePage([self._view(name) for name in names], None, len(names))
 
+    async def get(self, name: str) -> QueueView:
+        await self._engine.wait_committed()
+        if name not in queue_names(self._engine.state):
+            raise NotFound(f"there is no queue {name}: it has no rules, and no job names it")
+        return self._view(name)
 
-def queue_view(state: State, name: str) -> QueueView:
-    rules, load = queue_rules(state, name), queue_load(state, name)
-    return QueueView(
-        name=name,
-        queued=load.queued,
-        running=load.running,
-        paused=rules.is_paused,
-        strict=rules.is_strict,
-        running_max=rules.running_max or None,
-        queued_max=rules.queued_max or None,
-    )
+    async def patch(self, name: str, change: QueueChange) -> QueueView:
+        patch = QueuePatch(change.paused, change.strict, change.running_max, change.queued_max)
+        await self._engine.patch_queue(name, patch)
+        return self._view(name)
+
+    async def delete(self, name: str) -> None:
+        await self._engine.drop_queue(name)
+
+    async def purge(self, name: str) -> int:
+        return await self._engine.purge_queue(name, self._caller.user)
+
+    def _view(self, name: str) -> QueueView:
+        rules, load = queue_rules(self._engine.state, name), queue_load(self._engine.state, name)
+        return QueueView(
+            name=name,
+            queued=load.queued,
+            running=load.running,
+            paused=rules.is_paused,
+            strict=rules.is_strict,
+            running_max=rules.running_max or None,
+            queued_max=rules.queued_max or None,
+        )

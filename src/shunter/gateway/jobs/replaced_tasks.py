@@ -1,5 +1,5 @@
-"""Tasks that stood for an instance of a service or system job before its present one: replaced by an update, a move or
-a restart. `JOB/INDEX~PIECE` names one of them, as it stands in a list. Called by `gateway.jobs.tasks`.
+"""Tasks of long-running jobs that an update, a move or a restart has replaced. `JOB/INDEX~TASK_SET` names one. Called
+by `gateway.jobs.task_reader`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shunter.model.timestamps import iso
 
 
 def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
-    """Oldest first: those that have left the job, and those that leave it with the rest of their task set."""
+    """Oldest first: those that have left the job, then those that leave it with the rest of their task set."""
     if job.id not in state.services.jobs:
         return []
     leaving = [

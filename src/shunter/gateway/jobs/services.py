@@ -1,5 +1,5 @@
-"""The service for long-running jobs: updates, counts, restarts, moves. Implements
-`ports.services.ServiceJobService`."""
+"""The sub-gateway `services`: update, scale, roll back, restart and move long-running jobs. Implements
+`ports.jobs.ServiceJobService`."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from shunter.ports.callers import Caller, JobReference, TaskReference
 
 
 class Services:
-    def __init__(self, engine: Engine, runs: Runs, manifests: JobReader) -> None:
-        self._engine, self._runs, self._manifests = engine, runs, manifests
+    __slots__ = ("_caller", "_engine", "_manifests", "_runs")
 
-    async def update(
-        self, caller: Caller, job: JobReference, document: object, *, namespace: str, node: str | None
-    ) -> JobView:
+    def __init__(self, caller: Caller, engine: Engine, runs: Runs, manifests: JobReader) -> None:
+        self._caller, self._engine, self._runs, self._manifests = caller, engine, runs, manifests
+
+    async def update(self, job: JobReference, document: object, *, namespace: str, node: str | None) -> JobView:
         [spec] = self._manifests.read_all([document], default_namespace=namespace, make_name=str)
         run = await self._live(job)
         if (spec.namespace, spec.name) != (run.namespace, run.name):
             fault = f"is not the job that is updated, which is {run.name} in namespace {run.namespace}"
             raise Invalid([Problem("metadata.name", fault, spec.name, "update that job, or submit this one")])
-        await self._engine.update(run.id, spec, caller.user, node)
+        await self._engine.update(run.id, spec, self._caller.user, node)
         return await self._view(run)
 
-    async def scale(self, caller: Caller, job: JobReference, counts: Mapping[str, int]) -> JobView:
+    async def scale(self, job: JobReference, counts: Mapping[str, int]) -> JobView:
         run = await self._live(job)
-        await self._engine.scale(run.id, dict(counts), caller.user)
+        await self._engine.scale(run.id, dict(counts), self._caller.user)
         return await self._view(run)
 
-    async def roll_back(self, caller: Caller, job: JobReference) -> JobView:
+    async def roll_back(self, job: JobReference) -> JobView:
         run = await self._live(job)
-        await self._engine.roll_back(run.id, caller.user)
+        await self._engine.roll_back(run.id, self._caller.user)
         return await self._view(run)
 
-    async def restart(self, caller: Caller, job: JobReference, task: TaskReference | None) -> JobView:
+    async def restart(self, job: JobReference, task: TaskReference | None) -> JobView:
         run = await self._live(job)
         target = None if task is None else (group_name(run, task.group), task.index)
-        await self._engine.restart(run.id, target, caller.user)
+        await self._engine.restart(run.id, target, self._caller.user)
         return await self._view(run)
 
-    async def move(self, caller: Caller, job: JobReference, task: TaskReference, node: str) -> JobView:
+    async def move(self, job: JobReference, task: TaskReference, node: str) -> JobView:
         run = await self._live(job)
-        await self._engine.move(run.id, (group_name(run, task.group), task.index), node, caller.user)
+        await self._engine.move(run.id, (group_name(run, task.group), task.index), node, self._caller.user)
         return await self._view(run)
 
     async def _live(self, job: JobReference) -> Job:

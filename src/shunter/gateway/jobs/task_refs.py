@@ -1,5 +1,5 @@
-"""A run, live or finished, and the task sets that its tasks are divided into: which of them a reference to a task
-means. Used by `gateway.jobs.tasks`, and wherever a task is named.
+"""Finds the task that a `TaskReference` means: its task set in a run, live or finished, and its index there. Called by
+every sub-gateway that takes one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job.groups import GROUP_DEFAULT
 from shunter.model.job.spec import GroupSpec
 from shunter.model.rest.views import JobView
-from shunter.ports.gateway import TaskReference
+from shunter.ports.callers import TaskReference
 
+decode_summary = msgspec.msgpack.Decoder(Summary).decode
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """A run as history tells it. A template that has no run yet is shown as one, too."""
+    """A run as stored in history. Also stands for a template that has no run yet."""
 
     id: int
     summary: Summary
@@ -38,7 +39,7 @@ class FinishedRun:
 
     @property
     def specs(self) -> tuple[GroupSpec, ...]:
-        """Of its groups, as far as history has kept them."""
+        """Of its groups; empty where history does not have them."""
         return _groups_decoder.decode(self.summary.groups) if self.summary.groups else ()
 
 
@@ -46,7 +47,7 @@ AnyRun = Job | FinishedRun
 
 
 def task_sets_of(run: AnyRun) -> list[TaskSetRef]:
-    """What a run's tasks are divided into, in the order in which they are listed."""
+    """The task sets of a run, in the order in which they are listed."""
     if isinstance(run, Job):
         groups = run.task_sets
         if run.is_long_running:
@@ -62,14 +63,14 @@ def task_set_of(task_set: TaskSet) -> TaskSetRef:
 
 
 def has_one_group(run: AnyRun) -> bool:
-    """Such a group need not be named."""
+    """If so, references need not name the group."""
     return (
         len(run.spec_version.groups if isinstance(run, Job) else {task_set.name for task_set in task_sets_of(run)}) == 1
     )
 
 
 def locate_task(state: State, run: AnyRun, reference: TaskReference) -> tuple[TaskSetRef, int]:
-    """The task set and the index in it of a task. Raises NotFound, or Invalid where the group must be named."""
+    """The task set of a task, and its index there. Raises NotFound, or Invalid if the group is missing."""
     name = group_name(run, reference.group)
     if isinstance(run, Job):
         try:
@@ -88,7 +89,7 @@ def locate_task(state: State, run: AnyRun, reference: TaskReference) -> tuple[Ta
 
 
 def group_name(run: AnyRun, group: str | None) -> str:
-    """The group that is meant; where there are several it must be named."""
+    """The name of the group that a reference means. A job with several groups needs one in the reference."""
     job = run.name
     specs = run.spec_version.groups if isinstance(run, Job) else None
     names = (

@@ -1,114 +1,42 @@
-"""Templates as people see them. Called by the gateway and by `gateway.jobs.runs`, which lists them beside the jobs."""
+"""The sub-gateway `templates`: jobs that run by a schedule or when they are dispatched. Implements
+`ports.admin.TemplateService`."""
 
 from __future__ import annotations
 
-from shunter.engine.read.views import command_of, image_of, resources_of
-from shunter.engine.state.registries.templates import Template
-from shunter.engine.state.state import State
-from shunter.model.errors import NotFound
-from shunter.model.lifecycles import JobState
+from shunter.engine.engine import Engine
+from shunter.engine.jobs.templates import Dispatch
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.template_views import find_template, template_page, template_view
 from shunter.model.rest.admin_views import TemplatePage, TemplateView
 from shunter.model.rest.views import JobView
-from shunter.model.timestamps import iso
+from shunter.ports.admin import DispatchRequest
+from shunter.ports.callers import Caller, JobReference
 
 
-def template_page(state: State, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
-    """By namespace and name; the cursor is the last one's."""
-    found = sorted(
-        (template for template in state.templates.by_id.values() if namespace in (None, template.namespace)),
-        key=_cursor,
-    )
-    remaining = [template for template in found if after is None or _cursor(template) > after]
-    items = [template_view(state, template) for template in remaining[:limit]]
-    return TemplatePage(items, _cursor(remaining[limit - 1]) if len(remaining) > limit else None, len(found))
+class Templates:
+    __slots__ = ("_caller", "_engine", "_runs")
 
+    def __init__(self, caller: Caller, engine: Engine, runs: Runs) -> None:
+        self._caller, self._engine, self._runs = caller, engine, runs
 
-def find_template(state: State, namespace: str, name: str) -> Template:
-    template = state.templates.get(namespace, name)
-    if template is None:
-        raise NotFound(f"there is no template {name} in namespace {namespace}")
-    return template
+    async def page(self, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
+        await self._engine.wait_committed()
+        return template_page(self._engine.state, namespace, limit, after)
 
+    async def get(self, namespace: str, name: str) -> TemplateView:
+        await self._engine.wait_committed()
+        return template_view(self._engine.state, find_template(self._engine.state, namespace, name))
 
-def template_view(state: State, template: Template) -> TemplateView:
-    spec, options = template.spec, template.spec.options
-    view = TemplateView(
-        name=template.name,
-        namespace=template.namespace,
-        id=template.id,
-        state=_state(template),
-        type=spec.type,
-        count=spec.count,
-        command=command_of(spec.groups[0]),
-        user=template.user,
-        labels=spec.labels,
-        set_at=iso(template.updated_ms / 1000) or "",
-        next_at=iso(template.next_ms / 1000) if template.next_ms is not None else None,
-        skipped_at=iso(template.skipped_ms / 1000),
-        skipped_because=template.skipped_because or None,
-    )
-    if options.schedule is not None:
-        schedule = options.schedule
-        view.cron, view.timezone = schedule.cron, schedule.timezone
-        view.overlap, view.catch_up = schedule.overlap, schedule.catch_up
-    if options.parameters is not None:
-        parameters = options.parameters
-        view.required, view.optional = list(parameters.required), parameters.optional
-        view.payload = parameters.payload
-    unfinished = state.unfinished_runs(template.namespace, template.name)
-    view.unfinished = len(unfinished)
-    run, _, ended = state.last_run(template.namespace, template.name)
-    if unfinished and unfinished[-1].run > run:
-        view.last_run, view.last_state = unfinished[-1].run, unfinished[-1].state.wire_name
-    elif run:
-        view.last_run, view.last_state = run, JobState(ended).wire_name
-    return view
+    async def pause(self, namespace: str, name: str, is_paused: bool) -> TemplateView:
+        await self._engine.pause_template(namespace, name, is_paused)
+        return await self.get(namespace, name)
 
+    async def delete(self, namespace: str, name: str) -> None:
+        await self._engine.drop_template(namespace, name)
 
-def template_as_job(template: Template) -> JobView:
-    """Among jobs a template is a run that has not come yet."""
-    spec = template.spec
-    first = spec.groups[0]
-    return JobView(
-        name=template.name,
-        namespace=template.namespace,
-        id=template.id,
-        run=0,
-        state=_state(template),
-        type=spec.type,
-        count=spec.count,
-        counts={},
-        priority=spec.priority,
-        submitted_at=iso(template.updated_ms / 1000) or "",
-        reason=_next_run_note(template),
-        labels=spec.labels,
-        user=template.user,
-        command=command_of(first),
-        image=image_of(first),
-        resources=resources_of(first),
-    )
-
-
-def _state(template: Template) -> str:
-    if template.is_paused:
-        return "paused"
-    return "scheduled" if template.is_scheduled else "dispatchable"
-
-
-def _next_run_note(template: Template) -> str:
-    """What comes next."""
-    schedule = template.spec.options.schedule
-    if schedule is None:
-        return f"runs when it is dispatched: shunter dispatch {template.name}"
-    if template.is_paused:
-        return f"runs again after: shunter cron resume {template.name}"
-    schedule_text = f"by {schedule.cron!r} in {schedule.timezone}"
-    return (
-        f"runs next at {iso(template.next_ms / 1000)}, {schedule_text}"
-        if template.next_ms is not None
-        else f"{schedule_text}: never"
-    )
-
-
-def _cursor(template: Template) -> str:
-    return f"{template.namespace}/{template.name}"
+    async def dispatch(self, request: DispatchRequest) -> JobView:
+        dispatch = Dispatch(
+            request.namespace, request.name, self._caller.user, request.parameters, request.payload, request.key
+        )
+        run = await self._engine.dispatch(dispatch)
+        return await self._runs.view(JobReference(request.namespace, id=run.job_id))

@@ -1,4 +1,4 @@
-"""Events: pages of what was committed, and a stream of what is. Made by the gateway."""
+"""The sub-gateway `events`: pages of committed events, and a stream of them. Implements `ports.admin.EventService`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from shunter.engine.feed import PublishedRound, Subscription
 from shunter.engine.read.events import render
 from shunter.model.errors import NotFound
 from shunter.model.rest.views import EventPage, EventView
-from shunter.ports.gateway import EventPosition, EventQuery
+from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.store import LoggedRound, Store
 
 ROUNDS_PER_READ = 200
 
 
-class EventHistory:
+class Events:
     def __init__(self, engine: Engine, store: Store) -> None:
         self._engine, self._store = engine, store
 
     async def page(self, query: EventQuery) -> EventPage:
-        """`next` is where the following one begins."""
         await self._engine.wait_committed()
         found: list[EventView] = []
         version = await self._store.first_version() - 1 if query.after is None else _last_consumed_version(query.after)
@@ -37,7 +36,6 @@ class EventHistory:
         return EventPage(found, found[-1].id if has_more else None, len(found))
 
     async def subscribe(self, query: EventQuery) -> AsyncGenerator[EventView, None]:
-        """Raises NotFound for a position that history does not keep any more."""
         await self._engine.wait_committed()
         subscription = self._engine.feed.subscribe()
         after = query.after or EventPosition(self._engine.state.version)
@@ -52,7 +50,7 @@ class EventHistory:
     async def _stream(
         self, subscription: Subscription, query: EventQuery, after: EventPosition
     ) -> AsyncGenerator[EventView, None]:
-        """What the store has after the position, then what is committed from now on."""
+        """First the events after the position from the store, then new ones as they are committed."""
         version = _last_consumed_version(after)
         try:
             while rounds := await self._store.rounds_after(version, ROUNDS_PER_READ):
@@ -68,7 +66,7 @@ class EventHistory:
             self._engine.feed.unsubscribe(subscription)
 
     def _render(self, published: PublishedRound, query: EventQuery, after: EventPosition | None) -> list[EventView]:
-        """A round's events that match and come behind the position."""
+        """The events of a round that match the query and come after the position."""
         names = self._engine.state.nodes.view.names
         events = render(published.version, published.at, published.changes, names.__getitem__)
         if after is not None and after.version == published.version and after.number is not None:
@@ -79,7 +77,7 @@ class EventHistory:
 
 
 def _last_consumed_version(position: EventPosition) -> int:
-    """The last version of which nothing is asked for any more."""
+    """The last version of which the reader has all events."""
     return position.version if position.number is None else position.version - 1
 
 

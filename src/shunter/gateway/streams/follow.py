@@ -1,4 +1,4 @@
-"""Streams: a job to its end, a log as it is written. Made by the gateway."""
+"""The sub-gateway `streams`: logs, and jobs that are followed to their end. Implements `ports.jobs.StreamService`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from shunter.engine.feed import JobWatch
 from shunter.engine.read.views import counts_view, job_view
 from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
-from shunter.gateway.jobs.tasks import LogLocation, Tasks
 from shunter.model.errors import Unavailable
 from shunter.model.rest.views import FollowLine, LogView, ProgressView
-from shunter.ports.gateway import JobReference, LogChunk, LogQuery, TaskReference
+from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.jobs import LogChunk, LogQuery
 from shunter.ports.workers import Workers
 
 PROGRESS_INTERVAL_S = 0.1
@@ -25,12 +26,26 @@ STREAMS = ("stdout", "stderr")
 ONLY_TASK = TaskReference(0)  # the task of a job that has just one
 
 
-class Follower:
-    def __init__(self, engine: Engine, workers: Workers, runs: Runs, tasks: Tasks) -> None:
-        self._engine, self._workers, self._runs, self._tasks = engine, workers, runs, tasks
+class Streams:
+    def __init__(self, engine: Engine, workers: Workers, runs: Runs, reader: TaskReader) -> None:
+        self._engine, self._workers, self._runs, self._reader = engine, workers, runs, reader
 
-    async def job(self, run: AnyRun, mode: str) -> AsyncGenerator[FollowLine, None]:
-        """The job at once, what the mode asks for, its end. The watch is set before the first line goes out."""
+    async def follow_job(self, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
+        return self._follow_run(await self._runs.find(job), mode)
+
+    async def read_log(self, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
+        location = await self._reader.log_location(await self._runs.find(job), task, query.attempt)
+        return await self._chunk(location, query.stream, query.offset, query.size_max)
+
+    async def follow_log(
+        self, job: JobReference, task: TaskReference, query: LogQuery
+    ) -> AsyncGenerator[LogChunk, None]:
+        run = await self._runs.find(job)
+        await self._reader.log_location(run, task, query.attempt)
+        return self._follow_log(JobReference(job.namespace, id=run.id), task, query)
+
+    async def _follow_run(self, run: AnyRun, mode: str) -> AsyncGenerator[FollowLine, None]:
+        """The job, what the mode asks for, and its end. Starts to watch before the first line goes out."""
         if isinstance(run, FinishedRun):
             yield FollowLine(job=run.view)
             async with aclosing(self._all_logs(run, mode)) as lines:
@@ -54,21 +69,20 @@ class Follower:
         finally:
             self._engine.feed.unwatch(watch)
 
-    async def log(
+    async def _follow_log(
         self, reference: JobReference, task: TaskReference, query: LogQuery
     ) -> AsyncGenerator[LogChunk, None]:
-        """Pieces as they are written, later attempts included unless one is named."""
         offset, has_begun = query.offset, False
         last: LogLocation | None = None
         while True:
             run = await self._runs.find(reference)
-            location = await self._tasks.log_location(run, task, query.attempt)
+            location = await self._reader.log_location(run, task, query.attempt)
             if location.log or location.starting_attempt is not None:
                 if last is not None and not location.continues(last):
                     offset = 0
                 last = location
             try:
-                chunk = await self.chunk(location, query.stream, offset, query.size_max)
+                chunk = await self._chunk(location, query.stream, offset, query.size_max)
             except Unavailable:
                 if location.is_over or not has_begun:
                     raise
@@ -82,7 +96,7 @@ class Follower:
             if not chunk.data:
                 await asyncio.sleep(LOG_INTERVAL_S)
 
-    async def chunk(self, location: LogLocation, stream: str, offset: int, size_max: int) -> LogChunk:
+    async def _chunk(self, location: LogLocation, stream: str, offset: int, size_max: int) -> LogChunk:
         log = location.log
         if not log and location.starting_attempt is None:
             return LogChunk(b"", offset, False)
@@ -108,7 +122,7 @@ class Follower:
         while True:
             is_over = watch.summary is not None or watch.is_closed
             run = await self._runs.find(JobReference(job.namespace, id=job.id))
-            location = await self._tasks.log_location(run, ONLY_TASK, None)
+            location = await self._reader.log_location(run, ONLY_TASK, None)
             if not location.continues(last):
                 offsets = dict.fromkeys(STREAMS, 0)
             last = location
@@ -127,7 +141,7 @@ class Follower:
     async def _all_logs(self, run: FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         if mode != "logs" or run.view.count != 1:
             return
-        location = await self._tasks.log_location(run, ONLY_TASK, None)
+        location = await self._reader.log_location(run, ONLY_TASK, None)
         for stream in STREAMS:
             offset = 0
             while (chunk := await self._chunk_or_empty(location, stream, offset)).data:
@@ -135,9 +149,9 @@ class Follower:
                 yield FollowLine(log=LogView(stream, chunk.data))
 
     async def _chunk_or_empty(self, location: LogLocation, stream: str, offset: int) -> LogChunk:
-        """Whoever follows a job wants its end most: a node that is away does not keep it from them."""
+        """Empty if the node is unreachable: followers of a job still get its end."""
         try:
-            return await self.chunk(location, stream, offset, LOG_SIZE_MAX)
+            return await self._chunk(location, stream, offset, LOG_SIZE_MAX)
         except Unavailable:
             return LogChunk(b"", offset, False)
 
@@ -154,7 +168,7 @@ async def _wait_for_news(watch: JobWatch, seconds: float) -> None:
 
 
 async def _wait_for_end(watch: JobWatch, seconds: float) -> None:
-    """Pause, but not past the job's end. What is news meanwhile stays news."""
+    """Pause until the job ends, at most `seconds`. Leaves the watch set if something changed meanwhile."""
     has_news = False
     try:
         async with asyncio.timeout(seconds):

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import NotFound, Unavailable
-from shunter.ports.gateway import EventPosition, EventQuery, LogChunk, LogQuery
+from shunter.ports.admin import EventPosition, EventQuery
+from shunter.ports.jobs import LogChunk, LogQuery
 from tests.unit.api.asgi_client import AUTHORIZED, Call, Client, manifest
-from tests.unit.api.fake_gateway import FakeGateway, event
+from tests.unit.api.fake_admin import event
+from tests.unit.api.fake_gateway import FakeGateway
 
 
 async def next_line(call: Call) -> Any:
@@ -25,7 +27,7 @@ async def test_a_followed_submit_is_one_answer_from_commit_to_end(client: Client
     assert first["job"]["state"] == "pending"
     assert (call.response.status, call.response.headers["content-type"]) == (201, "application/x-ndjson")
     assert not call.task.done()
-    gateway.fake_jobs.end(1)
+    gateway.job_table.end(1)
     last = await next_line(call)
     assert (last["end"]["state"], last["exit_code"]) == ("succeeded", 0)
     assert (await call.finished()).is_complete
@@ -120,7 +122,7 @@ async def test_a_source_that_fails_midway_ends_the_lines_without_an_end_line(
     async def fail() -> None:
         raise Unavailable("the store is gone")
 
-    monkeypatch.setattr(gateway.fake_jobs.by_id[1].ended, "wait", fail)
+    monkeypatch.setattr(gateway.job_table.by_id[1].ended, "wait", fail)
     answer = await client.get("/api/v1/jobs/render/follow")
     assert answer.is_complete
     assert len(answer.body.splitlines()) == 1
@@ -141,7 +143,7 @@ async def test_the_log_so_far_is_read_whole_in_chunks(
     answer = await client.get(f"{path}?offset=20")
     assert (answer.body, answer.headers["content-type"]) == (b"", "application/octet-stream")
     assert (await client.get(f"{path}?limit=0")).body == b""
-    gateway.fake_jobs.end(1)
+    gateway.job_table.end(1)
     gateway.log = b"abcd"
     assert (await client.get(path)).body == b"abcd"
 
@@ -152,10 +154,10 @@ async def test_a_hole_in_a_log_does_not_end_it(
     await client.post("/api/v1/jobs", manifest())
     pieces = {0: LogChunk(b"head", 1000, eof=False, truncated=True), 1000: LogChunk(b"tail", 1004, eof=True)}
 
-    async def read(_caller: object, _job: object, _index: int, query: LogQuery) -> LogChunk:
+    async def read(_job: object, _index: int, query: LogQuery) -> LogChunk:
         return pieces[query.offset]
 
-    monkeypatch.setattr(gateway, "read_log", read)
+    monkeypatch.setattr(gateway.streams, "read_log", read)
     answer = await client.get("/api/v1/jobs/render/tasks/0/logs")
     assert (answer.body, answer.headers["x-log-truncated"]) == (b"headtail", "true")
 

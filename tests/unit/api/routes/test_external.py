@@ -14,13 +14,11 @@ from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobSt
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
-from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, testbed
 from tests.unit.api.asgi_client import Client, Response
 from tests.unit.api.fake_gateway import FakeGateway
 
-ME = Caller("tester")
 QUEUE = {"name": "first", "testBed": "bench", "queue": ["crawler", "sorter", "crawler"]}
 SLOTS = {
     "name": "second",
@@ -34,7 +32,7 @@ async def object_service(gateway: FakeGateway) -> MemoryObjectService:
     """A testbed and two jobs, in the default namespace and in another."""
     documents = [testbed(), batch_job(), batch_job("sorter")]
     for namespace in ("default", "lab"):
-        await gateway.objects.apply(ME, documents, namespace=namespace)
+        await gateway.objects.apply(documents, namespace=namespace)
     return gateway.objects
 
 
@@ -45,7 +43,7 @@ async def send(client: Client, method: str, path: str, document: object) -> Resp
 async def move(
     object_service: MemoryObjectService, kind: str, name: str, status: Any, namespace: str = "default"
 ) -> None:
-    found: Any = await object_service.object(ME, kind, ObjectName(namespace, name))
+    found: Any = await object_service.object(kind, ObjectName(namespace, name))
     await object_service.put(msgspec.structs.replace(found, status=status))
 
 
@@ -135,7 +133,7 @@ async def test_two_schedulers_write_keys_of_their_own_and_both_survive(
         job["externalScheduler"] = {f"scheduler-{who}": [{"runs": str(who)}]}
     responses = await asyncio.gather(*(send(client, "PUT", "/external/jobs/", job) for job in read))
     assert [answer.status for answer in responses] == [200, 200]
-    job = await object_service.object(ME, "BatchJob", ObjectName("default", "crawler"))
+    job = await object_service.object("BatchJob", ObjectName("default", "crawler"))
     assert isinstance(job, BatchJob)
     assert job.spec.external == {"scheduler-0": [{"runs": "0"}], "scheduler-1": [{"runs": "1"}]}
 
@@ -196,7 +194,7 @@ async def test_a_scheduling_by_slots_is_made(client: Client, object_service: Mem
     made = await client.post("/external/schedulings", SLOTS)
     assert made.status == 200
     assert made.json == SLOTS | {"state": "AcquireState", "jobStatus": [], "queue": None}
-    found: Any = await object_service.object(ME, "Scheduling", ObjectName("default", "second"))
+    found: Any = await object_service.object("Scheduling", ObjectName("default", "second"))
     assert (found.spec.mode, [each.slot_ids for each in found.spec.slots]) == ("relaxed", [(1, 0), (2,)])
 
 
@@ -323,7 +321,7 @@ async def test_equal_names_in_two_namespaces_stay_distinct(client: Client) -> No
 async def test_jobs_of_another_namespace_are_named_with_it(client: Client, object_service: MemoryObjectService) -> None:
     answer = await client.post("/external/schedulings", QUEUE | {"queue": ["lab/sorter", "crawler"]})
     assert (answer.status, answer.json["queue"]) == (200, ["lab/sorter", "crawler"])
-    found: Any = await object_service.object(ME, "Scheduling", ObjectName("default", "first"))
+    found: Any = await object_service.object("Scheduling", ObjectName("default", "first"))
     assert found.spec.queue == (ObjectName("lab", "sorter"), ObjectName("default", "crawler"))
 
 

@@ -10,7 +10,8 @@ import pytest
 from shunter.api.http.app import ApiSettings, build_app
 from shunter.api.routes import jobs
 from shunter.model.errors import Busy, StoreFailed
-from shunter.ports.gateway import JobQuery, JobReference, TaskQuery, TaskReference
+from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.jobs import JobQuery, TaskQuery
 from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 
@@ -163,13 +164,13 @@ async def test_a_client_that_leaves_within_its_body_gets_no_job(client: Client, 
     call = client.start("POST", "/api/v1/jobs", body=json.dumps(manifest()).encode(), is_whole=False)
     call.hang_up()
     assert (await call.finished()).status == 0
-    assert gateway.fake_jobs.by_id == {}
+    assert gateway.job_table.by_id == {}
 
 
 async def test_bulk_takes_all_or_nothing(client: Client, gateway: FakeGateway) -> None:
     bad = await client.post("/api/v1/bulk/jobs", {"items": [manifest("a"), manifest("b", count=0), 5]})
     assert (bad.status, bad.fields) == (400, ["items[1].spec.count", "items[2]"])
-    assert gateway.fake_jobs.by_id == {}
+    assert gateway.job_table.by_id == {}
     good = await client.post("/api/v1/bulk/jobs", {"items": [manifest("a"), manifest("b")]})
     assert good.status == 201
     expected = {"name": "b", "namespace": "default", "id": 2, "run": 1, "created": True, "updated": False}

@@ -8,13 +8,13 @@ from shunter.ports.metrics import Window
 from tests.contracts.objects import batch_job
 from tests.unit.api.asgi_client import Client
 from tests.unit.api.fake_gateway import FakeGateway
-from tests.unit.api.routes.test_objects import HERE, ME
+from tests.unit.api.routes.test_objects import HERE
 
 NEW_YEAR_MS = 1_767_225_600_000
 
 
 async def test_metrics_of_a_batch_job_are_those_of_a_run(client: Client, gateway: FakeGateway) -> None:
-    await gateway.objects.apply(ME, [batch_job("sum")], namespace="default")
+    await gateway.objects.apply([batch_job("sum")], namespace="default")
     answer = await client.get(f"{HERE}/batchjobs/sum/metrics?run=3&step=10s")
     assert answer.status == 200 and gateway.metrics.received == [("sum", 3, 10_000)]
     document = answer.json
@@ -26,7 +26,7 @@ async def test_metrics_of_a_batch_job_are_those_of_a_run(client: Client, gateway
 
 async def test_an_external_scheduler_asks_the_same_of_a_job(client: Client, gateway: FakeGateway) -> None:
     """S0-21: with the same answer."""
-    await gateway.objects.apply(ME, [batch_job("sum")], namespace="default")
+    await gateway.objects.apply([batch_job("sum")], namespace="default")
     told = [
         await client.get(f"{path}/metrics?run=3&step=10s") for path in (f"{HERE}/batchjobs/sum", "/external/jobs/sum")
     ]

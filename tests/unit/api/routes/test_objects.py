@@ -10,7 +10,6 @@ import pytest
 
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
 from shunter.model.objects.object_meta import ObjectName
-from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.asgi_client import AUTHORIZED, Call, Client, Response, manifest
@@ -18,7 +17,6 @@ from tests.unit.api.fake_gateway import FakeGateway
 
 V1 = "/api/v1/apis/batchjob.gcr.io/v1alpha1"
 HERE = f"{V1}/namespaces/default"
-ME = Caller("tester")
 YAML = AUTHORIZED | {"content-type": "application/yaml"}
 
 
@@ -95,9 +93,9 @@ async def test_a_patch_is_tried_again_when_the_object_moves_in_between(
     await client.post(f"{HERE}/testbeds", testbed())
     read, moves = object_service.object, 3
 
-    async def read_and_move(caller: Caller, kind: str, name: ObjectName) -> Any:
+    async def read_and_move(kind: str, name: ObjectName) -> Any:
         nonlocal moves
-        found = await read(caller, kind, name)
+        found = await read(kind, name)
         if moves:
             moves -= 1
             await object_service.put(found)
@@ -293,7 +291,7 @@ async def test_a_failed_batch_job_is_reset(client: Client, object_service: Memor
     made = await client.post(f"{HERE}/batchjobs", batch_job())
     again = await client.post(f"{HERE}/batchjobs/crawler/reset", None)
     assert (again.status, again.json) == (200, made.json)
-    job = await object_service.object(ME, "BatchJob", ObjectName("default", "crawler"))
+    job = await object_service.object("BatchJob", ObjectName("default", "crawler"))
     assert isinstance(job, BatchJob)
     await object_service.put(
         msgspec.structs.replace(job, status=BatchJobStatus(BatchJobState.FAILED, problems=["no jar"]))

@@ -16,26 +16,26 @@ WEB = {
     "metadata": {"name": "web"},
     "spec": {"type": "service", "command": ["serve"]},
 }
-JOB, ME = JobReference("default", "web"), Caller("tester")
+JOB = JobReference("default", "web")
 
 ASKED = [
-    ("PUT", "/jobs/web?node=here", WEB, ("update", JOB, ME, "here")),
-    ("POST", "/jobs/web/scale", {"counts": {"": 5}}, ("scale", JOB, ME, {"": 5})),
-    ("POST", "/jobs/web/rollback", None, ("rollback", JOB, ME)),
-    ("POST", "/jobs/web/restart", None, ("restart", JOB, ME, None)),
-    ("POST", "/jobs/web/restart", {"index": 2}, ("restart", JOB, ME, TaskReference(2))),
+    ("PUT", "/jobs/web?node=here", WEB, ("update", JOB, "here")),
+    ("POST", "/jobs/web/scale", {"counts": {"": 5}}, ("scale", JOB, {"": 5})),
+    ("POST", "/jobs/web/rollback", None, ("rollback", JOB)),
+    ("POST", "/jobs/web/restart", None, ("restart", JOB, None)),
+    ("POST", "/jobs/web/restart", {"index": 2}, ("restart", JOB, TaskReference(2))),
     (
         "POST",
         "/jobs/web/tasks/1/move?group=main",
         {"node": "here"},
-        ("move", JOB, ME, TaskReference(1, "main"), "here"),
+        ("move", JOB, TaskReference(1, "main"), "here"),
     ),
-    ("POST", "/nodes/here/drain", {"deadline": "10m"}, ("drain", "here", ME, 600.0)),
-    ("POST", "/nodes/here/drain", None, ("drain", "here", ME, None)),
-    ("DELETE", "/nodes/here/drain", None, ("undrain", "here", ME)),
-    ("POST", "/nodes/here/cordon", {"reason": "disk"}, ("cordon", "here", ME, "disk")),
-    ("DELETE", "/nodes/here/cordon", None, ("uncordon", "here", ME)),
-    ("DELETE", "/nodes/here/quarantine", None, ("release", "here", ME)),
+    ("POST", "/nodes/here/drain", {"deadline": "10m"}, ("drain", "here", 600.0)),
+    ("POST", "/nodes/here/drain", None, ("drain", "here", None)),
+    ("DELETE", "/nodes/here/drain", None, ("undrain", "here")),
+    ("POST", "/nodes/here/cordon", {"reason": "disk"}, ("cordon", "here", "disk")),
+    ("DELETE", "/nodes/here/cordon", None, ("uncordon", "here")),
+    ("DELETE", "/nodes/here/quarantine", None, ("release", "here")),
 ]
 
 
@@ -46,14 +46,14 @@ async def test_each_request_calls_its_service(
     await client.call("POST", "/api/v1/jobs", body=json.dumps(WEB).encode())
     answer = await client.call(method, f"/api/v1{path}", body=b"" if body is None else json.dumps(body).encode())
     assert (answer.status, answer.json["name"]) == (200, "here" if "/nodes/" in path else "web")
-    assert gateway.received[-1] == received
+    assert (gateway.received[-1], gateway.caller) == (received, Caller("tester"))
 
 
 async def test_attributes_and_labels_are_patched_together(client: Client, gateway: FakeGateway) -> None:
     body = json.dumps({"attributes": {"role": "edge"}, "labels": {"rack": "b7"}}).encode()
     answer = await client.call("PATCH", "/api/v1/nodes/here", body=body)
     assert answer.json["labels"] == {"disk": "ssd", "rack": "b7"}
-    assert ("attribute", "here", ME, {"role": "edge"}) in gateway.received
+    assert ("attribute", "here", {"role": "edge"}) in gateway.received
 
 
 async def test_a_stop_may_name_its_signal(client: Client, gateway: FakeGateway) -> None:

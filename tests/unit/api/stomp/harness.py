@@ -13,11 +13,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from shunter.api.http.app import Listener, build_app
 from shunter.api.http.server import HttpServer, serve
 from shunter.api.stomp.frames import Decoder, Frame
-from shunter.ports.callers import Caller
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 
 PATIENCE_S = 60.0
-ME = Caller("tester")
 BEARER: dict[str, Any] = {"additional_headers": {"authorization": f"Bearer {TOKEN}"}}
 
 
@@ -81,4 +79,4 @@ async def until(condition: Any) -> None:
 
 
 async def apply(gateway: FakeGateway, *documents: object, namespace: str = "default") -> None:
-    await gateway.objects.apply(ME, documents, namespace=namespace)
+    await gateway.objects.apply(documents, namespace=namespace)

@@ -17,7 +17,7 @@ from shunter.model.objects.object_meta import ObjectName
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway
-from tests.unit.api.stomp.harness import BEARER, ME, Peer, apply, peer, serving, until
+from tests.unit.api.stomp.harness import BEARER, Peer, apply, peer, serving, until
 
 # ---- topics ----
 
@@ -29,8 +29,8 @@ async def test_a_change_is_told_once_on_both_topics(gateway: FakeGateway) -> Non
         await all_of_it.subscribe("/topic/jobs")
         await one.subscribe("/topic/jobs/crawler")
         await apply(gateway, batch_job(), batch_job("sorter"))
-        await gateway.objects.write_external(ME, ObjectName("default", "crawler"), {"mine": [{"a": "b"}]})
-        await gateway.objects.delete(ME, "BatchJob", ObjectName("default", "crawler"))
+        await gateway.objects.write_external(ObjectName("default", "crawler"), {"mine": [{"a": "b"}]})
+        await gateway.objects.delete("BatchJob", ObjectName("default", "crawler"))
         assert [await all_of_it.next_change() for _ in range(4)] == [
             ("ADDED", "crawler"), ("ADDED", "sorter"), ("MODIFIED", "crawler"), ("DELETED", "crawler"),
         ]  # fmt: skip
@@ -159,8 +159,8 @@ async def test_after_a_gap_what_is_different_is_told(monkeypatch: pytest.MonkeyP
     await until(lambda: gateway.objects.watches_open == 0)
     texts.clear()
     gateway.objects.is_eager = False
-    await gateway.objects.delete(ME, "BatchJob", ObjectName("default", "lost"))
-    await gateway.objects.write_external(ME, ObjectName("default", "changed"), {"a": [{}]})
+    await gateway.objects.delete("BatchJob", ObjectName("default", "lost"))
+    await gateway.objects.write_external(ObjectName("default", "changed"), {"a": [{}]})
     await apply(gateway, batch_job("new"))
     is_broken = False
     monkeypatch.setattr(gateway.objects, "objects", MemoryObjectService.objects.__get__(gateway.objects))

@@ -20,7 +20,7 @@ from shunter.model.objects.testbeds import Slot, SlotPlace, TestbedStatus
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, testbed
 from tests.unit.api.fake_gateway import FakeGateway
-from tests.unit.api.stomp.harness import BEARER, ME, Peer, apply, peer, serving, until
+from tests.unit.api.stomp.harness import BEARER, Peer, apply, peer, serving, until
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ async def test_a_subscriber_that_stops_reading_is_cut_off_and_slows_nobody() -> 
     """Its own outbox overflows; the other one gets every message. It is closed although it never reads."""
     app = BareApp(outbox=OutboxLimits(messages_max=20), disconnect_grace_s=0.1)
     slots = tuple(Slot(SlotPlace("node", number), 0, {"cpu": 100}) for number in range(200))
-    await app.object_service.apply(ME, [testbed()], namespace="default")
+    await app.object_service.apply([testbed()], namespace="default")
     server = await serve(app)
     stalled = await stalled_subscriber(server.port, "/topic/testbeds/bench")
     async with connect(f"ws://127.0.0.1:{server.port}/scheduler", max_size=None) as opened:
@@ -94,7 +94,7 @@ async def test_a_subscriber_that_stops_reading_is_cut_off_and_slows_nobody() -> 
         told = 0
         while app.hub.subscription_count == 2:  # each change is some 50 kB for the one that does not read
             assert told < 2_000
-            found: Any = await app.object_service.object(ME, "Testbed", ObjectName("default", "bench"))
+            found: Any = await app.object_service.object("Testbed", ObjectName("default", "bench"))
             await app.object_service.put(msgspec.structs.replace(found, status=TestbedStatus(slots=slots)))
             assert await one.next_change() == ("MODIFIED", "bench")
             told += 1

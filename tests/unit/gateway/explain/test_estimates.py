@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.model.rest.views import StartView
-from shunter.ports.gateway import QueueChange
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from shunter.ports.admin import QueueChange
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 START = "2023-11-14T22:13:20"  # of virtual time
 
 
 async def start_estimate(harness: GatewayHarness, name: str) -> StartView:
-    found = (await harness.gateway.why(ANNA, reference(name))).start
+    found = (await harness.gateway.explain.why(reference(name))).start
     assert found is not None
     return found
 
@@ -55,8 +55,8 @@ def test_the_first_end_that_makes_enough_room_counts() -> None:
 def test_what_the_cluster_or_a_queue_limits_starts_when_enough_of_that_comes_free() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=8)
-        await harness.gateway.update_cluster(ANNA, {"licences": {"solver": 2}})
-        await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=1))
+        await harness.gateway.cluster.update({"licences": {"solver": 2}})
+        await harness.gateway.queues.patch("night", QueueChange(running_max=1))
         await submit_and_start(harness, "plain", estimate="1m")
         for name, minutes in (("a", 5), ("b", 10)):
             await submit_and_start(harness, name, estimate=f"{minutes}m", resources={"cpu": 1, "licence/solver": 1})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
 def test_why_of_a_moved_task_says_where_it_must_run_and_what_it_waits_for_there() -> None:
@@ -13,7 +13,7 @@ def test_why_of_a_moved_task_says_where_it_must_run_and_what_it_waits_for_there(
         moved = await harness.run("moved")
         await harness.engine.move(moved.id, ("main", 0), "n1", "anna")
         await harness.report_lost(*harness.orders()[-1])
-        found = await harness.gateway.why(ANNA, reference("moved"))
+        found = await harness.gateway.explain.why(reference("moved"))
         assert found.sentence == "1 of 1 tasks wait: must run on n1: cpu: needs 1, 0 free at most (1 node)."
         assert found.start is not None
         assert (found.start.at, found.start.basis) == (None, "it was moved to n1, and waits for room there")

@@ -14,8 +14,8 @@ from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.gateway.explain.plan import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.planning.planner import POLICIES, build_policy
-from shunter.ports.gateway import TaskReference
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from shunter.ports.callers import TaskReference
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
 def manifest(name: str, **spec: Any) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def test_a_plan_says_where_tasks_would_start_and_changes_nothing() -> None:
         for name in ("n1", "n2"):
             await harness.join(name, cpu=2)
         before = fingerprint(harness.engine.state)
-        found = await harness.gateway.plan(ANNA, [manifest("render", count=3)], namespace="default")
+        found = await harness.gateway.explain.plan([manifest("render", count=3)], namespace="default")
         assert found.starts and found.sentence == "everything would start now: 3 tasks."
         [job] = found.jobs
         assert (job.verdict, job.starts, job.waits) == ("starts", 3, 0)
@@ -48,7 +48,7 @@ def test_a_plan_says_where_tasks_would_start_and_changes_nothing() -> None:
 def test_a_plan_says_what_would_wait_and_why() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=2)
-        found = await harness.gateway.plan(ANNA, [manifest("a", count=3), manifest("b")], namespace="default")
+        found = await harness.gateway.explain.plan([manifest("a", count=3), manifest("b")], namespace="default")
         assert not found.starts
         first, second = found.jobs
         assert (first.verdict, first.starts, first.waits) == ("waits", 2, 1)
@@ -63,10 +63,10 @@ def test_a_plan_is_refused_as_the_submit_would_be() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.run("render", count=2)
         with pytest.raises(Conflict, match="unfinished job with another spec"):
-            await harness.gateway.plan(ANNA, [manifest("render", count=3)], namespace="default")
+            await harness.gateway.explain.plan([manifest("render", count=3)], namespace="default")
         with pytest.raises(Invalid, match="count"):
-            await harness.gateway.plan(ANNA, [manifest("other", count=0)], namespace="default")
-        again = await harness.gateway.plan(ANNA, [manifest("render", count=2)], namespace="default")
+            await harness.gateway.explain.plan([manifest("other", count=0)], namespace="default")
+        again = await harness.gateway.explain.plan([manifest("render", count=2)], namespace="default")
         assert [(job.verdict, job.waits) for job in again.jobs] == [("unchanged", 0)]
 
     run_scenario(scenario)
@@ -81,29 +81,29 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         for _, order in harness.orders():
             await harness.started(node, order)
         web = manifest("web", count=2, type="service")
-        same = await harness.gateway.plan(ANNA, [web], namespace="default")
+        same = await harness.gateway.explain.plan([web], namespace="default")
         assert [job.verdict for job in same.jobs] == ["unchanged"]
-        other = await harness.gateway.plan(
-            ANNA, [web | {"spec": web["spec"] | {"env": {"A": "1"}}}], namespace="default"
+        other = await harness.gateway.explain.plan(
+            [web | {"spec": web["spec"] | {"env": {"A": "1"}}}], namespace="default"
         )
         [job] = other.jobs
         assert (job.verdict, job.starts, job.waits, job.count) == ("updates", 1, 0, 2)
         assert job.sentence == "version 2 of 2 tasks, 1 at a time: 1 task on 1 node would start."
         assert other.starts and other.sentence == "everything would start now: 1 task."
-        more = await harness.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
+        more = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
         [job] = more.jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 1, 2)
         assert job.sentence == "5 tasks instead of 2: 1 task on 1 node would start, 2 would wait."
         assert not more.starts
         large = web | {"spec": web["spec"] | {"resources": {"cpu": 2}}}
-        [job] = (await harness.gateway.plan(ANNA, [large], namespace="default")).jobs
+        [job] = (await harness.gateway.explain.plan([large], namespace="default")).jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 0, 1)
         assert [reason.text for reason in job.reasons] == ["cpu: needs 2, 1 free at most"]
         ending = web["spec"] | {"env": {"A": "1"}, "update": {"unavailable_max": 1}}
-        plan = await harness.gateway.plan(ANNA, [web | {"spec": ending}], namespace="default")
+        plan = await harness.gateway.explain.plan([web | {"spec": ending}], namespace="default")
         assert plan.jobs[0].sentence == "version 2 of 2 tasks, 1 at a time: 1 task would end first."
         assert plan.starts and plan.sentence == "nothing would wait for room."
-        fewer = await harness.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
+        fewer = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
         assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would end."
 
     run_scenario(scenario)
@@ -111,9 +111,9 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
 
 def test_plans_that_wait_for_one_another_are_limited() -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        harness.gateway._dry_runs._waiting = WAITING_MAX
+        harness.local_gateway.dry_runs._waiting = WAITING_MAX
         with pytest.raises(Busy):
-            await harness.gateway.plan(ANNA, [manifest("render")], namespace="default")
+            await harness.gateway.explain.plan([manifest("render")], namespace="default")
 
     run_scenario(scenario)
 
@@ -159,11 +159,11 @@ def test_what_a_plan_says_is_what_a_submit_does(
         harness.orders()
         documents = [manifest(f"planned-{number}", **spec) for number, spec in enumerate(planned)]
         with patch.object(dry_run, "ALL_JOBS_MAX", all_jobs_max):
-            found = await harness.gateway.plan(ANNA, documents, namespace="default")
+            found = await harness.gateway.explain.plan(documents, namespace="default")
         planned_counts = {
             (job.name, placement.node): placement.count for job in found.jobs for placement in job.placements
         }
-        await harness.gateway.submit(ANNA, documents, namespace="default", key=None)
+        await harness.gateway.jobs.submit(documents, namespace="default", key=None)
         await harness.settle()
         await harness.complete_stops()
         done: dict[tuple[str, str], int] = {}
@@ -181,12 +181,12 @@ def test_why_of_a_task_tells_of_that_task() -> None:
         node = await harness.join("n1", cpu=1)
         await harness.run("render", count=2)
         [(_, order)] = harness.orders()
-        assert "sent to n1" in (await harness.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
+        assert "sent to n1" in (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
         await harness.start_task(node, order, segment=1)
-        assert "is running on n1" in (await harness.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
-        assert "wait" in (await harness.gateway.why(ANNA, reference("render"), TaskReference(1))).sentence
+        assert "is running on n1" in (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
+        assert "wait" in (await harness.gateway.explain.why(reference("render"), TaskReference(1))).sentence
         await harness.end_task(node, order, segment=1, exit_code=3)
-        failed = (await harness.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
+        failed = (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
         assert "has failed on n1 with exit code 3" in failed
 
     run_scenario(scenario)

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT, DecisionRow
 from shunter.planning.view import ClusterView, Decision
 from tests.unit.engine.external_policies import RemotePolicy
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
 async def why_sentence(harness: GatewayHarness, name: str) -> str:
-    return (await harness.gateway.why(ANNA, reference(name))).sentence
+    return (await harness.gateway.explain.why(reference(name))).sentence
 
 
 def test_why_says_that_room_is_being_made_and_for_whom() -> None:
@@ -69,9 +69,9 @@ def test_a_reason_is_told_once_and_with_the_group_where_there_are_several() -> N
         await harness.run("gang", gang=True, groups=groups)
         await harness.run("long", resources={"cpu": 1})
         for name in ("gang", "long"):
-            told = [reason.text for reason in (await harness.gateway.why(ANNA, reference(name))).reasons]
+            told = [reason.text for reason in (await harness.gateway.explain.why(reference(name))).reasons]
             assert len(set(told)) == len(told), told
-        gang = [reason.text for reason in (await harness.gateway.why(ANNA, reference("gang"))).reasons]
+        gang = [reason.text for reason in (await harness.gateway.explain.why(reference("gang"))).reasons]
         assert "group wk: cpu: needs 2, 1 free at most" in gang
 
     run_scenario(scenario)
@@ -140,7 +140,7 @@ def test_a_plan_counts_the_whole_gang_among_those_that_would_end() -> None:
             "metadata": {"name": "boss"},
             "spec": {"command": ["/bin/true"], "priority": 90},
         }
-        found = await harness.gateway.plan(ANNA, [boss], namespace="default")
+        found = await harness.gateway.explain.plan([boss], namespace="default")
         assert sorted((each.name, each.node, each.count) for each in found.preemptions) == [
             ("gang", "n1", 1), ("gang", "n2", 1),
         ]  # fmt: skip

@@ -10,14 +10,14 @@ from shunter.model.job.spec import Affinity, HealthCheck, TaskSpec, Update
 from shunter.model.rest.views import WhyView
 from tests.unit.engine.fake_workers import FakeWorkers, healthy_count
 from tests.unit.engine.service_specs import service
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 PORT: Any = {"port/8080": 1}
 SLOW_UPDATE = Update(healthy_for_s=2.0, deadline_s=300.0)
 
 
 async def why_view(harness: GatewayHarness) -> WhyView:
-    return await harness.gateway.why(ANNA, reference("web"))
+    return await harness.gateway.explain.why(reference("web"))
 
 
 @pytest.mark.parametrize("fields", [{}, {"distinct": "rack"}, {"needs": {"cpu": 1000, **PORT}}], ids=str)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from shunter.engine import changes as c
 from shunter.engine.policy.dry_run import DryRun, take_dry_run_source
 from shunter.model.rest.views import SuggestionView
-from shunter.ports.gateway import QueueChange
+from shunter.ports.admin import QueueChange
 from tests.unit.engine.harness import spec
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
 def with_suggestion(spec: dict[str, Any], suggestion: SuggestionView) -> dict[str, Any]:
@@ -37,19 +37,19 @@ async def run_suggested_command(harness: GatewayHarness, suggestion: SuggestionV
     kind, _, rest = suggestion.field.partition(".")
     name = rest.rpartition(".")[0]
     if suggestion.field == "spec.hold":
-        await harness.gateway.hold(ANNA, reference("job"), False)
+        await harness.gateway.jobs.hold(reference("job"), False)
     elif kind == "cluster":
-        await harness.gateway.update_cluster(ANNA, {"licences": {rest.removeprefix("licence/"): suggestion.after}})
+        await harness.gateway.cluster.update({"licences": {rest.removeprefix("licence/"): suggestion.after}})
     elif kind == "queue":
-        await harness.gateway.change_queue(ANNA, name, QueueChange(running_max=suggestion.after))
+        await harness.gateway.queues.patch(name, QueueChange(running_max=suggestion.after))
     else:
-        await harness.gateway.node_admin.uncordon(ANNA, name)
+        await harness.gateway.nodes.uncordon(name)
     await harness.settle()
     await harness.complete_stops()
 
 
 async def suggestions(harness: GatewayHarness, name: str = "job") -> dict[str, SuggestionView]:
-    return {each.field: each for each in (await harness.gateway.why(ANNA, reference(name))).suggestions}
+    return {each.field: each for each in (await harness.gateway.explain.why(reference(name))).suggestions}
 
 
 def test_less_memory_is_suggested_where_less_would_do() -> None:
@@ -59,7 +59,7 @@ def test_less_memory_is_suggested_where_less_would_do() -> None:
         for number, gigabytes in enumerate((48, 48, 16)):
             await harness.join(f"n{number}", memory=gigabytes * 2**30)
         await harness.run("job", resources={"memory": "64Gi"})
-        found = await harness.gateway.why(ANNA, reference("job"))
+        found = await harness.gateway.explain.why(reference("job"))
         [suggestion] = found.suggestions
         assert suggestion.text == "memory 64Gi → 48Gi fits 2 nodes"
         assert (suggestion.field, suggestion.before, suggestion.after) == ("spec.resources.memory", "64Gi", "48Gi")
@@ -71,7 +71,7 @@ def test_less_memory_is_suggested_where_less_would_do() -> None:
 def test_a_constraint_or_a_datacenter_in_the_way_is_named() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
-        await harness.gateway.label_node(ANNA, "n1", {"disk": "hdd"})
+        await harness.gateway.nodes.set_labels("n1", {"disk": "hdd"})
         wanted = "node.labels.disk == 'ssd'"
         await harness.run("job", constraints=["node.labels.disk != ''", wanted])
         await harness.run("far", datacenters=["berlin"])
@@ -85,7 +85,7 @@ def test_a_constraint_or_a_datacenter_in_the_way_is_named() -> None:
 def test_nothing_is_suggested_where_no_single_change_helps() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.run("job")
-        found = await harness.gateway.why(ANNA, reference("job"))
+        found = await harness.gateway.explain.why(reference("job"))
         assert found.suggestions == []
         await harness.join("n1", cpu=1)
         await harness.run("large", resources={"cpu": 90, "memory": "900Gi"})
@@ -99,7 +99,7 @@ def test_the_smallest_change_comes_first() -> None:
         await harness.join("n1", cpu=4, memory=8 * 2**30, gpu=1)
         await harness.join("n2", cpu=8, memory=8 * 2**30)
         await harness.run("job", resources={"cpu": 5, "memory": "1Gi", "gpu": 1})
-        found = (await harness.gateway.why(ANNA, reference("job"))).suggestions
+        found = (await harness.gateway.explain.why(reference("job"))).suggestions
         assert [(each.field, each.after) for each in found] == [
             ("spec.resources.cpu", "4"),
             ("spec.resources.gpu", None),
@@ -157,11 +157,11 @@ def test_every_suggestion_starts_the_job(
     async def build_cluster(harness: GatewayHarness) -> None:
         for number, (cpu, memory, disk, datacenter) in enumerate(nodes):
             await harness.join(f"n{number}", cpu=cpu, memory=memory * 2**30, datacenter=datacenter)
-            await harness.gateway.label_node(ANNA, f"n{number}", {"disk": disk})
-        await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=limit))
-        await harness.gateway.update_cluster(ANNA, {"licences": {"solver": limit}})
+            await harness.gateway.nodes.set_labels(f"n{number}", {"disk": disk})
+        await harness.gateway.queues.patch("night", QueueChange(running_max=limit))
+        await harness.gateway.cluster.update({"licences": {"solver": limit}})
         if cordoned:
-            await harness.gateway.node_admin.cordon(ANNA, "n0", "repair")
+            await harness.gateway.nodes.cordon("n0", "repair")
         for number, other in enumerate(others):
             await harness.run(f"other-{number}", **other)
             await harness.complete_stops()
@@ -172,7 +172,7 @@ def test_every_suggestion_starts_the_job(
 
     async def collect_suggestions(harness: GatewayHarness) -> None:
         await build_cluster(harness)
-        found.extend((await harness.gateway.why(ANNA, reference("job"))).suggestions)
+        found.extend((await harness.gateway.explain.why(reference("job"))).suggestions)
 
     run_scenario(collect_suggestions)
     for suggestion in found:
@@ -181,11 +181,11 @@ def test_every_suggestion_starts_the_job(
             await build_cluster(harness)
             before = {order.job for _, order in harness.orders()}
             if not suggestion.field.startswith("spec.") or suggestion.field == "spec.hold":
-                job = await harness.gateway.job(ANNA, reference("job"))
+                job = await harness.gateway.jobs.get(reference("job"))
                 await run_suggested_command(harness, suggestion)
                 assert sum(order.job == job.id for _, order in harness.orders()), suggestion
                 return
-            await harness.gateway.stop(ANNA, reference("job"), None, now=True)
+            await harness.gateway.jobs.stop(reference("job"), None, now=True)
             await harness.settle()
             submitted = await harness.run("changed", **with_suggestion(spec, suggestion))
             await harness.complete_stops()
@@ -199,7 +199,7 @@ def test_a_held_job_is_to_be_released() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         await harness.run("job", hold=True)
-        why = await harness.gateway.why(ANNA, reference("job"))
+        why = await harness.gateway.explain.why(reference("job"))
         assert "its release (it is held)" in why.sentence
         assert [(each.field, each.after) for each in why.suggestions] == [("spec.hold", False)]
 
@@ -214,7 +214,7 @@ def test_a_job_that_comes_after_another_says_so_and_when() -> None:
         await harness.start_task(node, order, segment=1)
         await harness.join("n2", cpu=1)
         await harness.run("render", after=[{"job": "fetch"}])
-        why = await harness.gateway.why(ANNA, reference("render"))
+        why = await harness.gateway.explain.why(reference("render"))
         assert "fetch@1 to have succeeded" in why.sentence
         assert why.start is not None
         assert (why.start.at, why.start.basis[:17]) == ("2023-11-14T22:23:20.000Z", "when fetch@1 ends")
@@ -252,7 +252,7 @@ def test_what_would_open_a_queue_is_tried_beside_what_runs_of_the_job() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         for number in range(2):
             await harness.join(f"n{number}", cpu=4)
-        await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=2))
+        await harness.gateway.queues.patch("night", QueueChange(running_max=2))
         await harness.run("job", count=3, distinct="host", queue="night")
         assert "queue.night.running_max" not in await suggestions(harness)
 
@@ -262,17 +262,17 @@ def test_what_would_open_a_queue_is_tried_beside_what_runs_of_the_job() -> None:
 def test_a_gang_that_its_queue_or_licences_never_let_through_is_told_so() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=8)
-        await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=3, strict=True))
+        await harness.gateway.queues.patch("night", QueueChange(running_max=3, strict=True))
         await harness.run("gang", count=5, gang=True, queue="night")
-        why = await harness.gateway.why(ANNA, reference("gang"))
+        why = await harness.gateway.explain.why(reference("gang"))
         assert "running_max of 3 leaves no room for the 5 tasks of the gang" in why.sentence
         assert (await suggestions(harness, "gang"))["queue.night.running_max"].after == 5
         await harness.run("behind", queue="night", resources={"cpu": 2})
-        behind = await harness.gateway.why(ANNA, reference("behind"))
+        behind = await harness.gateway.explain.why(reference("behind"))
         assert behind.sentence == "1 of 1 tasks wait: queue night is strict, and job gang came first."
-        await harness.gateway.update_cluster(ANNA, {"licences": {"solver": 3}})
+        await harness.gateway.cluster.update({"licences": {"solver": 3}})
         await harness.run("licensed", count=4, gang=True, resources={"cpu": 1, "licence/solver": 1})
-        why = await harness.gateway.why(ANNA, reference("licensed"))
+        why = await harness.gateway.explain.why(reference("licensed"))
         assert "licence/solver: the gang needs 4, 3 of 3 are free" in why.sentence
 
     run_scenario(scenario)
@@ -311,7 +311,7 @@ def test_no_job_is_to_preempt_its_own_tasks() -> None:
         await harness.join("n1", cpu=2)
         await harness.run("job", count=3000, priority=50)
         assert "spec.priority" not in await suggestions(harness)
-        sentence = (await harness.gateway.why(ANNA, reference("job"))).sentence
+        sentence = (await harness.gateway.explain.why(reference("job"))).sentence
         assert sentence == "2,998 of 3,000 tasks wait: cpu: needs 1, 0 free at most (1 node)."
 
     run_scenario(scenario)
@@ -345,7 +345,7 @@ def test_of_two_rises_of_the_priority_that_come_to_the_same_the_smaller_is_sugge
         await harness.started(node, order)
         await harness.run("gang", 2, gang=True, resources={"cpu": 2})
         await harness.run("job", resources={"cpu": 1})
-        found = (await harness.gateway.why(ANNA, reference("job"))).suggestions
+        found = (await harness.gateway.explain.why(reference("job"))).suggestions
         assert [each.after for each in found if each.field == "spec.priority"] == [51]
 
     run_scenario(scenario)
@@ -359,13 +359,13 @@ def test_a_port_that_is_taken_is_named_as_the_manifest_has_it() -> None:
         ports = [{"name": "web", "host_port": 8080}]
         await harness.run("first", ports=ports)
         await harness.run("job", ports=ports)
-        found = await harness.gateway.why(ANNA, reference("job"))
+        found = await harness.gateway.explain.why(reference("job"))
         assert found.sentence == "1 of 1 tasks wait: port 8080 is taken (1 node)."
         found_by_field = {each.field: each for each in found.suggestions}
         free = found_by_field["spec.ports[0].host_port"]
         assert (free.before, free.after, free.text) == (8080, None, "any free port instead of 8080: fits 1 node")
         changed = with_suggestion({"command": ["/bin/true"], "ports": ports}, free)
         await harness.run("freed", **changed)
-        assert (await harness.gateway.job(ANNA, reference("freed"))).counts == {"assigned": 1}
+        assert (await harness.gateway.jobs.get(reference("freed"))).counts == {"assigned": 1}
 
     run_scenario(scenario)

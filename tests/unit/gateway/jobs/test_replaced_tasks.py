@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import NotFound
-from shunter.ports.gateway import LogQuery, TaskQuery, TaskReference
+from shunter.ports.callers import TaskReference
+from shunter.ports.jobs import LogQuery, TaskQuery
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.service_specs import service
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 ALL = TaskQuery(all=True)
 WEB = reference("web")
@@ -28,9 +29,9 @@ async def updated(harness: GatewayHarness) -> FakeWorkers:
 def test_replaced_tasks_are_listed_on_request_with_their_end_and_reason() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await updated(harness)
-        now = await harness.gateway.tasks(ANNA, WEB, TaskQuery())
+        now = await harness.gateway.tasks.page(WEB, TaskQuery())
         assert [task.name for task in now.items] == ["web/0", "web/1"]
-        page = await harness.gateway.tasks(ANNA, WEB, ALL)
+        page = await harness.gateway.tasks.page(WEB, ALL)
         *earlier, first, second = page.items
         assert [task.name for task in earlier] == ["web/0~0", "web/1~0"]
         assert [first, second] == now.items
@@ -47,11 +48,11 @@ def test_pages_and_states_count_replaced_tasks_too() -> None:
         await updated(harness)
         names, after = [], None
         for _ in range(4):
-            page = await harness.gateway.tasks(ANNA, WEB, TaskQuery(limit=1, after=after, all=True))
+            page = await harness.gateway.tasks.page(WEB, TaskQuery(limit=1, after=after, all=True))
             names += [task.name for task in page.items]
             after = page.next
         assert (names, after) == (["web/0~0", "web/1~0", "web/0", "web/1"], None)
-        ended = await harness.gateway.tasks(ANNA, WEB, TaskQuery(("cancelled",), all=True))
+        ended = await harness.gateway.tasks.page(WEB, TaskQuery(("cancelled",), all=True))
         assert ([task.name for task in ended.items], ended.total) == (["web/0~0", "web/1~0"], 2)
 
     run_scenario(scenario)
@@ -63,13 +64,13 @@ def test_the_log_of_a_replaced_task_is_read_by_its_name() -> None:
         [*_, past] = harness.engine.state.services.jobs[1].replaced_tasks
         harness.log_workers.write(past.log >> 32, b"by the old one")
         old = TaskReference(1, piece=past.task_set_number)
-        assert (await harness.gateway.task(ANNA, WEB, old)).name == f"web/1~{past.task_set_number}"
-        assert (await harness.gateway.read_log(ANNA, WEB, old, LogQuery())).data == b"by the old one"
-        assert [each.attempt for each in (await harness.gateway.attempts(ANNA, WEB, old)).items] == [1]
+        assert (await harness.gateway.tasks.get(WEB, old)).name == f"web/1~{past.task_set_number}"
+        assert (await harness.gateway.streams.read_log(WEB, old, LogQuery())).data == b"by the old one"
+        assert [each.attempt for each in (await harness.gateway.tasks.attempts(WEB, old)).items] == [1]
         with pytest.raises(NotFound, match="there is no earlier task 1~77: known are 1~0"):
-            await harness.gateway.task(ANNA, WEB, TaskReference(1, piece=77))
+            await harness.gateway.tasks.get(WEB, TaskReference(1, piece=77))
         with pytest.raises(NotFound, match="only attempt 1 is known"):
-            await harness.gateway.read_log(ANNA, WEB, old, LogQuery(attempt=2))
+            await harness.gateway.streams.read_log(WEB, old, LogQuery(attempt=2))
 
     run_scenario(scenario)
 
@@ -81,10 +82,10 @@ def test_history_keeps_what_was_replaced_and_why() -> None:
         await fake_workers.advance(10)
         await harness.engine.stop_tasks(1, None, now=False)
         await fake_workers.process(1)
-        page = await harness.gateway.tasks(ANNA, WEB, ALL)
+        page = await harness.gateway.tasks.page(WEB, ALL)
         by_name = {task.name: task.reason for task in page.items if "~" in task.name}
         assert list(by_name.values()) == ["replaced by version 2", "replaced by version 2", "replaced: restarted"]
-        assert (await harness.gateway.task(ANNA, WEB, TaskReference(0, piece=0))).name == "web/0~0"
+        assert (await harness.gateway.tasks.get(WEB, TaskReference(0, piece=0))).name == "web/0~0"
 
     run_scenario(scenario)
 
@@ -92,6 +93,6 @@ def test_history_keeps_what_was_replaced_and_why() -> None:
 def test_a_batch_job_has_none() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.submit(service(2, type="batch"))
-        assert len((await harness.gateway.tasks(ANNA, WEB, ALL)).items) == 2
+        assert len((await harness.gateway.tasks.page(WEB, ALL)).items) == 2
 
     run_scenario(scenario)

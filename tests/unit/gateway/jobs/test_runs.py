@@ -6,8 +6,9 @@ import pytest
 
 from shunter.model.errors import NotFound
 from shunter.model.rest.views import JobView, TaskView
-from shunter.ports.gateway import JobQuery, JobReference, LogQuery, TaskQuery, TaskReference
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference, run_scenario
+from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.jobs import JobQuery, LogQuery, TaskQuery
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 ALL_NAMESPACES = JobQuery(namespace=None, limit=1000)
 
@@ -18,13 +19,13 @@ def test_a_name_is_its_newest_run_and_a_number_an_older_one() -> None:
         for _ in range(2):
             await harness.run_to_end(node, "job")
         third = await harness.run("job")
-        found = [await harness.gateway.job(ANNA, reference("job", run)) for run in (None, 1, 2, 3)]
+        found = [await harness.gateway.jobs.get(reference("job", run)) for run in (None, 1, 2, 3)]
         assert [job.run for job in found] == [3, 1, 2, 3]
         assert [job.state for job in found] == ["pending", "succeeded", "succeeded", "pending"]
-        assert (await harness.gateway.job(ANNA, JobReference("default", id=third.id))).run == 3
-        runs = await harness.gateway.runs(ANNA, reference("job"), 2, None)
+        assert (await harness.gateway.jobs.get(JobReference("default", id=third.id))).run == 3
+        runs = await harness.gateway.jobs.runs(reference("job"), 2, None)
         assert ([job.run for job in runs.items], runs.total) == ([3, 2], 3)
-        rest = await harness.gateway.runs(ANNA, reference("job"), 2, runs.next)
+        rest = await harness.gateway.jobs.runs(reference("job"), 2, runs.next)
         assert ([job.run for job in rest.items], rest.next) == ([1], None)
 
     run_scenario(scenario)
@@ -43,7 +44,7 @@ def test_what_is_not_there_is_said_in_words(wanted: JobReference, words: str) ->
     async def scenario(harness: GatewayHarness) -> None:
         await harness.run("job")
         with pytest.raises(NotFound) as missing:
-            await harness.gateway.job(ANNA, wanted)
+            await harness.gateway.jobs.get(wanted)
         assert words in missing.value.detail
 
     run_scenario(scenario)
@@ -59,7 +60,7 @@ def test_pages_of_jobs_have_every_job_once_newest_first_wherever_it_is_kept() ->
         for number in range(6):
             await harness.run(f"waiting-{number}")
         await harness.end(node, order)
-        expected = [job.id for job in (await harness.gateway.jobs(ANNA, ALL_NAMESPACES)).items]
+        expected = [job.id for job in (await harness.gateway.jobs.page(ALL_NAMESPACES)).items]
         assert expected == sorted(expected, reverse=True)
         assert blocker.id in expected
         for limit in (1, 2, 3, 7, 100):
@@ -80,7 +81,7 @@ def test_lists_are_filtered_alike_in_memory_and_in_the_store() -> None:
         await harness.run("waiting", labels={"team": "music"})
 
         async def names(query: JobQuery) -> list[str]:
-            page = await harness.gateway.jobs(ANNA, query)
+            page = await harness.gateway.jobs.page(query)
             assert page.total == len(page.items)
             return [job.name for job in page.items]
 
@@ -105,14 +106,12 @@ def test_a_task_reads_the_same_before_and_after_its_job_has_ended() -> None:
             for _, order in orders:
                 await harness.end(node, order, exit_code=order.first)
                 if submitted.id in harness.engine.state.jobs:
-                    page = await harness.gateway.tasks(
-                        ANNA, reference("job"), TaskQuery(states=("succeeded", "failed"))
-                    )
+                    page = await harness.gateway.tasks.page(reference("job"), TaskQuery(states=("succeeded", "failed")))
                     seen = page.items
-        finished = (await harness.gateway.tasks(ANNA, reference("job"), TaskQuery())).items
+        finished = (await harness.gateway.tasks.page(reference("job"), TaskQuery())).items
         assert finished[: len(seen)] == seen
         assert [task.exit_code for task in finished] == [0, 1, 2]
-        job: JobView = await harness.gateway.job(ANNA, reference("job"))
+        job: JobView = await harness.gateway.jobs.get(reference("job"))
         assert (job.state, job.counts) == ("failed", {"succeeded": 1, "failed": 2})
 
     run_scenario(scenario)
@@ -122,14 +121,14 @@ def test_pages_of_tasks_are_by_index_and_filtered_by_state() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=4)
         await harness.run_to_end(node, "job", count=10)
-        page = await harness.gateway.tasks(ANNA, reference("job"), TaskQuery(limit=4))
+        page = await harness.gateway.tasks.page(reference("job"), TaskQuery(limit=4))
         assert ([task.index for task in page.items], page.next, page.total) == ([0, 1, 2, 3], "0.3", 10)
-        page = await harness.gateway.tasks(ANNA, reference("job"), TaskQuery(limit=100, after="3"))
+        page = await harness.gateway.tasks.page(reference("job"), TaskQuery(limit=100, after="3"))
         assert ([task.index for task in page.items], page.next) == (list(range(4, 10)), None)
-        none = await harness.gateway.tasks(ANNA, reference("job"), TaskQuery(states=("failed",)))
+        none = await harness.gateway.tasks.page(reference("job"), TaskQuery(states=("failed",)))
         assert (none.items, none.total) == ([], 0)
         with pytest.raises(NotFound, match="its tasks are 0 to 9"):
-            await harness.gateway.task(ANNA, reference("job"), TaskReference(10))
+            await harness.gateway.tasks.get(reference("job"), TaskReference(10))
 
     run_scenario(scenario)
 
@@ -142,10 +141,10 @@ def test_a_task_that_runs_again_does_not_show_how_its_last_attempt_ended() -> No
         await harness.end_task(node, order, 7, exit_code=3)
         await harness.settle(1.0)
         [(_, again)] = harness.orders()
-        shown = await harness.gateway.task(ANNA, reference("job"), TaskReference(0))
+        shown = await harness.gateway.tasks.get(reference("job"), TaskReference(0))
         assert (shown.state, shown.attempt, shown.exit_code, shown.started_at) == ("assigned", 2, None, None)
         await harness.start_task(node, again, 8)
-        shown = await harness.gateway.task(ANNA, reference("job"), TaskReference(0))
+        shown = await harness.gateway.tasks.get(reference("job"), TaskReference(0))
         assert (shown.state, shown.exit_code, shown.started_at is not None) == ("running", None, True)
 
     run_scenario(scenario)
@@ -164,10 +163,10 @@ def test_every_attempt_is_kept_with_its_node_times_and_reason() -> None:
         await harness.settle(2.0)
         [(_, order)] = harness.orders()
         await harness.start_task(node, order, 8)
-        live = (await harness.gateway.attempts(ANNA, reference("job"), TaskReference(0))).items
+        live = (await harness.gateway.tasks.attempts(reference("job"), TaskReference(0))).items
         assert [(each.attempt, each.state) for each in live] == [(1, "lost"), (2, "failed"), (3, "running")]
         await harness.end_task(node, order, 8)
-        ended = (await harness.gateway.attempts(ANNA, reference("job"), TaskReference(0))).items
+        ended = (await harness.gateway.tasks.attempts(reference("job"), TaskReference(0))).items
         assert ended[:2] == live[:2]
         assert [(each.state, each.exit_code, each.reason) for each in ended] == [
             ("lost", None, "the keeper died"), ("failed", 5, "exit code 5"), ("succeeded", 0, None),
@@ -175,12 +174,12 @@ def test_every_attempt_is_kept_with_its_node_times_and_reason() -> None:
         harness.log_workers.write(7, b"second")
         harness.log_workers.write(8, b"third")
         read = [
-            await harness.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery(attempt=each))
+            await harness.gateway.streams.read_log(reference("job"), TaskReference(0), LogQuery(attempt=each))
             for each in (1, 2, 3)
         ]
         assert [piece.data for piece in read] == [b"", b"second", b"third"]
         with pytest.raises(NotFound, match="has no attempt 4"):
-            await harness.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery(attempt=4))
+            await harness.gateway.streams.read_log(reference("job"), TaskReference(0), LogQuery(attempt=4))
 
     run_scenario(scenario)
 
@@ -189,7 +188,7 @@ async def all_pages(harness: GatewayHarness, limit: int) -> list[int]:
     found: list[int] = []
     after: str | None = None
     while True:
-        page = await harness.gateway.jobs(ANNA, JobQuery(namespace=None, limit=limit, after=after))
+        page = await harness.gateway.jobs.page(JobQuery(namespace=None, limit=limit, after=after))
         assert len(page.items) <= limit
         found += [job.id for job in page.items]
         after = page.next

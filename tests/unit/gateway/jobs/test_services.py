@@ -9,11 +9,12 @@ from shunter.engine.jobs.finish import Summary
 from shunter.engine.read.views import job_view
 from shunter.gateway.explain.why import describe_state
 from shunter.model.job.spec import Affinity, Restart
-from shunter.ports.gateway import TaskQuery, TaskReference
+from shunter.ports.callers import TaskReference
+from shunter.ports.jobs import TaskQuery
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.harness import Harness, run_scenario
 from tests.unit.engine.service_specs import service, system
-from tests.unit.gateway.harness import ANNA, GatewayHarness, reference
+from tests.unit.gateway.harness import GatewayHarness, reference
 from tests.unit.gateway.harness import run_scenario as play_gateway
 
 
@@ -124,20 +125,20 @@ def test_instances_are_listed_by_index_whatever_was_replaced_and_page_by_page() 
         await harness.run("web", 4, type="service")
         await start_all(harness, node)
         await harness.settle(5)  # now they count as healthy
-        await harness.gateway.services.restart(ANNA, reference("web"), TaskReference(1))
+        await harness.gateway.services.restart(reference("web"), TaskReference(1))
         await harness.settle()
         names = ["web/0", "web/1", "web/1", "web/2", "web/3"]  # the old one goes on until the new one is healthy
-        listed = await harness.gateway.tasks(ANNA, reference("web"), TaskQuery())
+        listed = await harness.gateway.tasks.page(reference("web"), TaskQuery())
         assert [task.name for task in listed.items] == names
         paged, after = [], None
         while True:
-            page = await harness.gateway.tasks(ANNA, reference("web"), TaskQuery(limit=2, after=after))
+            page = await harness.gateway.tasks.page(reference("web"), TaskQuery(limit=2, after=after))
             paged += [task.name for task in page.items]
             after = page.next
             if after is None:
                 break
         assert paged == names
-        coming = await harness.gateway.tasks(ANNA, reference("web"), TaskQuery(states=("assigned",)))
+        coming = await harness.gateway.tasks.page(reference("web"), TaskQuery(states=("assigned",)))
         assert [task.name for task in coming.items] == ["web/1"]
 
     play_gateway(scenario)
@@ -152,10 +153,10 @@ def test_a_port_of_the_node_is_no_resource_to_those_who_look() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=4)
         await harness.run("web", ports=[{"name": "web", "host_port": 8080}])
-        assert (await harness.gateway.job(ANNA, reference("web"))).resources == {"cpu": "1"}
-        node = await harness.gateway.node(ANNA, "n1")
+        assert (await harness.gateway.jobs.get(reference("web"))).resources == {"cpu": "1"}
+        node = await harness.gateway.nodes.get("n1")
         assert "port/8080" not in node.capacity and node.reserved["port/8080"] == "1"
-        cluster = await harness.gateway.cluster(ANNA)
+        cluster = await harness.gateway.cluster.info()
         assert "port/8080" not in {**cluster.capacity, **cluster.reserved}
 
     play_gateway(scenario)
@@ -165,7 +166,7 @@ def test_a_sysbatch_job_has_no_version_that_it_is_updated_to() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1")
         await harness.submit(service(1, name="once", type="sysbatch"))
-        view = await harness.gateway.job(ANNA, reference("once"))
+        view = await harness.gateway.jobs.get(reference("once"))
         assert (view.update, view.count) == (None, 1)
 
     play_gateway(scenario)

@@ -7,8 +7,10 @@ from contextlib import aclosing
 
 from shunter.model.errors import Unavailable
 from shunter.model.rest.views import EventView, FollowLine
-from shunter.ports.gateway import EventPosition, EventQuery, LogChunk, LogQuery, TaskReference
-from tests.unit.gateway.harness import ANNA, GatewayHarness, read_all, reference, run_scenario
+from shunter.ports.admin import EventPosition, EventQuery
+from shunter.ports.callers import TaskReference
+from shunter.ports.jobs import LogChunk, LogQuery
+from tests.unit.gateway.harness import GatewayHarness, read_all, reference, run_scenario
 
 
 def test_a_follower_hears_the_job_first_and_its_end_last() -> None:
@@ -16,7 +18,9 @@ def test_a_follower_hears_the_job_first_and_its_end_last() -> None:
         node = await harness.join()
         await harness.run("job")
         lines: list[FollowLine] = []
-        reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "end"), lines))
+        reading = asyncio.create_task(
+            read_all(await harness.gateway.streams.follow_job(reference("job"), "end"), lines)
+        )
         await harness.settle()
         assert [line.job is not None for line in lines] == [True]
         [(_, order)] = harness.orders()
@@ -35,7 +39,7 @@ def test_following_what_has_ended_tells_it_at_once() -> None:
         await harness.run_to_end(node, "job", exit_code=3)
         for mode in ("end", "progress", "logs"):
             lines: list[FollowLine] = []
-            await read_all(await harness.gateway.follow(ANNA, reference("job"), mode), lines)
+            await read_all(await harness.gateway.streams.follow_job(reference("job"), mode), lines)
             assert [line.end is not None for line in lines] == [False, True]
             assert lines[-1].exit_code == 3
 
@@ -49,7 +53,9 @@ def test_progress_shows_every_rest_however_close_the_changes_were() -> None:
         node = await harness.join(cpu=2)
         await harness.run("job", count=3)
         lines: list[FollowLine] = []
-        reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "progress"), lines))
+        reading = asyncio.create_task(
+            read_all(await harness.gateway.streams.follow_job(reference("job"), "progress"), lines)
+        )
         for _, order in harness.orders():
             await harness.start_task(node, order, 1)
         await harness.settle(10.0)
@@ -65,7 +71,9 @@ def test_progress_comes_at_most_ten_times_a_second() -> None:
         node = await harness.join(cpu=1)
         await harness.run("job", count=100_000)
         lines: list[FollowLine] = []
-        reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "progress"), lines))
+        reading = asyncio.create_task(
+            read_all(await harness.gateway.streams.follow_job(reference("job"), "progress"), lines)
+        )
         for _ in range(50):
             for _, order in harness.orders():
                 await harness.end(node, order)
@@ -83,7 +91,9 @@ def test_a_manager_that_stops_ends_the_stream_without_the_end() -> None:
         await harness.run("job")
         for mode in ("end", "progress", "logs"):
             lines: list[FollowLine] = []
-            reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), mode), lines))
+            reading = asyncio.create_task(
+                read_all(await harness.gateway.streams.follow_job(reference("job"), mode), lines)
+            )
             await harness.settle()
             harness.engine.feed.end()
             await reading
@@ -97,7 +107,9 @@ def test_output_is_followed_through_every_attempt() -> None:
         node = await harness.join()
         await harness.run("job", restart={"policy": "on-failure", "max": 1, "delay": "1s", "jitter": 0})
         lines: list[FollowLine] = []
-        reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "logs"), lines))
+        reading = asyncio.create_task(
+            read_all(await harness.gateway.streams.follow_job(reference("job"), "logs"), lines)
+        )
         for segment, text, code in ((1, b"first", 1), (2, b"second", 0)):
             [(_, order)] = harness.orders()
             harness.log_workers.write(segment, text)
@@ -117,7 +129,9 @@ def test_what_a_task_wrote_last_is_told_before_its_end() -> None:
         node = await harness.join()
         await harness.run("job")
         lines: list[FollowLine] = []
-        reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "logs"), lines))
+        reading = asyncio.create_task(
+            read_all(await harness.gateway.streams.follow_job(reference("job"), "logs"), lines)
+        )
         [(_, order)] = harness.orders()
         harness.log_workers.write(1, b"out")
         harness.log_workers.write(1, b"err", "stderr")
@@ -135,7 +149,9 @@ def test_a_node_that_is_away_for_a_while_does_not_end_the_stream() -> None:
         node = await harness.join()
         await harness.run("job")
         lines: list[FollowLine] = []
-        reading = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "logs"), lines))
+        reading = asyncio.create_task(
+            read_all(await harness.gateway.streams.follow_job(reference("job"), "logs"), lines)
+        )
         [(_, order)] = harness.orders()
         await harness.start_task(node, order, 1)
         harness.log_workers.is_reachable = False
@@ -162,11 +178,11 @@ def test_reading_on_skips_what_the_log_limit_cut() -> None:
         await harness.end_task(node, order, 1)
         pieces = [
             piece
-            async for piece in await harness.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery())
+            async for piece in await harness.gateway.streams.follow_log(reference("job"), TaskReference(0), LogQuery())
         ]
         assert b"".join(piece.data for piece in pieces) == b"beginfinal"
         assert pieces[0].truncated
-        first = await harness.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery())
+        first = await harness.gateway.streams.read_log(reference("job"), TaskReference(0), LogQuery())
         assert first == LogChunk(b"begin", 95, eof=False, truncated=True)
 
     run_scenario(scenario)
@@ -177,7 +193,7 @@ def test_a_followed_log_waits_for_its_task_and_ends_with_it() -> None:
         await harness.run("job")  # there is no node yet
         pieces: list[LogChunk] = []
         reading = asyncio.create_task(
-            read_all(await harness.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery()), pieces)
+            read_all(await harness.gateway.streams.follow_log(reference("job"), TaskReference(0), LogQuery()), pieces)
         )
         await harness.settle(1.0)
         assert pieces[0].data == b""  # the first piece comes at once
@@ -204,13 +220,15 @@ def test_what_is_written_before_a_container_starts_is_read_at_once_and_told_once
         [(_, order)] = harness.orders()
         harness.log_workers.opened[order.job, order.group, 0, order.attempt] = 7
         harness.log_workers.write(7, b"pulling\n")
-        read = harness.gateway.read_log
-        assert (await read(ANNA, reference("job"), TaskReference(0), LogQuery())).data == b"pulling\n"
+        read = harness.gateway.streams.read_log
+        assert (await read(reference("job"), TaskReference(0), LogQuery())).data == b"pulling\n"
         lines: list[FollowLine] = []
-        following = asyncio.create_task(read_all(await harness.gateway.follow(ANNA, reference("job"), "logs"), lines))
+        following = asyncio.create_task(
+            read_all(await harness.gateway.streams.follow_job(reference("job"), "logs"), lines)
+        )
         pieces: list[LogChunk] = []
         reading = asyncio.create_task(
-            read_all(await harness.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery()), pieces)
+            read_all(await harness.gateway.streams.follow_log(reference("job"), TaskReference(0), LogQuery()), pieces)
         )
         await harness.settle(1.0)
         assert b"".join(piece.data for piece in pieces) == b"pulling\n"
@@ -231,7 +249,7 @@ def test_the_log_of_a_node_that_is_gone_is_unavailable() -> None:
         await harness.run_to_end(node, "job")
         harness.log_workers.is_reachable = False
         for read in (
-            harness.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery()),
+            harness.gateway.streams.read_log(reference("job"), TaskReference(0), LogQuery()),
             first_chunk(harness),
         ):
             try:
@@ -250,17 +268,17 @@ def test_events_are_told_once_each_from_any_position_on() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join()
         await harness.run_to_end(node, "early")
-        every = (await harness.gateway.events(ANNA, EventQuery(limit=1000))).items
+        every = (await harness.gateway.events.page(EventQuery(limit=1000))).items
         for number, event in enumerate(every):
             version, _, place = event.id.partition("-")
             behind = EventQuery(after=EventPosition(int(version), int(place)))
             seen: list[EventView] = []
-            reading = asyncio.create_task(read_all(await harness.gateway.subscribe(ANNA, behind), seen))
+            reading = asyncio.create_task(read_all(await harness.gateway.events.subscribe(behind), seen))
             await harness.settle()
             assert [each.id for each in seen] == [each.id for each in every[number + 1 :]]
             reading.cancel()
         live: list[EventView] = []
-        reading = asyncio.create_task(read_all(await harness.gateway.subscribe(ANNA, EventQuery()), live))
+        reading = asyncio.create_task(read_all(await harness.gateway.events.subscribe(EventQuery()), live))
         await harness.settle()
         await harness.run_to_end(node, "late")
         assert {event.job for event in live} == {"late"}
@@ -272,6 +290,6 @@ def test_events_are_told_once_each_from_any_position_on() -> None:
 
 async def first_chunk(harness: GatewayHarness) -> LogChunk:
     async with aclosing(
-        await harness.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery())
+        await harness.gateway.streams.follow_log(reference("job"), TaskReference(0), LogQuery())
     ) as pieces:
         return await anext(pieces)

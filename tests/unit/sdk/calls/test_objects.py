@@ -13,7 +13,6 @@ import shunter
 from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.object_views import ObjectView, WatchLine
-from shunter.ports.callers import Caller
 from shunter.sdk.calls.objects import BASE, IDLE_MAX_S, RESUME_DELAY_S, document_of, watch
 from shunter.sdk.errors import ConnectionLost
 from shunter.sdk.transport.steps import Response
@@ -94,7 +93,7 @@ def test_a_file_of_jobs_is_submitted(served: tuple[str, MemoryObjectService]) ->
 
 
 async def fail(object_service: MemoryObjectService, name: str) -> None:
-    job: Any = await object_service.object(Caller("me"), "BatchJob", ObjectName("default", name))
+    job: Any = await object_service.object("BatchJob", ObjectName("default", name))
     await object_service.put(msgspec.structs.replace(job, status=BatchJobStatus(BatchJobState.FAILED)))
 
 

@@ -18,7 +18,7 @@ from shunter.model.rest.object_views import PastRunView
 from tests.contracts.memory_objects import T0_MS, MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.cli.conftest import Shunter
-from tests.unit.cli.object_harness import BENCH, FIRST, ME, do, move, occupy
+from tests.unit.cli.object_harness import BENCH, FIRST, do, move, occupy
 
 # ---- get ----
 
@@ -54,8 +54,8 @@ def test_get_has_a_line_for_each(
 
 
 def test_get_tells_what_deleted_schedulings_did(object_service: MemoryObjectService, shunter: Shunter) -> None:
-    do(object_service.apply(ME, [scheduling()], namespace="default"))
-    do(object_service.delete(ME, "Scheduling", FIRST))
+    do(object_service.apply([scheduling()], namespace="default"))
+    do(object_service.delete("Scheduling", FIRST))
     lines = shunter("get", "schedulings", "--past").out.splitlines()
     assert lines[1].split()[1:5] == ["first", "AcquireState", "bench", "queue"]
     assert json.loads(shunter("get", "sched", "--past", "-o", "json").out)["items"][0]["name"] == "first"
@@ -82,7 +82,7 @@ def test_describe_shows_a_testbed_as_a_grid(
 def test_describe_shows_many_slots_of_a_node_in_a_line_each(
     object_service: MemoryObjectService, shunter: Shunter
 ) -> None:
-    do(object_service.apply(ME, [testbed(slotsPerNode=20)], namespace="default"))
+    do(object_service.apply([testbed(slotsPerNode=20)], namespace="default"))
     slots = tuple(Slot(SlotPlace("alpha", place), 1, {"cpu": 100}, since_ms=T0_MS) for place in range(20))
     do(move(object_service, "Testbed", BENCH, status=TestbedStatus(TestbedState.SUCCESS, slots)))
     lines = shunter("describe", "tb", "bench").out.splitlines()

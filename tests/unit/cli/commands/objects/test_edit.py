@@ -18,11 +18,10 @@ from shunter.cli.completion import COMPLETIONS_MAX
 from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.testbeds import TestbedStatus
-from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.cli.conftest import Shunter
-from tests.unit.cli.object_harness import BENCH, JOB, ME, do, move, occupy
+from tests.unit.cli.object_harness import BENCH, JOB, do, move, occupy
 
 # ---- edit ----
 
@@ -53,13 +52,13 @@ def test_edit_applies_what_was_changed(
     object_service: MemoryObjectService, shunter: Shunter, editor: Callable[[str], None], tmp_path: Path
 ) -> None:
     external = {"profiler": [{"a": "24 (16)"}]}
-    do(object_service.apply(ME, [testbed(), batch_job(externalScheduler=external)], namespace="default"))
+    do(object_service.apply([testbed(), batch_job(externalScheduler=external)], namespace="default"))
     editor('sed -i "s/slotsPerNode: 2/slotsPerNode: 7/" "$1"')
     assert shunter("edit", "tb", "bench").out == "Testbed bench configured\n"
-    assert do(object_service.object(ME, "Testbed", BENCH)).spec.slots_per_node == 7
+    assert do(object_service.object("Testbed", BENCH)).spec.slots_per_node == 7
     editor('sed -i "/externalScheduler/,/24/d" "$1"')
     assert shunter("edit", "bj", "crawler").out == "BatchJob crawler configured\n"
-    assert do(object_service.object(ME, "BatchJob", JOB)).spec.external == {}
+    assert do(object_service.object("BatchJob", JOB)).spec.external == {}
     for script in ("true", 'echo "" > "$1"'):
         editor(script)
         assert shunter("edit", "tb", "bench").out == "Testbed bench unchanged\n"
@@ -69,11 +68,11 @@ def test_edit_applies_what_was_changed(
 def test_edit_is_not_disturbed_by_a_status_that_moves(
     object_service: MemoryObjectService, shunter: Shunter, editor: Callable[[str], None]
 ) -> None:
-    do(object_service.apply(ME, [testbed()], namespace="default"))
+    do(object_service.apply([testbed()], namespace="default"))
     read = object_service.object
 
-    async def read_and_move(caller: Caller, kind: str, name: ObjectName) -> Any:
-        found: Any = await read(caller, kind, name)
+    async def read_and_move(kind: str, name: ObjectName) -> Any:
+        found: Any = await read(kind, name)
         if object_service.revision < 6:
             await object_service.put(
                 msgspec.structs.replace(found, status=TestbedStatus(observed_generation=object_service.revision))
@@ -88,19 +87,19 @@ def test_edit_is_not_disturbed_by_a_status_that_moves(
 def test_edit_says_that_somebody_else_was_faster_and_keeps_the_file(
     object_service: MemoryObjectService, shunter: Shunter, editor: Callable[[str], None], file: Callable[..., str]
 ) -> None:
-    do(object_service.apply(ME, [testbed()], namespace="default"))
+    do(object_service.apply([testbed()], namespace="default"))
     other = f"{Path(sys.executable).parent}/shunter apply -f {file(testbed(slotsPerNode=9))} > /dev/null"
     editor(f'sed -i "s/slotsPerNode: 2/slotsPerNode: 7/" "$1"; {other}')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "Testbed bench was changed by somebody else in the meantime" in said.err
     assert "slotsPerNode: 7" in retained_file(said.err).read_text()
-    assert do(object_service.object(ME, "Testbed", BENCH)).spec.slots_per_node == 9
+    assert do(object_service.object("Testbed", BENCH)).spec.slots_per_node == 9
 
 
 def test_edit_keeps_what_is_refused(
     object_service: MemoryObjectService, shunter: Shunter, editor: Callable[[str], None]
 ) -> None:
-    do(object_service.apply(ME, [testbed()], namespace="default"))
+    do(object_service.apply([testbed()], namespace="default"))
     editor('sed -i "s/slotsPerNode: 2/slotsPerNode: -1/" "$1"')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "spec.slotsPerNode: must be 0 to 1,000 (got -1)" in said.err
@@ -121,7 +120,7 @@ def test_edit_leaves_no_file_behind_where_nothing_was_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    do(object_service.apply(ME, [testbed()], namespace="default"))
+    do(object_service.apply([testbed()], namespace="default"))
     editor("exit 1")
     said = [shunter("edit", "tb", "bench")]
     monkeypatch.setenv("EDITOR", "/no/such/editor")
@@ -176,7 +175,7 @@ def watched(shunter: Shunter, object_service: MemoryObjectService, *words: str) 
 
 
 def test_a_failed_batch_job_is_reset(object_service: MemoryObjectService, shunter: Shunter) -> None:
-    do(object_service.apply(ME, [batch_job()], namespace="default"))
+    do(object_service.apply([batch_job()], namespace="default"))
     assert shunter("batchjob", "reset", "crawler").out == "crawler is ReadyState already: nothing to reset\n"
     do(move(object_service, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
     assert shunter("batchjob", "reset", "crawler").out == "crawler is ReadyState\n"
@@ -215,7 +214,7 @@ def test_the_shell_is_offered_kinds_and_names(
     class Typed:
         params = {"kind": "tb"}
 
-    do(object_service.apply(ME, [testbed(), testbed("other"), batch_job()], namespace="default"))
+    do(object_service.apply([testbed(), testbed("other"), batch_job()], namespace="default"))
     assert complete_kinds("t") == ["testbed", "testbeds"]
     assert complete_objects(Typed(), "b") == ["bench"]  # type: ignore[arg-type]
     assert len(complete_objects(Typed(), "")) <= COMPLETIONS_MAX  # type: ignore[arg-type]

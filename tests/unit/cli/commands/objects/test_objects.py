@@ -13,11 +13,10 @@ from shunter.cli.render.tables import yaml_text
 from shunter.model.errors import Conflict
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import SchedulingState, SchedulingStatus
-from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.cli.conftest import Shunter
-from tests.unit.cli.object_harness import BENCH, FIRST, JOB, ME, do, move
+from tests.unit.cli.object_harness import BENCH, FIRST, JOB, do, move
 
 # ---- apply, delete ----
 
@@ -83,7 +82,7 @@ def test_apply_waits_for_schedulings_and_tells_by_its_code_how_they_ended(
 ) -> None:
     path = file(scheduling())
     for state, code in ((SchedulingState.COMPLETED, 0), (SchedulingState.FAILED, 1)):
-        do(object_service.apply(ME, [scheduling()], namespace="default"))
+        do(object_service.apply([scheduling()], namespace="default"))
         do(move(object_service, "Scheduling", FIRST, status=SchedulingStatus(state, problems=["nothing started"])))
         said = shunter("apply", "-f", path, "--wait")
         assert said.code == code
@@ -109,14 +108,10 @@ def test_delete_says_of_what_is_still_needed_that_it_goes_later_and_goes_on_past
     shunter("apply", "-f", file(testbed(), testbed("other"), batch_job(), batch_job("second")))
     delete = object_service.delete
 
-    async def refuse_or_retain(caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Any:
+    async def refuse_or_retain(kind: str, name: ObjectName, revision: int | None = None) -> Any:
         if name == JOB:
             raise Conflict(f"BatchJob {name} is used by scheduling {FIRST}; delete that first")
-        return (
-            await object_service.object(caller, kind, name)
-            if name == BENCH
-            else await delete(caller, kind, name, revision)
-        )
+        return await object_service.object(kind, name) if name == BENCH else await delete(kind, name, revision)
 
     monkeypatch.setattr(object_service, "delete", refuse_or_retain)
     said = shunter("delete", "tb", "bench", "other")

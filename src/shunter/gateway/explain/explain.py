@@ -1,0 +1,64 @@
+"""The sub-gateway `explain`: why a job is in its state, and what a submit would do. Implements
+`ports.jobs.ExplainService`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from shunter.engine.engine import Engine
+from shunter.engine.state.records import Job
+from shunter.gateway.explain.plan import DryRuns, job_with_dependencies, jobs_named_in, plan
+from shunter.gateway.explain.verified_remedies import diagnose
+from shunter.gateway.explain.why import reservation_reasons, why, why_ended, why_task
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.task_reader import TaskReader
+from shunter.model.job.manifests import JobReader
+from shunter.model.rest.views import PlanView, ReasonView, WhyView
+from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.ports.clock import Clock
+
+
+class Explain:
+    __slots__ = ("_caller", "_clock", "_dry_runs", "_engine", "_manifests", "_reader", "_runs")
+
+    def __init__(
+        self,
+        caller: Caller,
+        engine: Engine,
+        clock: Clock,
+        runs: Runs,
+        reader: TaskReader,
+        manifests: JobReader,
+        dry_runs: DryRuns,
+    ) -> None:
+        self._caller, self._engine, self._clock = caller, engine, clock
+        self._runs, self._reader, self._manifests, self._dry_runs = runs, reader, manifests, dry_runs
+
+    async def why(self, job: JobReference, task: TaskReference | None = None) -> WhyView:
+        run = await self._runs.find(job)
+        target = None if task is None else await self._reader.task(run, task)
+        if target is not None and target.state not in ("waiting", "queued"):
+            return why_task(target)
+        if not isinstance(run, Job):
+            return why_ended(run.view)
+        return await self._why_unfinished(run)
+
+    async def plan(self, documents: Sequence[object], *, namespace: str) -> PlanView:
+        specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
+        past = await self._engine.load_ended_runs(specs)
+        return await self._dry_runs.run(partial(jobs_named_in, specs), plan, specs, self._caller.user, past)
+
+    async def _why_unfinished(self, job: Job) -> WhyView:
+        """If the job waits, dry runs add what the planner says and verified remedies."""
+        policy, state, now_ms = self._engine.active_policy, self._engine.state, int(self._clock.now() * 1000)
+        leader = self._engine.schedulers.live_leader(now_ms)
+        found = why(state, job, now_ms, policy.filters, reservation_reasons(state, policy, leader, now_ms))
+        if found.start is not None:
+            planner_reasons, found.suggestions = await self._dry_runs.run(
+                partial(job_with_dependencies, job.id), diagnose, job.id, policy.filters
+            )
+            known_texts = {reason.text for reason in found.reasons}
+            new = [ReasonView(text=text, nodes=0) for text in dict.fromkeys(planner_reasons) if text not in known_texts]
+            found.reasons = [*new, *found.reasons]
+        return found

@@ -1,0 +1,142 @@
+"""The sub-gateway `jobs`: submit, list, stop, hold and retry jobs. Implements `ports.jobs.JobService`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shunter.engine.engine import Engine
+from shunter.engine.jobs.submit import SubmitResult
+from shunter.engine.read.views import job_view
+from shunter.engine.state.records import Job
+from shunter.gateway.jobs.rerun import retry_spec, submitted_job
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.task_refs import FinishedRun, decode_summary, group_name, locate_task
+from shunter.gateway.jobs.template_views import template_as_job
+from shunter.model.errors import Conflict, Unavailable
+from shunter.model.job.manifests import JobReader
+from shunter.model.rest.views import JobPage, JobView, SubmittedJob, describe_end_state
+from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.ports.jobs import JobQuery
+from shunter.ports.store import FinishedJob, FinishedQuery, Store
+
+_FINISHED_STATES = ("succeeded", "failed", "cancelled")
+
+
+class Jobs:
+    __slots__ = ("_caller", "_engine", "_manifests", "_runs", "_store")
+
+    def __init__(self, caller: Caller, engine: Engine, store: Store, runs: Runs, manifests: JobReader) -> None:
+        self._caller, self._engine, self._store, self._runs = caller, engine, store, runs
+        self._manifests = manifests
+
+    async def submit(self, documents: Sequence[object], *, namespace: str, key: str | None) -> list[SubmittedJob]:
+        specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
+        return await self.submitted(await self._engine.submit(specs, self._caller.user, key))
+
+    async def submitted(self, results: Sequence[SubmitResult]) -> list[SubmittedJob]:
+        """The answers to a submit. A result without a name is the job of a repeated key that has ended since."""
+        return [
+            submitted_job(result) if result.name else await self._finished_duplicate(result.job_id)
+            for result in results
+        ]
+
+    async def page(self, query: JobQuery) -> JobPage:
+        """Newest first. Reads live runs before it asks the store, so that a job that ends meanwhile is not missed."""
+        await self._engine.wait_committed()
+        before = int(query.after) if query.after else None
+        live, live_total = self._live(query, before)
+        states = tuple(state for state in query.states if state in _FINISHED_STATES)
+        finished: list[FinishedJob] = []
+        finished_total = 0
+        if states or not query.states:
+            finished_query = FinishedQuery(
+                namespace=query.namespace, states=states, labels=query.labels, before_id=before, limit=query.limit + 1
+            )
+            finished = await self._store.finished_jobs(finished_query)
+            finished_total = await self._store.count_finished(finished_query)
+        ended = {job.id for job in finished}
+        views = [view for view in live if view.id not in ended] + self._templates(query, before)
+        views += [decode_summary(job.summary).view for job in finished]
+        views.sort(key=lambda view: -view.id)
+        has_more = len(views) > query.limit
+        views = views[: query.limit]
+        total = live_total + finished_total + len(self._templates(query, None))
+        return JobPage(views, str(views[-1].id) if has_more else None, total)
+
+    async def get(self, job: JobReference) -> JobView:
+        return await self._runs.view(job)
+
+    async def runs(self, job: JobReference, limit: int, after: str | None) -> JobPage:
+        view = await self._runs.view(job)
+        query = FinishedQuery(
+            namespace=view.namespace, name=view.name, before_id=int(after) if after else None, limit=limit + 1
+        )
+        views = [decode_summary(run.summary).view for run in await self._store.finished_jobs(query)]
+        total = await self._store.count_finished(query)
+        live = self._engine.state.unfinished_runs(view.namespace, view.name)
+        if not after:
+            views = [*(job_view(run, self._engine.state) for run in reversed(live)), *views]
+        total += len(live)
+        return JobPage(views[:limit], str(views[limit - 1].id) if len(views) > limit else None, total)
+
+    async def stop(self, job: JobReference, task: TaskReference | None, now: bool, signal: int = 0) -> None:
+        run = await self._runs.find(job)
+        if task is not None:
+            locate_task(self._engine.state, run, task)
+        if isinstance(run, FinishedRun) and not run.view.run:
+            raise Conflict(f"{run.view.name} is a template: delete it with `shunter cron delete {run.view.name}`")
+        if isinstance(run, Job):
+            target = None if task is None else (group_name(run, task.group), task.index)
+            await self._engine.stop_tasks(run.id, target, now, f"stopped by {self._caller.user}", signal)
+
+    async def hold(self, job: JobReference, is_held: bool) -> JobView:
+        run = await self._runs.find(job)
+        if not isinstance(run, Job):
+            raise Conflict(
+                f"{run.view.name} {describe_end_state(run.view.state)}: only unfinished jobs are held and released"
+            )
+        await self._engine.hold(run.id, is_held)
+        return await self._runs.view(JobReference(job.namespace, id=run.id))
+
+    async def retry(self, job: JobReference, only_failed: bool, key: str | None) -> JobView:
+        run = await self._runs.find(job)
+        known = self._engine.state.idempotency_keys.get(key) if key else None
+        if known:  # the name may mean the run that the first request with this key started
+            job_id = known[0]
+        else:
+            spec = await retry_spec(self._store, run, only_failed)
+            job_id = (await self._engine.start_run(spec, self._caller.user, key)).job_id
+        return await self._runs.view(JobReference(job.namespace, id=job_id))
+
+    async def _finished_duplicate(self, job_id: int) -> SubmittedJob:
+        finished = await self._store.finished_job(job_id)
+        if finished is None:
+            raise Unavailable(f"job {job_id} of this key has ended, and history does not keep it any more")
+        return SubmittedJob(
+            name=finished.name, namespace=finished.namespace, id=job_id, run=finished.run, created=False
+        )
+
+    def _live(self, query: JobQuery, before: int | None) -> tuple[list[JobView], int]:
+        views: list[JobView] = []
+        total = 0
+        for job in reversed(self._engine.state.jobs.values()):
+            if query.namespace not in (None, job.namespace):
+                continue
+            if query.states and job.state.wire_name not in query.states:
+                continue
+            if any(job.labels.get(key) != value for key, value in query.labels):
+                continue
+            total += 1
+            if (before is None or job.id < before) and len(views) <= query.limit:
+                views.append(job_view(job, self._engine.state))
+        return views, total
+
+    def _templates(self, query: JobQuery, before: int | None) -> list[JobView]:
+        """Templates are listed among the jobs, unless the query asks for states of jobs."""
+        return [
+            template_as_job(template)
+            for template in ([] if query.states else self._engine.state.templates.by_id.values())
+            if query.namespace in (None, template.namespace)
+            and (before is None or template.id < before)
+            and all(template.spec.labels.get(key) == value for key, value in query.labels)
+        ]

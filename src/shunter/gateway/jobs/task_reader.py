@@ -1,0 +1,190 @@
+"""Reads tasks of a run: blocks of them, single ones, their attempts, and where their logs are. Called by the
+sub-gateways `tasks`, `streams` and `explain`.
+
+Tasks of a live run come from the engine's memory between rounds, those of a finished run from the store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shunter.engine.engine import Engine
+from shunter.engine.jobs.finish import TaskSetRef
+from shunter.engine.read.views import TaskBlock, group_columns, task_view
+from shunter.engine.services.instances import collect_instances
+from shunter.engine.state.records import Job, PastAttempt, TaskSet
+from shunter.engine.state.registries.services import ReplacedTask
+from shunter.engine.state.state import State
+from shunter.engine.state.task_table import unpack_columns
+from shunter.gateway.jobs.replaced_tasks import find_replaced, replaced_tasks, replaced_view
+from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, group_name, has_one_group, locate_task, task_sets_of
+from shunter.model.errors import NotFound
+from shunter.model.rest.views import TaskView
+from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
+from shunter.ports.callers import TaskReference
+from shunter.ports.store import Store
+from shunter.ports.workers import AttemptKey
+
+_FINISHED_STATES = ("succeeded", "failed", "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class LogLocation:
+    """Where the log of one attempt is. A log of 0 means that the worker has not reported one yet. A `starting_attempt`
+    may have a log all the same: its worker finds it by the attempt."""
+
+    node: int
+    log: int
+    is_over: bool
+    attempt: int = 0
+    starting_attempt: AttemptKey | None = None
+
+    def continues(self, before: LogLocation | None) -> bool:
+        """Whether this is the same log as before, so that the offset still holds."""
+        if before is None:
+            return False
+        was_starting = before.starting_attempt is not None and before.attempt == self.attempt
+        return was_starting or (before.log, before.starting_attempt) == (self.log, self.starting_attempt)
+
+
+class TaskReader:
+    def __init__(self, engine: Engine, store: Store) -> None:
+        self._engine, self._store = engine, store
+
+    def replaced(self, run: AnyRun) -> list[TaskView]:
+        """Tasks of a long-running job that others have replaced, oldest first."""
+        names = self._engine.state.nodes.view.names
+        return [replaced_view(task, run.name, has_one_group(run), names) for task in self._past(run)]
+
+    async def task(self, run: AnyRun, reference: TaskReference) -> TaskView:
+        if reference.piece is not None:
+            past = self._find_replaced(run, reference, reference.piece)
+            return replaced_view(past, run.name, has_one_group(run), self._engine.state.nodes.view.names)
+        task_set, index = locate_task(self._engine.state, run, reference)
+        block = await self.block(run, task_set, index)
+        if block is None:
+            raise NotFound(f"task {reference.index} has left history")
+        return task_view(block, index)
+
+    async def log_location(self, run: AnyRun, reference: TaskReference, attempt: int | None) -> LogLocation:
+        """Where an attempt's log is; None means the latest attempt, the only one known of a replaced task."""
+        if reference.piece is not None:
+            replaced = self._find_replaced(run, reference, reference.piece)
+            if attempt not in (None, replaced.attempt):
+                raise NotFound(
+                    f"of task {reference.index}~{replaced.task_set_number}, only attempt {replaced.attempt} is known"
+                )
+            return LogLocation(replaced.node, replaced.log, True, replaced.attempt)
+        task = await self.task(run, reference)
+        for past in self.history(run, reference):
+            if past[1] == attempt:
+                return LogLocation(past[2], past[6], True, past[1])
+        if attempt is not None and attempt != task.attempt:
+            raise NotFound(f"task {task.name} has no attempt {attempt}: its latest is {task.attempt}")
+        task_set, index = locate_task(self._engine.state, run, reference)
+        block = await self.block(run, task_set, index)
+        if block is None:
+            raise NotFound(f"task {task.name} has left history")
+        row = index - block.first
+        node, log = int(block.columns["node"][row]), int(block.columns["log"][row])
+        starting_attempt = None
+        if task.state == "assigned" and _logs_while_starting(run, task_set):
+            starting_attempt = (run.id, task_set.number, index, task.attempt)
+            log = 0  # the column still has the log of the attempt before
+        return LogLocation(node, log, task.state in _FINISHED_STATES, task.attempt, starting_attempt)
+
+    def history(self, run: AnyRun, reference: TaskReference) -> list[PastAttempt]:
+        if reference.piece is not None:
+            return []
+        task_set, index = locate_task(self._engine.state, run, reference)
+        if isinstance(run, Job):
+            group = run.task_set(task_set.number)
+            past = (group.history or []) if group is not None else []
+        else:
+            past = run.summary.history[task_sets_of(run).index(task_set)]
+        return [attempt for attempt in past if attempt[0] == index]
+
+    async def block(self, run: AnyRun, task_set: TaskSetRef, index: int) -> TaskBlock | None:
+        """Neighbouring tasks of a task set, with `index` among them; None if history does not have them any more."""
+        if isinstance(run, Job):
+            return self._live_block(run, task_set)
+        return await self._finished_block(run, task_set, index)
+
+    def _live_block(self, run: Job, task_set: TaskSetRef) -> TaskBlock | None:
+        group = run.task_set(task_set.number)
+        if group is None:
+            return None
+        return TaskBlock(
+            run.name,
+            task_set.name,
+            has_one_group(run),
+            0,
+            group_columns(self._engine.state, group),
+            self._engine.state.nodes.view.names,
+            group.reasons or {},
+            group.visible_index,
+            group.ports or {},
+            group.health or {},
+            *_current_and_hidden(self._engine.state, run, group),
+            array=group.spec.array,
+            entries=group.spec.entries,
+        )
+
+    async def _finished_block(self, run: FinishedRun, task_set: TaskSetRef, index: int) -> TaskBlock | None:
+        names = self._engine.state.nodes.view.names
+        chunks = await self._store.finished_tasks(run.id, task_set.number, index, index)
+        if not chunks:
+            return None
+        spec = next((spec for spec in run.specs if spec.name == task_set.name), None)
+        return TaskBlock(
+            run.view.name,
+            task_set.name,
+            has_one_group(run),
+            chunks[0].first,
+            unpack_columns(chunks[0].count, chunks[0].body),
+            names,
+            run.summary.reasons[task_sets_of(run).index(task_set)],
+            task_set.visible_index,
+            array=spec.array if spec is not None else (),
+            entries=spec.entries if spec is not None else (),
+        )
+
+    def _past(self, run: AnyRun) -> list[ReplacedTask]:
+        return replaced_tasks(self._engine.state, run) if isinstance(run, Job) else run.summary.past
+
+    def _find_replaced(self, run: AnyRun, reference: TaskReference, task_set: int) -> ReplacedTask:
+        return find_replaced(self._past(run), group_name(run, reference.group), reference.index, task_set)
+
+
+def _logs_while_starting(run: AnyRun, task_set: TaskSetRef) -> bool:
+    """A process starts at once. A container logs how far its image is before it starts."""
+    group = run.task_set(task_set.number) if isinstance(run, Job) else None
+    return group is not None and group.spec.task.runtime != RUNTIME_BUILT_IN
+
+
+def _current_and_hidden(state: State, run: Job, group: TaskSet) -> tuple[dict[int, bool] | None, frozenset[int]]:
+    """Of the tasks of a long-running job's task set: which follow its current version, and which were replaced and have
+    ended."""
+    if run.id not in state.services.jobs:
+        return None, frozenset()
+    visible_indexes = {group.visible_index_of(index) for index in range(group.count)}
+    task_sets = [
+        task_set
+        for task_set in run.task_sets
+        if task_set.spec.name == group.spec.name and _overlaps(task_set, visible_indexes)
+    ]
+    instances = collect_instances(state, run, task_sets)
+    current: dict[int, bool] = {}
+    hidden: set[int] = set()
+    for instance in instances.values():
+        for member in instance.members:
+            if member.task_set is group:
+                current[member.index] = member.is_current_version
+                if not member.is_alive and member is not instance.current:
+                    hidden.add(member.index)
+    return current, frozenset(hidden)
+
+
+def _overlaps(task_set: TaskSet, visible_indexes: set[int]) -> bool:
+    first, last = task_set.visible_index_of(0), task_set.visible_index_of(task_set.count - 1)
+    return any(first <= index <= last for index in visible_indexes)

@@ -1,0 +1,329 @@
+"""The other sub-gateways of the fake gateway: templates, queues, dead letters, nodes, policies, events, the cluster,
+recordings, schedulers and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.model.job.manifests import check_labels
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.protocol.flight_records import FlightPage, FlightSegment
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow
+from shunter.model.rest.admin_views import (
+    DeadPage,
+    DeadView,
+    QueuePage,
+    QueueView,
+    Replayed,
+    TemplatePage,
+    TemplateView,
+)
+from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
+from shunter.model.rest.views import (
+    ClusterInfo,
+    EventPage,
+    EventView,
+    JobView,
+    NodePage,
+    NodeStatsView,
+    NodeView,
+    PolicyPage,
+    PolicyView,
+)
+from shunter.ports.admin import DeadLetterSelector, DispatchRequest, EventPosition, EventQuery, QueueChange
+from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.metrics import Window
+from shunter.ports.schedulers import SchedulerSession
+from tests.unit.api.job_table import AT
+
+if TYPE_CHECKING:
+    from tests.unit.api.fake_gateway import FakeGateway
+
+TEMPLATE = TemplateView(
+    name="nightly", namespace="default", id=9, state="scheduled", type="batch", count=1, command=["true"], user="me",
+    labels={}, set_at=AT, cron="0 1 * * *", timezone="UTC", overlap="skip", catch_up="none", next_at=AT,
+)  # fmt: skip
+QUEUE = QueueView(name="film", queued=3, running=1, paused=False, strict=False, running_max=2)
+DEAD = DeadView(
+    name="render@1/3", number=7, namespace="default", job="render", run=1, group="main", index=3, exit_code=1,
+    reason="exit code 1", at=AT,
+)  # fmt: skip
+
+
+class FakeTemplates:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
+        self._gateway.record_call((namespace, limit, after))
+        return TemplatePage([TEMPLATE], None, 1)
+
+    async def get(self, namespace: str, name: str) -> TemplateView:  # noqa: ARG002
+        self._gateway.record_call()
+        if name != TEMPLATE.name:
+            raise NotFound(f"there is no template {name}")
+        return TEMPLATE
+
+    async def pause(self, namespace: str, name: str, is_paused: bool) -> TemplateView:
+        self._gateway.record_call(is_paused)
+        return await self.get(namespace, name)
+
+    async def delete(self, namespace: str, name: str) -> None:
+        await self.get(namespace, name)
+
+    async def dispatch(self, request: DispatchRequest) -> JobView:
+        self._gateway.record_call(request)
+        await self.get(request.namespace, request.name)
+        spec = self._gateway.manifests.read(
+            {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["x"]}}, name_default="nightly"
+        )
+        return self._gateway.job_table.find(
+            JobReference("default", id=self._gateway.job_table.submit(spec, self._gateway.caller).id)
+        ).view
+
+
+class FakeQueues:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self) -> QueuePage:
+        self._gateway.record_call()
+        return QueuePage([QUEUE], None, 1)
+
+    async def get(self, name: str) -> QueueView:
+        self._gateway.record_call()
+        if name != QUEUE.name:
+            raise NotFound(f"there is no queue {name}")
+        return QUEUE
+
+    async def patch(self, name: str, change: QueueChange) -> QueueView:
+        self._gateway.record_call((name, change))
+        return QUEUE
+
+    async def delete(self, name: str) -> None:
+        await self.get(name)
+
+    async def purge(self, name: str) -> int:
+        self._gateway.record_call(name)
+        return 3
+
+
+class FakeDeadLetters:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self, namespace: str | None, job: str | None, limit: int, after: str | None) -> DeadPage:
+        self._gateway.record_call((namespace, job, limit, after))
+        return DeadPage([DEAD], None, 1)
+
+    async def replay(self, selector: DeadLetterSelector) -> Replayed:
+        self._gateway.record_call(selector)
+        return Replayed([], 1)
+
+    async def purge(self, selector: DeadLetterSelector) -> int:
+        self._gateway.record_call(selector)
+        return len(selector.numbers)
+
+
+class FakeNodes:
+    """Notes what was asked. There is one node, `here`."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self, limit: int, after: str | None) -> NodePage:
+        self._gateway.record_call((limit, after))
+        return NodePage([self._view("here")], None, 1)
+
+    async def get(self, name: str) -> NodeView:
+        self._gateway.record_call()
+        return self._view(name)
+
+    async def stats(self, name: str) -> NodeStatsView:
+        self._gateway.record_call()
+        return NodeStatsView(name=self._view(name).name, at=AT, machine={"cpu_busy": 0.5}, tasks=[])
+
+    async def set_labels(self, name: str, labels: Mapping[str, str | None]) -> NodeView:
+        self._gateway.record_call()
+        self._view(name)
+        check_labels(dict(labels), "labels")
+        changed = {**self._gateway.labels, **labels}
+        self._gateway.labels = {key: value for key, value in changed.items() if value is not None}
+        return self._view(name)
+
+    async def drain(self, name: str, deadline_s: float | None) -> NodeView:
+        return self._record("drain", name, deadline_s)
+
+    async def undrain(self, name: str) -> NodeView:
+        return self._record("undrain", name)
+
+    async def cordon(self, name: str, reason: str) -> NodeView:
+        return self._record("cordon", name, reason)
+
+    async def uncordon(self, name: str) -> NodeView:
+        return self._record("uncordon", name)
+
+    async def release(self, name: str) -> NodeView:
+        return self._record("release", name)
+
+    async def set_attributes(self, name: str, attributes: Mapping[str, str | None]) -> NodeView:
+        check_labels(dict(attributes), "attributes")
+        return self._record("attribute", name, dict(attributes))
+
+    def _record(self, *received: object) -> NodeView:
+        self._gateway.record_call(received)
+        return self._view(str(received[1]))
+
+    def _view(self, name: str) -> NodeView:
+        if name != "here":
+            raise NotFound(f"there is no node {name}")
+        return NodeView(
+            name=name, id=1, state="ready", eligible=True, reason=None, datacenter="dc1", labels=self._gateway.labels,
+            attributes={}, capacity={"cpu": "2"}, reserved={"cpu": "0"}, tasks=0,
+        )  # fmt: skip
+
+
+class FakePolicies:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self) -> PolicyPage:
+        self._gateway.record_call()
+        known = ("e-pvm", "bin-pack")
+        items = [
+            PolicyView(name=name, kind="score", source="built in", active=name == self._gateway.policy)
+            for name in known
+        ]
+        return PolicyPage(items, None, len(items))
+
+    async def use(self, name: str) -> PolicyPage:
+        if name not in ("e-pvm", "bin-pack"):
+            raise Invalid([Problem("policy", "unknown policy", name)])
+        self._gateway.policy = name
+        return await self.page()
+
+
+class FakeEvents:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self, query: EventQuery) -> EventPage:
+        self._gateway.record_call(query)
+        found = [
+            event for event in self._gateway.past_events if query.after is None or _is_behind(event.id, query.after)
+        ]
+        return EventPage(found[: query.limit], None, len(found))
+
+    async def subscribe(self, query: EventQuery) -> AsyncGenerator[EventView, None]:
+        self._gateway.record_call(query)
+
+        async def events() -> AsyncGenerator[EventView, None]:
+            for past in self._gateway.past_events if query.after is not None else ():
+                if _is_behind(past.id, query.after or EventPosition(0)):
+                    yield past
+            while not (self._gateway.is_eager and self._gateway.pending_events.empty()):
+                yield await self._gateway.pending_events.get()
+
+        return self._gateway.tracked(events)
+
+
+class FakeCluster:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def info(self) -> ClusterInfo:
+        self._gateway.record_call()
+        return ClusterInfo(
+            name="test", version="0", state_version=9, epoch=1, policy="greedy", heartbeat_s=self._gateway.heartbeat_s,
+            started_at=AT, simulated=False,
+            nodes={"ready": 1}, jobs={}, tasks={}, capacity={"cpu": "2"}, reserved={"cpu": "0"},
+        )  # fmt: skip
+
+    async def update(self, settings: Mapping[str, Any]) -> ClusterInfo:
+        self._gateway.record_call(dict(settings))
+        if "heartbeat" in settings:
+            self._gateway.heartbeat_s = 1.0 if settings["heartbeat"] is None else settings["heartbeat"]
+        return await self.info()
+
+    async def stop(self, leave_running: bool) -> None:
+        self._gateway.record_call()
+        self._gateway.shutdowns.append(leave_running)
+
+
+class FakeFlight:
+    """A recording is any bytes here."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+        self.chunks = [b"shunter-flight-1\n", b"records"]
+
+    async def segments(self) -> FlightPage:
+        self._gateway.record_call("flight")
+        found = FlightSegment("00000001", "2026-10-12T08:00:00Z", "2026-10-12T09:00:00Z", 7, 1234)
+        return FlightPage([found], None, 1)
+
+    async def records(self) -> AsyncGenerator[bytes, None]:
+        self._gateway.record_call("flight_records")
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            for piece in self.chunks:
+                yield piece
+
+        return chunks()
+
+
+class FakeSchedulers:
+    """No transport of these tests calls it."""
+
+    async def open(self, name: str, wants: Collection[str], mode: str) -> SchedulerSession:
+        raise AssertionError((name, wants, mode))
+
+    async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
+        raise AssertionError((token, row))
+
+    async def renew(self, token: str) -> float:
+        raise AssertionError(token)
+
+
+class FakeMetrics:
+    """Notes what is asked, and knows of one node."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+        self.received: list[tuple[object, ...]] = []
+
+    async def batch_job_metrics(self, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
+        await self._gateway.objects.object("BatchJob", name)
+        return self._answer(name.name, run, step_ms)
+
+    async def node_metrics(self, name: str, window: Window) -> MetricsView:
+        await self._gateway.nodes.get(name)
+        return self._answer(name, window)
+
+    async def task_metrics(self, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
+        return self._answer((await self._gateway.tasks.get(job, task)).name, window)
+
+    def _answer(self, name: str, *received: object) -> MetricsView:
+        self.received.append((name, *received))
+        cpu = {"cpu_cores": MetricView(mean=0.5, max=1.0, values=[0.0, None, 1.0])}
+        return MetricsView(
+            name=name,
+            start="2026-01-01T00:00:00.000Z",
+            stop="2026-01-01T00:00:03.000Z",
+            step_s=1.0,
+            nodes=[MeasuredView(name="node-1", node="node-1", metrics=cpu)],
+            tasks=[MeasuredView(name="bj.sum/0", node="node-1", slot=3, metrics=cpu)],
+        )
+
+
+def event(id: str) -> EventView:
+    return EventView(id=id, at=AT, type="job.submitted", name=f"event {id}", namespace="default", job="render")
+
+
+def _is_behind(id: str, position: EventPosition) -> bool:
+    version, number = map(int, id.split("-"))
+    if position.number is None:
+        return version > position.version
+    return (version, number) > (position.version, position.number)
