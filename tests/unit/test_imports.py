@@ -87,10 +87,11 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters.grpc": ("log model ports proto wire", "google grpc msgspec"),
     "adapters.system": ("", ""),
     "watcher": ("engine log model ports", "msgspec"),
-    "gateway.jobs": ("engine model planning ports", "msgspec numpy"),
+    "gateway.objects": ("engine model ports", "msgspec"),
+    "gateway.jobs": ("engine model planning ports .objects", "msgspec numpy"),  # a file has jobs and objects
     "gateway.streams": ("engine model ports .jobs", ""),
     "gateway.explain": ("engine model planning ports .jobs", "msgspec numpy"),
-    "gateway": ("engine log model planning ports testbeds .explain .jobs .streams", "msgspec"),
+    "gateway": ("engine log model planning ports testbeds .explain .jobs .objects .streams", ""),
     "api.http": ("log model ports .routes .stomp?", "msgspec uvicorn?"),
     "api.routes": ("model ports testbeds .http .stomp?", "msgspec"),
     "api.stomp": ("log model ports .http", "msgspec"),

@@ -1,16 +1,14 @@
 """The gateway on the local engine: every transport goes through it. Implements `ports.gateway`.
 
-`LocalGateway` has what all requests share; `CallerGateway` binds it to the caller of one request. A sub-gateway that
-needs the caller is created when a request uses it, which costs one small object. The others are shared.
+It has what all requests share, and the sub-gateways of each caller, so that binding costs a request one look-up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.apply_file import MixedFile
 from shunter.gateway.cluster import Cluster, ManagerInfo
 from shunter.gateway.explain.explain import Explain
 from shunter.gateway.explain.plan import DryRuns, RunInThread, run_inline
@@ -31,21 +29,20 @@ from shunter.gateway.sessions import SchedulerSessions
 from shunter.gateway.streams.events import Events
 from shunter.gateway.streams.follow import Streams
 from shunter.gateway.tokens import Tokens
-from shunter.model.files.mixed_files import join, read_parts, split
 from shunter.model.job.manifests import JobReader
-from shunter.model.objects.object_manifests import read_objects
-from shunter.model.rest.views import SubmittedJob
 from shunter.planning.filter.cel import parse_constraint, parse_job_match
 from shunter.planning.policies import Catalogue
 from shunter.planning.view import Policy
 from shunter.ports.callers import Caller
 from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
+from shunter.ports.gateway import CallerGateway
 from shunter.ports.metrics import MetricProvider
-from shunter.ports.objects import Applied
 from shunter.ports.schedulers import FlightArchive
 from shunter.ports.store import Store
 from shunter.ports.workers import Workers
+
+CALLERS_MAX = 1_000  # whose sub-gateways are remembered
 
 
 class LocalGateway:
@@ -68,125 +65,49 @@ class LocalGateway:
         archive: FlightArchive | None = None,
         metrics: MetricProvider | None = None,
     ) -> None:
-        self.engine, self.store, self.workers, self.clock, self._tokens = engine, store, workers, clock, tokens
-        self.manifests = JobReader(parse_constraint, parse_job_match)
-        self.runs, self.task_reader = Runs(engine, store), TaskReader(engine, store)
-        self.dry_runs = DryRuns(engine, clock, run_in_thread)
-        self.tasks = Tasks(engine, self.runs, self.task_reader)
-        self.streams = Streams(engine, workers, self.runs, self.task_reader)
-        self.events = Events(engine, store)
-        self.metrics = Metrics(engine, self.runs, self.tasks, metrics, clock)
-        self.schedulers = SchedulerSessions(engine)
-        self.flight = Flight(engine, flight_log, archive, run_in_thread)
-        self.policies = Policies(engine, catalogue or Catalogue(), on_policy)
-        self.policies.apply_settings()
+        self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
+        self._manifests = JobReader(parse_constraint, parse_job_match)
+        self._runs, self._task_reader = Runs(engine, store), TaskReader(engine, store)
+        self._dry_runs = DryRuns(engine, clock, run_in_thread)
+        self._tasks = Tasks(engine, self._runs, self._task_reader)
+        self._streams = Streams(engine, workers, self._runs, self._task_reader)
+        self._events = Events(engine, store)
+        self._metrics = Metrics(engine, self._runs, self._tasks, metrics, clock)
+        self._schedulers = SchedulerSessions(engine)
+        self._flight = Flight(engine, flight_log, archive, run_in_thread)
+        self._policies = Policies(engine, catalogue or Catalogue(), on_policy)
+        self._policies.apply_settings()
         manager_info = ManagerInfo(identity["name"], identity["version"], clock.now(), is_simulated)
-        self.cluster = Cluster(
-            engine, workers, manager_info, self.policies, self.flight, on_heartbeat=on_heartbeat, on_stop=on_down
+        self._cluster = Cluster(
+            engine, workers, manager_info, self._policies, self._flight, on_heartbeat=on_heartbeat, on_stop=on_down
         )
+        self._bound: Callable[[Caller], CallerGateway] = lru_cache(CALLERS_MAX)(self._bind)
 
     def authenticate(self, token: str) -> Caller | None:
         return self._tokens.authenticate(token)
 
     def for_caller(self, caller: Caller) -> CallerGateway:
-        return CallerGateway(self, caller)
+        return self._bound(caller)
 
-
-class CallerGateway:
-    __slots__ = ("_caller", "_shared")
-
-    def __init__(self, shared: LocalGateway, caller: Caller) -> None:
-        self._shared, self._caller = shared, caller
-
-    # ---- on behalf of the caller ----
-
-    @property
-    def jobs(self) -> Jobs:
-        shared = self._shared
-        return Jobs(self._caller, shared.engine, shared.store, shared.runs, shared.manifests)
-
-    @property
-    def services(self) -> Services:
-        return Services(self._caller, self._shared.engine, self._shared.runs, self._shared.manifests)
-
-    @property
-    def templates(self) -> Templates:
-        return Templates(self._caller, self._shared.engine, self._shared.runs)
-
-    @property
-    def queues(self) -> Queues:
-        return Queues(self._caller, self._shared.engine)
-
-    @property
-    def dead_letters(self) -> DeadLetters:
-        return DeadLetters(self._caller, self._shared.engine, self._shared.store)
-
-    @property
-    def nodes(self) -> Nodes:
-        return Nodes(self._caller, self._shared.engine, self._shared.workers, self._shared.clock)
-
-    @property
-    def objects(self) -> Objects:
-        return Objects(self._caller, self._shared.engine, self._shared.store)
-
-    @property
-    def explain(self) -> Explain:
-        shared = self._shared
-        return Explain(
-            self._caller,
-            shared.engine,
-            shared.clock,
-            shared.runs,
-            shared.task_reader,
-            shared.manifests,
-            shared.dry_runs,
+    def _bind(self, caller: Caller) -> CallerGateway:
+        """Sub-gateways that act in the caller's name get the caller; the others are shared."""
+        engine, store, runs, manifests = self._engine, self._store, self._runs, self._manifests
+        objects = Objects(caller, engine, store)
+        return CallerGateway(
+            jobs=Jobs(caller, engine, store, runs, manifests, objects),
+            services=Services(caller, engine, runs, manifests),
+            tasks=self._tasks,
+            streams=self._streams,
+            explain=Explain(caller, engine, self._clock, runs, self._task_reader, manifests, self._dry_runs),
+            templates=Templates(caller, engine, runs),
+            queues=Queues(caller, engine),
+            dead_letters=DeadLetters(caller, engine, store),
+            nodes=Nodes(caller, engine, self._workers, self._clock),
+            policies=self._policies,
+            events=self._events,
+            cluster=self._cluster,
+            objects=objects,
+            metrics=self._metrics,
+            schedulers=self._schedulers,
+            flight=self._flight,
         )
-
-    async def apply(
-        self, documents: Sequence[object], *, namespace: str, key: str | None
-    ) -> list[SubmittedJob | Applied]:
-        jobs, objects = split(documents)
-        if not jobs.documents:
-            return [*await self.objects.apply(documents, namespace=namespace)]
-        if not objects.documents:
-            return [*await self.jobs.submit(documents, namespace=namespace, key=key)]
-        read_jobs = partial(self._shared.manifests.read_all, default_namespace=namespace, make_name=str)
-        read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
-        file = MixedFile(*read, jobs, objects)
-        submitted, taken = await self._shared.engine.apply_file(file, self._caller.user, key)
-        applied = [await self.objects.applied(each) for each in taken]
-        return join(jobs, await self.jobs.submitted(submitted), objects, applied)
-
-    # ---- the same for every caller ----
-
-    @property
-    def tasks(self) -> Tasks:
-        return self._shared.tasks
-
-    @property
-    def streams(self) -> Streams:
-        return self._shared.streams
-
-    @property
-    def events(self) -> Events:
-        return self._shared.events
-
-    @property
-    def metrics(self) -> Metrics:
-        return self._shared.metrics
-
-    @property
-    def policies(self) -> Policies:
-        return self._shared.policies
-
-    @property
-    def cluster(self) -> Cluster:
-        return self._shared.cluster
-
-    @property
-    def schedulers(self) -> SchedulerSessions:
-        return self._shared.schedulers
-
-    @property
-    def flight(self) -> Flight:
-        return self._shared.flight

@@ -19,8 +19,6 @@ STALE_HEARTBEATS = 3
 
 
 class Nodes:
-    __slots__ = ("_caller", "_clock", "_engine", "_workers")
-
     def __init__(self, caller: Caller, engine: Engine, workers: Workers, clock: Clock) -> None:
         self._caller, self._engine, self._workers, self._clock = caller, engine, workers, clock
 

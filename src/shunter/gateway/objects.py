@@ -27,8 +27,6 @@ _past_decoder = msgspec.msgpack.Decoder(PastScheduling)
 
 
 class Objects:
-    __slots__ = ("_caller", "_engine", "_store")
-
     def __init__(self, caller: Caller, engine: Engine, store: Store) -> None:
         self._caller, self._engine, self._store = caller, engine, store
 

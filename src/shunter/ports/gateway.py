@@ -9,10 +9,9 @@ Calls raise only the errors of `model.errors`. They return only committed state.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from shunter.model.rest.views import SubmittedJob
 from shunter.ports.admin import (
     ClusterService,
     DeadLetterService,
@@ -25,7 +24,7 @@ from shunter.ports.admin import (
 from shunter.ports.callers import Caller
 from shunter.ports.jobs import ExplainService, JobService, ServiceJobService, StreamService, TaskService
 from shunter.ports.metrics import MetricService
-from shunter.ports.objects import Applied, ObjectService
+from shunter.ports.objects import ObjectService
 from shunter.ports.schedulers import FlightService, SchedulerService
 
 
@@ -39,61 +38,23 @@ class Gateway(Protocol):
         ...
 
 
-class CallerGateway(Protocol):
+@dataclass(frozen=True, slots=True)
+class CallerGateway:
     """The gateway on behalf of one caller: a sub-gateway for each subject."""
 
-    @property
-    def jobs(self) -> JobService: ...
-
-    @property
-    def services(self) -> ServiceJobService: ...
-
-    @property
-    def tasks(self) -> TaskService: ...
-
-    @property
-    def streams(self) -> StreamService: ...
-
-    @property
-    def explain(self) -> ExplainService: ...
-
-    @property
-    def templates(self) -> TemplateService: ...
-
-    @property
-    def queues(self) -> QueueService: ...
-
-    @property
-    def dead_letters(self) -> DeadLetterService: ...
-
-    @property
-    def nodes(self) -> NodeService: ...
-
-    @property
-    def policies(self) -> PolicyService: ...
-
-    @property
-    def events(self) -> EventService: ...
-
-    @property
-    def cluster(self) -> ClusterService: ...
-
-    @property
-    def objects(self) -> ObjectService: ...
-
-    @property
-    def metrics(self) -> MetricService: ...
-
-    @property
-    def schedulers(self) -> SchedulerService: ...
-
-    @property
-    def flight(self) -> FlightService: ...
-
-    async def apply(
-        self, documents: Sequence[object], *, namespace: str, key: str | None
-    ) -> list[SubmittedJob | Applied]:
-        """Apply the manifests of one file, of any kind: all or none, in one commit. The answers are in the order of the
-        file. Jobs are submitted as by `jobs.submit`, objects applied as by `objects.apply`. Raises Invalid, Conflict,
-        Busy."""
-        ...
+    jobs: JobService
+    services: ServiceJobService
+    tasks: TaskService
+    streams: StreamService
+    explain: ExplainService
+    templates: TemplateService
+    queues: QueueService
+    dead_letters: DeadLetterService
+    nodes: NodeService
+    policies: PolicyService
+    events: EventService
+    cluster: ClusterService
+    objects: ObjectService
+    metrics: MetricService
+    schedulers: SchedulerService
+    flight: FlightService

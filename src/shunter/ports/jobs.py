@@ -22,6 +22,7 @@ from shunter.model.rest.views import (
     WhyView,
 )
 from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.objects import Applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,13 @@ class JobService(Protocol):
     async def submit(self, documents: Sequence[object], *, namespace: str, key: str | None) -> list[SubmittedJob]:
         """Submit all of these decoded manifests or none. `namespace` applies where a manifest names none. The same
         `key` returns the same jobs, with `created` false. Raises Invalid, Conflict, Busy."""
+        ...
+
+    async def apply_file(
+        self, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob | Applied]:
+        """Apply the manifests of one file, jobs and objects: all or none, in one commit. The answers are in the order
+        of the file. Jobs are submitted as by `submit`, objects applied as by `objects.apply`."""
         ...
 
     async def page(self, query: JobQuery) -> JobPage: ...

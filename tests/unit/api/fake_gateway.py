@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import fields
 from typing import TypeVar
 
-from shunter.model.errors import Invalid, ShunterError
-from shunter.model.files.mixed_files import IDEMPOTENCY_KEY_REUSED, join, split
+from shunter.model.errors import ShunterError
 from shunter.model.job.manifests import JobReader
-from shunter.model.rest.views import EventView, SubmittedJob
+from shunter.model.rest.views import EventView
 from shunter.ports.callers import Caller, JobReference
+from shunter.ports.gateway import CallerGateway
 from shunter.ports.jobs import LogChunk
-from shunter.ports.objects import Applied
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.unit.api.fake_admin import (
     FakeCluster,
@@ -82,20 +82,9 @@ class FakeGateway:
     def authenticate(self, token: str) -> Caller | None:
         return Caller(USER) if hmac.compare_digest(token.encode(), TOKEN.encode()) else None
 
-    def for_caller(self, caller: Caller) -> FakeGateway:
+    def for_caller(self, caller: Caller) -> CallerGateway:
         self.caller = caller
-        return self
-
-    async def apply(
-        self, documents: Sequence[object], *, namespace: str, key: str | None
-    ) -> list[SubmittedJob | Applied]:
-        jobs, objects = split(documents)
-        if not jobs.documents:
-            return [*await self.objects.apply(documents, namespace=namespace)]
-        submitted = await self.jobs.submit(jobs.documents, namespace=namespace, key=key)
-        if len(submitted) != len(jobs.documents):
-            raise Invalid([IDEMPOTENCY_KEY_REUSED])
-        return join(jobs, submitted, objects, await self.objects.apply(objects.documents, namespace=namespace))
+        return CallerGateway(**{field.name: getattr(self, field.name) for field in fields(CallerGateway)})
 
     def record_call(self, received: object = None) -> None:
         if received is not None:

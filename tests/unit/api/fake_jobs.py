@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from shunter.model.errors import Invalid
+from shunter.model.files.mixed_files import IDEMPOTENCY_KEY_REUSED, join, split
 from shunter.model.rest.views import (
     AttemptPage,
     AttemptView,
@@ -24,6 +26,7 @@ from shunter.model.rest.views import (
 )
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import JobQuery, LogChunk, LogQuery, TaskQuery
+from shunter.ports.objects import Applied
 from tests.unit.api.job_table import task_view
 
 if TYPE_CHECKING:
@@ -46,6 +49,18 @@ class FakeJobs:
         if key is not None:
             self._keys[key] = submitted
         return submitted
+
+    async def apply_file(
+        self, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob | Applied]:
+        jobs, objects = split(documents)
+        apply = self._gateway.objects.apply
+        if not jobs.documents:
+            return [*await apply(documents, namespace=namespace)]
+        submitted = await self.submit(jobs.documents, namespace=namespace, key=key)
+        if len(submitted) != len(jobs.documents):
+            raise Invalid([IDEMPOTENCY_KEY_REUSED])
+        return join(jobs, submitted, objects, await apply(objects.documents, namespace=namespace))
 
     async def page(self, query: JobQuery) -> JobPage:
         self._gateway.record_call(query)

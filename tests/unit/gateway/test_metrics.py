@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from shunter.adapters.memory.samples import SampleStore
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.task_reader import TaskReader
+from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.metrics import Metrics
 from shunter.model.errors import Invalid, NotFound, Unavailable
 from shunter.model.objects.object_meta import ObjectName
@@ -29,8 +32,9 @@ class MetricsHarness:
         self._harness, self._clock, self._ahead_s = harness, VirtualClock(), ahead_s
         self.store = SampleStore()
         self._recorder = SampleRecorder(harness.engine, self.store)
-        shared = harness.local_gateway
-        self.service = Metrics(harness.engine, shared.runs, shared.tasks, self.store, self._clock)
+        runs = Runs(harness.engine, harness.store)
+        tasks = Tasks(harness.engine, runs, TaskReader(harness.engine, harness.store))
+        self.service = Metrics(harness.engine, runs, tasks, self.store, self._clock)
         self.beats = 0
 
     async def send_heartbeats(self, node: int, *tasks: tuple[Order, float, int], seconds: int = 1) -> None:

@@ -26,7 +26,7 @@ def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:
 
 async def apply(harness: GatewayHarness, *documents: object, key: str | None = None) -> list[tuple[str, Any]]:
     """What became of each, in the order of the answer."""
-    found = await harness.gateway.apply(documents, namespace="default", key=key)
+    found = await harness.gateway.jobs.apply_file(documents, namespace="default", key=key)
     return [_summarize(each) for each in found]
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from shunter.engine.recovery import recover
 from shunter.engine.state.registries.cluster import POLICY_SETTING
-from shunter.gateway.gateway import CallerGateway
 from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid
 from shunter.planning.policies import Catalogue, PluginEntry
@@ -24,15 +23,14 @@ class Lazy:
         return Decision(based_on=view.version)
 
 
-def with_plugins(harness: GatewayHarness) -> CallerGateway:
+def with_plugins(harness: GatewayHarness) -> Policies:
     plugins = [PluginEntry("failing", "example 1.0", Failing), PluginEntry("broken", "example 1.0", error="no module")]
-    harness.local_gateway.policies = Policies(harness.engine, Catalogue(policies=plugins))
-    return harness.gateway
+    return Policies(harness.engine, Catalogue(policies=plugins))
 
 
 def test_policies_are_listed_with_their_source_and_who_decides() -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        page = await with_plugins(harness).policies.page()
+        page = await with_plugins(harness).page()
         listed = {each.name: each for each in page.items}
         assert [name for name, each in listed.items() if each.active] == ["bin-pack"]
         assert (listed["e-pvm"].source, listed["failing"].source) == ("built in", "example 1.0")
@@ -62,12 +60,12 @@ def test_what_waits_is_looked_at_at_once_by_another_policy() -> None:
 
     async def scenario(harness: GatewayHarness) -> None:
         plugins = [PluginEntry("lazy", "example 1.0", Lazy)]
-        harness.local_gateway.policies = Policies(harness.engine, Catalogue(policies=plugins))
+        policies = Policies(harness.engine, Catalogue(policies=plugins))
         await harness.join("n1")
-        await harness.gateway.policies.use("lazy")
+        await policies.use("lazy")
         await harness.run("job")
         assert harness.orders() == []
-        await harness.gateway.policies.use("e-pvm")
+        await policies.use("e-pvm")
         await harness.settle()
         assert len(harness.orders()) == 1
 
@@ -76,12 +74,12 @@ def test_what_waits_is_looked_at_at_once_by_another_policy() -> None:
 
 def test_a_policy_that_fails_is_shown_with_its_error_and_the_work_goes_on() -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        gateway = with_plugins(harness)
+        policies = with_plugins(harness)
         await harness.join("n1")
-        await gateway.policies.use("failing")
+        await policies.use("failing")
         await harness.run("job")
         assert len(harness.orders()) == 1
-        [active] = [each for each in (await gateway.policies.page()).items if each.active]
+        [active] = [each for each in (await policies.page()).items if each.active]
         assert (active.name, active.error) == ("failing", "ZeroDivisionError: by zero")
         assert active.failures > 0
 
@@ -90,10 +88,10 @@ def test_a_policy_that_fails_is_shown_with_its_error_and_the_work_goes_on() -> N
 
 def test_what_cannot_be_used_is_refused_and_nothing_changes() -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        gateway = with_plugins(harness)
+        policies = with_plugins(harness)
         for name in ("broken", "bin-pakc"):
             with pytest.raises(Invalid, match="policy"):
-                await gateway.policies.use(name)
+                await policies.use(name)
         assert harness.engine.policy.name == "bin-pack"
 
     run_scenario(scenario)

@@ -33,7 +33,7 @@ async def apply_documents(gateway: CallerGateway, exchange: Exchange) -> Applied
     key = idempotency_key(exchange)
     documents = await read_documents(exchange)
     namespace = exchange.query["namespace"]
-    found = await gateway.apply(documents, namespace=namespace, key=key)
+    found = await gateway.jobs.apply_file(documents, namespace=namespace, key=key)
     return AppliedPage([_submitted(each) if isinstance(each, SubmittedJob) else _applied(each) for each in found])
 
 

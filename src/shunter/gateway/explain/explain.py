@@ -20,8 +20,6 @@ from shunter.ports.clock import Clock
 
 
 class Explain:
-    __slots__ = ("_caller", "_clock", "_dry_runs", "_engine", "_manifests", "_reader", "_runs")
-
     def __init__(
         self,
         caller: Caller,

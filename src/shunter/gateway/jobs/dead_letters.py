@@ -18,8 +18,6 @@ from shunter.ports.store import Store
 
 
 class DeadLetters:
-    __slots__ = ("_caller", "_engine", "_store")
-
     def __init__(self, caller: Caller, engine: Engine, store: Store) -> None:
         self._caller, self._engine, self._store = caller, engine, store
 

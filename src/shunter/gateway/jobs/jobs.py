@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from shunter.engine.engine import Engine
+from shunter.engine.jobs.apply_file import MixedFile
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
@@ -12,33 +14,45 @@ from shunter.gateway.jobs.rerun import retry_spec, submitted_job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import FinishedRun, decode_summary, group_name, locate_task
 from shunter.gateway.jobs.template_views import template_as_job
+from shunter.gateway.objects import Objects
 from shunter.model.errors import Conflict, Unavailable
+from shunter.model.files.mixed_files import join, read_parts, split
 from shunter.model.job.manifests import JobReader
+from shunter.model.objects.object_manifests import read_objects
 from shunter.model.rest.views import JobPage, JobView, SubmittedJob, describe_end_state
 from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.jobs import JobQuery
+from shunter.ports.objects import Applied
 from shunter.ports.store import FinishedJob, FinishedQuery, Store
 
 _FINISHED_STATES = ("succeeded", "failed", "cancelled")
 
 
 class Jobs:
-    __slots__ = ("_caller", "_engine", "_manifests", "_runs", "_store")
-
-    def __init__(self, caller: Caller, engine: Engine, store: Store, runs: Runs, manifests: JobReader) -> None:
+    def __init__(
+        self, caller: Caller, engine: Engine, store: Store, runs: Runs, manifests: JobReader, objects: Objects
+    ) -> None:
         self._caller, self._engine, self._store, self._runs = caller, engine, store, runs
-        self._manifests = manifests
+        self._manifests, self._objects = manifests, objects
 
     async def submit(self, documents: Sequence[object], *, namespace: str, key: str | None) -> list[SubmittedJob]:
         specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
-        return await self.submitted(await self._engine.submit(specs, self._caller.user, key))
+        return await self._submitted(await self._engine.submit(specs, self._caller.user, key))
 
-    async def submitted(self, results: Sequence[SubmitResult]) -> list[SubmittedJob]:
-        """The answers to a submit. A result without a name is the job of a repeated key that has ended since."""
-        return [
-            submitted_job(result) if result.name else await self._finished_duplicate(result.job_id)
-            for result in results
-        ]
+    async def apply_file(
+        self, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob | Applied]:
+        jobs, objects = split(documents)
+        if not jobs.documents:
+            return [*await self._objects.apply(documents, namespace=namespace)]
+        if not objects.documents:
+            return [*await self.submit(documents, namespace=namespace, key=key)]
+        read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
+        read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
+        file = MixedFile(*read, jobs, objects)
+        submitted, taken = await self._engine.apply_file(file, self._caller.user, key)
+        applied = [await self._objects.applied(each) for each in taken]
+        return join(jobs, await self._submitted(submitted), objects, applied)
 
     async def page(self, query: JobQuery) -> JobPage:
         """Newest first. Reads live runs before it asks the store, so that a job that ends meanwhile is not missed."""
@@ -107,6 +121,13 @@ class Jobs:
             spec = await retry_spec(self._store, run, only_failed)
             job_id = (await self._engine.start_run(spec, self._caller.user, key)).job_id
         return await self._runs.view(JobReference(job.namespace, id=job_id))
+
+    async def _submitted(self, results: Sequence[SubmitResult]) -> list[SubmittedJob]:
+        """The answers to a submit. A result without a name is the job of a repeated key that has ended since."""
+        return [
+            submitted_job(result) if result.name else await self._finished_duplicate(result.job_id)
+            for result in results
+        ]
 
     async def _finished_duplicate(self, job_id: int) -> SubmittedJob:
         finished = await self._store.finished_job(job_id)

@@ -11,8 +11,6 @@ from shunter.ports.callers import Caller
 
 
 class Queues:
-    __slots__ = ("_caller", "_engine")
-
     def __init__(self, caller: Caller, engine: Engine) -> None:
         self._caller, self._engine = caller, engine
 

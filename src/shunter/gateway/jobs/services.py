@@ -17,8 +17,6 @@ from shunter.ports.callers import Caller, JobReference, TaskReference
 
 
 class Services:
-    __slots__ = ("_caller", "_engine", "_manifests", "_runs")
-
     def __init__(self, caller: Caller, engine: Engine, runs: Runs, manifests: JobReader) -> None:
         self._caller, self._engine, self._runs, self._manifests = caller, engine, runs, manifests
 

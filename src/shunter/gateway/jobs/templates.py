@@ -14,8 +14,6 @@ from shunter.ports.callers import Caller, JobReference
 
 
 class Templates:
-    __slots__ = ("_caller", "_engine", "_runs")
-
     def __init__(self, caller: Caller, engine: Engine, runs: Runs) -> None:
         self._caller, self._engine, self._runs = caller, engine, runs
 

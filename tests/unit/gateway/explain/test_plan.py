@@ -111,7 +111,7 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
 
 def test_plans_that_wait_for_one_another_are_limited() -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        harness.local_gateway.dry_runs._waiting = WAITING_MAX
+        harness.local_gateway._dry_runs._waiting = WAITING_MAX
         with pytest.raises(Busy):
             await harness.gateway.explain.plan([manifest("render")], namespace="default")
 
