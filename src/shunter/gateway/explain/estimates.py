@@ -1,7 +1,7 @@
-"""When a job that waits may start, and what that rests on. Called by `gateway.explain.why`.
+"""Estimates when a waiting job may start, and says on what basis. Called by `gateway.explain.why`.
 
-It looks at one thing only: what runs and is expected to end. Others that wait may come first, and whoever is told so
-reads "about"; the basis says whose end it is and how that is known.
+An estimate considers only running tasks and their expected ends. Other waiting jobs may come first, so users read
+"about". The basis names the job that ends, and how its end is known.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from shunter.planning.explain.start_estimate import ExpectedEnd, Forecast
 from shunter.planning.filter.filters import FILTERS, Filter
 
 NEVER = "no node could take it as it is, even if nothing else ran"
-EXPECTED_ENDS_MAX = 20_000  # of those expected first, that are looked at
+EXPECTED_ENDS_MAX = 20_000  # considered, the first ones
 
 ReleasedAmount = Callable[[TaskSet], int]  # by the end of one of its tasks
 
 
 def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> StartView | None:
-    """Of the next task of a job. None for a job of which none waits."""
+    """For the next task of a job; None if no task waits."""
     waiting = [
         task_set
         for task_set in job.task_sets
@@ -46,12 +46,12 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
     if state.queues.get(queue).is_paused:
         return StartView(at=None, basis=f"queue {queue} is paused")
     found = [_estimate_task_set(state, task_set, now_ms, filters) for task_set in ready]
-    choose = max if job.options.gang else min  # of a gang the last group decides
+    choose = max if job.options.gang else min  # a gang starts with its last group
     return choose(found, key=lambda start: (start.at is None, start.basis == NEVER, start.at or ""))
 
 
 def _start_by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) -> StartView:
-    """Nothing of it could be placed: a matter of time, or of something else."""
+    """For a job without tasks that could be placed: it waits for a time or an event."""
     if job.is_held:
         return StartView(at=None, basis="it is held")
     delayed = [at_ms for task_set in waiting for at_ms in task_set.back_off_ends_ms]
@@ -67,7 +67,7 @@ def _start_by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) 
 
 
 def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
-    """When a job that is waited for will have ended, if all that is left of it runs; 0 if nobody knows."""
+    """When a job ends that others wait for, if all its unfinished tasks run; 0 if unknown."""
     job, latest = state.jobs.get(job_id), (0, "")
     if job is None:
         return latest
@@ -95,25 +95,37 @@ def _estimate_task_set(state: State, task_set: TaskSet, now_ms: int, filters: Se
         if need * count > (total := state.cluster.licences().get(name, 0)):
             return StartView(at=None, basis=f"it needs {need * count} of {name}, and the cluster has {total}")
     ends = expected_ends(state, task_set, now_ms)
-    shortages = [(shortage, released) for shortage, released in _limits(state, task_set, count) if shortage > 0]
-    found = [_first_sufficient_end(state, ends, *each) for each in shortages]
-    if not shortages or forecast.room(count) < count:
-        found.append(forecast.first_fit(ends, count))
-    expected_end = max((each for each in found if each is not None), key=lambda each: each.at_ms, default=None)
-    if expected_end is None or None in found:
-        basis = "what is expected to end does not make enough room"
-        if not ends:
-            basis = "what is expected to end has more that waits, which comes first"
-            basis = basis if _is_any_duration_known(state) else "nothing that runs says how long"
-        return StartView(at=None, basis=basis)
-    ended = state.task_sets[expected_end.source]
+    last_end = _last_needed_end(state, task_set, count, forecast, ends)
+    if last_end is None:
+        return StartView(at=None, basis=_why_no_estimate(state, ends))
+    ended = state.task_sets[last_end.source]
     assert ended is not None
-    return StartView(at=iso(expected_end.at_ms / 1000), basis=_basis(state, ended, expected_end, now_ms))
+    return StartView(at=iso(last_end.at_ms / 1000), basis=_basis(state, ended, last_end, now_ms))
+
+
+def _last_needed_end(
+    state: State, task_set: TaskSet, count: int, forecast: Forecast, ends: Sequence[ExpectedEnd]
+) -> ExpectedEnd | None:
+    """The end after which no limit is exceeded and there is room; None if the expected ends do not suffice."""
+    shortages = [(shortage, released) for shortage, released in _limits(state, task_set, count) if shortage > 0]
+    needed = [_first_sufficient_end(state, ends, *each) for each in shortages]
+    if not shortages or forecast.room(count) < count:
+        needed.append(forecast.first_fit(ends, count))
+    known = [each for each in needed if each is not None]
+    return max(known, key=lambda each: each.at_ms) if len(known) == len(needed) else None
+
+
+def _why_no_estimate(state: State, ends: Sequence[ExpectedEnd]) -> str:
+    if ends:
+        return "what is expected to end does not make enough room"
+    if _is_any_duration_known(state):
+        return "what is expected to end has more that waits, which comes first"
+    return "nothing that runs says how long"
 
 
 def _limits(state: State, task_set: TaskSet, count: int) -> Iterator[tuple[int, ReleasedAmount]]:
-    """What limits the group besides room: how much too little there is for so many tasks, and what the end of a task of
-    another group gives back."""
+    """Limits other than room: how much is missing to start `count` tasks, and how much the end of a task of another
+    group releases."""
     record, queue = task_set.task_class, task_set.job.options.queue
     for name, need in record.licences:
         free = state.cluster.licences().get(name, 0) - state.licences_used[name]
@@ -131,7 +143,7 @@ def _licences_held_by(name: str, task_set: TaskSet) -> int:
 def _first_sufficient_end(
     state: State, expected_ends: Sequence[ExpectedEnd], shortage: int, released: ReleasedAmount
 ) -> ExpectedEnd | None:
-    """The ending after which no more is lacking."""
+    """The end after which nothing is missing any more."""
     for expected_end in expected_ends:
         ended = state.task_sets[expected_end.source]
         assert ended is not None
@@ -142,8 +154,8 @@ def _first_sufficient_end(
 
 
 def expected_ends(state: State, waiting_task_set: TaskSet, now_ms: int) -> list[ExpectedEnd]:
-    """The ends of tasks of which anyone says how long they run, the first ones. A class that comes first and has more
-    queued takes the room of its own again, so those do not count."""
+    """The first ends of running tasks with a known duration. Leaves out classes with precedence that have more queued
+    tasks: they take their room again."""
     table = state.table
     states = table.state[: table.used]
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
@@ -167,7 +179,7 @@ def expected_ends(state: State, waiting_task_set: TaskSet, now_ms: int) -> list[
 
 
 def _is_any_duration_known(state: State) -> bool:
-    """Whether it is known how long something runs of which more waits."""
+    """Whether any class that runs has a known duration."""
     on_nodes = (record for record in state.classes.values() if record.lanes)
     return any(expected_duration(state, task_set)[0] for record in on_nodes for task_set in record.task_sets)
 
@@ -180,7 +192,7 @@ def _has_precedence(record: ClassRecord, waiting_task_set: TaskSet) -> bool:
 
 
 def expected_duration(state: State, task_set: TaskSet) -> tuple[float, str]:
-    """How long a task of a group runs, in seconds, and how that is known; 0 if nobody knows."""
+    """How long a task of a group runs, in seconds, and how that is known; 0 if unknown."""
     job, spec = task_set.job, task_set.spec
     if job.type in LONG_RUNNING:
         return 0.0, ""

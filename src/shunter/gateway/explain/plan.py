@@ -1,4 +1,4 @@
-"""What would happen: dry runs of submits, on copies of the cluster. Called by the gateway."""
+"""Plans: dry runs of submits on copies of the cluster. Called by `gateway.explain.explain`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from shunter.model.lifecycles import TaskState
 from shunter.model.rest.views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
 from shunter.ports.clock import Clock
 
-WAITING_MAX = 16  # dry runs that wait for the one that runs; each holds a copy of the cluster in memory
+WAITING_MAX = 16  # dry runs in the queue; each holds a copy of the cluster in memory
 T = TypeVar("T")
 
 
 class RunInThread(Protocol):
-    """Runs a function without keeping the engine from its rounds: in a thread, or in tests at once."""
+    """Runs a function without blocking the engine: in a thread, or in tests inline."""
 
     def __call__(self, function: Callable[..., T], /, *arguments: object) -> Awaitable[T]: ...
 
@@ -33,7 +33,7 @@ async def run_inline(function: Callable[..., T], /, *arguments: object) -> T:
 
 
 class DryRuns:
-    """One at a time, and few that wait."""
+    """One dry run at a time; few may wait."""
 
     def __init__(self, engine: Engine, clock: Clock, run_in_thread: RunInThread = run_inline) -> None:
         self._engine, self._clock, self._run_in_thread = engine, clock, run_in_thread
@@ -41,8 +41,8 @@ class DryRuns:
         self._waiting = 0
 
     async def run(self, select_jobs: Callable[[State], list[Job]], function: Callable[..., T], *arguments: object) -> T:
-        """Call `function(dry_run_source, *arguments)` aside, with the committed state as it is when its turn has come;
-        `select_jobs` says which jobs it is about."""
+        """Call `function(dry_run_source, *arguments)` with the committed state at its turn. `select_jobs` selects the
+        jobs that it is about."""
         if self._waiting >= WAITING_MAX:
             raise Busy(f"{self._waiting} plans and explanations are being worked out already")
         self._waiting += 1
@@ -60,7 +60,7 @@ class DryRuns:
 
 
 def job_with_dependencies(job_id: int, state: State) -> list[Job]:
-    """This job, unless it has ended meanwhile, and those that it waits for."""
+    """This job, unless it has ended, and those that it waits for."""
     if job_id not in state.jobs:
         return []
     targets = state.edges.targets(job_id).values()
@@ -68,7 +68,7 @@ def job_with_dependencies(job_id: int, state: State) -> list[Job]:
 
 
 def jobs_named_in(specs: list[JobSpec], state: State) -> list[Job]:
-    """The unfinished jobs that a submit of these would meet: of the same name, and those that they come after."""
+    """The unfinished jobs that a submit of these specs refers to: by the same name, or as dependencies."""
     names = {(spec.namespace, spec.name) for spec in specs}
     names |= {(spec.namespace, edge.job.partition("@")[0]) for spec in specs for edge in spec.options.after}
     return [job for namespace, name in names for job in state.unfinished_runs(namespace, name)]
@@ -126,24 +126,21 @@ def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
 
 
 def _planned_update(dry_run: DryRun, job: Job, version: int, desired: int) -> PlannedJobView:
-    """A long-running job that gets another spec: the first step. The next ones follow when that is healthy."""
+    """The first step of an update. The next steps follow when it is healthy."""
     placements = _placements(dry_run, job)
     starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
-    ending = (
-        job.counts()[TaskState.STOPPING] if not starts else 0
-    )  # what ends beside those that start goes without saying
-    step = min(group.update.parallel for group in job.spec_version.groups)
-    if job.version == version and _desired_count(job) == desired:
-        change = f"version {version} on the other nodes too"
-    elif job.version == version:
-        change = f"{_format_task_count(_desired_count(job))} instead of {desired:,}"
-    else:
-        change = f"version {job.version} of {_format_task_count(_desired_count(job))}"
-        change += f", {step} at a time" if starts or ending else ""
-    clauses = [f"{_format_placements(placements)} would start"] if starts else []
-    clauses += [f"{waits:,} would wait" if starts else f"{_format_task_count(waits)} would wait"] if waits else []
+    ending = 0 if starts else job.counts()[TaskState.STOPPING]  # what starts replaces what ends: no need to tell both
+    is_new_version = job.version != version
+    clauses = []
+    if starts:
+        clauses.append(f"{_format_placements(placements)} would start")
+    if waits:
+        clauses.append(f"{waits:,} would wait" if starts else f"{_format_task_count(waits)} would wait")
     if ending:
-        clauses.append(f"{_format_task_count(ending)} would end" + (" first" if job.version != version else ""))
+        clauses.append(f"{_format_task_count(ending)} would end" + (" first" if is_new_version else ""))
+    change = _describe_change(job, version, desired)
+    if is_new_version and (starts or ending):
+        change += f", {min(group.update.parallel for group in job.spec_version.groups)} at a time"
     return PlannedJobView(
         name=job.name,
         namespace=job.namespace,
@@ -155,6 +152,15 @@ def _planned_update(dry_run: DryRun, job: Job, version: int, desired: int) -> Pl
         placements=placements,
         reasons=reasons_of(dry_run.state, job) if waits else [],
     )
+
+
+def _describe_change(job: Job, version: int, desired: int) -> str:
+    """What an update changes, from this version and desired count."""
+    if job.version != version:
+        return f"version {job.version} of {_format_task_count(_desired_count(job))}"
+    if _desired_count(job) != desired:
+        return f"{_format_task_count(_desired_count(job))} instead of {desired:,}"
+    return f"version {version} on the other nodes too"
 
 
 def _placements(dry_run: DryRun, job: Job) -> list[PlannedPlacementView]:

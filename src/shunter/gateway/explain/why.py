@@ -1,11 +1,11 @@
-"""Why a job is where it is: its state in one sentence, what nodes have against it, and when it may start.
+"""Why a job is in its state: one sentence, the reasons why nodes reject it, and when it may start.
 
-Called by the gateway, and by plans for what would wait.
+Called by `gateway.explain.explain`, and by plans for jobs that would wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from shunter.engine.jobs.dependencies import waits_for
@@ -26,16 +26,17 @@ from shunter.model.rest.views import JobView, ReasonView, TaskView, WhyView, des
 from shunter.planning.explain.wait_reasons import explain
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner
+from shunter.planning.view import TaskClass
 
-PROBE_BUDGET = 100_000  # tasks that the planner places when it is only asked
-POLICY_REASON_SIZE_MAX = 200  # of what a policy of another make says about a class
+PROBE_BUDGET = 100_000  # tasks that the planner places to explain itself
+POLICY_REASON_SIZE_MAX = 200  # of the reason that a policy gives for a class
 NO_REASONS: Mapping[int, str] = MappingProxyType({})
 
 
 def why(
     state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> WhyView:
-    """All but the suggestions, which take copies of the cluster."""
+    """All but the suggestions, which need a dry run."""
     sentences = (describe_state(state, job, now_ms, filters, reserved), describe_update(state, job, now_ms))
     return WhyView(
         name=job.name,
@@ -54,7 +55,7 @@ def why_ended(run: JobView) -> WhyView:
 
 
 def why_task(task: TaskView) -> WhyView:
-    """Of a task that waits for nothing."""
+    """For a task that is past waiting."""
     where = f" on {task.node}" if task.node else ""
     details = f": {task.reason}" if task.reason else ""
     sentences = {
@@ -72,10 +73,10 @@ def why_task(task: TaskView) -> WhyView:
 def reservation_reasons(
     state: State, active_policy: ActivePolicy, leader: Session | None, now_ms: int
 ) -> Mapping[int, str]:
-    """By class: for whose sake room is kept from it, or that room is being made or kept for it.
+    """By class: for which job room is reserved that it cannot use, or that room is reserved or being made for it.
 
-    The built-in planner is asked what it would decide now: a decision remembers nothing about it. Others have said it
-    with their last decision, or not at all.
+    The built-in planner decides again to tell, because decisions do not record it. Other policies may have told with
+    their last decision.
     """
     if leader is not None:
         return _attributed(leader.name, leader.reasons)
@@ -92,95 +93,114 @@ def _attributed(name: str, reasons: Mapping[int, str]) -> Mapping[int, str]:
 def reasons_of(
     state: State, job: Job, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> list[ReasonView]:
-    """Of the groups that could be placed and are not: for whom room is kept, and what each node has against them."""
-    waiting_classes = [
-        (task_set.spec, task_set.task_class.task_class, task_set.node) for task_set in job.task_sets if task_set.ready
+    """Why groups that could be placed are not: first for whom room is reserved, then what nodes lack. Groups share equal
+    reasons."""
+    waiting = list(_waiting_classes(state, job))
+    if not waiting:
+        return []
+    view, has_one_group = build_view(state), len(job.spec_version.groups) == 1
+    by_text: dict[str, ReasonView] = {}
+    for group, task_class, node in waiting:
+        for reason in explain(task_class, state.nodes.view, filters, view, node):
+            text = f"must run on {reason.examples[0]}: {reason.text}" if node and reason.nodes else reason.text
+            if reason.nodes and not has_one_group:
+                text = f"group {group}: {text}"
+            by_text.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
+    reservations = dict.fromkeys(reserved[task_class.id] for _, task_class, _ in waiting if task_class.id in reserved)
+    return [
+        *(ReasonView(text=text, nodes=0) for text in reservations if text not in by_text),
+        *by_text.values(),
     ]
+
+
+def _waiting_classes(state: State, job: Job) -> Iterator[tuple[str, TaskClass, int]]:
+    """Groups of a job with tasks that could be placed: name, task class, and the node that they must run on or 0."""
+    if job.type in PER_NODE and not job.task_sets:  # no node matches yet
+        for spec in job.spec_version.groups:
+            yield spec.name, class_of(job, spec), 0
+        return
+    for task_set in job.task_sets:
+        if task_set.ready:
+            yield task_set.spec.name, task_set.task_class.task_class, task_set.node
     for number, node in state.moves.of_job(job.id):
         task_set = state.require_task_set(job.id, number)
-        waiting_classes.append((task_set.spec, task_set.task_class.task_class, node))
-    if job.type in PER_NODE and not job.task_sets:
-        waiting_classes = [(spec, class_of(job, spec), 0) for spec in job.spec_version.groups]
-    if not waiting_classes:
-        return []
-    view = build_view(state)
-    details = [reserved[task_class.id] for _, task_class, _ in waiting_classes if task_class.id in reserved]
-    by_text: dict[str, ReasonView] = {}  # task sets of one group, and groups with the same reason, are told once
-    for spec, task_class, pinned_node in waiting_classes:
-        for reason in explain(task_class, state.nodes.view, filters, view, pinned_node):
-            is_shared = not reason.nodes or len(job.spec_version.groups) == 1
-            at = f"must run on {reason.examples[0]}: " if pinned_node and reason.nodes else ""
-            text = at + reason.text if is_shared else f"group {spec.name}: {at}{reason.text}"
-            by_text.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
-    return [ReasonView(text=text, nodes=0) for text in dict.fromkeys(details) if text not in by_text] + list(
-        by_text.values()
-    )
+        yield task_set.spec.name, task_set.task_class.task_class, node
 
 
 def describe_state(
     state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> str:
-    """The state of a job that has not ended, in one sentence."""
+    """The state of an unfinished job in one sentence."""
     counts = job.counts()
-    total = sum(counts)
     if job.type in PER_NODE and not job.task_sets and not waits_for(state, job, now_ms):
-        details = "; ".join(reason.text for reason in reasons_of(state, job, filters)[:1])
-        return f"{job.name} runs on every node that matches, and there is none" + (f": {details}." if details else ".")
-    waiting, queued = counts[TaskState.WAITING], counts[TaskState.QUEUED]
-    waits = waits_for(state, job, now_ms) if waiting or (queued and job.is_held) else []
-    if waits:
-        return f"{waiting + queued:,} of {total:,} tasks wait for {', and for '.join(waits)}."
-    if queued:
-        return _describe_queued(state, job, now_ms, filters, reserved)
-    if waiting:
-        return f"{waiting:,} of {total:,} tasks wait for others of the job to end first."
+        return _describe_no_matching_node(state, job, filters)
+    if counts[TaskState.WAITING] or counts[TaskState.QUEUED]:
+        return _describe_pending(state, job, now_ms, filters, reserved)
     if counts[TaskState.STOPPING]:
-        return f"{job.name} is stopping: {counts[TaskState.STOPPING]:,} of {total:,} tasks have not ended yet."
-    live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
-    service_state = state.services.jobs.get(job.id)
-    if service_state is not None and (service_state.down or counts[TaskState.FAILED]):
-        unavailable = ((len(service_state.down), "taken down"), (counts[TaskState.FAILED], "given up"))
+        return f"{job.name} is stopping: {counts[TaskState.STOPPING]:,} of {sum(counts):,} tasks have not ended yet."
+    return _describe_running(state, job)
+
+
+def _describe_no_matching_node(state: State, job: Job, filters: Sequence[Filter]) -> str:
+    details = "".join(f": {reason.text}" for reason in reasons_of(state, job, filters)[:1])
+    return f"{job.name} runs on every node that matches, and there is none{details}."
+
+
+def _describe_running(state: State, job: Job) -> str:
+    counts = job.counts()
+    live, total = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING], sum(counts)
+    service = state.services.jobs.get(job.id)
+    if service is not None and (service.down or counts[TaskState.FAILED]):
+        unavailable = ((len(service.down), "taken down"), (counts[TaskState.FAILED], "given up"))
         details = ", ".join(f"{count} {how}" for count, how in unavailable if count)
         fix = f"`shunter restart {job.name}/INDEX` starts them again"
         return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, {details}; {fix}."
     if live and not counts[TaskState.RUNNING]:
         is_containerized = any(group.task.container is not None for group in job.spec_version.groups)
-        where = f"; `shunter logs {job.name}` tells how far the image is" if is_containerized else ""
+        hint = f"; `shunter logs {job.name}` tells how far the image is" if is_containerized else ""
         sent = f"{live:,} of {total:,} tasks were sent to nodes"
-        return f"{job.name} is starting: {sent}, none has started there yet{where}."
+        return f"{job.name} is starting: {sent}, none has started there yet{hint}."
     return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, none waits."
+
+
+def _describe_pending(
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str]
+) -> str:
+    counts = job.counts()
+    waiting, queued, total = counts[TaskState.WAITING], counts[TaskState.QUEUED], sum(counts)
+    waits = waits_for(state, job, now_ms) if waiting or job.is_held else []
+    if waits:
+        return f"{waiting + queued:,} of {total:,} tasks wait for {', and for '.join(waits)}."
+    if queued:
+        return f"{queued:,} of {total:,} tasks wait{_describe_queued(state, job, now_ms, filters, reserved)}."
+    return f"{waiting:,} of {total:,} tasks wait for others of the job to end first."
 
 
 def _describe_queued(
     state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str]
 ) -> str:
-    counts = job.counts()
-    summary = f"{counts[TaskState.QUEUED]:,} of {sum(counts):,} tasks wait"
+    """What queued tasks wait for: the first cause that applies, from the job itself to the nodes."""
     delayed = [at_ms for task_set in job.task_sets for at_ms in task_set.back_off_ends_ms]
-    if len(delayed) == counts[TaskState.QUEUED]:
+    if len(delayed) == job.counts()[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
-        return f"{summary}: {job.name} waits out its back-off, and the next attempt comes in {wait}."
+        return f": {job.name} waits out its back-off, and the next attempt comes in {wait}"
     if gathering := _describe_gang_restart(job, now_ms):
-        return f"{summary}: {gathering}."
-    limited = next((task_set for task_set in job.task_sets if _is_at_parallel_max(task_set)), None)
-    if limited is not None:
-        return f"{summary}: {limited.spec.parallel_max} run at once, as many as parallel_max allows."
-    ahead = _job_ahead_in_class(job)
-    if ahead is not None:
-        return f"{summary}: job {ahead.name} asks for the same and came first."
-    ahead = _job_ahead_in_queue(state, job)
-    if ahead is not None:
-        return f"{summary}: queue {job.options.queue} is strict, and job {ahead.name} came first."
-    reasons = reasons_of(state, job, filters, reserved)
-    if reasons:
+        return f": {gathering}"
+    if (limited := next(filter(_is_at_parallel_max, job.task_sets), None)) is not None:
+        return f": {limited.spec.parallel_max} run at once, as many as parallel_max allows"
+    if (ahead := _job_ahead_in_class(job)) is not None:
+        return f": job {ahead.name} asks for the same and came first"
+    if (ahead := _job_ahead_in_queue(state, job)) is not None:
+        return f": queue {job.options.queue} is strict, and job {ahead.name} came first"
+    if reasons := reasons_of(state, job, filters, reserved):
         first = reasons[0]
         nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
-        return f"{summary}: {first.text}{nodes}."
-    return f"{summary} for their turn in the next round."
+        return f": {first.text}{nodes}"
+    return " for their turn in the next round"
 
 
 def _describe_gang_restart(job: Job, now_ms: int) -> str:
-    """What a gang waits for that has to start again as a whole; empty if there is nothing."""
+    """What a gang waits for before it starts again as a whole; empty if it does not."""
     members = [task_set for task_set in job.task_sets if task_set.ready and is_gathering(task_set.task_class, task_set)]
     if not members:
         return ""
@@ -199,7 +219,7 @@ def _is_at_parallel_max(task_set: TaskSet) -> bool:
 
 
 def _job_ahead_in_class(job: Job) -> Job | None:
-    """The job that comes first among those that ask for the same, if it is another one."""
+    """The first job among those that ask for the same, if it is another one."""
     for task_set in job.task_sets:
         first = next((other for other in task_set.task_class.task_sets if other.ready), None)
         if task_set.ready and first is not None and first.job.id != job.id:
@@ -208,7 +228,7 @@ def _job_ahead_in_class(job: Job) -> Job | None:
 
 
 def _job_ahead_in_queue(state: State, job: Job) -> Job | None:
-    """The oldest job that waits in its strict queue, if it is another one."""
+    """The oldest job that waits in the same strict queue, if it is another one."""
     queue = state.queues.get(job.options.queue)
     if queue.is_paused or not queue.is_strict:
         return None
