@@ -179,7 +179,7 @@ class ClusterService(Protocol):
     async def info(self) -> ClusterInfo: ...
 
     async def update(self, settings: Mapping[str, Any]) -> ClusterInfo:
-        """Change settings, as `model.rest.cluster_fields` reads them; they survive a restart. A heartbeat of None
+        """Change settings, as `model.rest.admin_fields` reads them; they survive a restart. A heartbeat of None
         follows the number of nodes. Raises Invalid, and Conflict for the heartbeat of simulated nodes."""
         ...
 

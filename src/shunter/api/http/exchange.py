@@ -23,8 +23,11 @@ Headers = Iterable[tuple[bytes, bytes]]
 JSON = b"application/json"
 SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
+SMALL_SIZE_MAX = 64 * 2**10
+
 Body = TypeVar("Body")
 encode = msgspec.json.Encoder().encode
+any_json: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 _FIELD = re.compile(r"^(?P<message>.*) - at `(?P<at>.*)`$", re.DOTALL)
@@ -60,6 +63,10 @@ class Exchange:
     def is_head(self) -> bool:
         return bool(self.scope["method"] == "HEAD")
 
+    @property
+    def content_type(self) -> str:
+        return (self.header(b"content-type") or "").partition(";")[0].strip().lower()
+
     def header(self, name: bytes) -> str | None:
         return find_header(self.scope, name)
 
@@ -84,8 +91,12 @@ class Exchange:
             raise _too_large(size_max)
         return b"".join(parts) if len(parts) > 1 else body
 
-    async def read_json(self, decoder: msgspec.json.Decoder[Body], size_max: int) -> Body:
-        return decode_json(await self.read_body(size_max), decoder)
+    async def read_json(
+        self, decoder: msgspec.json.Decoder[Body], size_max: int = SMALL_SIZE_MAX, default: Body | None = None
+    ) -> Body:
+        """`default` stands for an empty body; without one, an empty body is Invalid."""
+        body = await self.read_body(size_max)
+        return default if default is not None and not body else decode_json(body, decoder)
 
     async def respond(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: Headers = ()) -> None:
         """The whole answer at once."""

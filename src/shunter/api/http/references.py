@@ -1,6 +1,5 @@
-"""What a path names: a job (`NAME`, `NAME@RUN` or `id:123`), a task's index, a place in the stream of events.
-
-The one place where references are parsed; the routes call it.
+"""Parses references in paths: a job (`NAME`, `NAME@RUN` or `id:123`), an index of a task, a name, a position in the
+stream of events. Called by the routes.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from typing import NoReturn
 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import COUNT_MAX
-from shunter.model.schema.name_fields import RUN_PATTERN
-from shunter.model.schema.problems import format_value
+from shunter.model.schema.name_fields import NAME, RUN_PATTERN
+from shunter.model.schema.problems import Problems, format_value
 from shunter.ports.admin import EventPosition
 from shunter.ports.callers import JobReference, TaskReference
 
@@ -38,8 +37,15 @@ def parse_task_reference(text: str, group: str | None) -> TaskReference:
     return TaskReference(int(text), group)
 
 
+def parse_name(text: str, field: str) -> str:
+    problems = Problems()
+    NAME.read(text, field, problems)
+    problems.raise_any()
+    return text
+
+
 def parse_event_position(text: str, field: str) -> EventPosition:
-    """`VERSION-N`, the id of an event; or `VERSION`, which stands for all events of that version."""
+    """`VERSION-N`, the id of an event, or `VERSION` for all events of that version."""
     if not _EVENT.fullmatch(text):
         _refuse(field, "must be the id of an event", text, "write VERSION or VERSION-N")
     version, _, number = text.partition("-")

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import msgspec
 
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import Exchange
+from shunter.api.http.exchange import Exchange, any_json
+from shunter.api.http.references import parse_name
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import IDEMPOTENCY_KEY, IN_JOB, idempotency_key, job_of
 from shunter.model.rest.admin_fields import DEAD_LETTER_SELECTOR, QUEUE_PATCH
@@ -20,7 +21,6 @@ from shunter.model.schema.problems import Problems
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, QueueChange
 from shunter.ports.gateway import CallerGateway
 
-SMALL_SIZE_MAX = 64 * 2**10
 DISPATCH_SIZE_MAX = 2 * 2**20  # a payload of a mebibyte in base64, and parameters
 BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
@@ -38,7 +38,6 @@ class DispatchBody(msgspec.Struct, forbid_unknown_fields=True):
 
 _template_decoder = msgspec.json.Decoder(TemplatePatch)
 _dispatch_decoder = msgspec.json.Decoder(DispatchBody)
-_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 # ---- jobs ----
@@ -70,7 +69,7 @@ async def get_template(gateway: CallerGateway, exchange: Exchange) -> TemplateVi
 
 
 async def patch_template(gateway: CallerGateway, exchange: Exchange) -> TemplateView:
-    patch = await exchange.read_json(_template_decoder, SMALL_SIZE_MAX)
+    patch = await exchange.read_json(_template_decoder)
     name = exchange.query["namespace"], exchange.path_params["template"]
     return await gateway.templates.pause(*name, patch.paused)
 
@@ -113,10 +112,7 @@ async def purge_queue(gateway: CallerGateway, exchange: Exchange) -> Purged:
 
 
 def _queue(exchange: Exchange) -> str:
-    problems = Problems()
-    NAME.read(exchange.path_params["queue"], "path.queue", problems)
-    problems.raise_any()
-    return exchange.path_params["queue"]
+    return parse_name(exchange.path_params["queue"], "path.queue")
 
 
 # ---- dead letters ----
@@ -142,7 +138,7 @@ async def _selector(exchange: Exchange) -> DeadLetterSelector:
 
 async def _read(exchange: Exchange, section: Section) -> dict[str, Any]:
     problems = Problems()
-    found = section.read(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX), "body", problems)
+    found = section.read(await exchange.read_json(any_json), "body", problems)
     problems.raise_any()
     return found
 

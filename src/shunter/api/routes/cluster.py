@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import JSON, Exchange, decode_json
+from shunter.api.http.exchange import JSON, Exchange, any_json
 from shunter.api.http.references import parse_event_position
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import EVENT_STREAM, stream_events
@@ -17,8 +15,6 @@ from shunter.model.rest.views import ClusterInfo, EventPage
 from shunter.model.schema.name_fields import NAME
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.gateway import CallerGateway
-
-SMALL_SIZE_MAX = 64 * 2**10
 
 
 class Status(msgspec.Struct):
@@ -30,7 +26,6 @@ class Down(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _down_decoder = msgspec.json.Decoder(Down)
-_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 async def get_health(_gateway: CallerGateway, _exchange: Exchange) -> Status:
@@ -46,13 +41,12 @@ async def get_cluster(gateway: CallerGateway, _exchange: Exchange) -> ClusterInf
 
 
 async def patch_cluster(gateway: CallerGateway, exchange: Exchange) -> ClusterInfo:
-    patch = read_cluster_patch(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX))
+    patch = read_cluster_patch(await exchange.read_json(any_json))
     return await gateway.cluster.update(patch)
 
 
 async def stop_cluster(gateway: CallerGateway, exchange: Exchange) -> Status:
-    body = await exchange.read_body(SMALL_SIZE_MAX)
-    down = decode_json(body, _down_decoder) if body else Down()
+    down = await exchange.read_json(_down_decoder, default=Down())
     await gateway.cluster.stop(down.leave_running)
     return Status("stopping")
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import Exchange
+from shunter.api.http.exchange import Exchange, any_json
+from shunter.api.http.references import parse_name
 from shunter.api.http.routing import RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import DOCUMENT_SIZE_MAX
 from shunter.api.routes.metrics import METRICS_RESPONSES, RUN, STEP
@@ -31,14 +30,10 @@ from shunter.model.rest.external_views import (
 )
 from shunter.model.rest.metric_views import MetricsView
 from shunter.model.schema.fields import text
-from shunter.model.schema.name_fields import NAME
-from shunter.model.schema.problems import Problems
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.objects import ObjectQuery
 
 BASE = "/external"
-
-_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 # ---- testbeds ----
@@ -78,7 +73,7 @@ async def write_job(gateway: CallerGateway, exchange: Exchange) -> ExternalBatch
     """The name is in the path or in the body. Each key is written on its own, so that schedulers with different keys do
     not overwrite each other."""
     in_path = _object_name(exchange).name if "object" in exchange.path_params else None
-    body = await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX)
+    body = await exchange.read_json(any_json, DOCUMENT_SIZE_MAX)
     job_name, external = read_job(body, in_path)
     name = ObjectName(exchange.query["namespace"], job_name)
     if external is None:
@@ -107,7 +102,7 @@ async def get_scheduling(gateway: CallerGateway, exchange: Exchange) -> External
 async def post_scheduling(gateway: CallerGateway, exchange: Exchange) -> ExternalScheduling:
     """Creates a Scheduling, or replaces the one of that name."""
     namespace = exchange.query["namespace"]
-    document = read_scheduling(await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX), namespace)
+    document = read_scheduling(await exchange.read_json(any_json, DOCUMENT_SIZE_MAX), namespace)
     [applied] = await gateway.objects.apply([document], namespace=namespace)
     return _scheduling(applied.object)
 
@@ -151,10 +146,7 @@ async def _get_object(gateway: CallerGateway, exchange: Exchange, kind: str) -> 
 
 
 def _object_name(exchange: Exchange) -> ObjectName:
-    problems = Problems()
-    NAME.read(exchange.path_params["object"], "path.object", problems)
-    problems.raise_any()
-    return ObjectName(exchange.query["namespace"], exchange.path_params["object"])
+    return ObjectName(exchange.query["namespace"], parse_name(exchange.path_params["object"], "path.object"))
 
 
 # ---- routes ----

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import Exchange, decode_json, encode
+from shunter.api.http.exchange import Exchange, any_json, encode
 from shunter.api.http.references import parse_job_reference, parse_task_reference
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, log_header, stream_lines, stream_log
@@ -55,7 +55,6 @@ class BulkSubmit(msgspec.Struct, forbid_unknown_fields=True):
     items: list[Any]
 
 
-_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _bulk_decoder = msgspec.json.Decoder(BulkSubmit)
 _key_matches = re.compile(KEY_PATTERN).fullmatch
 
@@ -175,17 +174,21 @@ def _is_last(piece: LogChunk, query: LogQuery) -> bool:
 
 async def read_manifest(exchange: Exchange) -> object:
     """One document, from JSON or YAML."""
-    content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
-    if content_type in JSON_TYPES:
-        return decode_json(await exchange.read_body(BULK_SIZE_MAX), _document_decoder)
-    if content_type not in YAML_TYPES:
-        fault = "must be application/json or application/yaml"
-        raise Invalid([Problem("header.content-type", fault, format_value(content_type))])
-    body = await exchange.read_body(DOCUMENT_SIZE_MAX)
-    documents = await asyncio.to_thread(parse_documents, body)
+    documents = await read_manifests(exchange)
     if len(documents) > 1:
         raise Invalid([Problem("body", "has several documents", len(documents), "send them to /api/v1/bulk/jobs")])
     return documents[0]
+
+
+async def read_manifests(exchange: Exchange) -> list[object]:
+    """One document of JSON, or one or several of YAML."""
+    if exchange.content_type in JSON_TYPES:
+        return [await exchange.read_json(any_json, BULK_SIZE_MAX)]
+    if exchange.content_type not in YAML_TYPES:
+        fault = "must be application/json or application/yaml"
+        raise Invalid([Problem("header.content-type", fault, format_value(exchange.content_type))])
+    body = await exchange.read_body(DOCUMENT_SIZE_MAX)
+    return list(await asyncio.to_thread(parse_documents, body))
 
 
 def idempotency_key(exchange: Exchange) -> str | None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import Exchange, decode_json
+from shunter.api.http.exchange import Exchange, any_json
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
-from shunter.api.routes.cluster import SMALL_SIZE_MAX
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.placement_fields import TIMEOUT_MAX_S
 from shunter.model.rest.views import NodePage, NodeStatsView, NodeView
@@ -39,7 +36,6 @@ class Cordon(msgspec.Struct, forbid_unknown_fields=True):
     reason: str = ""
 
 
-_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _patch_decoder = msgspec.json.Decoder(NodePatch)
 _cordon_decoder = msgspec.json.Decoder(Cordon)
 
@@ -53,7 +49,7 @@ async def get_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
 
 
 async def patch_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
-    patch = await exchange.read_json(_patch_decoder, SMALL_SIZE_MAX)
+    patch = await exchange.read_json(_patch_decoder)
     name = exchange.path_params["name"]
     if patch.attributes:
         await gateway.nodes.set_attributes(name, patch.attributes)
@@ -67,9 +63,8 @@ async def get_node_stats(gateway: CallerGateway, exchange: Exchange) -> NodeStat
 
 
 async def drain_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
-    body = await exchange.read_body(SMALL_SIZE_MAX)
     problems = Problems()
-    drain = DRAIN.read(decode_json(body, _document_decoder) if body else {}, "", problems)
+    drain = DRAIN.read(await exchange.read_json(any_json, default={}), "", problems)
     problems.raise_any()
     return await gateway.nodes.drain(exchange.path_params["name"], drain["deadline"] or None)
 
@@ -79,8 +74,7 @@ async def undrain_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
 
 
 async def cordon_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
-    body = await exchange.read_body(SMALL_SIZE_MAX)
-    cordon = decode_json(body, _cordon_decoder) if body else Cordon()
+    cordon = await exchange.read_json(_cordon_decoder, default=Cordon())
     if len(cordon.reason) > REASON_SIZE_MAX:
         raise Invalid([Problem("body.reason", f"must be at most {REASON_SIZE_MAX:,} characters")])
     return await gateway.nodes.cordon(exchange.path_params["name"], cordon.reason)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any, NoReturn
-
-import msgspec
+from typing import NoReturn
 
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import Exchange, decode_json, encode
+from shunter.api.http.exchange import Exchange, any_json, decode_json, encode
+from shunter.api.http.references import parse_name
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import stream_watch
 from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
@@ -48,8 +47,6 @@ PATCH_TYPES = (*JSON_TYPES, "application/merge-patch+json")
 PATCH_TRIES_MAX = 8  # the status may change between reading and writing
 ANY_KIND = "Object"
 ABSENT_VERSION = "0"  # the version of an object that does not exist
-
-_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ class ObjectHandlers:
 
     async def write_external(self, gateway: CallerGateway, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
-        data = check_external(await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX), "body")
+        data = check_external(await exchange.read_json(any_json, DOCUMENT_SIZE_MAX), "body")
         changed = await gateway.objects.write_external(name, data)
         return render_object(changed, version)
 
@@ -160,18 +157,11 @@ def api_version_of(exchange: Exchange, kind: str) -> str:
 
 
 def _namespace(exchange: Exchange) -> str:
-    return _path_name(exchange, "namespace")
+    return parse_name(exchange.path_params["namespace"], "path.namespace")
 
 
 def object_name_of(exchange: Exchange) -> ObjectName:
-    return ObjectName(_namespace(exchange), _path_name(exchange, "object"))
-
-
-def _path_name(exchange: Exchange, part: str) -> str:
-    problems = Problems()
-    NAME.read(exchange.path_params[part], f"path.{part}", problems)
-    problems.raise_any()
-    return exchange.path_params[part]
+    return ObjectName(_namespace(exchange), parse_name(exchange.path_params["object"], "path.object"))
 
 
 async def _read_document(exchange: Exchange, json_types: tuple[str, ...]) -> Document:
@@ -188,14 +178,14 @@ async def read_documents(
     exchange: Exchange, size_max: int = BULK_SIZE_MAX, json_types: tuple[str, ...] = JSON_TYPES
 ) -> list[object]:
     """All documents of a body. JSON has one, or several as `items`."""
-    content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
+    content_type = exchange.content_type
     if content_type not in (*json_types, *YAML_TYPES):
         known = ", ".join((*filter(None, json_types), YAML_TYPES[0]))
         _refuse("header.content-type", f"must be one of {known}", content_type, None)
     body = await exchange.read_body(size_max)
     if content_type in YAML_TYPES:
         return await asyncio.to_thread(parse_documents, body)  # a megabyte of YAML takes a second
-    document = decode_json(body, _document_decoder)
+    document = decode_json(body, any_json)
     if isinstance(document, dict) and isinstance(document.get("items"), list):
         if not document["items"]:
             _refuse("body.items", "is empty", document["items"], "give at least one manifest")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
-
 import msgspec
 
-from shunter.api.http.exchange import Exchange, decode_json
+from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
-from shunter.api.routes.cluster import SMALL_SIZE_MAX
-from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, IN_JOB, JSON_TYPES, YAML_TYPES
+from shunter.api.routes.jobs import IN_JOB, JSON_TYPES, read_manifests
 from shunter.model.errors import Invalid, Problem
-from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.rest.views import PlanView, PolicyPage
 from shunter.model.schema.problems import format_value
 from shunter.ports.gateway import CallerGateway
@@ -24,7 +19,6 @@ class PolicyChoice(msgspec.Struct, forbid_unknown_fields=True):
     name: str
 
 
-_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _choice_decoder = msgspec.json.Decoder(PolicyChoice)
 
 
@@ -41,23 +35,17 @@ async def list_policies(gateway: CallerGateway, _exchange: Exchange) -> PolicyPa
 
 
 async def use_policy(gateway: CallerGateway, exchange: Exchange) -> PolicyPage:
-    choice = await exchange.read_json(_choice_decoder, SMALL_SIZE_MAX)
+    choice = await exchange.read_json(_choice_decoder)
     return await gateway.policies.use(choice.name)
 
 
 async def _read_manifests(exchange: Exchange) -> list[object]:
     """One manifest or `{"items": [...]}` as JSON, or one or several documents of YAML."""
-    content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
-    if content_type in JSON_TYPES:
-        document = decode_json(await exchange.read_body(BULK_SIZE_MAX), _document_decoder)
-        if isinstance(document, dict) and isinstance(document.get("items"), list) and len(document) == 1:
-            return list(document["items"])
-        return [document]
-    if content_type not in YAML_TYPES:
-        fault = "must be application/json or application/yaml"
-        raise Invalid([Problem("header.content-type", fault, format_value(content_type))])
-    body = await exchange.read_body(DOCUMENT_SIZE_MAX)
-    return list(await asyncio.to_thread(parse_documents, body))
+    documents = await read_manifests(exchange)
+    first = documents[0] if exchange.content_type in JSON_TYPES else None
+    if isinstance(first, dict) and isinstance(first.get("items"), list) and len(first) == 1:
+        return list(first["items"])
+    return documents
 
 
 PLAN_ROUTES = (

@@ -6,10 +6,9 @@ from __future__ import annotations
 import msgspec
 
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import Exchange, decode_json
+from shunter.api.http.exchange import Exchange
 from shunter.api.http.references import parse_task_reference
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
-from shunter.api.routes.cluster import SMALL_SIZE_MAX
 from shunter.api.routes.jobs import GROUP, IN_JOB, JOB_BODY, job_of, read_manifest
 from shunter.model.rest.views import JobView
 from shunter.model.schema.fields import text
@@ -48,7 +47,7 @@ async def update_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
 
 
 async def scale_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
-    scale = await exchange.read_json(_scale_decoder, SMALL_SIZE_MAX)
+    scale = await exchange.read_json(_scale_decoder)
     return await gateway.services.scale(job_of(exchange), scale.counts)
 
 
@@ -57,15 +56,14 @@ async def roll_back_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
 
 
 async def restart_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
-    body = await exchange.read_body(SMALL_SIZE_MAX)
-    restart = decode_json(body, _restart_decoder) if body else Restart()
+    restart = await exchange.read_json(_restart_decoder, default=Restart())
     task = None if restart.index is None else TaskReference(restart.index, restart.group)
     return await gateway.services.restart(job_of(exchange), task)
 
 
 async def move_task(gateway: CallerGateway, exchange: Exchange) -> JobView:
     task = parse_task_reference(exchange.path_params["index"], exchange.query["group"])
-    move = await exchange.read_json(_move_decoder, SMALL_SIZE_MAX)
+    move = await exchange.read_json(_move_decoder)
     return await gateway.services.move(job_of(exchange), task, move.node)
 
 
