@@ -1,4 +1,4 @@
-"""Who asks the gateway, and what of: callers, and references to jobs and tasks. Used by `ports.gateway`."""
+"""Callers of the gateway, and references to jobs and tasks. Used by the ports of the gateway."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the user that a token stands for."""
+    """The user of a token."""
 
     user: str
 
 
 @dataclass(frozen=True, slots=True)
 class JobReference:
-    """Which run of which job: by id, or by name; `run` None means the newest."""
+    """A run of a job, by id or by name; `run` None means the newest."""
 
     namespace: str
     name: str = ""
     run: int | None = None
-    id: int | None = None  # when set, name and run say nothing
+    id: int | None = None  # when set, name and run are ignored
 
 
 @dataclass(frozen=True, slots=True)
 class TaskReference:
-    """Which task of a job: the index that people see, and its group where the job has several. With a `piece`, one that
-    stood for that instance of a service earlier."""
+    """A task of a job, by the index that users see, and by its group where the job has several. With a `piece`, a
+    replaced task of that instance."""
 
     index: int
     group: str | None = None

@@ -1,7 +1,7 @@
-"""What nodes and tasks used over a window of time: asked of a provider, which today has the samples of our own workers.
+"""What nodes and tasks used over a window of time, from a provider: today the samples of our own workers.
 
-Metrics are hints, not the truth: a provider may forget, and answers with what it has. The service at the end is what a
-transport may ask of the gateway.
+Metrics are hints: a provider may forget, and answers with what it has. `MetricService` at the end is the Protocol of
+the sub-gateway `metrics`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Source = NodeSource | TaskSource
 
 @dataclass(frozen=True, slots=True)
 class MetricQuery:
-    """The window is from `start_ms` to before `stop_ms`, in points of at least `step_ms` each."""
+    """The window from `start_ms` to before `stop_ms`, in steps of at least `step_ms`."""
 
     sources: tuple[Source, ...]
     start_ms: int
@@ -50,10 +50,10 @@ class MetricQuery:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One metric of one source. `values` has a mean for each step of the window, None where nothing is known."""
+    """One metric of one source. `values` has the mean of each step of the window, or None without samples."""
 
     source: Source
-    node: str  # where it was last sampled
+    node: str  # of the last sample
     metric: str
     mean: float
     maximum: float  # of single samples
@@ -62,7 +62,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class MetricResult:
-    """`step_ms` is longer than asked where only coarser values are left. A source without samples has no series."""
+    """`step_ms` is longer than in the query if only coarser values are left. Sources without samples have no series."""
 
     step_ms: int
     series: tuple[Series, ...]
@@ -74,8 +74,8 @@ class MetricProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a source has used up to a moment: sums since its `incarnation` began, in the order of its metrics, and the
-    memory that it holds. `since_ms` is when that life began with sums of 0; None where nobody knows."""
+    """What a source has used so far: sums since its `incarnation` began, in the order of its metrics, and its memory.
+    `since_ms` is when the incarnation began with sums of 0; None if unknown."""
 
     at_ms: int
     node: str
@@ -92,7 +92,7 @@ class MetricSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What somebody asks for; None leaves it to the gateway."""
+    """The window of a request; None leaves a field to the gateway."""
 
     start_ms: int | None = None
     stop_ms: int | None = None
@@ -103,13 +103,13 @@ class MetricService(Protocol):
     """Calls raise only the errors of `model.errors`."""
 
     async def batch_job_metrics(self, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
-        """Over the window of its last run, or of the N-th: every node that it used, every slot, and the driver."""
+        """Over its last or N-th run: every node that it used, every slot, and the driver."""
         ...
 
     async def node_metrics(self, name: str, window: Window) -> MetricsView:
-        """The last minutes, if nothing else is asked."""
+        """The last minutes by default."""
         ...
 
     async def task_metrics(self, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
-        """From its latest start to its end, if nothing else is asked; and its node over the same time."""
+        """From its latest start to its end by default; includes its node over the same time."""
         ...

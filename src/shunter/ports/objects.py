@@ -1,7 +1,7 @@
-"""What a transport may ask of Testbeds, BatchJobs and Schedulings, on behalf of one caller: a service of the gateway.
+"""What a transport may ask about Testbeds, BatchJobs and Schedulings: the Protocol of the sub-gateway `objects`.
 
-Implemented in `gateway/` on the engine. It speaks in the typed objects of `model.objects.objects`; transports render
-them with the pure functions beside those. Calls raise only the errors of `model.errors`; what they return is committed.
+Implemented in `gateway/objects.py`. It returns the typed objects of `model.objects.objects`, which transports render.
+Calls raise only the errors of `model.errors`. They return only committed state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPage:
-    """All of them, by name, as they were together at `revision`: a watch goes on from there."""
+    """All objects of a query, by name, as of `revision`: a watch can go on from there."""
 
     items: tuple[Object, ...]
     revision: int
@@ -51,9 +51,9 @@ class PastQuery:
 
 class ObjectService(Protocol):
     async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
-        """Make or change all of these decoded manifests or none. `namespace` holds where a manifest names none. Where
-        one names a resourceVersion that is not the present one, it is a Conflict; that of what is not there is 0. The
-        rules are those of `model.objects.apply_rules`. Raises Invalid, Conflict, Busy."""
+        """Create or change the objects of all these decoded manifests or none. `namespace` applies where a manifest
+        names none. A resourceVersion that is not the current one is a Conflict; objects that do not exist have version 0.
+        The rules are in `model.objects.apply_rules`. Raises Invalid, Conflict, Busy."""
         ...
 
     async def object(self, kind: str, name: ObjectName) -> Object:
@@ -63,21 +63,21 @@ class ObjectService(Protocol):
     async def objects(self, query: ObjectQuery) -> ObjectPage: ...
 
     async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
-        """Ask it to go; returns how it was. What it holds is released first. Raises NotFound, Conflict."""
+        """Delete an object once it has released what it holds; returns its last state. Raises NotFound, Conflict."""
         ...
 
     async def watch(self, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
-        """Every change behind that revision, in order, then those to come; None means from now on. Raises Gone before
-        it returns where changes behind it are not remembered any more: list again."""
+        """All changes after that revision in order, then new ones; None means only new ones. Raises Gone before it
+        returns if changes after it are not remembered any more: list again."""
         ...
 
     async def write_external(self, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> BatchJob:
-        """Replace the keys of `externalScheduler` that are named and leave the others; one without rows goes."""
+        """Replace these keys of `externalScheduler` and keep the others; a key without rows is removed."""
         ...
 
     async def reset(self, name: ObjectName) -> BatchJob:
-        """Bring a failed BatchJob back to Ready; one that nobody claims and that has not failed stays as it is. Raises
-        Conflict where it is still claimed."""
+        """Set a failed BatchJob back to Ready. One that has not failed stays as it is. Raises Conflict if it is still
+        claimed."""
         ...
 
     async def past_schedulings(self, query: PastQuery) -> PastSchedulingPage:

@@ -1,5 +1,6 @@
-"""What external schedulers may ask, on behalf of one caller, and what the flight recorder has kept: two services of the
-gateway. Implemented in `gateway/` on the engine. Calls raise only the errors of `model.errors`.
+"""External schedulers and the flight recorder: the Protocols of the sub-gateways `schedulers` and `flight`.
+
+Implemented in `gateway/`. Calls raise only the errors of `model.errors`.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRo
 
 
 class SchedulerSession(Protocol):
-    """One scheduler that is shown the situation. Its lease ends unless it decides or renews in time."""
+    """A connected scheduler, which sees the situation. Its lease ends unless it decides or renews in time."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def token(self) -> str:
-        """Decisions carry it; whoever comes with an older one is refused."""
+        """Decisions carry it; an older token is refused."""
         ...
 
     @property
     def lease_s(self) -> float: ...
 
     async def next(self) -> Situation | None:
-        """The next situation to decide on; None when the session is over, and `close_reason` says why."""
+        """The next situation to decide on; None when the session has ended, for `close_reason`."""
         ...
 
     @property
@@ -37,29 +38,28 @@ class SchedulerSession(Protocol):
 
 class SchedulerService(Protocol):
     async def open(self, name: str, wants: Collection[str], mode: str) -> SchedulerSession:
-        """Be shown the situation from now on. `mode` is lead or shadow; a session that the name had is over. Raises
-        Invalid."""
+        """Open a session, which ends an earlier one of the same name. `mode` is lead or shadow. Raises Invalid."""
         ...
 
     async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
-        """Returns after the commit of what holds. Raises Conflict where the token is void, Busy and TooLarge beyond the
+        """Returns after the valid items are committed. Raises Conflict for an old token, Busy and TooLarge beyond the
         budget."""
         ...
 
     async def renew(self, token: str) -> float:
-        """The scheduler lives, and has nothing to decide; its lease lasts so many seconds again. Raises Conflict."""
+        """Renew the lease without a decision; returns its seconds. Raises Conflict."""
         ...
 
 
 class FlightArchive(Protocol):
-    """The recorder's segments, to be read. These calls take their time."""
+    """Reads the recorder's segments. These calls block."""
 
     def list_segments(self) -> list[FlightSegment]:
         """Oldest first."""
         ...
 
     def export(self) -> Iterator[bytes]:
-        """Pieces of one file with all that was recorded."""
+        """Chunks of one file with everything that was recorded."""
         ...
 
 
@@ -67,5 +67,5 @@ class FlightService(Protocol):
     async def segments(self) -> FlightPage: ...
 
     async def records(self) -> AsyncGenerator[bytes, None]:
-        """Pieces of a file for `shunter replay`."""
+        """Chunks of a file for `shunter replay`."""
         ...

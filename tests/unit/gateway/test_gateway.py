@@ -1,4 +1,4 @@
-"""The door itself: tokens, submits, stops, nodes, reasons, the cluster at a glance."""
+"""The gateway: tokens, callers, submits, stops, nodes, reasons, the cluster at a glance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.protocol.worker_messages import TaskStats
 from shunter.ports.admin import EventPosition, EventQuery
-from shunter.ports.callers import Caller, TaskReference
+from shunter.ports.callers import Caller, JobReference, TaskReference
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
@@ -200,5 +200,17 @@ def test_why_tells_of_an_executor_what_its_own_node_has_against_it_and_no_other(
         await harness.report_lost(node, lost)
         found = await harness.gateway.explain.why(reference("bj.a"))
         assert found.sentence == "1 of 2 tasks wait: must run on n1: cordon: new disk (1 node)."
+
+    run_scenario(scenario)
+
+
+def test_callers_act_in_their_own_names() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        for user in ("anna", "ben", "anna"):
+            gateway = harness.local_gateway.for_caller(Caller(user))
+            assert gateway is harness.local_gateway.for_caller(Caller(user))
+            document = {"apiVersion": "shunter.dev/v1", "kind": "Job", "metadata": {}, "spec": {"command": ["true"]}}
+            [job] = await gateway.jobs.submit([document], namespace="default", key=None)
+            assert (await gateway.jobs.get(JobReference("default", id=job.id))).user == user
 
     run_scenario(scenario)
