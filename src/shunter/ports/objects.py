@@ -52,8 +52,8 @@ class PastQuery:
 class ObjectService(Protocol):
     async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         """Create or change the objects of all these decoded manifests or none. `namespace` applies where a manifest
-        names none. A resourceVersion that is not the current one is a Conflict; objects that do not exist have version 0.
-        The rules are in `model.objects.apply_rules`. Raises Invalid, Conflict, Busy."""
+        names none. A resourceVersion that is not the current one is a Conflict; an object that does not exist has
+        version 0. The rules are in `model.objects.apply_rules`. Raises Invalid, Conflict, Busy."""
         ...
 
     async def object(self, kind: str, name: ObjectName) -> Object:
