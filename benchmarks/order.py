@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 
 from benchmarks.crowd import Duration, FullCluster
@@ -128,7 +129,7 @@ class LoadedCluster:
         self.waiting = PendingQueue()
         for each in self.classes.values():
             self._queue(each, size.tasks_a_class)
-        self.queues = {"night": QueueRules(running_max=500), "line": QueueRules(is_strict=True)}
+        self.queues = {"night": QueueRules("night", running_max=500), "line": QueueRules("line", is_strict=True)}
         self.licences = {LICENCE: (200, 0)}
         self.usage: dict[tuple[str, str], IntArray] = {}
         self.running: list[tuple[int, int]] = []
@@ -186,7 +187,7 @@ class LoadedCluster:
         self.licences[LICENCE] = (total, used + task_class.needs.get(LICENCE, 0) * count)
         if task_class.queue in self.queues:
             rules = self.queues[task_class.queue]
-            self.queues[task_class.queue] = replace(rules, running=rules.running + count)
+            self.queues[task_class.queue] = msgspec.structs.replace(rules, running=rules.running + count)
 
     def _queue(self, task_class: TaskClass, count: int) -> None:
         known = self.waiting.get(task_class.id)

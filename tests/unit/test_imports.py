@@ -37,7 +37,7 @@ RULES: dict[str, tuple[str, str]] = {
     "planning.order": (".filter .score .view", "numpy"),
     "planning.reserve": (".filter .order .score .view", "numpy"),
     "planning.explain": ("model .filter .score .view", "numpy"),
-    "planning.remote": ("model .filter .order .view", "numpy"),
+    "planning.remote": ("model .filter .order .view", "msgspec numpy"),
     "planning": ("model .explain .filter .order .remote .reserve .score .view", "numpy"),
     "testbeds": ("model", "msgspec"),
     "ports": ("model", "msgspec"),

@@ -1,4 +1,6 @@
-"""What a policy sees and what it answers. The engine owns the columns; a policy reads them and never writes them."""
+"""What a policy sees and what it answers. The engine owns the columns; a policy reads them and never writes them.
+
+`model.protocol.scheduler_messages` defines what has the same form on the wire and in recordings."""
 
 from __future__ import annotations
 
@@ -12,22 +14,17 @@ from numpy.typing import NDArray
 from shunter.model.job.spec import QUEUE_DEFAULT, Affinity, Spread
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_meta import ObjectName
-from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
+from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import Testbed
+from shunter.model.protocol.scheduler_messages import NodeKind as NodeKind
+from shunter.model.protocol.scheduler_messages import Preemption as Preemption
+from shunter.model.protocol.scheduler_messages import QueueRules as QueueRules
+from shunter.model.protocol.scheduler_messages import SchedulingDraft as SchedulingDraft
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 NEVER = 2**62  # as a time: later than any
-
-
-@dataclass(frozen=True, slots=True)
-class NodeKind:
-    """What constraints can ask about; many nodes share one kind, so a constraint is evaluated once a kind."""
-
-    datacenter: str
-    labels: Mapping[str, str]
-    attributes: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -94,16 +91,6 @@ class Queued:
     since_ms: int = 0  # when its oldest job was submitted, or was to start; a task that comes back keeps its age
     estimate_s: float = 0.0  # how long the first of them runs, given or learnt; 0 means unknown
     avoid: frozenset[int] = frozenset()  # nodes on which all of them have failed
-
-
-@dataclass(frozen=True, slots=True)
-class QueueRules:
-    """How a named queue is served. A limit of 0 means none."""
-
-    is_paused: bool = False
-    is_strict: bool = False  # strictly first in, first out: whoever waits keeps all behind it waiting
-    running_max: int = 0
-    running: int = 0  # tasks of it on nodes now
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,24 +175,6 @@ class LeftBehind(Sequence[Left]):
         if isinstance(index, slice):
             return LeftBehind(self.class_ids[index], self.counts[index])
         return Left(int(self.class_ids[index]), int(self.counts[index]))
-
-
-@dataclass(frozen=True, slots=True)
-class Preemption:
-    """`count` tasks of class `victim` on row `node` are to end, to make room for class `winner`."""
-
-    victim: int
-    node: int
-    count: int
-    winner: int
-
-
-@dataclass(frozen=True, slots=True)
-class SchedulingDraft:
-    """A Scheduling to make, or to change into this."""
-
-    name: ObjectName
-    spec: SchedulingSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,12 @@
-"""Between structs of `model` and messages of `shunter.v1` that have the same fields by name. Used at both ends of the
-wire: by the manager's gRPC door and by the SDK for schedulers.
+"""Converts structs of `model` to protobuf messages with the same fields by name, and back. Both ends of both protocols
+use it: `adapters.grpc.codec` for workers, `wire.situations` for external schedulers.
 
-The conversion is worked out once for each struct, from its annotations. States travel by their words, documents as
-JSON in a field `NAME_json`; a message's absent field is the struct's default.
+A codec is worked out once for each struct and message, from the struct's annotations and the message's descriptor:
+
+- an absent field gets the struct's default; without a default, None or an empty message;
+- a state travels by its word, a document as JSON in a field `NAME_json`;
+- a message with one field stands for the value of that field. Protobuf needs it where a list or a map is optional, or
+  is itself the value of a map.
 """
 
 from __future__ import annotations
@@ -11,74 +15,142 @@ import functools
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, TypeVar
 
 import msgspec
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.lifecycles import State
 from shunter.model.objects.object_meta import Document
-from shunter.proto.v1 import external_scheduler_pb2 as pb
 
 S = TypeVar("S", bound=msgspec.Struct)
+M = TypeVar("M", bound=Message)
+Descriptor = Any  # protobuf has one type of them for each of its implementations
 Converter = Callable[[Any], Any]
+Converters = tuple[Converter | None, Converter | None]  # to protobuf and back; None: values are taken as they are
 
 
-def to_message(struct: msgspec.Struct) -> Any:
-    return codec_of(type(struct)).to_message(struct)
+def to_message(struct: msgspec.Struct, kind: type[M]) -> M:
+    message = codec_of(type(struct), kind.DESCRIPTOR).to_message(struct)
+    assert isinstance(message, kind)
+    return message
 
 
 def from_message(kind: type[S], message: Message) -> S:
     """Raises Invalid for a word that is no state, and for a document that is no JSON."""
-    struct = codec_of(kind).from_message(message)
+    struct = codec_of(kind, message.DESCRIPTOR).from_message(message)
     assert isinstance(struct, kind)
     return struct
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """One field: its name in the message, how its value travels, and whether the message knows that it is absent."""
-
-    name: str
-    message_field: str
-    encode: Converter | None
-    decode: Converter
-    has_presence: bool
-
-
 class StructCodec:
-    def __init__(self, struct: type[msgspec.Struct]) -> None:
-        self._struct = struct
-        self._message: type[Message] = getattr(pb, struct.__name__)
-        descriptors = self._message.DESCRIPTOR.fields_by_name
-        self._fields = []
-        for name, hint in typing.get_type_hints(struct).items():
-            message_field = f"{name}_json" if _without_none(hint) == Document else name
-            encode, decode = _converters(hint)
-            self._fields.append(_Field(name, message_field, encode, decode, descriptors[message_field].has_presence))
+    """One struct and its message. `without` names fields of the struct that the caller converts itself."""
+
+    def __init__(
+        self, struct: type[msgspec.Struct], message: Descriptor, without: frozenset[str] = frozenset()
+    ) -> None:
+        self._struct, self._message, self._without = struct, GetMessageClass(message), without
+        self._encoders: list[tuple[str, str, Converter]] = []  # name, name in the message: what must be converted
+        self._plain: list[str] = []  # read as they are
+        self._decoders: list[tuple[str, str, Converter]] = []
+        self._optional: list[tuple[str, str, Converter]] = []  # read only where they are present
+        self._no_default: dict[str, None] = {}  # those of them that are None where they are absent
+        hints = typing.get_type_hints(struct)
+        for field in msgspec.structs.fields(struct):
+            if field.name not in without:
+                self._add(field, hints[field.name])
+
+    def _add(self, field: msgspec.structs.FieldInfo, hint: Any) -> None:
+        name, inner = field.name, _without_none(hint)
+        message_name = f"{name}_json" if inner == Document else name
+        descriptor = self._message.DESCRIPTOR.fields_by_name[message_name]
+        encode, decode = _converters(inner, descriptor)
+        if encode is not None:
+            self._encoders.append((name, message_name, encode))
+        if descriptor.has_presence and (not field.required or inner is not hint):
+            self._optional.append((name, message_name, decode or _unchanged))
+            if field.required:
+                self._no_default[name] = None
+        elif decode is not None:
+            self._decoders.append((name, message_name, decode))
+        else:
+            self._plain.append(name)
 
     def to_message(self, struct: msgspec.Struct) -> Message:
-        values = {}
-        for field in self._fields:
-            value = getattr(struct, field.name)
-            if value is not None:
-                values[field.message_field] = field.encode(value) if field.encode is not None else value
-        return self._message(**values)
+        return self._message(**self.encode(struct))
 
     def from_message(self, message: Message) -> msgspec.Struct:
-        values = {}
-        for field in self._fields:
-            if not field.has_presence or message.HasField(field.message_field):
-                values[field.name] = field.decode(getattr(message, field.message_field))
-        return self._struct(**values)
+        return self._struct(**self.decode(message))
+
+    def encode(self, struct: msgspec.Struct) -> dict[str, Any]:
+        """The fields of the message."""
+        values = msgspec.structs.asdict(struct)
+        for name in self._without:
+            del values[name]
+        for name, message_name, encode in self._encoders:
+            value = values.pop(name)
+            values[message_name] = None if value is None else encode(value)
+        return values
+
+    def decode(self, message: Message) -> dict[str, Any]:
+        """The fields of the struct."""
+        values: dict[str, Any] = {name: getattr(message, name) for name in self._plain}
+        for name, message_name, decode in self._decoders:
+            values[name] = decode(getattr(message, message_name))
+        values.update(self._no_default)
+        for name, message_name, decode in self._optional:
+            if message.HasField(message_name):
+                values[name] = decode(getattr(message, message_name))
+        return values
 
 
 @functools.cache
-def codec_of(struct: type[msgspec.Struct]) -> StructCodec:
-    return StructCodec(struct)
+def codec_of(struct: type[msgspec.Struct], message: Descriptor) -> StructCodec:
+    return StructCodec(struct, message)
+
+
+def _converters(hint: Any, field: Descriptor) -> Converters:
+    """For the values of a field, which are not None."""
+    origin, message = typing.get_origin(hint), field.message_type
+    if hint == Document:
+        return lambda document: msgspec.json.encode(document).decode(), _decode_document
+    if isinstance(hint, type) and issubclass(hint, State):
+        return lambda state: state.wire_name, functools.partial(_decode_state, hint)
+    if message is None:
+        return None, origin  # a scalar, or a list or tuple of them
+    if message.GetOptions().map_entry:
+        return _map_converters(typing.get_args(hint)[1], message.fields_by_name["value"].message_type)
+    if field.is_repeated:
+        encode, decode = _message_converters(typing.get_args(hint)[0], message)
+        return lambda items: [encode(each) for each in items], lambda items: origin([decode(each) for each in items])
+    return _message_converters(hint, message)
+
+
+def _map_converters(hint: Any, message: Descriptor) -> Converters:
+    """For a map to scalars, or to messages."""
+    if message is None:
+        return None, dict
+    encode, decode = _message_converters(hint, message)
+    return (
+        lambda items: {key: encode(value) for key, value in items.items()},
+        lambda items: {key: decode(value) for key, value in items.items()},
+    )
+
+
+def _message_converters(hint: Any, message: Descriptor) -> tuple[Converter, Converter]:
+    """For a struct, or for a list or map that a message with one field stands for."""
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        codec = codec_of(hint, message)
+        return codec.to_message, codec.from_message
+    wrap, [only] = GetMessageClass(message), message.fields
+    encode, decode = (each or _unchanged for each in _converters(hint, only))
+    return lambda value: wrap(**{only.name: encode(value)}), lambda wrapped: decode(getattr(wrapped, only.name))
+
+
+def _unchanged(value: Any) -> Any:
+    return value
 
 
 def _without_none(hint: Any) -> Any:
@@ -88,51 +160,12 @@ def _without_none(hint: Any) -> Any:
     return hint
 
 
-def _converters(hint: Any) -> tuple[Converter | None, Converter]:
-    hint = _without_none(hint)
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint == Document:
-        return lambda document: msgspec.json.encode(document).decode(), _decode_document
-    if isinstance(hint, type) and issubclass(hint, State):
-        return lambda state: state.wire_name, functools.partial(_decode_state, hint)
-    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return to_message, functools.partial(from_message, hint)
-    if origin in (list, tuple):
-        return _sequence_converters(arguments[0], list if origin is list else tuple)
-    if origin is dict and typing.get_origin(arguments[1]) is list:
-        return _list_map_converters(arguments[1])
-    return (None, dict) if origin is dict else (None, lambda value: value)
-
-
-def _sequence_converters(item: Any, sequence: Converter) -> tuple[Converter | None, Converter]:
-    if isinstance(item, type) and issubclass(item, msgspec.Struct):
-        decode = functools.partial(from_message, item)
-        return lambda items: [to_message(each) for each in items], lambda items: sequence(map(decode, items))
-    return None, sequence
-
-
-def _list_map_converters(values: Any) -> tuple[Converter, Converter]:
-    """A mapping to lists: of texts, or of what a scheduler keeps."""
-    if typing.get_args(values) == (str,):
-        return (
-            lambda lists: {name: pb.Texts(items=items) for name, items in lists.items()},
-            lambda lists: {name: list(texts.items) for name, texts in lists.items()},
-        )
-    return (
-        lambda lists: {
-            name: pb.ExternalData(entries=[pb.ExternalEntry(values=entry) for entry in entries])
-            for name, entries in lists.items()
-        },
-        lambda lists: {name: [dict(entry.values) for entry in data.entries] for name, data in lists.items()},
-    )
-
-
 @functools.cache
-def _states(kind: type[IntEnum]) -> dict[str, Any]:
-    return {state.wire_name: state for state in kind}  # type: ignore[attr-defined]
+def _states(kind: type[State]) -> dict[str, State]:
+    return {state.wire_name: state for state in kind}
 
 
-def _decode_state(kind: type[IntEnum], word: str) -> Any:
+def _decode_state(kind: type[State], word: str) -> State:
     states = _states(kind)
     if word not in states:
         raise Invalid([Problem("state", f"is no {kind.__name__}", word, f"the known ones are {', '.join(states)}")])

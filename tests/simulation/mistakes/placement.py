@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -71,7 +72,7 @@ def ignore_running_max(patch: Patch) -> None:
     patch.setattr(
         cluster_view,
         "_queue_rules",
-        lambda state: {name: replace(each, running_max=0) for name, each in rules(state).items()},
+        lambda state: {name: msgspec.structs.replace(each, running_max=0) for name, each in rules(state).items()},
     )
 
 

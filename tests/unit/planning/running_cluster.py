@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
 import numpy as np
 
 from shunter.planning.filter.filters import FILTERS
@@ -80,7 +81,10 @@ class RunningCluster:
             version,
             self.cluster.nodes,
             queued,
-            queues={name: replace(rules, running=self._in_queue(name)) for name, rules in self.queues.items()},
+            queues={
+                name: msgspec.structs.replace(rules, running=self._in_queue(name))
+                for name, rules in self.queues.items()
+            },
             licences={name: (total, self._used(name)) for name, total in self.licences.items()},
             running=self.running,
             classes=self.classes.__getitem__,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, note, settings
@@ -49,7 +50,7 @@ class Scenario:
 
     def random_rules(self, name: str) -> QueueRules:
         rng = self.rng
-        return QueueRules(rng.random() < 0.15, "line" in name, rng.choice([0, 0, 3, 12]), running=0)
+        return QueueRules(name, rng.random() < 0.15, "line" in name, rng.choice([0, 0, 3, 12]), running=0)
 
     def arrive(self, count: int) -> None:
         rng = self.rng
@@ -100,7 +101,7 @@ class Scenario:
             self.licences[name] = (total, used + task_class.needs.get(name, 0) * count)
         if task_class.queue in self.queues:
             rules = self.queues[task_class.queue]
-            self.queues[task_class.queue] = replace(rules, running=rules.running + count)
+            self.queues[task_class.queue] = msgspec.structs.replace(rules, running=rules.running + count)
         self.ran += [(task_class, row)] * count
 
     def change_something(self) -> None:
@@ -123,7 +124,7 @@ class Scenario:
                 self.cluster.set_busy(row, rng.choice([0.0, 0.5]))
         for name in list(self.queues):
             if rng.random() < 0.2:
-                self.queues[name] = replace(self.random_rules(name), running=self.queues[name].running)
+                self.queues[name] = msgspec.structs.replace(self.random_rules(name), running=self.queues[name].running)
         for name, (total, used) in self.licences.items():
             self.licences[name] = (max(used, total + rng.choice([-1, 0, 0, 1])), used)
         for queued in list(self.waiting):

@@ -90,6 +90,7 @@ def variants(root: Any) -> Iterator[tuple[Field, Any]]:
                 else []
             )
             origin = typing.get_origin(without_none(hint))
+            origin = dict if origin is Mapping else origin
             if origin in (list, dict, set) or (origin is tuple and Ellipsis in typing.get_args(without_none(hint))):
                 found.append(origin())
             default = default_of(kind, name)

@@ -7,6 +7,7 @@ import typing
 
 import msgspec
 import pytest
+from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,8 +38,8 @@ from shunter.model.protocol.scheduler_messages import (
     DecisionRow,
     ItemRefusal,
     PlacementRow,
-    PreemptionRow,
-    SchedulingRow,
+    Preemption,
+    SchedulingDraft,
     Situation,
     ViewDelta,
 )
@@ -86,7 +87,8 @@ OBJECTS = (TESTBED, JOB, SCHEDULING)
 
 @pytest.mark.parametrize("object", OBJECTS, ids=lambda object: type(object).__name__)
 def test_objects_arrive_as_they_were_sent(object: tb.Testbed | BatchJob | Scheduling) -> None:
-    message = type(to_message(object)).FromString(to_message(object).SerializeToString())
+    kind: type[Message] = getattr(pb, type(object).__name__)
+    message = kind.FromString(to_message(object, kind).SerializeToString())
     assert from_message(type(object), message) == object
 
 
@@ -109,7 +111,10 @@ def test_absent_fields_of_a_message_are_the_defaults() -> None:
     spec = from_message(SchedulingSpec, pb.SchedulingSpec(testbed=pb.ObjectName(namespace="default", name="one")))
     assert spec == SchedulingSpec(ONE)
     assert from_message(BatchJobSpec, pb.BatchJobSpec(spark_json="{}")) == BatchJobSpec(spark={})
-    assert from_message(ScheduledEvent, to_message(ScheduledEvent(1, ONE, TWO, (), 2))).successful is None
+    assert (
+        from_message(ScheduledEvent, to_message(ScheduledEvent(1, ONE, TWO, (), 2), pb.ScheduledEvent)).successful
+        is None
+    )
 
 
 def test_words_that_are_no_state_and_texts_that_are_no_document_are_refused() -> None:
@@ -146,8 +151,8 @@ def test_objects_in_situations_arrive() -> None:
 
 def test_decisions_and_answers_arrive_as_they_were_sent() -> None:
     row = DecisionRow(
-        5, 4, [PlacementRow(1, [2, 3], [1, 1])], [PreemptionRow(1, 2, 3, 4)],
-        [SchedulingRow(ONE, SchedulingSpec(TWO, queue=(ONE,)))], [TWO], 7, {1: "waits for n1"}, True, True, 250,
+        5, 4, [PlacementRow(1, [2, 3], [1, 1])], [Preemption(1, 2, 3, 4)],
+        [SchedulingDraft(ONE, SchedulingSpec(TWO, queue=(ONE,)))], [TWO], 7, {1: "waits for n1"}, True, True, 250,
     )  # fmt: skip
     message = decision_message(row, "token")
     assert message.token == "token"

@@ -110,7 +110,7 @@ def _avoided(state: State, record: ClassRecord) -> frozenset[int]:
 
 def _queue_rules(state: State) -> Mapping[str, QueueRules]:
     return {
-        name: QueueRules(queue.is_paused, queue.is_strict, queue.running_max, state.queue_lanes[name])
+        name: QueueRules(name, queue.is_paused, queue.is_strict, queue.running_max, state.queue_lanes[name])
         for name, queue in state.queues.queues.items()
     }
 

@@ -1,10 +1,16 @@
-"""The situation of a cluster as policies see it, in a form that can be sent, recorded and put together again.
+"""What policies see and answer, in a form that can be sent, recorded and read again.
 
-A `ViewDelta` says what changed since the one before it; the first says everything. `planning.remote.view_writer` makes
-them of a view, `planning.remote.view_reader` makes a view of them. `Answers` hold what a view works out only when it
-is asked. Columns are lists: they are small on the wire, and every language has them."""
+A `ViewDelta` says what changed since the previous one; the first says everything. `planning.remote.view_writer` makes
+deltas from views, `planning.remote.view_reader` makes views from deltas. `Answers` hold what a view computes only on
+request. Columns are lists: they are small on the wire, and every language has them.
+
+A struct whose name ends in Row or Rows is a flat copy of something that `planning.view` has in another form: with NumPy
+columns, or with references. The others are the same in views, on the wire and in recordings. Recordings store fields by
+position, so add new ones at the end."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import msgspec
 
@@ -25,10 +31,12 @@ WANTS_PLANNER = (TASKS, RUNNING, RULES, NAMES)  # of the built-in planner
 WANTS_DEFAULT = (TASKS, OBJECTS, RULES)
 
 
-class KindRow(msgspec.Struct, frozen=True, array_like=True):
+class NodeKind(msgspec.Struct, frozen=True, array_like=True):
+    """What constraints can ask about. Many nodes share one kind, so a constraint is evaluated once per kind."""
+
     datacenter: str
-    labels: dict[str, str]
-    attributes: dict[str, str]
+    labels: Mapping[str, str]
+    attributes: Mapping[str, str]
 
 
 class NodeRows(msgspec.Struct, frozen=True, array_like=True):
@@ -95,12 +103,14 @@ class UsageRow(msgspec.Struct, frozen=True, array_like=True):
     amounts: list[int] | None
 
 
-class QueueRow(msgspec.Struct, frozen=True, array_like=True):
+class QueueRules(msgspec.Struct, frozen=True, array_like=True):
+    """How a named queue is served. A limit of 0 means none."""
+
     name: str
     is_paused: bool = False
-    is_strict: bool = False
+    is_strict: bool = False  # first in, first out: a class that waits blocks all classes behind it
     running_max: int = 0
-    running: int = 0
+    running: int = 0  # tasks of it that are on nodes now
 
 
 class LicenceRow(msgspec.Struct, frozen=True, array_like=True):
@@ -146,7 +156,7 @@ class ViewDelta(msgspec.Struct, frozen=True, omit_defaults=True):
     count: int = 0  # of rows in use, row 0 included
     resources: list[str] | None = None
     names: dict[int, str] = {}
-    kinds: list[KindRow] = []  # further ones
+    kinds: list[NodeKind] = []  # further ones
     nodes: NodeRows | None = None
     capacity: CapacityRows | None = None
     # what waits
@@ -155,7 +165,7 @@ class ViewDelta(msgspec.Struct, frozen=True, omit_defaults=True):
     queued: list[QueuedRow] = []
     # who has what
     usage: list[UsageRow] = []
-    queues: list[QueueRow] | None = None
+    queues: list[QueueRules] | None = None
     licences: list[LicenceRow] | None = None
     preempt_gap: int | None = None  # the last three: always as they are now
     reserve_after_s: float | None = None
@@ -178,14 +188,18 @@ class PlacementRow(msgspec.Struct, frozen=True, array_like=True):
     counts: list[int]
 
 
-class PreemptionRow(msgspec.Struct, frozen=True, array_like=True):
+class Preemption(msgspec.Struct, frozen=True, array_like=True):
+    """`count` tasks of class `victim` on row `node` are to end, to make room for class `winner`."""
+
     victim: int
     node: int
     count: int
     winner: int
 
 
-class SchedulingRow(msgspec.Struct, frozen=True, array_like=True):
+class SchedulingDraft(msgspec.Struct, frozen=True, array_like=True):
+    """A Scheduling to create, or to change into this."""
+
     name: ObjectName
     spec: SchedulingSpec
 
@@ -197,8 +211,8 @@ class DecisionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     based_on: int
     number: int = 0
     placements: list[PlacementRow] = []
-    preemptions: list[PreemptionRow] = []
-    schedulings: list[SchedulingRow] = []
+    preemptions: list[Preemption] = []
+    schedulings: list[SchedulingDraft] = []
     withdrawals: list[ObjectName] = []
     left: int = 0  # tasks that stay queued
     reasons: dict[int, str] = {}
@@ -233,3 +247,10 @@ class DecisionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     placed: int = 0  # tasks
     refusals: list[ItemRefusal] = []
     agrees: bool | None = None  # in shadow: whether the active policy decided alike; nothing applied
+
+
+# The names that programs for 0.1.0 import.
+KindRow = NodeKind
+QueueRow = QueueRules
+PreemptionRow = Preemption
+SchedulingRow = SchedulingDraft

@@ -9,7 +9,6 @@ than those ahead of it, since it cannot start before them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +27,9 @@ class QueueLimits:
         licences: Mapping[str, tuple[int, int]],
     ) -> None:
         self._pending_classes = pending_classes
-        self._queues = {name: rules for name, rules in queues.items() if rules != QueueRules(running=rules.running)}
+        self._queues = {
+            name: rules for name, rules in queues.items() if rules != QueueRules(name, running=rules.running)
+        }
         self._queue_capacity = {
             name: 0 if rules.is_paused else max(0, rules.running_max - rules.running)
             for name, rules in self._queues.items()
@@ -82,7 +83,10 @@ class QueueLimits:
         """Whether they would, if nothing else of these queues and licences were in use."""
         return QueueLimits(
             self._pending_classes,
-            {name: replace(rules, running=0) for name, rules in self._queues.items()},
+            {
+                name: QueueRules(name, rules.is_paused, rules.is_strict, rules.running_max)
+                for name, rules in self._queues.items()
+            },
             {name: (total, 0) for name, total in self._totals.items()},
         ).can_admit(demand)
 

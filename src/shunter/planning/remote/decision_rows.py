@@ -1,12 +1,12 @@
-"""Decisions as rows that can be sent and recorded, and back. Used wherever a policy decides outside of a round, and by
-the flight recorder."""
+"""Converts decisions to a form that can be sent and recorded, and back. Used wherever a policy decides outside of a
+round, and by the flight recorder."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shunter.model.protocol.scheduler_messages import DecisionRow, PlacementRow, PreemptionRow, SchedulingRow
-from shunter.planning.view import Decision, LeftBehind, Placement, Preemption, SchedulingDraft
+from shunter.model.protocol.scheduler_messages import DecisionRow, PlacementRow
+from shunter.planning.view import Decision, LeftBehind, Placement
 
 
 def decision_row(decision: Decision, number: int = 0) -> DecisionRow:
@@ -18,8 +18,8 @@ def decision_row(decision: Decision, number: int = 0) -> DecisionRow:
             PlacementRow(each.class_id, np.asarray(each.nodes).tolist(), np.asarray(each.counts).tolist())
             for each in decision.placements
         ],
-        preemptions=[PreemptionRow(each.victim, each.node, each.count, each.winner) for each in decision.preemptions],
-        schedulings=[SchedulingRow(each.name, each.spec) for each in decision.schedulings],
+        preemptions=list(decision.preemptions),
+        schedulings=list(decision.schedulings),
         withdrawals=list(decision.withdrawals),
         left=int(left.counts.sum()) if isinstance(left, LeftBehind) else sum(each.count for each in left),
         reasons=dict(decision.reasons),
@@ -30,15 +30,15 @@ def decision_row(decision: Decision, number: int = 0) -> DecisionRow:
 
 
 def read_decision(row: DecisionRow) -> Decision:
-    """Without what was left behind, of which only the number is known."""
+    """Without what stays queued: only the number of those tasks is known."""
     return Decision(
         based_on=row.based_on,
         placements=[
             Placement(each.class_id, np.array(each.nodes, np.int64), np.array(each.counts, np.int64))
             for each in row.placements
         ],
-        preemptions=[Preemption(each.victim, each.node, each.count, each.winner) for each in row.preemptions],
-        schedulings=[SchedulingDraft(each.name, each.spec) for each in row.schedulings],
+        preemptions=list(row.preemptions),
+        schedulings=list(row.schedulings),
         withdrawals=list(row.withdrawals),
         reasons=dict(row.reasons),
         is_partial=row.is_partial,

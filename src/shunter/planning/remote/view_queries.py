@@ -9,10 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
+import msgspec
 import numpy as np
 
-from shunter.model.protocol.scheduler_messages import RULES, RUNNING, Answers, ClassRow, RuleRow, RunningRows
-from shunter.planning.view import ClusterView, IntArray, Rules, Running, TaskClass
+from shunter.model.protocol.scheduler_messages import RULES, RUNNING, Answers, ClassRow, RunningRows
+from shunter.planning.view import ClusterView, IntArray, Running, TaskClass
 
 ESTIMATED_TASKS_MAX = 64  # tasks of a class whose estimates are told to those who cannot ask back
 NO_LOWEST_PRIORITY = 2**31  # what `lowest_priority` says where nothing runs
@@ -207,57 +208,21 @@ class RecordedAnswers:
 
 
 def class_row(task_class: TaskClass) -> ClassRow:
-    rules = task_class.rules
-    row = None
-    if rules is not None:
-        row = RuleRow(rules.job, rules.gang, rules.exclusive, rules.distinct, rules.spread, rules.affinity, rules.group)
-    return ClassRow(
-        task_class.id,
-        dict(task_class.needs),
-        task_class.namespace,
-        task_class.user,
-        task_class.priority,
-        task_class.datacenters,
-        task_class.constraints,
-        task_class.queue,
-        task_class.runtime,
-        task_class.deadline_ms,
-        row,
-    )
+    return msgspec.convert(task_class, ClassRow, from_attributes=True)
 
 
 def read_class(row: ClassRow) -> TaskClass:
-    rules = row.rules
-    return TaskClass(
-        row.id, row.needs, row.namespace, row.user, row.priority, row.datacenters, row.constraints, row.queue,
-        row.runtime, row.deadline_ms,
-        None if rules is None
-        else Rules(rules.job, rules.gang, rules.exclusive, rules.distinct, rules.spread, rules.affinity, rules.group),
-    )  # fmt: skip
+    return msgspec.convert(row, TaskClass, from_attributes=True)
 
 
 def running_rows(running: Running) -> RunningRows:
-    return RunningRows(
-        running.class_ids.tolist(),
-        running.node.tolist(),
-        running.count.tolist(),
-        running.priority.tolist(),
-        running.started_ms.tolist(),
-        running.end_ms.tolist(),
-        running.is_stopping.tolist(),
-    )
+    return RunningRows(*(getattr(running, name).tolist() for name in RunningRows.__struct_fields__))
 
 
 def read_running(rows: RunningRows) -> Running:
-    return Running(
-        np.array(rows.class_ids, np.int64),
-        np.array(rows.node, np.int64),
-        np.array(rows.count, np.int64),
-        np.array(rows.priority, np.int64),
-        np.array(rows.started_ms, np.int64),
-        np.array(rows.end_ms, np.int64),
-        np.array(rows.is_stopping, np.bool_),
-    )
+    columns: dict[str, Any] = msgspec.structs.asdict(rows)
+    is_stopping = np.array(columns.pop("is_stopping"), np.bool_)
+    return Running(is_stopping=is_stopping, **{name: np.array(each, np.int64) for name, each in columns.items()})
 
 
 def sparse(counts: IntArray) -> Amounts:

@@ -23,7 +23,7 @@ from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.remote.view_queries import RecordedAnswers, read_class
 from shunter.planning.remote.view_scope import add_resource_columns, empty_nodes, grow_rows, limit_view
-from shunter.planning.view import BoolArray, ClusterView, IntArray, NodeKind, Nodes, Queued, QueueRules, TaskClass
+from shunter.planning.view import BoolArray, ClusterView, IntArray, Nodes, Queued, QueueRules, TaskClass
 
 ObjectType = TypeVar("ObjectType", Testbed, BatchJob, Scheduling)
 
@@ -95,9 +95,7 @@ class ViewReader:
             else:
                 self._usage[row.namespace, row.user] = np.array(row.amounts, np.int64)
         if delta.queues is not None:
-            self._queues = {
-                row.name: QueueRules(row.is_paused, row.is_strict, row.running_max, row.running) for row in delta.queues
-            }
+            self._queues = {rules.name: rules for rules in delta.queues}
         if delta.licences is not None:
             self._licences = {row.name: (row.total, row.used) for row in delta.licences}
 
@@ -152,7 +150,7 @@ def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:
     for row in range(nodes.count, delta.count):
         nodes.names.append(delta.names[row])
     nodes.count = delta.count
-    nodes.kinds.extend(NodeKind(kind.datacenter, kind.labels, kind.attributes) for kind in delta.kinds)
+    nodes.kinds.extend(delta.kinds)
     if delta.nodes is not None:
         _put_rows(nodes, delta.nodes)
     if delta.capacity is not None:

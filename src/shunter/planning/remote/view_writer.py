@@ -22,11 +22,9 @@ from shunter.model.protocol.scheduler_messages import (
     RUNNING,
     TASKS,
     CapacityRows,
-    KindRow,
     LicenceRow,
     NodeRows,
     QueuedRow,
-    QueueRow,
     UsageRow,
     ViewDelta,
 )
@@ -91,10 +89,7 @@ class ViewWriter:
             self._usage = now
         if view.queues != self._queues:
             self._queues = dict(view.queues)
-            fields["queues"] = [
-                QueueRow(name, rules.is_paused, rules.is_strict, rules.running_max, rules.running)
-                for name, rules in view.queues.items()
-            ]
+            fields["queues"] = list(view.queues.values())
         if view.licences != self._licences:
             self._licences = dict(view.licences)
             fields["licences"] = [LicenceRow(name, *numbers) for name, numbers in view.licences.items()]
@@ -113,9 +108,8 @@ class _SentNodes:
         sent, count = self._sent, nodes.count
         fields["count"] = count
         if len(nodes.kinds) > len(sent.kinds):
-            kinds = nodes.kinds[len(sent.kinds) :]
-            fields["kinds"] = [KindRow(each.datacenter, dict(each.labels), dict(each.attributes)) for each in kinds]
-            sent.kinds.extend(kinds)
+            fields["kinds"] = nodes.kinds[len(sent.kinds) :]
+            sent.kinds.extend(fields["kinds"])
         touched = nodes.changed[:count] >= self._tick
         if count > self._count:
             fields["names"] = {row: nodes.names[row] for row in range(self._count, count)}

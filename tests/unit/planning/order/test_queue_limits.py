@@ -41,8 +41,8 @@ class QueueHarness:
 
 def test_a_paused_queue_gets_nothing_until_it_is_resumed() -> None:
     harness, both = QueueHarness(), (waiting(1, "night", 3), waiting(2, "day", 3))
-    assert harness.placed(*both, queues={"night": QueueRules(is_paused=True)}) == {2: 3}
-    assert harness.placed(*both, queues={"night": QueueRules()}) == {1: 3, 2: 3}
+    assert harness.placed(*both, queues={"night": QueueRules("night", is_paused=True)}) == {2: 3}
+    assert harness.placed(*both, queues={"night": QueueRules("night")}) == {1: 3, 2: 3}
 
 
 def test_a_queue_runs_no_more_than_its_limit_over_all_its_classes() -> None:
@@ -50,13 +50,17 @@ def test_a_queue_runs_no_more_than_its_limit_over_all_its_classes() -> None:
         QueueHarness(),
         (waiting(1, "night", 3, since=1), waiting(2, "night", 3, since=2), waiting(3, "day", 2)),
     )
-    assert harness.placed(*queued, queues={"night": QueueRules(running_max=5, running=1)}) == {1: 3, 2: 1, 3: 2}
-    assert harness.placed(*queued, queues={"night": QueueRules(running_max=5, running=7)}) == {3: 2}
-    assert harness.placed(*queued, queues={"night": QueueRules(running_max=9, running=7)}) == {1: 2, 3: 2}
+    assert harness.placed(*queued, queues={"night": QueueRules("night", running_max=5, running=1)}) == {
+        1: 3,
+        2: 1,
+        3: 2,
+    }
+    assert harness.placed(*queued, queues={"night": QueueRules("night", running_max=5, running=7)}) == {3: 2}
+    assert harness.placed(*queued, queues={"night": QueueRules("night", running_max=9, running=7)}) == {1: 2, 3: 2}
 
 
 def test_in_a_strict_queue_the_first_that_finds_no_room_keeps_all_behind_it_waiting() -> None:
-    harness, strict = QueueHarness(), {"line": QueueRules(is_strict=True)}
+    harness, strict = QueueHarness(), {"line": QueueRules("line", is_strict=True)}
     large = waiting(2, "line", since=2, cpu=64_000)
     queued = (waiting(1, "line", 2, since=1), large, waiting(3, "line", since=3), waiting(4, "day", since=4))
     assert harness.placed(*queued, queues=strict) == {1: 2, 4: 1}
@@ -68,20 +72,20 @@ def test_in_a_strict_queue_the_first_that_finds_no_room_keeps_all_behind_it_wait
 def test_a_strict_queue_goes_by_age_even_where_a_later_one_has_a_higher_priority() -> None:
     harness = QueueHarness(cpu=1000)
     queued = [waiting(1, "line", since=1, priority=10), waiting(2, "line", since=2, priority=90)]
-    assert harness.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {1: 1}
-    assert harness.placed(*queued, waiting(3, since=3, priority=50), queues={"line": QueueRules(is_strict=True)}) == {
-        3: 1
-    }
+    assert harness.placed(*queued, queues={"line": QueueRules("line", is_strict=True)}) == {1: 1}
+    assert harness.placed(
+        *queued, waiting(3, since=3, priority=50), queues={"line": QueueRules("line", is_strict=True)}
+    ) == {3: 1}
 
 
 def test_behind_the_first_of_a_strict_queue_a_higher_priority_counts_again() -> None:
     harness = QueueHarness(cpu=2000)
     queued = [waiting(1, "line", since=1, priority=10), waiting(2, "line", since=2, priority=90)]
     queued.append(waiting(3, since=0, priority=10))
-    assert harness.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {3: 1, 1: 1}
+    assert harness.placed(*queued, queues={"line": QueueRules("line", is_strict=True)}) == {3: 1, 1: 1}
     harness = QueueHarness(cpu=2000)
     queued[2] = waiting(3, since=5, priority=10)
-    assert harness.placed(*queued, queues={"line": QueueRules(is_strict=True)}) == {1: 1, 2: 1}
+    assert harness.placed(*queued, queues={"line": QueueRules("line", is_strict=True)}) == {1: 1, 2: 1}
 
 
 @given(seed=st.integers(0, 2**32))
@@ -94,7 +98,7 @@ def test_a_strict_queue_never_reorders(seed: int) -> None:
         waiting(id, "line", rng.randrange(1, 4), rng.randrange(4), rng.choice([10, 50]), cpu=rng.choice([500, 2500]))
         for id in range(rng.randrange(1, 6))
     ]
-    got = harness.placed(*queued, queues={"line": QueueRules(is_strict=True, running_max=rng.choice([0, 3]))})
+    got = harness.placed(*queued, queues={"line": QueueRules("line", is_strict=True, running_max=rng.choice([0, 3]))})
     line = sorted(queued, key=lambda each: (each.since, each.task_class.id))
     lacking = [each for each in line if got.get(each.task_class.id, 0) < each.count]
     if lacking:
@@ -129,7 +133,7 @@ def test_licences_and_limits_are_never_exceeded(seed: int) -> None:
         for id in range(rng.randrange(1, 6))
     ]
     total, used, running = rng.randrange(12), rng.randrange(4), rng.randrange(4)
-    rules = {"night": QueueRules(running_max=5, running=running)}
+    rules = {"night": QueueRules("night", running_max=5, running=running)}
     got = harness.placed(*queued, queues=rules, licences={"solver": (total, used)})
     needs = {each.task_class.id: each.task_class for each in queued}
     assert sum(needs[id].needs["solver"] * count for id, count in got.items()) <= max(0, total - used)

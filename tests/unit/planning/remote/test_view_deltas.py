@@ -148,7 +148,10 @@ class ChangingCluster:
         self.running_cluster.cluster.label(self.row(), "dc1", {"rack": self.rng.choice("abc")})
 
     def change_limits(self) -> None:
-        self.queues = {**self.queues, "default": QueueRules(self.rng.random() < 0.2, False, self.rng.randrange(9), 1)}
+        self.queues = {
+            **self.queues,
+            "default": QueueRules("default", self.rng.random() < 0.2, False, self.rng.randrange(9), 1),
+        }
         self.licences = {"licence/matlab": (self.rng.randrange(5), 0)}
         if self.rng.random() < 0.3:
             self.usage.pop(("other", "somebody"), None)

@@ -22,7 +22,7 @@ IMPATIENT = replace(STAGES, wait_thresholds=WaitThresholds(reserve_after_s=5, ho
 def limited(limit: str, most: int, *cpus: int, stages: Stages = IMPATIENT) -> PlannerHarness:
     harness = PlannerHarness(cluster_of(*cpus), stages)
     if limit == "queue":
-        harness.running_cluster.queues["narrow"] = QueueRules(running_max=most)
+        harness.running_cluster.queues["narrow"] = QueueRules("narrow", running_max=most)
     else:
         harness.running_cluster.licences["seat"] = most
     return harness

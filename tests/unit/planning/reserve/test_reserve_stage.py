@@ -105,7 +105,7 @@ def test_queues_and_licences_admit_a_gang_only_as_a_whole() -> None:
         view = replace(
             running_cluster.view(gang),
             licences={"matlab": (9, 0)},
-            queues={"default": QueueRules(running_max=running_max)},
+            queues={"default": QueueRules("default", running_max=running_max)},
         )
         assert bool(chosen(Planner(STAGES).decide(view, 0.0, PLENTY))) == fits
 
@@ -116,7 +116,7 @@ def test_a_gang_starts_as_soon_as_its_queue_or_its_licences_let_it() -> None:
     gang = [member(running_cluster, 2, cpu=1, matlab=1), member(running_cluster, 1, cpu=1, matlab=1)]
     planner, unlimited = Planner(STAGES), replace(running_cluster.view(gang), licences={"matlab": (9, 0)})
     few = replace(unlimited, licences={"matlab": (2, 0)})
-    for view in (replace(unlimited, queues={"default": QueueRules(running_max=2)}), few):
+    for view in (replace(unlimited, queues={"default": QueueRules("default", running_max=2)}), few):
         assert chosen(planner.decide(view, 0.0, PLENTY)) == {}
     assert chosen(planner.decide(unlimited, 0.0, PLENTY)) == {1: {1: 2}, 2: {1: 1}}
 
@@ -126,7 +126,7 @@ def test_nobody_is_preempted_for_a_class_that_its_queue_keeps_back() -> None:
     running_cluster.run(running_cluster.make_class("low", 10, cpu=1), 1)
     preemptor = Queued(running_cluster.make_class("boss", 90, cpu=1), 1, 0)
     planner = Planner(STAGES)
-    view = replace(running_cluster.view([preemptor]), queues={"default": QueueRules(is_paused=True)})
+    view = replace(running_cluster.view([preemptor]), queues={"default": QueueRules("default", is_paused=True)})
     assert planner.decide(view, 0.0, PLENTY).preemptions == []
     assert len(planner.decide(running_cluster.view([preemptor]), 0.0, PLENTY).preemptions) == 1
     assert planner.decide(view, 0.0, PLENTY).preemptions == []
@@ -142,7 +142,7 @@ def test_no_more_end_for_a_class_than_its_queue_and_its_licences_let_through() -
         view = replace(
             running_cluster.view([preemptor]),
             licences={"matlab": (licences, 0)},
-            queues={"default": QueueRules(running_max=running_max)},
+            queues={"default": QueueRules("default", running_max=running_max)},
         )
         assert sum(each.count for each in planner.decide(view, 0.0, PLENTY).preemptions) == victims
 
@@ -154,7 +154,7 @@ def test_nobody_is_preempted_for_a_gang_that_is_not_let_through_as_a_whole_any_m
     gang = [member(running_cluster, 2, priority=90, cpu=1), member(running_cluster, 1, priority=90, cpu=1)]
     planner = Planner(STAGES)
     assert sum(each.count for each in planner.decide(running_cluster.view(gang), 0.0, PLENTY).preemptions) == 3
-    view = replace(running_cluster.view(gang), queues={"default": QueueRules(running_max=2)})
+    view = replace(running_cluster.view(gang), queues={"default": QueueRules("default", running_max=2)})
     assert planner.decide(view, 0.0, PLENTY).preemptions == []
 
 
