@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from shunter.planning.explain.suggest import without_licence_needs
-from shunter.planning.filter.rules import HOST
+from shunter.planning.filter.colocation import (
+    HOST,
+    UNLABELLED,
+    domain_by_kind,
+    is_first_of_domain,
+    is_one_per_node,
+)
 from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Queued, TaskClass
 
 
@@ -26,7 +32,7 @@ class Room:
             if resource not in view.nodes.resources:
                 return np.zeros(view.nodes.count, np.int64)
             fit_counts = np.minimum(fit_counts, self._free[:, view.nodes.resources.index(resource)] // need)
-        if task_class.rules is not None and task_class.rules.distinct:
+        if is_one_per_node(task_class.rules):
             fit_counts = np.minimum(fit_counts, 1)
         accepts = view.accepts(task_class) if view.accepts is not None else view.nodes.eligible[: view.nodes.count]
         found: IntArray = np.where(accepts, np.maximum(fit_counts, 0), 0)
@@ -63,15 +69,15 @@ class Room:
         return total
 
     def _first_of_each_domain(self, task_class: TaskClass, rows: IntArray) -> IntArray:
-        """Of rows that share the label by which tasks are kept apart, only the first that would take one."""
+        """Of rows that share the value of a label by which tasks are distinct, only the first that would take one."""
         label = task_class.rules.distinct if task_class.rules is not None else ""
         if label in ("", HOST):
             return rows
         nodes, room = self._view.nodes, self.of(task_class)
-        first: dict[str | None, int] = {}
-        for row in rows[room[rows] > 0].tolist():
-            first.setdefault(nodes.kinds[nodes.kind[row]].labels.get(label), row)
-        return np.array([row for value, row in first.items() if value is not None], np.int64)
+        domain = domain_by_kind(nodes.kinds, label)[nodes.kind[rows]]
+        is_open = (room[rows] > 0) & (domain != UNLABELLED)
+        found: IntArray = rows[is_open][is_first_of_domain(domain[is_open])]
+        return found
 
     def place(self, decision: Decision, task_class: TaskClass, rows: IntArray, counts: IntArray) -> None:
         """Put `counts[i]` tasks on row `rows[i]` into the decision."""

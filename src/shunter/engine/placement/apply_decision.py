@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.placement.alternative_nodes import has_alternative_node
+from shunter.engine.placement.colocation import has_alternative_node
 from shunter.engine.placement.gang_restart import evict_gang, gang_of, places_whole_gang
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, TaskSet
@@ -207,18 +207,7 @@ def fits_on_node(round: Round, task_set: TaskSet, node: int) -> bool:
     record = task_set.task_class
     headroom = _lanes_that_fit(round, record, np.array([node], np.int64), 1)
     is_allowed = not task_set.job.is_held and lanes_max(round, record, task_set) > 0
-    return bool(headroom[0] > 0) and is_allowed and _is_distinct(round, record, node)
-
-
-def _is_distinct(round: Round, record: ClassRecord, node: int) -> bool:
-    """Whether none of its tasks shares what is to be distinct with this node."""
-    rules, nodes = record.key.rules, round.state.nodes.records
-    if rules is None or not rules.distinct:
-        return True
-    if rules.distinct == "host":
-        return node not in record.lanes
-    value = nodes[node].labels.get(rules.distinct)
-    return value is not None and all(nodes[other].labels.get(rules.distinct) != value for other in record.lanes)
+    return bool(headroom[0] > 0) and is_allowed
 
 
 def _lanes_available(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:

@@ -11,9 +11,16 @@ from itertools import takewhile
 import numpy as np
 
 from shunter.engine.jobs.dependencies import earliest_start_ms
-from shunter.engine.placement.alternative_nodes import has_alternative_node
+from shunter.engine.placement.colocation import (
+    has_alternative_node,
+    jobs_of,
+    leaving,
+    matches,
+    presence,
+    repels,
+    tally,
+)
 from shunter.engine.placement.gang_restart import is_gathering
-from shunter.engine.placement.job_presence import called, leaving, matches, presence, repels, tally
 from shunter.engine.state.records import ClassRecord, TaskSet
 from shunter.engine.state.registries.cluster import HOLD_SETTING, RESERVE_SETTING
 from shunter.engine.state.registries.durations import DurationRegistry
@@ -53,6 +60,11 @@ def build_view(state: State) -> ClusterView:
         batch_jobs=state.objects.batch_jobs,
         schedulings=state.objects.schedulings,
     )
+
+
+def called(state: State, class_id: int) -> str:
+    jobs = jobs_of(state, class_id)
+    return f"{jobs[0].name}@{jobs[0].run}" if jobs else "a job that has ended"
 
 
 def refresh_pending(state: State) -> None:

@@ -59,7 +59,7 @@ def place_moved_tasks(round: Round) -> None:
             continue
         elif reasons := _infeasible_reasons(round, task_set, node):
             _unpin(round, task_set, index, f"cannot run on node {node.name}: {reasons[0]}")
-        elif fits_on_node(round, task_set, node_id) and colocation_allows(round.state, task_set, node_id):
+        elif fits_on_node(round, task_set, node_id) and colocation_allows(round.state, task_set, [index], node_id):
             _place_task(round, task_set, index, node_id)
 
 

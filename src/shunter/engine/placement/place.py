@@ -96,7 +96,9 @@ def _place_pinned_classes(round: Round) -> None:
 
 def _colocation_allows(round: Round, task_set: TaskSet) -> bool:
     """Executors go where their slots are, whoever is there."""
-    return bool(task_set.job.options.application) or colocation_allows(round.state, task_set, task_set.node)
+    if task_set.job.options.application:
+        return True
+    return colocation_allows(round.state, task_set, range(task_set.count), task_set.node)
 
 
 def recall_stuck_tasks(round: Round) -> None:

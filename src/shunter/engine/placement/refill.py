@@ -14,11 +14,11 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, Lanes
 from shunter.engine.state.registries.cluster import RESERVE_SETTING
 from shunter.engine.state.state import State
-from shunter.planning.filter.rules import is_required_job_affinity
+from shunter.planning.filter.colocation import may_follow
 from shunter.planning.order.fair_share import FairShare
 from shunter.planning.order.rank import by_urgency
 from shunter.planning.reserve.backfill import RESERVE_AFTER_S
-from shunter.planning.view import NO_HELD_ROWS, Rules
+from shunter.planning.view import NO_HELD_ROWS
 
 CLASSES_AHEAD_MAX = 16  # classes ahead that are looked at before lanes are simply given up
 PENDING_CLASSES_MAX = 64  # classes that wait; with more of them every lane goes back to the policy
@@ -50,16 +50,10 @@ def refill(round: Round) -> None:
 
 def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
     """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled."""
-    state, rules = round.state, record.key.rules
+    state = round.state
     is_schedulable = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
-    is_bound = bool(record.key.node or (rules is not None and _needs_policy(rules)))
-    return bool(lanes.may_refill and is_schedulable and not is_bound and not _exceeds_limits(state, record))
-
-
-def _needs_policy(rules: Rules) -> bool:
-    """Whether a task may not go where the last one was: of a gang, whatever comes back starts with the others; those of
-    which a class is to keep apart may have moved to the same place, and those beside which it must be may be gone."""
-    return bool(rules.gang or rules.distinct or any(is_required_job_affinity(rule) for rule in rules.affinity))
+    is_free = not record.key.node and may_follow(record.key.rules)
+    return bool(lanes.may_refill and is_schedulable and is_free and not _exceeds_limits(state, record))
 
 
 def _exceeds_limits(state: State, record: ClassRecord) -> bool:

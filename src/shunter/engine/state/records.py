@@ -15,6 +15,7 @@ import numpy as np
 from shunter.model.job.spec import DEFAULT_OPTIONS, LONG_RUNNING, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.model.protocol.worker_messages import MachineStats
+from shunter.planning.filter.colocation import is_required_anti_affinity
 from shunter.planning.view import IntArray, Rules, TaskClass
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class TaskSet:
     @property
     def has_anti_affinity(self) -> bool:
         """Whether some other jobs must not run beside its tasks, by the spec that these follow."""
-        return any(rule.anti and rule.require and rule.to == "job" for rule in self.spec.affinity)
+        return any(map(is_required_anti_affinity, self.spec.affinity))
 
     def visible_index_of(self, index: int) -> int:
         """The task index that people see."""

@@ -1,7 +1,7 @@
-"""What holds whoever decides: which nodes a class may go to, and placements cut to that. Called by the engine for the
-policies of plugins; the built-in planner keeps these rules by itself.
+"""The rules that hold whoever decides: which nodes a class may use, and placements reduced to those. Called by the
+engine for the policies of plugins; the built-in planner obeys these rules by itself.
 
-Room is not looked at here: that is checked when a placement is applied.
+Room is not checked here but when a placement is applied.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from shunter.planning.filter.colocation import is_first_of_domain
 from shunter.planning.filter.filters import RESOURCES, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import PlacementRules, RuleSet
@@ -18,7 +19,7 @@ from shunter.planning.view import BoolArray, ClusterView, Placement, TaskClass
 
 
 class HardRules:
-    """The rules of one decision. What it admitted counts for what is asked afterwards."""
+    """The rules of one decision. What it admitted counts for later questions."""
 
     def __init__(self, view: ClusterView, ledger: NodeLedger, filters: Sequence[Filter]) -> None:
         self._ledger, self._count = ledger, view.nodes.count
@@ -33,7 +34,7 @@ class HardRules:
         return accepted
 
     def admit(self, task_class: TaskClass, placement: Placement) -> Placement:
-        """What of a placement may be."""
+        """The part of a placement that the rules allow."""
         allowed = feasible(task_class, self._ledger, placement.nodes, self._filters)
         admitted = _select_rows(placement, allowed)
         if self._rule_set.constrains(task_class):
@@ -46,12 +47,11 @@ class HardRules:
 
 
 def _without_conflicts(placement: Placement, placement_rules: PlacementRules) -> Placement:
-    """Without what the tasks of one placement have against each other."""
+    """Without tasks that other tasks of the same placement keep away."""
     if placement_rules.is_colocated:
         placement = _select_rows(placement, np.arange(len(placement.nodes)) == 0)
     if placement_rules.distinct_domain is not None:
-        _, first = np.unique(placement_rules.distinct_domain[placement.nodes], return_index=True)
-        placement = _select_rows(placement, np.isin(np.arange(len(placement.nodes)), first))
+        placement = _select_rows(placement, is_first_of_domain(placement_rules.distinct_domain[placement.nodes]))
     most = 1 if placement_rules.distinct_domain is not None else placement_rules.per_node_max
     return placement if most is None else replace(placement, counts=np.minimum(placement.counts, most))
 

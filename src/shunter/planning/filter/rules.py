@@ -1,10 +1,11 @@
-"""What couples tasks to one another and to other jobs: distinct, spread, affinity, exclusive. Called by `workspace`.
+"""The rules between tasks of one decision: distinct, spread, affinity, exclusive. Called by `workspace`, by
+`hard_rules`, and by the engine when it validates decisions.
 
-A `RuleSet` lives as long as one decision and remembers what that decision placed, for the view knows only what was
-there before. Hard rules become rows that are not allowed, each with its reason; soft ones become a bias on prices.
+A `RuleSet` lives as long as one decision and records what that decision placed, because the view shows only what was
+there before. Hard rules become rows that are not allowed, each with its reason; soft rules become a bias on scores.
 
-The unit of a weight is the span between the best and the worst node's price: a spread of weight 1 evens out before it
-looks for cheap nodes, one of 0.1 lets ten tasks pile up before a dear node is taken instead.
+The unit of a weight is the range between the best and the worst node's score: a spread of weight 1 evens out before it
+looks for cheap nodes, one of 0.1 lets ten tasks pile up before an expensive node is taken instead.
 """
 
 from __future__ import annotations
@@ -16,12 +17,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shunter.model.job.spec import Affinity
+from shunter.planning.filter.colocation import (
+    HOST,
+    UNLABELLED,
+    domain_by_kind,
+    is_any_of,
+    is_required_anti_affinity,
+    is_required_job_affinity,
+    is_same_group,
+    shares_domain,
+)
 from shunter.planning.filter.filters import Filter, Refusal
 from shunter.planning.filter.node_ledger import NodeLedger, Rows
-from shunter.planning.view import BoolArray, ClusterView, FloatArray, IntArray, Rules, TaskClass
-
-HOST = "host"  # as a label: every node has a value of its own
-UNLABELLED = 0  # the code of nodes that lack a label
+from shunter.planning.view import BoolArray, ClusterView, FloatArray, IntArray, TaskClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,7 @@ class RuleSet:
         if placed is None:
             placed = self._placed[task_class.id] = PlacedTasks(task_class)
             if task_class.rules is not None:
-                self._anti_affine_classes += any(_is_required_anti_affinity(each) for each in _affinities(task_class))
+                self._anti_affine_classes += any(is_required_anti_affinity(each) for each in _affinities(task_class))
         placed.parts.append((rows, counts))
 
     def copy_for(self, ledger: NodeLedger) -> RuleSet:
@@ -104,7 +112,7 @@ class RuleSet:
         )
         bias, repeat_bias = self._soft_biases(task_class)
         is_one_per_node = rules.distinct == HOST or any(
-            _is_required_anti_affinity(each) and self._matches_itself(each, task_class) for each in rules.affinity
+            is_required_anti_affinity(each) and self._matches_itself(each, task_class) for each in rules.affinity
         )
         return PlacementRules(
             allowed=allowed,
@@ -158,25 +166,22 @@ class RuleSet:
             if placed.task_class.id == task_class.id:
                 continue
             if any(
-                _is_required_anti_affinity(each) and self.holds(each.match, task_class.id)
+                is_required_anti_affinity(each) and self.holds(each.match, task_class.id)
                 for each in _affinities(placed.task_class)
             ):
-                refused = np.zeros(self._ledger.count, dtype=np.bool_)
-                refused[_rows_of(placed.tally())] = True
+                refused = is_any_of(_rows_of(placed.tally()), self._ledger.count)
                 yield "a job that starts there keeps this one away by its anti-affinity", refused
 
     def _distinct_refusals(self, task_class: TaskClass, distinct: str) -> Iterator[tuple[str, BoolArray]]:
         rows = _rows_of(self._tally(task_class))
         if distinct == HOST:
-            refused = np.zeros(self._ledger.count, dtype=np.bool_)
-            refused[rows] = True
-            yield "distinct host: the node has a task of this group", refused
+            yield "distinct host: the node has a task of this group", is_any_of(rows, self._ledger.count)
         else:
             domain = self._domain(distinct)
             yield f"distinct {distinct}: the node has no such label", domain == UNLABELLED
             yield (
                 f"distinct {distinct}: a node with the same value has a task of this group",
-                np.isin(domain, domain[rows]),
+                shares_domain(domain, rows),
             )
 
     def _is_empty(self, job: int) -> BoolArray:
@@ -236,7 +241,7 @@ class RuleSet:
         if self._view.tally is not None:
             tally.update(self._view.tally(task_class.id))
         for placed in self._placed.values():
-            if _is_same_group(placed.task_class.rules, task_class.rules):
+            if is_same_group(placed.task_class.rules, task_class.rules):
                 tally.update(placed.tally())
         return tally
 
@@ -265,14 +270,11 @@ class RuleSet:
         return rule.to == "job" and self.holds(rule.match, task_class.id)
 
     def _domain(self, label: str) -> IntArray:
-        """A number for each value of the label, by row."""
+        """The domain of each row."""
         if label == HOST:
             return self._ledger.number[: self._ledger.count]
         if label not in self._domains:
-            numbers: dict[str | None, int] = {None: UNLABELLED}
-            kinds = self._view.nodes.kinds
-            by_kind = [numbers.setdefault(kind.labels.get(label), len(numbers)) for kind in kinds]
-            self._domains[label] = np.array(by_kind, dtype=np.int64)
+            self._domains[label] = domain_by_kind(self._view.nodes.kinds, label)
         return self._domains[label][self._ledger.kind[: self._ledger.count]]
 
 
@@ -281,20 +283,9 @@ def is_required_node_affinity(rule: Affinity) -> bool:
     return rule.to == "node" and rule.require
 
 
-def is_required_job_affinity(rule: Affinity) -> bool:
-    """Whether it says that tasks must be where certain jobs run."""
-    return rule.to == "job" and rule.require and not rule.anti
-
-
 def why_affinity_refuses(rule: Affinity) -> str:
     """By a rule of nodes."""
     return f"anti-affinity: the node matches {rule.match}" if rule.anti else f"affinity: not {rule.match}"
-
-
-def depends_on_own_placements(task_class: TaskClass) -> bool:
-    """Whether it matters to the next task of the class where its last one went."""
-    rules = task_class.rules
-    return rules is not None and bool(rules.distinct or rules.spread or rules.affinity or rules.exclusive)
 
 
 def rules_filter(rule_set: RuleSet) -> Filter:
@@ -313,14 +304,6 @@ def rules_filter(rule_set: RuleSet) -> Filter:
 
 def _affinities(task_class: TaskClass) -> tuple[Affinity, ...]:
     return task_class.rules.affinity if task_class.rules is not None else ()
-
-
-def _is_same_group(one: Rules | None, other: Rules | None) -> bool:
-    return one is not None and other is not None and (one.job, one.group) == (other.job, other.group)
-
-
-def _is_required_anti_affinity(rule: Affinity) -> bool:
-    return rule.to == "job" and rule.anti and rule.require
 
 
 def _rows_of(tally: Counter[int]) -> IntArray:

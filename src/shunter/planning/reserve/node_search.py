@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shunter.planning.filter.colocation import depends_on_own_placements
 from shunter.planning.filter.filters import feasible
-from shunter.planning.filter.rules import depends_on_own_placements
 from shunter.planning.reserve.occupancy import Occupancy
 from shunter.planning.reserve.victims import (
     NO_VICTIMS,
@@ -97,7 +97,7 @@ class NodeSearch:
     def refresh(self, row: int, others: IntArray) -> None:
         """Tasks on the row have ended, and one of the class has its place there. Where a gang has ended, so have tasks
         on other rows: what comes free there costs nothing more."""
-        if depends_on_own_placements(self._queued.task_class):
+        if depends_on_own_placements(self._queued.task_class.rules):
             self._allowed = self._allowed_rows()
         self._searches += NODES_MORE_MAX
         self._row_version[row] += 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.planning.filter.rules import depends_on_own_placements, is_required_job_affinity
+from shunter.planning.filter.colocation import depends_on_own_placements, is_required_job_affinity
 from shunter.planning.reserve.node_search import Costs, NodeSearch, SearchBudget
 from shunter.planning.reserve.occupancy import Occupancy
 from shunter.planning.reserve.victims import Chosen
@@ -225,7 +225,7 @@ class _Attempt:
             self._end_all(victims.chosen)
             others = np.unique(self._occupancy.running.node[list(victims.chosen)]) if self._occupancy.gangs else NO_ROWS
             room = int(self._workspace.ledger.room(queued.task_class, np.array([row]), missing)[0])
-            served = 1 if depends_on_own_placements(queued.task_class) else room
+            served = 1 if depends_on_own_placements(queued.task_class.rules) else room
             self._put(queued, Picked(np.array([row]), np.array([served])))
             node_search.refresh(row, others)
             missing -= served

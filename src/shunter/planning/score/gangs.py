@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shunter.planning.filter.colocation import is_one_per_node
 from shunter.planning.score.pick import Picked
 from shunter.planning.score.workspace import Ceiling, Workspace
 from shunter.planning.view import Queued, TaskClass
@@ -118,8 +119,7 @@ def least_choice_first(members: Sequence[Queued], workspace: Workspace) -> list[
     rows = np.flatnonzero(ledger.eligible[: ledger.count])
 
     def choice(queued: Queued) -> int:
-        rules = queued.task_class.rules
-        most = 1 if rules is not None and rules.distinct else queued.count
+        most = 1 if is_one_per_node(queued.task_class.rules) else queued.count
         return int(np.clip(ledger.room(queued.task_class, rows, most), 0, most).sum()) - queued.count
 
     return sorted(members, key=choice)

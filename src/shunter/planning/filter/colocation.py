@@ -1,0 +1,87 @@
+"""Co-location rules: which tasks may share a node, or the value of a node label, with which others.
+
+The planner (`planning.filter.rules`, and with it the validation of decisions), the engine's own placement
+(`engine.placement.colocation`: pinned and moved tasks, alternative nodes), refills and the toolkit of policies all ask
+here, so that a rule means the same to everybody. Nothing here knows what runs where: callers pass that in.
+
+`distinct` names a label, and HOST stands for the node itself. A *domain* is the label's value as a number, by row. No
+two tasks of a group share a domain, and a node without the label takes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shunter.model.job.spec import Affinity
+from shunter.planning.view import BoolArray, IntArray, NodeKind, Nodes, Rules
+
+HOST = "host"  # as a label: every node has a value of its own
+UNLABELLED = 0  # the domain of nodes that lack a label
+
+
+def domain_by_kind(kinds: Sequence[NodeKind], label: str) -> IntArray:
+    """The domain of each kind of node."""
+    numbers: dict[str | None, int] = {None: UNLABELLED}
+    return np.array([numbers.setdefault(kind.labels.get(label), len(numbers)) for kind in kinds], dtype=np.int64)
+
+
+def conflicting_rows(nodes: Nodes, label: str, occupied: IntArray) -> BoolArray:
+    """The rows that take no further task of a group which has tasks on the rows `occupied`."""
+    if label == HOST:
+        return is_any_of(occupied, nodes.count)
+    domain = domain_by_kind(nodes.kinds, label)[nodes.kind[: nodes.count]]
+    conflicting: BoolArray = shares_domain(domain, occupied) | (domain == UNLABELLED)
+    return conflicting
+
+
+def shares_domain(domain: IntArray, occupied: IntArray) -> BoolArray:
+    """The rows with the same domain as any of the rows `occupied`."""
+    return np.isin(domain, domain[occupied])
+
+
+def is_any_of(rows: IntArray, count: int) -> BoolArray:
+    """The same for hosts: of so many rows, just these."""
+    found = np.zeros(count, np.bool_)
+    found[rows] = True
+    return found
+
+
+def is_first_of_domain(domain: IntArray) -> BoolArray:
+    """Of several places, in their order, the first in each domain."""
+    _, first = np.unique(domain, return_index=True)
+    return is_any_of(first, len(domain))
+
+
+def is_one_per_node(rules: Rules | None) -> bool:
+    """Whether no two tasks of the group may share a node."""
+    return rules is not None and bool(rules.distinct)
+
+
+def depends_on_own_placements(rules: Rules | None) -> bool:
+    """Whether it matters to the next task of the class where its last one went."""
+    return rules is not None and bool(rules.distinct or rules.spread or rules.affinity or rules.exclusive)
+
+
+def may_follow(rules: Rules | None) -> bool:
+    """Whether the next task of a class may always go where its last one was. A gang starts together; tasks that are to
+    be distinct may have moved to the same domain; the jobs that a task must join may have ended."""
+    if rules is None:
+        return True
+    return not (rules.gang or rules.distinct or any(is_required_job_affinity(rule) for rule in rules.affinity))
+
+
+def is_required_job_affinity(rule: Affinity) -> bool:
+    """Whether tasks must be where certain jobs run."""
+    return rule.to == "job" and rule.require and not rule.anti
+
+
+def is_required_anti_affinity(rule: Affinity) -> bool:
+    """Whether tasks must not be where certain jobs run. It binds both sides, whoever came first."""
+    return rule.to == "job" and rule.require and rule.anti
+
+
+def is_same_group(one: Rules | None, other: Rules | None) -> bool:
+    """Whether the tasks of two classes belong to one group of one job, for the rules among its tasks."""
+    return one is not None and other is not None and (one.job, one.group) == (other.job, other.group)
