@@ -24,8 +24,8 @@ from shunter.planning.order.pending_classes import PendingClass
 from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.order.rank import RankFunction, by_urgency
 from shunter.planning.order.turns import Turns
-from shunter.planning.reserve.reservations import WAIT_THRESHOLDS, WaitThresholds
 from shunter.planning.reserve.reserve_stage import PlannerMemory, ReserveStage
+from shunter.planning.reserve.wait_thresholds import WAIT_THRESHOLDS, WaitThresholds
 from shunter.planning.score.gangs import gang_of
 from shunter.planning.score.pick import Candidates, Picked, pick
 from shunter.planning.score.score_cache import ScoreCache
@@ -149,8 +149,8 @@ class Planner:
         return not (
             planner_memory.is_partial
             or planner_memory.held
-            or planner_memory.reservation_memory.planned_starts
-            or planner_memory.reservation_memory.winners
+            or planner_memory.reservation_cache.planned_starts
+            or planner_memory.reservation_cache.winners
         )
 
     def renew(self) -> Planner:

@@ -148,6 +148,10 @@ class Placement:
     nodes: IntArray
     counts: IntArray
 
+    @property
+    def tasks(self) -> int:
+        return int(self.counts.sum())
+
 
 @dataclass(frozen=True, slots=True)
 class Left:

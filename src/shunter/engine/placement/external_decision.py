@@ -13,7 +13,7 @@ from shunter.engine.objects.scheduling_items import apply_schedulings, check_sch
 from shunter.engine.placement.apply_decision import apply_placement, preempt
 from shunter.engine.placement.cluster_view import build_view
 from shunter.engine.placement.gang_restart import gang_of, places_whole_gang
-from shunter.engine.placement.validate_decision import AdmittedPlacement, DecisionValidator
+from shunter.engine.placement.validate_decision import DecisionValidator
 from shunter.engine.round import Round
 from shunter.model.protocol.scheduler_messages import DecisionAnswer
 from shunter.planning.filter.filters import Filter
@@ -38,7 +38,7 @@ def on_decision(
     validator = DecisionValidator(round, view, filters, ledger.scratch())
     if source.refusal:
         _refuse_all_tasks(decision, validator, source.refusal)
-        admitted: list[AdmittedPlacement] = []
+        admitted: list[Placement] = []
         preemptions: list[Preemption] = []
     else:
         admitted = _admit(round, decision, validator)
@@ -56,9 +56,9 @@ def on_decision(
     return DecisionAnswer(round.state.version + has_changed, placed, validator.refusals)
 
 
-def _admit(round: Round, decision: Decision, validator: DecisionValidator) -> list[AdmittedPlacement]:
+def _admit(round: Round, decision: Decision, validator: DecisionValidator) -> list[Placement]:
     """What of a gang cannot be placed whole is left out, all of it."""
-    admitted, gangs = [], dict[int, list[tuple[str, AdmittedPlacement]]]()
+    admitted, gangs = [], dict[int, list[tuple[str, Placement]]]()
     for number, placement in enumerate(decision.placements):
         item = f"placements[{number}]"
         each = validator.admit(placement, item)
@@ -77,16 +77,16 @@ def _admit(round: Round, decision: Decision, validator: DecisionValidator) -> li
     return admitted
 
 
-def _place(round: Round, admitted: AdmittedPlacement) -> int:
+def _place(round: Round, admitted: Placement) -> int:
     """Returns how many tasks found their nodes: some may have failed there before, and are to go elsewhere."""
     record = round.state.classes[admitted.class_id]
     waiting = record.queued
-    apply_placement(round, Placement(admitted.class_id, admitted.rows, admitted.counts))
+    apply_placement(round, admitted)
     return waiting - record.queued
 
 
 def _refuse_all_tasks(decision: Decision, validator: DecisionValidator, reason: str) -> None:
     for number, placement in enumerate(decision.placements):
-        validator.refuse(f"placements[{number}]", reason, count=int(placement.counts.sum()))
+        validator.refuse(f"placements[{number}]", reason, count=placement.tasks)
     for number, preemption in enumerate(decision.preemptions):
         validator.refuse(f"preemptions[{number}]", reason, count=preemption.count)

@@ -6,7 +6,6 @@ What was admitted before counts: two items for the last free core are one too ma
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,24 +17,11 @@ from shunter.planning.explain.wait_reasons import limits_reached
 from shunter.planning.filter.filters import RESOURCES, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import RuleSet
-from shunter.planning.reserve.reservations import WAIT_THRESHOLDS
+from shunter.planning.reserve.wait_thresholds import WAIT_THRESHOLDS
 from shunter.planning.view import ClusterView, IntArray, Placement, Preemption, TaskClass
 
 NO_ROWS: IntArray = np.empty(0, np.int64)
 REFUSALS_MAX = 200  # told one by one; what is refused beyond that is counted together
-
-
-@dataclass(slots=True)
-class AdmittedPlacement:
-    """What of a placement holds. No row is named twice."""
-
-    class_id: int
-    rows: IntArray
-    counts: IntArray
-
-    @property
-    def tasks(self) -> int:
-        return int(self.counts.sum())
 
 
 class DecisionValidator:
@@ -59,9 +45,9 @@ class DecisionValidator:
         more = ItemRefusal("placements", "and others, of which only the number is told", "", self._unlisted_count)
         return [*self._refusals, more]
 
-    def admit(self, placement: Placement, item: str) -> AdmittedPlacement:
+    def admit(self, placement: Placement, item: str) -> Placement:
         """What of it holds; the rest is among the refusals, by node."""
-        nothing_admitted = AdmittedPlacement(placement.class_id, NO_ROWS, NO_ROWS)
+        nothing_admitted = Placement(placement.class_id, NO_ROWS, NO_ROWS)
         record = self._round.state.classes.get(placement.class_id)
         if record is None or not record.queued or record.key.node:
             fault = f"no tasks of class {placement.class_id} wait for a policy any more"
@@ -79,7 +65,7 @@ class DecisionValidator:
         else:
             admitted = self._admit_many(record, rows, counts)
         self._report_refusals(record, rows, counts - admitted, item)
-        return AdmittedPlacement(placement.class_id, rows[admitted > 0], admitted[admitted > 0])
+        return Placement(placement.class_id, rows[admitted > 0], admitted[admitted > 0])
 
     def _admit_many(self, record: ClassRecord, rows: IntArray, counts: IntArray) -> IntArray:
         """Of a class that no rule couples: all rows at once."""
@@ -116,7 +102,7 @@ class DecisionValidator:
             )
             self.refuse(item, reason, self._view.nodes.names[row], count)
 
-    def refuse_gang(self, members: list[AdmittedPlacement], item: str) -> None:
+    def refuse_gang(self, members: list[Placement], item: str) -> None:
         placed = sum(each.tasks for each in members)
         self.refuse(item, f"a gang starts whole, and only {placed} of its tasks can be placed so", count=placed)
 

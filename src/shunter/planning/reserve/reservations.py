@@ -1,23 +1,25 @@
-"""Room that is kept for items which found none: made by preemption, or reserved for later. One `Reservations` a
-decision.
+"""Room for items that found none: made by preemption, or reserved for later. One `Reservations` per decision;
+`reservation_cache` has what lasts longer.
 
-The planner tells it in order which items are blocked. Before anybody behind them gets a node, it asks for the ceilings:
-nobody may take what an item ahead is about to use. Working that out costs something, so it waits until somebody behind
-really finds room, or until the end of the decision, when it is time to name the victims.
+The planner reports in order which items are blocked. Before an item behind them gets a node, the planner asks for the
+ceilings: nobody may take what an item ahead is about to use. Ceilings are expensive, so they are computed only when an
+item behind really finds room, or at the end of the decision, when it is time to name the victims.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
 
-from shunter.planning.reserve.backfill import HOLD_AFTER_S, RESERVE_AFTER_S, PlannedStart, Reservation, hold, reserve
+from shunter.planning.reserve.backfill import Reservation, hold, reserve
 from shunter.planning.reserve.node_search import SearchBudget
 from shunter.planning.reserve.occupancy import Occupancy, read_occupancy
-from shunter.planning.reserve.preemption import PREEMPT_GAP, WINNERS_MAX, PreemptionPlan, SuspendedAttempt, preempt
+from shunter.planning.reserve.preemption import WINNERS_MAX, PreemptionPlan, SuspendedAttempt, preempt
+from shunter.planning.reserve.reservation_cache import ReservationCache
+from shunter.planning.reserve.wait_thresholds import WaitThresholds
 from shunter.planning.score.gangs import Item, ItemPlacement
 from shunter.planning.score.pick import Picked
 from shunter.planning.score.workspace import Ceiling, Workspace
@@ -25,44 +27,7 @@ from shunter.planning.view import ClusterView, HeldRows, IntArray, Preemption, Q
 
 SEARCHES_BEFORE_RESERVING_MAX = 10  # after more searches than this in vain, a reservation waits for the next decision
 BLOCKED_MAX = 4  # items for which room is made or reserved in one decision, the most urgent first
-FAILED_SEARCH_RETRY_MS = 1_000  # an item for which no victims were found is not looked at again for so long
 NAMED_NODES_MAX = 3  # nodes named in a reason
-
-
-@dataclass(frozen=True, slots=True)
-class WaitThresholds:
-    """How important an item must be to end others, and how long it waits for its own room."""
-
-    preempt_gap: int = PREEMPT_GAP
-    reserve_after_s: float = RESERVE_AFTER_S
-    hold_after_s: float = HOLD_AFTER_S
-
-    def with_overrides(self, view: ClusterView) -> WaitThresholds:
-        """As the cluster's settings have it, where they say anything."""
-        names = ("preempt_gap", "reserve_after_s", "hold_after_s")
-        overrides = {name: value for name in names if (value := getattr(view, name)) is not None}
-        return replace(self, **overrides) if overrides else self
-
-
-WAIT_THRESHOLDS = WaitThresholds()
-
-
-@dataclass(slots=True)
-class ReservationMemory:
-    """What is remembered from one decision to the next: hints, which may be lost at any time."""
-
-    planned_starts: dict[int, PlannedStart] = field(default_factory=dict)  # by the key of the item, one at most
-    failed_searches: dict[int, int] = field(default_factory=dict)  # key -> when no victims were found
-    nodes: int = 0  # that took work then: what is found out on some does not hold for more
-    winners: dict[int, int] = field(default_factory=dict)  # class for whose tasks others are ending -> how many tasks
-    suspended: dict[int, SuspendedAttempt] = field(
-        default_factory=dict
-    )  # key -> a search for victims that goes on in the next slice
-
-    def copy(self) -> ReservationMemory:
-        return ReservationMemory(
-            dict(self.planned_starts), dict(self.failed_searches), self.nodes, dict(self.winners), dict(self.suspended)
-        )
 
 
 class Reservations:
@@ -72,17 +37,14 @@ class Reservations:
         workspace: Workspace,
         now_ms: int,
         wait_thresholds: WaitThresholds,
-        memory: ReservationMemory,
+        cache: ReservationCache,
     ) -> None:
         self._view = view
         self._workspace = workspace
         self._now_ms = now_ms
         self._wait_thresholds = wait_thresholds
-        self._memory = memory
-        nodes = int(np.count_nonzero(workspace.ledger.eligible[: workspace.ledger.count]))
-        if nodes > memory.nodes:
-            memory.failed_searches.clear()
-        memory.nodes = nodes
+        self._cache = cache
+        cache.sync_nodes(int(np.count_nonzero(workspace.ledger.eligible[: workspace.ledger.count])))
         self._items: dict[int, Item] = {}
         self.pending: list[Item] = []  # that are not worked out yet
         self.granted: list[tuple[Item, ItemPlacement]] = []  # that will start there
@@ -201,9 +163,7 @@ class Reservations:
         """The order has been gone through: name the victims, if there can be any."""
         if any(self._may_preempt(item) for item in self.pending):
             self.resolve()
-        self._memory.failed_searches = {
-            key: at for key, at in self._memory.failed_searches.items() if self._now_ms - at < FAILED_SEARCH_RETRY_MS
-        }
+        self._cache.expire(self._now_ms)
 
     def _may_reserve(self, item: Item) -> bool:
         return (
@@ -253,26 +213,22 @@ class Reservations:
         key = key_of(item)
         if self._winner_nodes >= WINNERS_MAX:
             return False
-        if (
-            key in self._memory.failed_searches
-            and self._now_ms - self._memory.failed_searches[key] < FAILED_SEARCH_RETRY_MS
-        ):
-            left_ms = self._memory.failed_searches[key] + FAILED_SEARCH_RETRY_MS - self._now_ms
-            self.again_in_ms = min(left_ms, self.again_in_ms or left_ms)
+        if (retry_in_ms := self._cache.retry_in_ms(key, self._now_ms)) > 0:
+            self.again_in_ms = min(retry_in_ms, self.again_in_ms or retry_in_ms)
             return False
-        suspended, gap = self._memory.suspended.pop(key, None), self._wait_thresholds.preempt_gap
+        suspended, gap = self._cache.suspended.pop(key, None), self._wait_thresholds.preempt_gap
         plan = preempt(self._avoiding_reserved(item), future, occupancy, gap, self._search_budget, suspended)
         if isinstance(plan, SuspendedAttempt):
-            self._memory.suspended, self.is_cut_short = {key: plan}, True
+            self._cache.suspended, self.is_cut_short = {key: plan}, True
             return False
         if plan is None:
-            self._memory.failed_searches[key] = self._now_ms
+            self._cache.failed_searches[key] = self._now_ms
             return False
         self._future, self._occupancy = plan.workspace, _minus_victims(occupancy, plan)
         self._rows = np.array(sorted({*self._rows.tolist(), *rows_of(plan.placed).tolist()}), dtype=np.int64)
         self._winner_nodes += plan.winners
         first = item.members[0].task_class.id
-        if plan.chosen or first in self._memory.winners:
+        if plan.chosen or first in self._cache.winners:
             self.winners[first] = sum(int(picked.counts.sum()) for _, picked in plan.placed)
         self._items_by_role.setdefault("winner", item)
         self.preemptions += plan.preemptions
@@ -290,14 +246,14 @@ class Reservations:
                 return
             item = Item((replace(item.members[0], count=1),))
         key = key_of(item)
-        reservation = reserve(item, future, occupancy, self._now_ms, self._memory.planned_starts.get(key))
+        reservation = reserve(item, future, occupancy, self._now_ms, self._cache.planned_starts.get(key))
         if reservation is None and self.has_waited_long(item):
             reservation = hold(item, future, occupancy)
         if reservation is None:
             return
         self._reservation = reservation
         self._items_by_role["reserved"] = item
-        self._memory.planned_starts = {key: reservation.planned_start}
+        self._cache.planned_starts = {key: reservation.planned_start}
         self.granted.append((item, reservation.planned_start.placed))
         where, at_ms = self._node_names(rows_of(reservation.planned_start.placed)), reservation.planned_start.at_ms
         text = f"from about {_format_time(at_ms)}" if at_ms else "as it comes free"

@@ -14,7 +14,9 @@ from shunter.planning.order.pending_classes import PendingClass
 from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.reserve.backfill import put_if_fits
 from shunter.planning.reserve.held_limits import HeldLimits
-from shunter.planning.reserve.reservations import ReservationMemory, Reservations, WaitThresholds, key_of
+from shunter.planning.reserve.reservation_cache import ReservationCache
+from shunter.planning.reserve.reservations import Reservations, key_of
+from shunter.planning.reserve.wait_thresholds import WaitThresholds
 from shunter.planning.score.gangs import Item, ItemPlacement, gang_of, place_gang, undo_all
 from shunter.planning.score.pick import Picked
 from shunter.planning.score.workspace import NO_NODES, Workspace
@@ -29,7 +31,7 @@ class PlannerMemory:
     """What a planner remembers about reservations between decisions. It is a hint: without it, only work is done
     twice."""
 
-    reservation_memory: ReservationMemory = field(default_factory=ReservationMemory)
+    reservation_cache: ReservationCache = field(default_factory=ReservationCache)
     held: set[int] = field(default_factory=set)  # classes that were held back by a reservation
     heads: tuple[int, ...] = ()  # the blocked classes for whose sake
     held_at_ms: int = 0
@@ -37,7 +39,7 @@ class PlannerMemory:
     is_partial: bool = False
 
     def copy(self) -> PlannerMemory:
-        return replace(self, reservation_memory=self.reservation_memory.copy(), held=set(self.held))
+        return replace(self, reservation_cache=self.reservation_cache.copy(), held=set(self.held))
 
 
 class ReserveStage:
@@ -60,7 +62,7 @@ class ReserveStage:
         self._longest_s = view.longest_s
         self._placed_counts: Counter[int] = Counter()  # class id -> tasks that this decision placed
         self._reservations = (
-            Reservations(view, workspace, now_ms, wait_thresholds, planner_memory.reservation_memory)
+            Reservations(view, workspace, now_ms, wait_thresholds, planner_memory.reservation_cache)
             if view.running is not None
             else None
         )
@@ -88,7 +90,7 @@ class ReserveStage:
         Otherwise whoever has waited longer would take the room, victims included, and others would end again and again.
         """
         by_class = self._backlog.pending_classes.by_class
-        winners = self._planner_memory.reservation_memory.winners if self._reservations is not None else {}
+        winners = self._planner_memory.reservation_cache.winners if self._reservations is not None else {}
         self._backlog.recheck_all_rows(winners)
         return [(by_class[each], count) for each, count in winners.items() if each in by_class]
 
@@ -240,7 +242,7 @@ class ReserveStage:
     def _place_whole(self, item: Item) -> ItemPlacement | None:
         """As it fits best; if at all possible, as it was once promised."""
         placed = place_gang(item.members, self._workspace)
-        planned_start = self._planner_memory.reservation_memory.planned_starts.get(key_of(item))
+        planned_start = self._planner_memory.reservation_cache.planned_starts.get(key_of(item))
         if placed is None and planned_start is not None and put_if_fits(item, planned_start.placed, self._workspace):
             return planned_start.placed
         return placed
@@ -258,8 +260,8 @@ class ReserveStage:
             self._reservations.finish()
         if not decision.is_partial or self._reservations.is_cut_short:
             decision.preemptions, is_cut_short = self._reservations.preemptions, self._reservations.is_cut_short
-            self._planner_memory.reservation_memory.winners = (
-                self._planner_memory.reservation_memory.winners if is_cut_short else {}
+            self._planner_memory.reservation_cache.winners = (
+                self._planner_memory.reservation_cache.winners if is_cut_short else {}
             ) | self._reservations.winners
             decision.is_partial |= is_cut_short
         decision.reasons, decision.kept = self._reservations.reasons, self._reservations.held_rows
@@ -270,7 +272,7 @@ class ReserveStage:
         """Whoever was held back, or was looked for in vain a moment ago, must not wait for the next change to come."""
         assert self._reservations is not None
         planner_memory = self._planner_memory
-        if planner_memory.held and tuple(planner_memory.reservation_memory.winners) != planner_memory.winners:
+        if planner_memory.held and tuple(planner_memory.reservation_cache.winners) != planner_memory.winners:
             return 0
         waits = [self._reservations.again_in_ms] if self._reservations.again_in_ms is not None else []
         if self._has_carried_over:
@@ -279,7 +281,7 @@ class ReserveStage:
 
     def _wake_held(self) -> None:
         """Whoever was held back looks again when others are ahead of it, or after a while; never midway in a pass."""
-        planner_memory, winners = self._planner_memory, tuple(self._planner_memory.reservation_memory.winners)
+        planner_memory, winners = self._planner_memory, tuple(self._planner_memory.reservation_cache.winners)
         if planner_memory.is_partial:
             return
         if planner_memory.held:

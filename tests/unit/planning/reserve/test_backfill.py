@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shunter.planning.planner import Stages
 from shunter.planning.reserve.backfill import PlannedStart, Reservation, hold, reserve
 from shunter.planning.reserve.occupancy import read_occupancy
-from shunter.planning.reserve.reservations import WaitThresholds
+from shunter.planning.reserve.wait_thresholds import WaitThresholds
 from shunter.planning.score.gangs import Item, place_gang
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import NEVER, Queued, Rules, TaskClass
@@ -278,7 +278,7 @@ def test_nothing_is_left_behind_that_would_not_delay_the_gang(seed: int) -> None
         queue_random(rng, harness)
     note(f"seed {seed}")
     harness.decide()
-    planned_start = harness.planner._planner_memory.reservation_memory.planned_starts.get(-7)
+    planned_start = harness.planner._planner_memory.reservation_cache.planned_starts.get(-7)
     if gang in harness.started_ms or planned_start is None:
         return
     needed: dict[int, int] = {}

@@ -10,7 +10,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from shunter.planning.planner import Stages
-from shunter.planning.reserve.reservations import WaitThresholds
+from shunter.planning.reserve.wait_thresholds import WaitThresholds
 from shunter.planning.view import QueueRules, Rules, TaskClass
 from tests.unit.planning.cluster_builder import chosen
 from tests.unit.planning.planner_harness import STAGES, PlannerHarness, cluster_of
