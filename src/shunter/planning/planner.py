@@ -167,41 +167,42 @@ class Planner:
         work = max(self._work_max - changed_count * CLASS_WORK, self._work_max // PLACING_SHARE, 1)
         context = self._open_context(view, now, Budget(budget, work))
         self._serve_winners(context)
-        turns = Turns(backlog, context.queue_limits, context.fair_share)
-        misses, misses_max = 0, MISSES_MAX
-        while (turn := turns.next()) is not None:
-            pending_class, count = turn.pending_class, turn.pending_class.queued.count
-            if context.budget.is_spent or context.gang_exceeds_budget(pending_class):
-                decision.is_partial = True
-                break
-            context.reserve_stage.block_heads_before(pending_class)
-            if gang_of(pending_class.task_class):
-                self._place_gang(pending_class, context)
-                if context.reserve_stage.is_cut_short:
-                    decision.is_partial = True
-                    break
-                turns.end_turn(has_to_wait=pending_class.queued.count > 0)
-                continue
-            wanted = context.reserve_stage.admissible_count(
-                pending_class, min(count, context.budget.fill_max, turn.quantum or count)
-            )
-            placed = self._place(pending_class, wanted, context) if wanted else 0
-            if context.reserve_stage.is_cut_short:
-                decision.is_partial = True
-                break
-            if not placed and (misses := misses + 1) == misses_max:
-                misses, misses_max = 0, misses_max * 2
-                backlog.reblock()
-                turns.rebuild()
-                continue
-            if placed < wanted or not wanted or placed == count:
-                turns.end_turn(has_to_wait=placed < count)
-        else:
+        if self._serve_turns(context):
             backlog.end_pass()
+        else:
+            decision.is_partial = True
         context.reserve_stage.finish(decision)
         decision.placements = [Placement(class_id, *_merged(parts)) for class_id, parts in context.fills.items()]
         decision.left = backlog.left()
         return decision
+
+    def _serve_turns(self, context: DecisionContext) -> bool:
+        """Give each class its turn until nobody is left. False: the work of this decision was spent before that."""
+        budget, reserve_stage = context.budget, context.reserve_stage
+        turns = Turns(self._backlog, context.queue_limits, context.fair_share)
+        misses, misses_max = 0, MISSES_MAX
+        while (turn := turns.next()) is not None:
+            pending_class, count = turn.pending_class, turn.pending_class.queued.count
+            if budget.is_spent or context.gang_exceeds_budget(pending_class):
+                return False
+            reserve_stage.block_heads_before(pending_class)
+            if is_gang := bool(gang_of(pending_class.task_class)):
+                self._place_gang(pending_class, context)
+            else:
+                count_max = min(count, budget.fill_max, turn.quantum or count)
+                wanted = reserve_stage.admissible_count(pending_class, count_max)
+                placed = self._place(pending_class, wanted, context) if wanted else 0
+            if reserve_stage.is_cut_short:
+                return False
+            if is_gang:
+                turns.end_turn(has_to_wait=pending_class.queued.count > 0)
+            elif not placed and (misses := misses + 1) == misses_max:
+                misses, misses_max = 0, misses_max * 2
+                self._backlog.reblock()
+                turns.rebuild()
+            elif placed < wanted or not wanted or placed == count:
+                turns.end_turn(has_to_wait=placed < count)
+        return True
 
     def _open_context(self, view: ClusterView, now: float, budget: Budget) -> DecisionContext:
         ledger, stages = self._ledger, self._stages

@@ -1,7 +1,7 @@
-"""Giving queued tasks to nodes: lanes that ran low are refilled, then the policy places the rest. Called once a round.
+"""Places queued tasks on nodes: refills lanes that ran low, then lets the policy place the rest. Called once a round.
 
-A class on a node has one reservation of some width. While its tasks are short, more of them than lanes are
-outstanding, so that keepers never wait for the engine; the reservation stays as wide as it was.
+A class has one reservation of some width on a node. While its tasks are short, more of them than lanes are outstanding,
+so that keepers never wait for the engine; the reservation stays as wide as it was.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 
 
 def place(round: Round, policy: Policy, has_leader: bool = False) -> None:
-    """`has_leader`: somebody outside of rounds decides, and nothing is left to the policy."""
+    """`has_leader`: a scheduler outside of rounds decides, and the policy decides nothing."""
     restart_broken_gangs(round)
     if has_leader:
-        round.state.held_rows = round.now_ms, NO_HELD_ROWS  # whoever leads keeps no room
+        round.state.held_rows = round.now_ms, NO_HELD_ROWS  # a leader reports no reservations
     refill(round)
     release_idle_lanes(round)
     _place_pinned_classes(round)
     if round.state.moves.pinned:
         place_moved_tasks(round)
-    if has_leader:
-        return
+    if not has_leader:
+        _place_by_policy(round, policy)
+
+
+def _place_by_policy(round: Round, policy: Policy) -> None:
     view = build_view(round.state)
-    revision, active_policy = round.state.objects.revision, policy if isinstance(policy, ActivePolicy) else None
-    if not view.queued and (active_policy is None or not active_policy.wants_objects(revision)):
+    if not _needs_decision(round, policy, view):
         return
-    if active_policy is not None:
-        active_policy.seen_objects_revision = revision
     decision, changes_before = _decide(round, policy, view), len(round.changes)
     apply_decision(round, decision)
     if decision.schedulings or decision.withdrawals:
@@ -56,13 +56,24 @@ def place(round: Round, policy: Policy, has_leader: bool = False) -> None:
         round.next_placement_ms = round.now_ms + decision.again_in_ms
 
 
+def _needs_decision(round: Round, policy: Policy, view: ClusterView) -> bool:
+    """Whether tasks wait, or objects changed that the policy wants to see. These count as seen from now on."""
+    revision = round.state.objects.revision
+    if not isinstance(policy, ActivePolicy):
+        return bool(view.queued)
+    if not view.queued and not policy.wants_objects(revision):
+        return False
+    policy.seen_objects_revision = revision
+    return True
+
+
 def _report_refused_item(policy: Policy, item: str, reason: str) -> None:
     if isinstance(policy, ActivePolicy):
         policy.report_problem(f"{item} was refused: {reason}")
 
 
 def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
-    """Noted down where somebody wants to know later what was decided on what."""
+    """Ask the policy, with the observer as a witness if there is one."""
     now, budget, observer = round.now_ms / 1000, round.settings.round_placements_max, round.observer
     if observer is None:
         return policy.decide(view, now, budget)
@@ -72,8 +83,8 @@ def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
 
 
 def _place_pinned_classes(round: Round) -> None:
-    """Tasks that belong on one node need no policy: they go there when they fit. Those that did not are tried again
-    when their node has changed."""
+    """Tasks that are bound to one node need no policy: they start there when they fit. Those that did not fit are tried
+    again when their node has changed."""
     pinned, nodes = round.state.pinned, round.state.nodes.view
     tries = 0
     for record, tried_at in list(pinned.values()):
@@ -86,7 +97,7 @@ def _place_pinned_classes(round: Round) -> None:
             tries += 1
             task_set = record.first_ready()
             if task_set is not None and not _colocation_allows(round, task_set):
-                # what is to be distinct may be a matter of other nodes: that is looked at in every round
+                # whether it is distinct may depend on other nodes, so that is checked in every round
                 pinned[record.id] = record, UNTRIED if task_set.spec.distinct else int(nodes.changed[record.key.node])
                 continue
             apply_placement(round, Placement(record.id, np.array([record.key.node]), np.array([record.queued])))
@@ -102,7 +113,7 @@ def _colocation_allows(round: Round, task_set: TaskSet) -> bool:
 
 
 def recall_stuck_tasks(round: Round) -> None:
-    """Take back what waits behind tasks that turned out long, so that it can run elsewhere."""
+    """Recall tasks that wait behind long ones, so that they can run on other nodes."""
     for record in round.state.classes.values():
         for lanes in record.lanes.values():
             if lanes.outstanding <= lanes.width:
@@ -116,7 +127,7 @@ def recall_stuck_tasks(round: Round) -> None:
 
 
 def release_idle_lanes(round: Round) -> None:
-    """Lanes with nothing to run are given up."""
+    """Release lanes that have nothing to run."""
     for class_id, node in round.underfilled:
         record = round.state.classes.get(class_id)
         lanes = record.lanes.get(node) if record else None

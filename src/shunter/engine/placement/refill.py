@@ -1,9 +1,8 @@
-"""Lanes that ran low get more tasks of their class, without asking the policy again. Called by
+"""Gives lanes that ran low more tasks of their class, without asking the policy again. Called by
 `engine.placement.place`.
 
-The policy chose the node for the class; while nobody who goes before it could use the room, or has it kept for later,
-that choice stands. Who goes before whom is the order of the built-in planner: urgency, then fair shares, then the
-longer wait.
+The policy chose the node for the class. That choice stands while no class ahead could use the room or has it reserved.
+The order of classes is that of the built-in planner: urgency, then fair share, then the longer wait.
 """
 
 from __future__ import annotations
@@ -26,30 +25,34 @@ RESERVATIONS_TTL_MS = 1_000  # what the policy said that it keeps is believed fo
 
 
 def refill(round: Round) -> None:
-    """Class by class, unless one ahead could use the room."""
+    """Class by class in their order, unless a class ahead could use the room."""
+    underfilled = _underfilled_lanes(round)
+    if not underfilled:
+        return
+    ahead: list[ClassRecord] = []  # classes that still wait
+    for record in _by_rank(round, underfilled):
+        for lanes in underfilled.get(record.id, ()):
+            if not record.queued:
+                break
+            if not _is_needed_ahead(round, lanes, ahead) and not _is_reserved_ahead(round, lanes, ahead):
+                _top_up(round, lanes)
+        if record.queued and not round.state.queues.get(record.key.queue).is_paused:
+            ahead.append(record)
+
+
+def _underfilled_lanes(round: Round) -> dict[int, list[Lanes]]:
+    """By class, of classes of which more tasks wait."""
     underfilled: dict[int, list[Lanes]] = {}
     for class_id, node in round.underfilled:
         record = round.state.classes.get(class_id)
         lanes = record.lanes.get(node) if record else None
         if record is not None and lanes is not None and record.queued and _may_refill(round, record, lanes):
             underfilled.setdefault(class_id, []).append(lanes)
-    if not underfilled:
-        return
-    ahead: list[ClassRecord] = []
-    for record in _by_rank(round, underfilled):
-        for lanes in underfilled.get(record.id, ()):
-            if (
-                record.queued
-                and not _is_needed_ahead(round, lanes, ahead)
-                and not _is_reserved_ahead(round, lanes, ahead)
-            ):
-                _top_up(round, lanes)
-        if record.queued and not round.state.queues.get(record.key.queue).is_paused:
-            ahead.append(record)
+    return underfilled
 
 
 def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
-    """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled."""
+    """Whether the policy's choice of the node still stands for the next tasks of the class."""
     state = round.state
     is_schedulable = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
     is_free = not record.key.node and may_follow(record.key.rules)

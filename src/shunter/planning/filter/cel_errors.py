@@ -1,5 +1,5 @@
-"""What is wrong with an expression, in words that help: CEL's own message, its place, and a fix where one is known.
-Called by `planning.filter.cel` when an expression is refused.
+"""Explains what is wrong with an expression: CEL's message in plain words, the place, and a fix where one is known.
+Called by `planning.filter.cel` when an expression is rejected.
 """
 
 from __future__ import annotations
@@ -70,18 +70,20 @@ def _explain_syntax(text: str, error_text: str, offset: int) -> str:
     if not rest.strip():
         return f"ends too early, at character {offset + 1}"
     word = re.match(r"\w+|.", rest.lstrip())
-    hint = ""
+    found = word[0] if word else rest[0]
+    fix = _syntax_fix(text[:offset], rest, found, error_text)
+    return f"cannot be read from character {offset + 1} on, found {found!r}{f'; {fix}' if fix else ''}"
+
+
+def _syntax_fix(before: str, rest: str, found: str, error_text: str) -> str:
+    """What to write instead, where that is known."""
     if rest.startswith("=") and not rest.startswith("=="):
-        hint = "; equality is spelt =="
-    elif rest[0] in "'\"":
-        hint = "; the text is not closed" if "token recognition" in error_text else ""
-    elif rest[0] in "&|" and rest[:2] not in ("&&", "||"):
-        hint = f"; write {rest[0] * 2}"
-    elif wrong := next(
-        (each for each in (*text[:offset].split()[-1:], word and word[0]) if each in _OPERATOR_WORDS), None
-    ):
-        hint = f"; {wrong} is spelt {_OPERATOR_WORDS[wrong]}"
-    elif re.search(r"\.$", text[:offset]) or re.match(r"\.\d", rest):
-        hint = f"; {_QUOTE_KEY}"
-    excerpt = word[0] if word else rest[0]
-    return f"cannot be read from character {offset + 1} on, found {excerpt!r}{hint}"
+        return "equality is spelt =="
+    if rest[0] in "'\"":
+        return "the text is not closed" if "token recognition" in error_text else ""
+    if rest[0] in "&|" and rest[:2] not in ("&&", "||"):
+        return f"write {rest[0] * 2}"
+    for word in (*before.split()[-1:], found):
+        if word in _OPERATOR_WORDS:
+            return f"{word} is spelt {_OPERATOR_WORDS[word]}"
+    return _QUOTE_KEY if re.search(r"\.$", before) or re.match(r"\.\d", rest) else ""

@@ -189,16 +189,7 @@ class _SentQueue:
         self._sent: dict[int, TaskClass] = {}
 
     def write_changes(self, queued: Sequence[Queued], fields: Fields) -> None:
-        pending_queue = queued if isinstance(queued, PendingQueue) else None
-        changed = (
-            pending_queue.changed_since(self._tick)
-            if pending_queue is not None and pending_queue is self._source
-            else None
-        )
-        if pending_queue is None or changed is None:
-            gone, put = list(self._sent), list(queued)
-        else:
-            gone, put = self._changed(pending_queue, changed)
+        gone, put = self._changes(queued)
         if gone:
             fields["gone"] = gone
         if put:
@@ -208,11 +199,22 @@ class _SentQueue:
         for class_id in gone:
             del self._sent[class_id]
         self._sent.update((each.task_class.id, each.task_class) for each in put)
-        self._source, self._tick = pending_queue, pending_queue.tick if pending_queue is not None else -1
+        if isinstance(queued, PendingQueue):
+            self._source, self._tick = queued, queued.tick
+        else:
+            self._source = None
 
-    def _changed(self, pending_queue: PendingQueue, changed: list[int]) -> tuple[list[int], list[Queued]]:
-        """What is gone, and what to put: first what changed in its place, then what is new at the end. What left and
-        came again since stands at the end, too, so it is both."""
+    def _changes(self, queued: Sequence[Queued]) -> tuple[list[int], list[Queued]]:
+        """The classes that are gone, and the entries to put. Everything, where nobody knows what changed."""
+        if isinstance(queued, PendingQueue) and queued is self._source:
+            changed = queued.changed_since(self._tick)
+            if changed is not None:
+                return self._changes_among(changed, queued)
+        return list(self._sent), list(queued)
+
+    def _changes_among(self, changed: list[int], pending_queue: PendingQueue) -> tuple[list[int], list[Queued]]:
+        """First the entries that changed in their place, then the new ones at the end. An entry that left and came
+        back stands at the end, so it is both gone and new."""
         gone, updated, new = [], [], []
         for class_id in changed:
             queued, is_sent = pending_queue.get(class_id), class_id in self._sent

@@ -171,11 +171,11 @@ class _Attempt:
         return ordered
 
     def spare_unneeded(self) -> None:
-        """Let go on whoever is not needed, the most important first and then the oldest.
+        """Spare the victims that are not needed, the most important first and then the oldest.
 
-        First those whose room nobody uses. Then, if there is room for a winner to move to, those for whom all would
-        still fit: that is tried for a few only, since each try places the whole item anew. A move may leave the room
-        of others unused, so it all begins again.
+        First those whose room nobody uses. Then, if there is room for a winner to move to, those without whom all
+        would still fit: only a few are tried, since each try places the whole item anew. A move may leave the room of
+        others unused, so it all begins again.
         """
         if any(each.task_class.rules is not None and each.task_class.rules.exclusive for each in self._item.members):
             return
@@ -184,17 +184,24 @@ class _Attempt:
         by_importance = sorted(first, key=lambda entry: (-running.priority[entry], running.started_ms[entry]))
         tries, has_moved = SPARE_TRIES_MAX, True
         while has_moved:
-            has_moved = False
-            for entry in by_importance:
-                while self._chosen[entry] and self._is_unused(entry):
-                    for each in self._spared_together(entry):
-                        self._end(each, -self._spared_count(each))
-            may_move = tries > 0 and self._may_move()
-            for entry in by_importance:
-                if self._chosen[entry] and tries and may_move:
-                    tries -= 1
-                    if self._fits_without(entry):
-                        has_moved, may_move = True, self._may_move()
+            self._spare_unused(by_importance)
+            tries, has_moved = self._spare_by_moving(by_importance, tries)
+
+    def _spare_unused(self, entries: list[int]) -> None:
+        for entry in entries:
+            while self._chosen[entry] and self._is_unused(entry):
+                for each in self._spared_together(entry):
+                    self._end(each, -self._spared_count(each))
+
+    def _spare_by_moving(self, entries: list[int], tries: int) -> tuple[int, bool]:
+        """Returns how many tries are left, and whether a winner has moved."""
+        has_moved, may_move = False, tries > 0 and self._may_move()
+        for entry in entries:
+            if self._chosen[entry] and tries and may_move:
+                tries -= 1
+                if self._fits_without(entry):
+                    has_moved, may_move = True, self._may_move()
+        return tries, has_moved
 
     def plan(self) -> PreemptionPlan:
         chosen = {entry: count for entry, count in sorted(self._chosen.items()) if count}
