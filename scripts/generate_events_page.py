@@ -16,8 +16,8 @@ from shunter.engine.nodes.inventory import on_inventory
 from shunter.engine.nodes.registration import on_hello, on_label, on_node_event
 from shunter.engine.nodes.reports import on_ended, on_lost, on_returned, on_started
 from shunter.engine.read.events import CATALOGUE
-from shunter.engine.round import TimerKind
 from shunter.engine.state.state import State
+from shunter.engine.timers import TimerKind
 from shunter.model.lifecycles import NodeEvent
 
 EVENTS = Path(__file__).parent.parent / "docs" / "reference" / "events.md"

@@ -50,22 +50,25 @@ RULES: dict[str, tuple[str, str]] = {
     "engine.state.registries": ("model planning testbeds .changes .state", "msgspec"),
     "engine.state": ("model planning ports .changes .jobs.restart_policy .state.registries", "msgspec numpy"),
     "engine.state.fingerprints": ("model planning .state .state.registries", "numpy"),
-    "engine.round": ("model planning ports .changes .settings .state", ""),
+    "engine.timers": (".state", ""),
+    "engine.dirty_sets": ("model .changes .state", ""),
+    "engine.outbox": ("model .state", ""),
+    "engine.round": ("planning ports .changes .dirty_sets .outbox .settings .state .timers", ""),
     "engine.read": ("model .changes .jobs .services .state .state.registries", "numpy"),
     "engine.jobs": (
-        "model ports testbeds .changes .objects .read .round .services .state .state.registries",
+        "model ports testbeds .changes .objects .read .round .services .state .state.registries .timers",
         "msgspec numpy",
     ),
     "engine.services": (
-        "model planning .changes .jobs .nodes .placement .round .state .state.registries",
+        "model planning .changes .jobs .nodes .placement .round .state .state.registries .timers",
         "msgspec numpy",
     ),
     "engine.nodes": (
-        "model planning .changes .jobs.restart_policy .placement .round .services .state",
+        "model planning .changes .jobs.restart_policy .placement .round .services .state .timers",
         "msgspec numpy",
     ),
     "engine.objects": (
-        "model planning ports testbeds .changes .jobs .round .services .state .state.registries",
+        "model planning ports testbeds .changes .jobs .round .services .state .state.registries .timers",
         "msgspec",
     ),
     "engine.placement": (
@@ -73,11 +76,12 @@ RULES: dict[str, tuple[str, str]] = {
         "numpy",
     ),
     "engine.policy": (
-        "log model planning ports engine .changes .jobs .nodes .placement .round .services .settings .state",
+        "log model planning ports engine .changes .jobs .nodes .placement .round .services .settings .state .timers",
         "msgspec numpy",
     ),
     "engine": (
-        "log model planning ports .changes .jobs .nodes .objects .placement .policy .round .services .settings .state",
+        "log model planning ports .changes .jobs .nodes .objects .placement .policy .round .services .settings .state "
+        ".timers",
         "",
     ),
     "adapters": ("", ""),

@@ -17,7 +17,6 @@ import pytest
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.engine.jobs.finish import Summary
 from shunter.engine.recovery import recover
-from shunter.engine.round import TimerKind
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.registries.dead_letters import DeadLetter
@@ -25,6 +24,7 @@ from shunter.engine.state.registries.queues import Queue
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
+from shunter.engine.timers import TimerKind
 from shunter.model.job.spec import PORT_PREFIX, After, JobSpec
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.model.objects.batch_jobs import BatchJobState

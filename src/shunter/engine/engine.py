@@ -16,25 +16,25 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
-from shunter.engine import changes as c
+from shunter.engine.changes import encode_round
 from shunter.engine.commands import EngineCommands
+from shunter.engine.due_timers import fire_due_timers
 from shunter.engine.feed import Feed, PublishedRound
 from shunter.engine.jobs.dependencies import EndedRuns, unresolved_runs
-from shunter.engine.jobs.finish import finish_jobs
-from shunter.engine.jobs.job_timers import on_job_timer
-from shunter.engine.jobs.stop import on_queue_timeout
-from shunter.engine.jobs.templates import on_template_due
-from shunter.engine.objects.controller import on_scheduling_due, reconcile_objects, reconcile_placed_objects
+from shunter.engine.jobs.finish import drop_purged_names, finish_jobs
+from shunter.engine.jobs.submit import expire_idempotency_keys
+from shunter.engine.objects.controller import reconcile_objects, reconcile_placed_objects
 from shunter.engine.placement.gang_restart import restart_broken_gangs
 from shunter.engine.placement.place import place, recall_stuck_tasks, release_idle_lanes
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.scheduler_service import SchedulerService
 from shunter.engine.recovery import recover
-from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
-from shunter.engine.services.reconcile import on_service_timer, reconcile_services
+from shunter.engine.round import Round
+from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.snapshots import make_snapshot
-from shunter.engine.state.state import NO_RUN, State
+from shunter.engine.state.state import State
+from shunter.engine.timers import Timers
 from shunter.log import Log
 from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
 from shunter.model.job.spec import JobSpec
@@ -214,43 +214,84 @@ class Engine(EngineCommands):
         self._wake.set()
 
     async def _run_round(self) -> None:
+        """Run one round: decide everything that came in since the last one, commit once, then make it known. The order
+        of the steps is the architecture: each sees what the steps before it have changed."""
+        round, commands = self._begin_round()
+        try:
+            # 1. Requests and reports, in the order in which they arrived: they are what everything below follows from.
+            answers = _apply_commands(round, commands)
+            # 2. After the commands, because a report may have made a timer pointless; and before step 3, because
+            #    timers mark services dirty.
+            fire_due_timers(round)
+            self._run_periodic_work(round)
+            # 3. Before jobs finish: a service whose tasks have all ended is over, unless it gets new ones here.
+            reconcile_services(round)
+            # 4. Before placement: an ended job unblocks the jobs that wait for it, and these can be placed at once.
+            finish_jobs(round)
+            # 5. Again, because services and per-node jobs that step 4 has unblocked get their tasks here.
+            reconcile_services(round)
+            # 6. After step 4, because applications that ended free their slots; before placement, because slots are
+            #    reserved before the planner fills the nodes, and started applications have tasks to place.
+            reconcile_objects(round, is_placing_next=not self._is_paused)
+            # 7. After everything that adds, ends or stops tasks, so that the policy sees it.
+            self._place(round)
+            # 8. Once more: executors that step 7 has placed advance their objects in the same commit.
+            if not self._is_paused:
+                reconcile_placed_objects(round)
+            # 9. One commit for all of it; if it fails, nobody has heard of anything.
+            await self._commit(round)
+        except Exception as error:
+            self._abort(commands, error)
+            raise
+        # 10. Only now callers are answered, orders sent and changes published.
+        self._announce(round, answers)
+        self._plan_next_round(round)
+
+    def _begin_round(self) -> tuple[Round, list[_Command]]:
+        """A round, and the commands that it takes from the inbox."""
         round = Round(self.state, self.epoch, self._now_ms(), self.settings, self._random, self._timers)
         observers = self.schedulers.observers
         round.observer = observers if observers.is_enabled else None
-        commands = [self._inbox.popleft() for _ in range(min(len(self._inbox), self.settings.round_commands_max))]
-        answers: list[tuple[asyncio.Future[Any], Any]] = []
-        try:
-            for command in commands:
-                self._apply_command(round, command, answers)
-            self._fire_due_timers(round)
-            reconcile_services(round)
-            finish_jobs(round)  # before placing: what waited for them may be placed at once
-            reconcile_services(round)
-            reconcile_objects(round, is_placing_next=not self._is_paused)
-            has_leader = self.schedulers.has_leader(round.now_ms)
-            if self._is_paused:
-                restart_broken_gangs(round)
-                release_idle_lanes(round)  # lanes that nobody gives up now would stay reserved in the next life
-            else:
-                place(round, self.active_policy, has_leader)
-                reconcile_placed_objects(round)
-            self._has_backlog |= round.has_backlog
-            await self._commit(round)
-        except Exception as error:
-            observers.on_abort()
-            failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
-            for command in commands:
-                _answer(command.reply, failure)
-            raise
+        count = min(len(self._inbox), self.settings.round_commands_max)
+        return round, [self._inbox.popleft() for _ in range(count)]
+
+    def _run_periodic_work(self, round: Round) -> None:
+        if self._has_backlog and round.now_ms >= self._recall_at_ms:
+            self._has_backlog = False
+            recall_stuck_tasks(round)
+            self._recall_at_ms = round.now_ms + self.settings.recall_after_ms
+        if round.now_ms >= self._housekeeping_at_ms:
+            self._housekeeping_at_ms = round.now_ms + int(self.settings.housekeeping_s * 1000)
+            expire_idempotency_keys(round)
+
+    def _place(self, round: Round) -> None:
+        has_leader = self.schedulers.has_leader(round.now_ms)
+        if self._is_paused:
+            restart_broken_gangs(round)
+            release_idle_lanes(round)  # lanes that nobody gives up now would stay reserved after the restart
+        else:
+            place(round, self.active_policy, has_leader)
+        self._has_backlog |= round.has_backlog
+
+    def _abort(self, commands: list[_Command], error: Exception) -> None:
+        """Nobody was answered and no order was sent: callers may try again."""
+        self.schedulers.observers.on_abort()
+        failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
+        for command in commands:
+            _answer(command.reply, failure)
+
+    def _announce(self, round: Round, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
         for reply, answer in answers:
             _answer(reply, answer)
-        for node, message in round.messages():
+        for node, message in round.outbox.messages():
             self._workers.send(node, message)
         if round.observer is not None:
-            observers.on_commit()
+            self.schedulers.observers.on_commit()
         if round.changes:
             self.feed.publish(PublishedRound(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
         self.schedulers.notify()
+
+    def _plan_next_round(self, round: Round) -> None:
         self._next_placement_ms = round.next_placement_ms
         if (
             self._inbox
@@ -260,7 +301,8 @@ class Engine(EngineCommands):
             self._wake.set()
 
     def _has_more_to_decide(self, round: Round) -> bool:
-        """Whether there is more to decide at once. A policy that says so for ever, and changes nothing, has to rest."""
+        """Whether the policy is to decide again at once. One that says so again and again, and changes nothing, has to
+        pause."""
         self._unproductive_rounds = self._unproductive_rounds + 1 if round.is_unproductive else 0
         if self._unproductive_rounds > UNPRODUCTIVE_ROUNDS_MAX:
             self.active_policy.report_problem(UNPRODUCTIVE_NOTE)
@@ -268,52 +310,11 @@ class Engine(EngineCommands):
             return False
         return round.is_partial
 
-    def _apply_command(self, round: Round, command: _Command, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
-        """A refusal is an answer too; it comes before anything is recorded, so nothing has changed."""
-        recorded = len(round.changes)
-        try:
-            answer = command.handler(round)
-        except (Rejected, Busy) as refusal:
-            assert len(round.changes) == recorded, "a refused command must not change anything"
-            answer = refusal
-        if command.reply is not None:
-            answers.append((command.reply, answer))
-
-    def _fire_due_timers(self, round: Round) -> None:
-        for kind, job_id, number, index in self._timers.due(round.now_ms):
-            if kind is TimerKind.TEMPLATE:
-                on_template_due(round, job_id)
-                continue
-            if kind is TimerKind.SCHEDULING:
-                on_scheduling_due(round, job_id)
-                continue
-            if kind in JOB_TIMERS:
-                on_job_timer(round, kind, job_id)
-                continue
-            if kind is TimerKind.SERVICE:
-                on_service_timer(round, job_id)
-            if kind in (TimerKind.SERVICE, TimerKind.DRAIN):  # every round looks at nodes that are drained
-                continue
-            task_set = self.state.task_set(job_id, number)
-            if task_set is None:
-                continue
-            if kind is TimerKind.QUEUE_TIMEOUT:
-                on_queue_timeout(round, task_set)
-            elif task_set.delayed and task_set.delayed.get(index, round.now_ms + 1) <= round.now_ms:
-                self.state.make_ready(task_set, index, index)
-        if self._has_backlog and round.now_ms >= self._recall_at_ms:
-            self._has_backlog = False
-            recall_stuck_tasks(round)
-            self._recall_at_ms = round.now_ms + self.settings.recall_after_ms
-        if round.now_ms >= self._housekeeping_at_ms:
-            self._housekeeping_at_ms = round.now_ms + int(self.settings.housekeeping_s * 1000)
-            _expire_keys(round)
-
     async def _commit(self, round: Round) -> None:
         if not round.changes:
             return
         self.state.version += 1
-        body = c.encode_round(round.changes)
+        body = encode_round(round.changes)
         commit = Commit(
             self.epoch, self.state.version, round.now_ms / 1000, body, round.finished, round.archived_objects
         )
@@ -347,7 +348,7 @@ class Engine(EngineCommands):
         purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
         names = [(name.namespace, name.name) for name in purged.finished]
         if names:
-            self.tell(partial(_drop_names, names=names, ids={name.id for name in purged.finished}))
+            self.tell(partial(drop_purged_names, names=names, ids={name.id for name in purged.finished}))
 
     async def _reload(self, reason: str) -> None:
         """Memory may be ahead of the store: drop it and take what is committed, under a new epoch."""
@@ -387,6 +388,21 @@ class Engine(EngineCommands):
         return int(self._clock.now() * 1000)
 
 
+def _apply_commands(round: Round, commands: list[_Command]) -> list[tuple[asyncio.Future[Any], Any]]:
+    """Returns the answers. A refusal is an answer too: it comes before anything is recorded."""
+    answers: list[tuple[asyncio.Future[Any], Any]] = []
+    for command in commands:
+        recorded = len(round.changes)
+        try:
+            answer = command.handler(round)
+        except (Rejected, Busy) as refusal:
+            assert len(round.changes) == recorded, "a refused command must not change anything"
+            answer = refusal
+        if command.reply is not None:
+            answers.append((command.reply, answer))
+    return answers
+
+
 def _answer(reply: asyncio.Future[Any] | None, answer: Any) -> None:
     if reply is None or reply.done():
         return
@@ -394,22 +410,3 @@ def _answer(reply: asyncio.Future[Any] | None, answer: Any) -> None:
         reply.set_exception(answer)
     else:
         reply.set_result(answer)
-
-
-def _expire_keys(round: Round) -> None:
-    """Client keys are kept for a day, and only so many."""
-    order, settings = round.state.idempotency_key_order, round.settings
-    oldest_ms = round.now_ms - int(settings.keys_age_s * 1000)
-    count = max(len(order) - settings.keys_max, 0)
-    while count < len(order) and order[count][0] < oldest_ms:
-        count += 1
-    if count:
-        round.record(c.IdempotencyKeysDropped(count))
-
-
-def _drop_names(round: Round, names: list[tuple[str, str]], ids: set[int]) -> None:
-    """Only those whose newest ended run is the purged one: another may have ended since."""
-    last_runs = round.state.last_runs
-    purged_names = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, NO_RUN)[1] in ids]
-    if purged_names:
-        round.record(c.NamesDropped(purged_names))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from shunter.engine import changes as c
 from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.jobs.submit import arm_timer
-from shunter.engine.round import TimerKind, Timers
 from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
+from shunter.engine.timers import TimerKind, Timers
 from shunter.model.lifecycles import JobState
 from shunter.ports.store import Store
 

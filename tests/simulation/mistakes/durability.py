@@ -27,7 +27,7 @@ def acknowledge_before_the_commit(patch: Patch) -> None:
     commit = Engine._commit
 
     async def hasty(self: Engine, round: Round) -> None:
-        for node, message in round.messages():
+        for node, message in round.outbox.messages():
             if type(message).__name__ == "Ack":
                 self._workers.send(node, message)
         await commit(self, round)
@@ -39,7 +39,7 @@ def order_before_the_commit(patch: Patch) -> None:
     commit = Engine._commit
 
     async def hasty(self: Engine, round: Round) -> None:
-        for node, message in round.messages():
+        for node, message in round.outbox.messages():
             self._workers.send(node, message)
         await commit(self, round)
 
@@ -116,7 +116,7 @@ def drop_every_tenth_report(patch: Patch) -> None:
         if next(counter) % 10:
             on_report(round, node, report)
         else:
-            round.acks[node] = report.seq
+            round.outbox.acks[node] = report.seq
 
     patch.setattr(commands, "on_report", careless)
 
@@ -130,7 +130,7 @@ def fail_lost_attempts(patch: Patch) -> None:
             for index in range(change.first, change.last + 1):
                 place = change.job, change.task_set, index
                 record(self, TaskEnded(*place, event, -1, 0, change.at_ms, 0, 0, reason, change.ref))
-            self.maybe_finished[change.job] = None
+            self.dirty.maybe_finished[change.job] = None
         else:
             record(self, change)
 

@@ -14,13 +14,13 @@ from shunter.engine import engine as engine_module
 from shunter.engine import recovery
 from shunter.engine.placement import apply_decision, cluster_view, gang_restart
 from shunter.engine.placement import place as placement
-from shunter.engine.round import Timers
 from shunter.engine.state import apply_tasks, task_classes
 from shunter.engine.state.node_table import NodeTable
 from shunter.engine.state.records import TaskSet
 from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
 from shunter.engine.state.registries.queues import UNLIMITED, QueueRegistry
 from shunter.engine.state.state import State
+from shunter.engine.timers import Timers
 from shunter.planning.planner import Planner
 from shunter.planning.view import ClusterView, Decision, Placement, Rules
 

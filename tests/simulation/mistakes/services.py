@@ -31,7 +31,7 @@ def skip_missing_instances(patch: Patch) -> None:
 
 
 def ignore_joining_nodes(patch: Patch) -> None:
-    patch.setattr(reconcile, "mark_per_node_jobs_dirty", lambda round: round.dirty_nodes.clear())
+    patch.setattr(reconcile, "mark_per_node_jobs_dirty", lambda round: round.dirty.nodes.clear())
 
 
 def mark_draining_nodes_drained(patch: Patch) -> None:

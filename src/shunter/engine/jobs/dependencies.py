@@ -130,7 +130,9 @@ def unblock_if_ready(round: Round, job: Job) -> None:
         if task_set.counts[_WAITING] and not task_set.spec.after:
             transition_waiting(round, task_set, TaskEvent.UNBLOCKED, "")
     if len(job.spec_version.groups) > 1:
-        round.maybe_finished[job.id] = None  # what its groups wait for may be over: single tasks can be stopped before
+        round.dirty.maybe_finished[job.id] = (
+            None  # what its groups wait for may be over: single tasks can be stopped before
+        )
 
 
 def transition_waiting(round: Round, task_set: TaskSet, event: TaskEvent, reason: str) -> None:

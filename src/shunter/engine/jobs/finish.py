@@ -15,6 +15,7 @@ from shunter.engine.read.views import job_view
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, PastAttempt, TaskSet
 from shunter.engine.state.registries.services import ReplacedTask
+from shunter.engine.state.state import NO_RUN
 from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.rest.views import JobView
@@ -51,8 +52,8 @@ class Summary(msgspec.Struct):
 def finish_jobs(round: Round) -> None:
     """Every job of which all tasks have ended is over: into the store with it, out of memory. That may let others go
     on, or end them too."""
-    while round.maybe_finished:
-        ids, round.maybe_finished = round.maybe_finished, {}
+    while round.dirty.maybe_finished:
+        ids, round.dirty.maybe_finished = round.dirty.maybe_finished, {}
         for job_id in ids:
             job = round.state.jobs.get(job_id)
             if job is None:
@@ -173,3 +174,11 @@ def _exit_code(round: Round, job: Job) -> int | None:
         return None
     code = int(round.state.table.exit_code[job.task_sets[0].base])
     return code if code >= 0 else None
+
+
+def drop_purged_names(round: Round, names: list[tuple[str, str]], ids: set[int]) -> None:
+    """Forget names whose runs history has purged, unless another run of the name has ended since."""
+    last_runs = round.state.last_runs
+    purged_names = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, NO_RUN)[1] in ids]
+    if purged_names:
+        round.record(c.NamesDropped(purged_names))

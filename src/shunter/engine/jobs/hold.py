@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from shunter.engine import changes as c
-from shunter.engine.round import Round, TimerKind
+from shunter.engine.round import Round
 from shunter.engine.state.records import Job
+from shunter.engine.timers import TimerKind
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.lifecycles import JobState
 
@@ -23,7 +24,7 @@ def on_hold(round: Round, job_id: int, is_held: bool) -> None:
         _recall_unstarted(round, job)
     else:
         _rearm_back_off_timers(round, job)
-        round.dirty_jobs[job.id, 0] = None  # the time of its update runs again
+        round.dirty.jobs[job.id, 0] = None  # the time of its update runs again
 
 
 def _recall_unstarted(round: Round, job: Job) -> None:
@@ -31,7 +32,7 @@ def _recall_unstarted(round: Round, job: Job) -> None:
     for task_set in job.task_sets:
         for lanes in task_set.task_class.lanes.values():
             if lanes.outstanding > lanes.width:
-                round.recalls.setdefault(lanes.node, []).append(task_set.task_class.id)
+                round.outbox.recall(lanes.node, task_set.task_class.id)
 
 
 def _rearm_back_off_timers(round: Round, job: Job) -> None:

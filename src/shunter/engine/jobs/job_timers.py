@@ -6,10 +6,11 @@ from __future__ import annotations
 from shunter.engine import changes as c
 from shunter.engine.jobs.dependencies import earliest_start_ms, unblock_if_ready
 from shunter.engine.jobs.stop import on_stop
-from shunter.engine.round import Round, TimerKind, Timers
+from shunter.engine.round import Round
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.flags import DEADLINE, FAILURES, TIMEOUT
 from shunter.engine.state.state import State
+from shunter.engine.timers import TimerKind, Timers
 from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.resources import format_duration

@@ -77,7 +77,7 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
                     )
                 )
                 purged += last - first + 1
-            round.maybe_finished[job.id] = None
+            round.dirty.maybe_finished[job.id] = None
     return purged
 
 

@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.round import Round, TimerKind
+from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet, ranges_of
 from shunter.engine.state.state import State
+from shunter.engine.timers import TimerKind
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 
@@ -34,7 +35,7 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
             _mark_down(round, job, *task)
         task_set, index = find_task(round.state, job, *task)
         stop_range(round, task_set, index, index, now, reason, signal)
-    round.maybe_finished[job.id] = None
+    round.dirty.maybe_finished[job.id] = None
 
 
 def arm_queue_timeout(round: Round, task_set: TaskSet) -> None:
@@ -55,7 +56,7 @@ def on_queue_timeout(round: Round, task_set: TaskSet) -> None:
     for first, last in ranges_of(expired):
         reason = f"queued for longer than {task_set.spec.queue_timeout_s:g} s (timeout.queue)"
         _transition(round, task_set, first, last, TaskEvent.GAVE_UP, reason)
-    round.maybe_finished[task_set.job.id] = None
+    round.dirty.maybe_finished[task_set.job.id] = None
     unfinished = table.state[rows] < int(TaskState.SUCCEEDED)
     if unfinished.any():
         waiting = since_ms[(table.state[rows] == _QUEUED) & (not task_set.job.is_held)]
@@ -89,7 +90,7 @@ def _mark_down(round: Round, job: Job, group: str, index: int) -> None:
     find_task(round.state, job, group, index)
     if not round.state.services.jobs[job.id].is_down(group, index):
         round.record(c.InstanceDownSet(job.id, group, index, True, round.now_ms, job.ref))
-        round.dirty_jobs[job.id, 0] = None
+        round.dirty.jobs[job.id, 0] = None
 
 
 def stop_range(round: Round, task_set: TaskSet, first: int, last: int, now: bool, reason: str, signal: int = 0) -> None:
@@ -117,7 +118,7 @@ def send_stop_orders(round: Round, task_set: TaskSet, first: int, last: int, gra
     nodes = round.state.table.node[task_set.base + first : task_set.base + last + 1]
     boundaries = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
     for start, end in itertools.pairwise(boundaries):
-        round.stop(task_set, first + start, first + end - 1, int(nodes[start]), grace_s, signal)
+        round.outbox.stop(task_set, first + start, first + end - 1, int(nodes[start]), grace_s, signal)
 
 
 def _transition(round: Round, task_set: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:

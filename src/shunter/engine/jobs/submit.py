@@ -19,10 +19,11 @@ from shunter.engine.jobs.dependencies import (
 from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.jobs.queue_admin import check_queue_limits
 from shunter.engine.jobs.stop import arm_queue_timeout
-from shunter.engine.round import Round, TimerKind, Timers
+from shunter.engine.round import Round
 from shunter.engine.services.update import check_update_allowed, is_limited_to_node, on_update
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.templates import Template
+from shunter.engine.timers import TimerKind, Timers
 from shunter.model.errors import Busy, Conflict, Invalid, Problem
 from shunter.model.job.spec import BATCH, DEFAULT_OPTIONS, After, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
@@ -107,7 +108,7 @@ def start_run(
     if targets:
         settle_ended_dependencies(round, state.jobs[job_id], targets)
     if spec.type != BATCH:
-        round.dirty_jobs[job_id, 0] = None
+        round.dirty.jobs[job_id, 0] = None
     for task_set in state.jobs[job_id].task_sets:
         arm_queue_timeout(round, task_set)
     return SubmitResult(job_id, True, spec.namespace, name, run)
@@ -226,3 +227,14 @@ def _generate_name(round: Round, spec: JobSpec) -> str:
         namespace = spec.namespace
         if not round.state.find_job(namespace, name) and name not in round.state.last_runs.get(namespace, {}):
             return name
+
+
+def expire_idempotency_keys(round: Round) -> None:
+    """Client keys are remembered for a day, and only so many."""
+    order, settings = round.state.idempotency_key_order, round.settings
+    oldest_ms = round.now_ms - int(settings.keys_age_s * 1000)
+    count = max(len(order) - settings.keys_max, 0)
+    while count < len(order) and order[count][0] < oldest_ms:
+        count += 1
+    if count:
+        round.record(c.IdempotencyKeysDropped(count))

@@ -8,9 +8,10 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.placement.apply_decision import evict_task
-from shunter.engine.round import Round, TimerKind
+from shunter.engine.round import Round
 from shunter.engine.services.per_node import system_tasks_on
 from shunter.engine.state.records import NodeRecord
+from shunter.engine.timers import TimerKind
 from shunter.model.errors import Conflict, NotFound, Problem
 from shunter.model.job.spec import BATCH, SYSTEM
 from shunter.model.lifecycles import NODE, NodeEvent, TaskState
@@ -36,7 +37,7 @@ def begin_drain(round: Round, node: NodeRecord, reason: str) -> None:
         task_set = round.state.task_sets[round.state.table.group[row]]
         assert task_set is not None
         if task_set.job.type != BATCH:
-            round.dirty_jobs[task_set.job.id, 0] = None
+            round.dirty.jobs[task_set.job.id, 0] = None
 
 
 def on_undrain(round: Round, name: str) -> None:
@@ -72,7 +73,7 @@ def _advance_drain(round: Round, node: NodeRecord) -> None:
     if tasks == system_tasks_on(state, node.id) and _has_unstopped_tasks(round, node.id):
         for job_id, job in state.services.per_node.items():
             if job.type == SYSTEM:
-                round.dirty_jobs[job_id, node.id] = None
+                round.dirty.jobs[job_id, node.id] = None
 
 
 def _requeue_remaining(round: Round, node: NodeRecord) -> None:

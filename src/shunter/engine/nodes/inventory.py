@@ -42,10 +42,10 @@ def _accept_held(round: Round, node: int, held_range: Held, job: int, number: in
     task_set = round.state.task_set(job, number)
     if task_set is None or not is_current_attempt(round, task_set, node, index, index, held_range.attempt):
         stale = StopRange(job, number, index, index, 0.0, held_range.attempt)
-        round.stops.setdefault(node, []).append(stale)
+        round.outbox.stops.setdefault(node, []).append(stale)
         return False
     if round.state.table.state[task_set.base + index] == _STOPPING:
-        round.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
+        round.outbox.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
     elif held_range.running:
         start_details = held_range.started_ms, held_range.segment, held_range.record, held_range.ports
         on_started(round, node, Started(job, number, held_range.attempt, index, *start_details))
@@ -61,7 +61,7 @@ def _reconcile_missing(round: Round, node: int, held: set[tuple[int, int, int]])
     missing = [row for row in rows.tolist() if _task_key(round, row) not in held]
     for first_row, last_row in ranges_of(np.array(missing, np.int64)):
         for task_set, first, last, attempt in _uniform_ranges(round, first_row, last_row):
-            round.order(task_set, first, last, attempt, node)
+            round.outbox.order(task_set, first, last, attempt, node)
     exclude = held | {_task_key(round, row) for row in missing}
     mark_node_tasks_lost(round, node, "the worker came back without it", exclude)
 

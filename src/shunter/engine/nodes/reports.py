@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from shunter.engine import changes as c
 from shunter.engine.jobs.restart_policy import counted_restarts, exit_action, restart_delay_s
 from shunter.engine.nodes.cordon import record_failure, record_success
-from shunter.engine.round import Round, TimerKind
+from shunter.engine.round import Round
 from shunter.engine.state.records import TaskSet
+from shunter.engine.timers import TimerKind
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Health, Lost, Report, Returned, Started
 
@@ -30,7 +31,7 @@ def on_report(round: Round, node: int, report: Report) -> None:
         on_lost(round, node, lost)
     for health in report.health:
         on_health(round, node, health)
-    round.acks[node] = report.seq
+    round.outbox.acks[node] = report.seq
 
 
 def on_started(round: Round, node: int, started: Started) -> None:
@@ -51,7 +52,7 @@ def on_ended(round: Round, node: int, ended: Ended) -> None:
     if task_set is None:
         return
     last = ended.first + len(ended.ended_ms) - 1
-    round.withdraw(task_set, ended.first, last, ended.attempt, node)
+    round.outbox.withdraw(task_set, ended.first, last, ended.attempt, node)
     restart = task_set.spec.restart
     is_plain_success = (
         not ended.exits and not ended.how and restart.policy in ("never", "on-failure") and not restart.on_exit
@@ -70,7 +71,7 @@ def on_returned(round: Round, node: int, returned: Returned) -> None:
     task_set = round.state.task_set(returned.job, returned.group)
     if task_set is None:
         return
-    round.withdraw(task_set, returned.first, returned.last, returned.attempt, node)
+    round.outbox.withdraw(task_set, returned.first, returned.last, returned.attempt, node)
     if is_current_attempt(round, task_set, node, returned.first, returned.last, returned.attempt, _ASSIGNED):
         _transition(round, task_set, node, returned.first, returned.last, TaskEvent.RETURNED)
     else:
@@ -88,7 +89,7 @@ def on_lost(round: Round, node: int, lost: Lost) -> None:
     task_set = round.state.task_set(lost.job, lost.group)
     if task_set is None:
         return
-    round.withdraw(task_set, lost.first, lost.last, lost.attempt, node)
+    round.outbox.withdraw(task_set, lost.first, lost.last, lost.attempt, node)
     if is_current_attempt(round, task_set, node, lost.first, lost.last, lost.attempt):
         mark_lost(round, task_set, lost.first, lost.last, lost.reason)
         return
@@ -116,7 +117,7 @@ def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: st
     """Attempts on one node ended without an exit code: queue them again, up to a limit; a stop asked for is done."""
     table, node = round.state.table, int(round.state.table.node[task_set.base + first])
     rows = slice(task_set.base + first, task_set.base + last + 1)
-    round.underfilled[task_set.task_class.id, node] = None
+    round.dirty.underfilled[task_set.task_class.id, node] = None
     if not (table.state[rows] == _STOPPING).any() and int(table.lost[rows].max()) + 1 < round.settings.lost_max:
         round.record(c.TasksLost(task_set.job.id, task_set.number, first, last, round.now_ms, reason, task_set.ref))
     elif first != last:
@@ -132,7 +133,7 @@ def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: st
             int(table.log[row]), 0, detail, task_set.ref,
         )  # fmt: skip
         round.record(change)
-        round.maybe_finished[task_set.job.id] = None
+        round.dirty.maybe_finished[task_set.job.id] = None
 
 
 def is_current_attempt(
@@ -160,10 +161,10 @@ def _record_finished(round: Round, task_set: TaskSet, first: int, last: int, end
         c.pack_times(ended.ended_ms[offset : offset + count]), log, task_set.ref,
     )  # fmt: skip
     node = round.state.table.node.item(task_set.base + first)
-    round.underfilled[task_set.task_class.id, node] = None
+    round.dirty.underfilled[task_set.task_class.id, node] = None
     record_success(round, node)
     round.record(change)
-    round.maybe_finished[task_set.job.id] = None
+    round.dirty.maybe_finished[task_set.job.id] = None
 
 
 def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int) -> None:
@@ -194,14 +195,14 @@ def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offs
         task_set.job.id, task_set.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
         ended.segment << 32 | (ended.record + offset), not_before_ms, reason, task_set.ref,
     )  # fmt: skip
-    round.underfilled[task_set.task_class.id, int(table.node[row])] = None
+    round.dirty.underfilled[task_set.task_class.id, int(table.node[row])] = None
     if has_failed and not is_stopping and task_set.job.id not in round.state.objects.applications:
         record_failure(round, int(table.node[row]), task_set.job)
     round.record(change)
     if event is TaskEvent.RETRIED:
         round.timers.add(not_before_ms, TimerKind.BACK_OFF, task_set, index)
     elif event is not TaskEvent.REQUEUED:
-        round.maybe_finished[task_set.job.id] = None
+        round.dirty.maybe_finished[task_set.job.id] = None
 
 
 def _next_delay_s(
@@ -235,13 +236,13 @@ def _reason(ended: Ended, exit_code: int) -> str:
 
 
 def _transition(round: Round, task_set: TaskSet, node: int, first: int, last: int, event: TaskEvent) -> None:
-    round.underfilled[task_set.task_class.id, node] = None
+    round.dirty.underfilled[task_set.task_class.id, node] = None
     reason = task_set.job.reason if event is TaskEvent.STOPPED else ""
     round.record(
         c.TasksTransitioned(task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref)
     )
     if event is TaskEvent.STOPPED:
-        round.maybe_finished[task_set.job.id] = None
+        round.dirty.maybe_finished[task_set.job.id] = None
 
 
 def _adapt_depth(round: Round, task_set: TaskSet, node: int, ended: Ended) -> None:

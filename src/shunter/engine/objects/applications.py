@@ -90,7 +90,7 @@ def advance_application(round: Round, job: BatchJob) -> None:
         for task_set in _executor_task_sets(core_job):
             if sum(task_set.counts[:_STOPPING]):  # the others have been told
                 stop_range(round, task_set, 0, task_set.count - 1, now=False, reason="the driver has ended")
-        round.maybe_finished[core_job.id] = None
+        round.dirty.maybe_finished[core_job.id] = None
 
 
 def observe_application(round: Round, job: BatchJob) -> Application | None:

@@ -23,10 +23,11 @@ from shunter.engine.objects.applications import (
 )
 from shunter.engine.objects.apply import set_status
 from shunter.engine.objects.scheduling_history import past_scheduling
-from shunter.engine.round import Round, TimerKind
+from shunter.engine.round import Round
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.state.registries.objects import Key, named_jobs
 from shunter.engine.state.state import State
+from shunter.engine.timers import TimerKind
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
 from shunter.model.objects.object_lifecycles import BATCH_JOB as LIFECYCLE
 from shunter.model.objects.object_lifecycles import BatchJobEvent
@@ -55,7 +56,7 @@ def reconcile_objects(round: Round, *, is_placing_next: bool = False) -> None:
             reconciled += 1
             if _reconcile_one(round, *key) and is_placing_next:
                 awaiting_placement.add(key)
-        if round.maybe_finished:
+        if round.dirty.maybe_finished:
             reconcile_services(round)
             finish_jobs(round)
         if reconciled > RECONCILES_MAX:
@@ -103,7 +104,7 @@ def _mark_dirty_by_nodes(round: Round) -> None:
     registry, nodes = round.state.objects, round.state.nodes.view
     if not registry.testbeds:
         return
-    if round.had_dirty_nodes:
+    if round.dirty.had_nodes:
         registry.mark_testbeds_dirty()
     for name, seen in registry.unplaced_testbeds.items():
         if any(int(nodes.changed[row]) != tick for row, tick in seen):

@@ -153,7 +153,7 @@ def evict_task(round: Round, task_set: TaskSet, index: int, reason: str) -> None
         job.id, task_set.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, task_set.ref
     )
     round.record(move)
-    round.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
+    round.outbox.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
 
 
 def apply_placement(round: Round, placement: Placement) -> None:
@@ -235,7 +235,7 @@ def assign_tasks(round: Round, record: ClassRecord, node: int, count: int) -> No
         count -= last - first + 1
         job = task_set.job
         round.record(c.TasksPlaced(job.id, task_set.number, first, last, attempts + 1, node, task_set.ref))
-        round.order(task_set, first, last, attempts + 1, node)
+        round.outbox.order(task_set, first, last, attempts + 1, node)
 
 
 def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[TaskSet, int, int, int] | None:

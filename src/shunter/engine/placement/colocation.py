@@ -110,7 +110,7 @@ def mark_dirty_by_colocation(round: Round) -> None:
             differs = allowed.copy()
             differs[: cached.size] ^= cached
             for node in np.flatnonzero(differs).tolist():
-                round.dirty_jobs[job.id, node] = None
+                round.dirty.jobs[job.id, node] = None
 
 
 def allowed_nodes(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:

@@ -23,14 +23,14 @@ _QUEUED, _ASSIGNED, _RUNNING = int(TaskState.QUEUED), int(TaskState.ASSIGNED), i
 
 def restart_broken_gangs(round: Round) -> None:
     """Call back what still runs of gangs of which a task has come back, or is about to."""
-    dirty_gangs, round.dirty_gangs = round.dirty_gangs, {}
+    dirty_gangs, round.dirty.gangs = round.dirty.gangs, {}
     for job_id in dirty_gangs:
         job = round.state.jobs.get(job_id)
         for members in _gangs_of(job) if job is not None else ():
             name = _first_broken_task(round.state, members)
             if name:
                 _evict_members(round, members, f"task {name} of its gang has to start again")
-    round.dirty_gangs.clear()  # what was called back is no news
+    round.dirty.gangs.clear()  # what was called back is no news
 
 
 def is_gathering(record: ClassRecord, task_set: TaskSet) -> bool:

@@ -41,7 +41,7 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
         )
         copy_of = task_set if retains_version(service_state, task_set, index, current_node) else None
         add_task_set(round, job, group_index, [task[1]], node.id, reason, copy_of)
-        round.dirty_jobs[job.id, 0] = None
+        round.dirty.jobs[job.id, 0] = None
         return
     round.record(c.TaskPinned(job.id, task_set.number, index, node.id, round.now_ms, reason, task_set.ref))
     if round.state.table.state[task_set.base + index] != _QUEUED:
@@ -78,7 +78,7 @@ def _place_task(round: Round, task_set: TaskSet, index: int, node: int) -> None:
     record.lanes[node].last_progress_ms = round.now_ms
     attempt = int(round.state.table.attempt[task_set.base + index]) + 1
     round.record(c.TasksPlaced(task_set.job.id, task_set.number, index, index, attempt, node, task_set.ref))
-    round.order(task_set, index, index, attempt, node)
+    round.outbox.order(task_set, index, index, attempt, node)
 
 
 def _check_movable(round: Round, task_set: TaskSet, index: int, node: NodeRecord) -> None:

@@ -123,12 +123,12 @@ def recall_stuck_tasks(round: Round) -> None:
             if is_stuck and not lanes.recalled:
                 lanes.recalled = True
                 record.depth = 1
-                round.recalls.setdefault(lanes.node, []).append(record.id)
+                round.outbox.recall(lanes.node, record.id)
 
 
 def release_idle_lanes(round: Round) -> None:
     """Release lanes that have nothing to run."""
-    for class_id, node in round.underfilled:
+    for class_id, node in round.dirty.underfilled:
         record = round.state.classes.get(class_id)
         lanes = record.lanes.get(node) if record else None
         if lanes is not None and lanes.outstanding < lanes.width:

@@ -43,7 +43,7 @@ def refill(round: Round) -> None:
 def _underfilled_lanes(round: Round) -> dict[int, list[Lanes]]:
     """By class, of classes of which more tasks wait."""
     underfilled: dict[int, list[Lanes]] = {}
-    for class_id, node in round.underfilled:
+    for class_id, node in round.dirty.underfilled:
         record = round.state.classes.get(class_id)
         lanes = record.lanes.get(node) if record else None
         if record is not None and lanes is not None and record.queued and _may_refill(round, record, lanes):

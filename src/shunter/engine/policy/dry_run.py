@@ -19,12 +19,13 @@ from shunter.engine.jobs.dependencies import NO_ENDED_RUNS, EndedRuns
 from shunter.engine.jobs.submit import SubmitResult, on_submit
 from shunter.engine.nodes.reports import mark_lost
 from shunter.engine.placement.place import place, release_idle_lanes
-from shunter.engine.round import Round, Timers
+from shunter.engine.round import Round
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.records import Job, ranges_of
 from shunter.engine.state.snapshots import load, make_partial_snapshot
 from shunter.engine.state.state import LastRun, State
+from shunter.engine.timers import Timers
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.policies import fork_policy
@@ -134,7 +135,7 @@ class DryRun:
             for index in np.flatnonzero(states == TaskState.STOPPING).tolist():
                 mark_lost(round, task_set, index, index, "")
         release_idle_lanes(round)
-        round.dirty_jobs[job_id, 0] = None
+        round.dirty.jobs[job_id, 0] = None
         reconcile_services(round)
         self._collect_changes(round)
 

@@ -21,14 +21,14 @@ from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
 
 def mark_per_node_jobs_dirty(round: Round) -> None:
     """Whatever changed about a node may concern every job that runs everywhere."""
-    nodes, round.dirty_nodes = round.dirty_nodes, {}
+    nodes, round.dirty.nodes = round.dirty.nodes, {}
     registry = round.state.services
     if not nodes or not registry.per_node:
         return
     _ledger(round.state).sync(round.state.nodes.view)
     for node in nodes:
         for job_id in registry.per_node:
-            round.dirty_jobs[job_id, node] = None
+            round.dirty.jobs[job_id, node] = None
 
 
 def task_sets_on(state: State, job: Job, node: int) -> list[TaskSet]:

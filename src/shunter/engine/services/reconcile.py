@@ -10,13 +10,14 @@ from shunter.engine import changes as c
 from shunter.engine.jobs.dependencies import earliest_start_ms, is_blocked
 from shunter.engine.nodes.drain import advance_drains
 from shunter.engine.placement.colocation import mark_dirty_by_colocation
-from shunter.engine.round import Round, TimerKind
+from shunter.engine.round import Round
 from shunter.engine.services.instances import Instance, InstanceKey, collect_instances, is_same_workload
 from shunter.engine.services.per_node import desired_indexes, mark_per_node_jobs_dirty, task_sets_on
 from shunter.engine.services.rollout import DesiredIndexes, Rollout, stop_member
 from shunter.engine.services.update import RolloutProgress, conclude_update
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import IN_PROGRESS, STALLED, STARTING, STEADY, ServiceState
+from shunter.engine.timers import TimerKind
 from shunter.model.job.spec import BATCH, PER_NODE, SERVICE
 from shunter.model.lifecycles import JobState, TaskState
 
@@ -29,13 +30,13 @@ def reconcile_services(round: Round) -> None:
     for _ in range(PASSES_MAX):
         mark_per_node_jobs_dirty(round)
         advance_drains(round)
-        if not round.dirty_jobs and not round.dirty_nodes:
+        if not round.dirty.jobs and not round.dirty.nodes:
             return
-        dirty_jobs, round.dirty_jobs = round.dirty_jobs, {}
+        dirty_jobs, round.dirty.jobs = round.dirty.jobs, {}
         for job_id, node in dirty_jobs:
             if not node or (job_id, 0) not in dirty_jobs:
                 _reconcile_job(round, job_id, node)
-    for job_id, _ in round.dirty_jobs:  # it should have come to rest: go on in a later round, with others in between
+    for job_id, _ in round.dirty.jobs:  # it should have come to rest: go on in a later round, with others in between
         round.timers.add_job(round.now_ms + RETRY_MS, TimerKind.SERVICE, job_id)
 
 
@@ -43,7 +44,7 @@ def on_service_timer(round: Round, job_id: int) -> None:
     """A time has come at which a job may be healthier, or late."""
     if job_id in round.state.services.jobs:
         round.state.services.next_check_ms.pop(job_id, None)
-        round.dirty_jobs[job_id, 0] = None
+        round.dirty.jobs[job_id, 0] = None
 
 
 def _reconcile_job(round: Round, job_id: int, node: int) -> None:
@@ -70,7 +71,7 @@ def _reconcile_job(round: Round, job_id: int, node: int) -> None:
     _drop_finished_task_sets(round, job, instances, desired_keys)
     conclude_update(round, job, progress)
     _arm_service_timer(round, job, progress.next_ms)
-    round.maybe_finished[job.id] = None
+    round.dirty.maybe_finished[job.id] = None
 
 
 def _is_converged(round: Round, job: Job, service_state: ServiceState) -> bool:

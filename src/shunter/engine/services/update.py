@@ -121,7 +121,7 @@ def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: st
     name, index = _group_name(job, task[0]), task[1]
     _require_instance(round, job, name, index)
     round.record(c.InstanceRestartRequested(job.id, name, index, round.now_ms, job.ref))
-    round.dirty_jobs[job.id, 0] = None
+    round.dirty.jobs[job.id, 0] = None
 
 
 def conclude_update(round: Round, job: Job, progress: RolloutProgress) -> None:
@@ -174,7 +174,7 @@ def _record_update(round: Round, change: c.JobUpdated) -> None:
     if change.cause in ("update", "rollback"):  # it may have other times now
         set_job_timers(round.timers, round.state, job)
         unblock_if_ready(round, job)
-    round.dirty_jobs[job.id, 0] = None
+    round.dirty.jobs[job.id, 0] = None
 
 
 def _is_same_but_for_counts(job: Job, spec: JobSpec) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.engine.jobs.templates import Dispatch
-from shunter.engine.round import PAYLOADS_BYTES_MAX
+from shunter.engine.outbox import PAYLOADS_BYTES_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.model.job.spec import JobOptions, JobSpec, Parameters
 from shunter.model.protocol.worker_messages import Orders

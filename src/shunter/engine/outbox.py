@@ -1,0 +1,143 @@
+"""Messages to workers, which a round sends once it is committed: orders, stops, recalls and acknowledgements. Filled by
+whoever decides, sent by `engine.engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shunter.engine.state.records import TaskSet
+from shunter.engine.state.task_table import TaskTable
+from shunter.model.job.spec import TaskSpec, array_values
+from shunter.model.protocol.worker_messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
+
+PAYLOADS_BYTES_MAX = 8 * 2**20  # in one message of orders
+
+
+@dataclass(slots=True)
+class Outbox:
+    """Everything is by node."""
+
+    epoch: int
+    table: TaskTable
+    orders: dict[int, list[Order]] = field(default_factory=dict)
+    specs: dict[int, dict[int, TaskSpec]] = field(default_factory=dict)  # of the orders
+    has_payloads: bool = False  # among these specs
+    stops: dict[int, list[StopRange]] = field(default_factory=dict)
+    deferred_stops: dict[int, list[StopRange]] = field(default_factory=dict)  # of what the same round has ordered
+    recalls: dict[int, list[int]] = field(default_factory=dict)
+    acks: dict[int, int] = field(default_factory=dict)
+
+    def order(self, task_set: TaskSet, first: int, last: int, attempt: int, node: int) -> None:
+        """Tell the node's worker to run these tasks."""
+        job, record, spec, spec_key = task_set.job, task_set.task_class, task_set.spec, task_set.spec_key
+        self.specs.setdefault(node, {})[spec_key] = spec.task
+        self.has_payloads |= bool(spec.task.payload)
+        order = Order(
+            job.id,
+            task_set.number,
+            first,
+            last,
+            attempt,
+            spec_key,
+            record.id,
+            record.lanes[node].width,
+            job.namespace,
+            job.name,
+            spec.name,
+            spec.total or spec.count or task_set.count,
+        )
+        if task_set.visible_index is not None or spec.array or spec.entries:
+            order.shown, order.entries = _per_task_values(task_set, first, last)
+        self.orders.setdefault(node, []).append(order)
+
+    def withdraw(self, task_set: TaskSet, first: int, last: int, attempt: int, node: int) -> None:
+        """Do not send orders again that the worker has carried out after all, as it says behind its inventory."""
+        orders = self.orders.get(node)
+        if not orders:
+            return
+        name = task_set.job.id, task_set.number, attempt
+        overlapping = [
+            order
+            for order in orders
+            if (order.job, order.group, order.attempt) == name and order.first <= last and first <= order.last
+        ]
+        for order in overlapping:
+            orders.remove(order)
+            if order.first < first:
+                self.order(task_set, order.first, first - 1, attempt, node)
+            if order.last > last:
+                self.order(task_set, last + 1, order.last, attempt, node)
+
+    def stop(self, task_set: TaskSet, first: int, last: int, node: int, grace_s: float, signal: int = 0) -> None:
+        """Tell the node's worker to end the present attempts of these tasks, which all run there."""
+        newest_attempt = int(self.table.attempt[task_set.base + first : task_set.base + last + 1].max())
+        ordered = (
+            order
+            for order in self.orders.get(node, ())
+            if (order.job, order.group) == (task_set.job.id, task_set.number)
+        )
+        is_new = any(
+            order.first <= last and first <= order.last and order.attempt <= newest_attempt for order in ordered
+        )
+        stops = self.deferred_stops if is_new else self.stops
+        stops.setdefault(node, []).append(
+            StopRange(task_set.job.id, task_set.number, first, last, grace_s, newest_attempt, signal)
+        )
+
+    def recall(self, node: int, class_id: int) -> None:
+        """Ask the node's worker to return what it has of a class and did not start."""
+        self.recalls.setdefault(node, []).append(class_id)
+
+    def messages(self) -> Iterator[tuple[int, ManagerMessage]]:
+        """Stops go before orders, because an index may be stopped and run anew. Stops of what the same round has
+        ordered go after them, because the worker must know the order first."""
+        for node, ranges in self.stops.items():
+            yield node, Stop(self.epoch, ranges)
+        for node, orders in self.orders.items():
+            if not orders:
+                continue
+            specs = self.specs[node]
+            if not self.has_payloads:
+                yield node, Orders(self.epoch, orders, specs)
+                continue
+            for batch in _split_by_size(orders, specs):
+                yield node, Orders(self.epoch, batch, {order.spec: specs[order.spec] for order in batch})
+        for node, ranges in self.deferred_stops.items():
+            yield node, Stop(self.epoch, ranges)
+        for node, reservations in self.recalls.items():
+            yield node, Recall(self.epoch, reservations)
+        for node, seq in self.acks.items():
+            yield node, Ack(seq)
+
+
+def _per_task_values(task_set: TaskSet, first: int, last: int) -> tuple[list[int], list[str]]:
+    """What tells the tasks of an order apart besides their index: the index that they see, and their entries."""
+    spec = task_set.spec
+    visible_indexes = (
+        list(task_set.visible_index[first : last + 1])
+        if task_set.visible_index is not None
+        else list(range(first, last + 1))
+    )
+    entries = [spec.entries[index] for index in visible_indexes] if spec.entries else []
+    return array_values(spec.array, visible_indexes) if spec.array else visible_indexes, entries
+
+
+def _split_by_size(orders: list[Order], specs: dict[int, TaskSpec]) -> Iterator[list[Order]]:
+    """Cut orders into messages of a size that a connection carries: runs of a template may each have a payload."""
+    if sum(len(spec.payload or b"") for spec in specs.values()) <= PAYLOADS_BYTES_MAX:
+        yield orders
+        return
+    batch: list[Order] = []
+    remaining_bytes = PAYLOADS_BYTES_MAX
+    sent_specs: set[int] = set()
+    for order in orders:
+        size_bytes = len(specs[order.spec].payload or b"")
+        if batch and order.spec not in sent_specs and size_bytes > remaining_bytes:
+            yield batch
+            batch, remaining_bytes, sent_specs = [], PAYLOADS_BYTES_MAX, set()
+        if order.spec not in sent_specs:
+            sent_specs.add(order.spec)
+            remaining_bytes -= size_bytes
+        batch.append(order)
+    yield batch

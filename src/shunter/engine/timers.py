@@ -1,0 +1,50 @@
+"""Timers: what a round must look at when its time has come. Armed by whoever decides, fired by `engine.due_timers`, and
+rebuilt from the state by `engine.recovery`, so they are never committed."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from shunter.engine.state.records import TaskSet
+
+
+class TimerKind(IntEnum):
+    BACK_OFF = 1
+    QUEUE_TIMEOUT = 2
+    JOB_START = 3  # from here on of a job as a whole
+    JOB_TIMEOUT = 4
+    JOB_DEADLINE = 5
+    TEMPLATE = 6  # of a template, by its id
+    SERVICE = 8  # of a long-running job
+    DRAIN = 9  # of a node, in place of a job
+    SCHEDULING = 10  # of a Scheduling, by its uid
+
+
+JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE)
+
+
+@dataclass(slots=True)
+class Timers:
+    """A timer is never disarmed: whoever handles it checks whether it still means anything."""
+
+    heap: list[tuple[int, int, int, int, int]] = field(default_factory=list)  # at_ms, kind, job, task set, index
+
+    def add(self, at_ms: int, kind: TimerKind, task_set: TaskSet, index: int = 0) -> None:
+        heapq.heappush(self.heap, (at_ms, int(kind), task_set.job.id, task_set.number, index))
+
+    def add_job(self, at_ms: int, kind: TimerKind, job_id: int) -> None:
+        """Arm a timer of a whole job, or of what else the kind says."""
+        heapq.heappush(self.heap, (at_ms, int(kind), job_id, 0, 0))
+
+    def due(self, now_ms: int) -> Iterator[tuple[TimerKind, int, int, int]]:
+        """Take the timers whose time has come: kind, job, task set, index."""
+        while self.heap and self.heap[0][0] <= now_ms:
+            _, kind, job, number, index = heapq.heappop(self.heap)
+            yield TimerKind(kind), job, number, index
+
+    @property
+    def next_ms(self) -> int | None:
+        return self.heap[0][0] if self.heap else None
