@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from shunter.model.lifecycles import MACHINES, Machine
+from shunter.model.lifecycles import MACHINES, Machine, State
 from shunter.model.objects.object_lifecycles import OBJECT_MACHINES
 
 LIFECYCLES = Path(__file__).parent.parent / "docs" / "reference" / "lifecycles.md"
@@ -29,6 +29,9 @@ ABOUT = {
     "attempt": "One numbered try of a task. A short attempt may end before the worker reports its start.",
     "node": "A machine as the planner sees it. Only ready nodes get new tasks. No state is final: a node may always "
     "come back.",
+    "rollout": "How far a long-running job is with its present spec; see [services](../guides/services.md). A per-node "
+    "job is steady from the start, because it may never have all its nodes. A failed update rolls back if it may, and "
+    "stalls otherwise. New counts change no status.",
     "slot": "One slot of a [testbed](../concepts/testbeds.md). No state is skipped: if an executor is already running "
     "when it is first seen, its slot becomes reserved and then occupied.",
     "testbed": "The state summarizes the slots and nodes, so any state can follow any other: occupied if an executor "
@@ -57,11 +60,16 @@ def diagram(machine: Machine[Any, Any]) -> str:
     """A mermaid state diagram with one arrow for each pair of states, labelled with all events between them."""
     arrows: dict[tuple[str, str], list[str]] = {}
     for (before, event), after in machine.moves.items():
-        arrows.setdefault((before.wire_name, after.wire_name), []).append(event.wire_name)
-    lines = [f"    [*] --> {machine.initial.wire_name}"]
+        arrows.setdefault((_node(before), _node(after)), []).append(event.wire_name)
+    lines = [f"    [*] --> {_node(machine.initial)}"]
     lines += [f"    {before} --> {after}: {', '.join(events)}" for (before, after), events in arrows.items()]
-    lines += [f"    {end.wire_name} --> [*]" for end in sorted(machine.terminal_states)]
+    lines += [f"    {_node(end)} --> [*]" for end in sorted(machine.terminal_states)]
     return "\n".join(["```mermaid", "stateDiagram-v2", *lines, "```"])
+
+
+def _node(state: State) -> str:
+    """Names in a diagram have no spaces."""
+    return state.wire_name.replace(" ", "_")
 
 
 def table(machine: Machine[Any, Any]) -> str:

@@ -59,8 +59,9 @@ RULES: dict[str, tuple[str, str]] = {
         "model ports testbeds .changes .objects .read .round .services .state .state.registries .timers",
         "msgspec numpy",
     ),
+    "engine.services.rollout": ("model", "msgspec"),  # pure
     "engine.services": (
-        "model planning .changes .jobs .nodes .placement .round .state .state.registries .timers",
+        "model planning .changes .jobs .nodes .placement .round .services.rollout .state .state.registries .timers",
         "msgspec numpy",
     ),
     "engine.nodes": (

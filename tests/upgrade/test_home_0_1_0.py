@@ -134,7 +134,7 @@ def test_what_is_known_of_single_tasks_is_as_it_was(state: State) -> None:
 def test_the_service_is_half_way_to_its_third_version(state: State) -> None:
     job = _job(state, "web")
     web = state.services.jobs[job.id]
-    assert (web.status, web.reason, web.rollout_began_ms) == ("updating", "version 3 by admin", 1794829555790)
+    assert (web.status.wire_name, web.reason, web.rollout_began_ms) == ("updating", "version 3 by admin", 1794829555790)
     assert (web.first_task_set, web.node, web.restart_floors, web.down) == (6, 0, {}, {"main/2": None})
     assert [group.number for group in job.task_sets] == [2, 4, 5, 6]
     assert job.next_task_set == 7
@@ -154,7 +154,7 @@ def test_the_service_is_half_way_to_its_third_version(state: State) -> None:
     spec = newest.spec
     assert (spec.count, spec.task.env, spec.task.dir) == (3, {"GREETING": "three"}, "/tmp")
     assert (spec.update.healthy_for_s, spec.update.deadline_s) == (300 * 86400.0, 366 * 86400.0)
-    assert state.services.jobs[_job(state, "sys").id].status == "steady"
+    assert state.services.jobs[_job(state, "sys").id].status.wire_name == "steady"
 
 
 def test_what_jobs_wait_for_is_as_it_was(state: State) -> None:

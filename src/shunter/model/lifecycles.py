@@ -1,4 +1,4 @@
-"""The lives of jobs, tasks, attempts and nodes. Read the tables first; the rest of Shunter obeys them.
+"""The lives of jobs, tasks, attempts, nodes and rollouts. Read the tables first; the rest of Shunter obeys them.
 
 A table maps (state, event) to the next state. Nothing else assigns a state. Codes are small integers, because
 the engine keeps states in columns; words are what the store, REST, CLI and documents show.
@@ -101,6 +101,30 @@ class NodeEvent(State):
     DRAIN_ASKED = 4
     EMPTIED = 5
     DRAIN_ENDED = 6
+
+
+class RolloutStatus(State):
+    """How far a long-running job is with its present spec."""
+
+    STARTING = 0
+    STEADY = 1
+    UPDATING = 2
+    ROLLING_BACK = 3
+    RESTARTING = 4
+    STALLED = 5
+
+    @cached_property
+    def wire_name(self) -> str:
+        return self.name.lower().replace("_", " ")
+
+
+class RolloutEvent(State):
+    UPDATE_ASKED = 0
+    ROLLBACK_BEGUN = 1  # by a user, or because the update failed
+    RESTART_ASKED = 2
+    INSTANCE_RESTART_ASKED = 3
+    CONVERGED = 4  # every instance is healthy and follows the present spec
+    FAILED = 5
 
 
 S = TypeVar("S", bound=State)
@@ -224,4 +248,46 @@ NODE: Machine[NodeState, NodeEvent] = Machine(
     },
 )
 
-MACHINES: tuple[Machine[Any, Any], ...] = (JOB, TASK, ATTEMPT, NODE)
+_R, _RE = RolloutStatus, RolloutEvent
+ROLLOUT: Machine[RolloutStatus, RolloutEvent] = Machine(
+    name="rollout",
+    initial=_R.STARTING,
+    moves={
+        (_R.STARTING, _RE.UPDATE_ASKED): _R.UPDATING,
+        (_R.STARTING, _RE.RESTART_ASKED): _R.RESTARTING,
+        (_R.STARTING, _RE.INSTANCE_RESTART_ASKED): _R.STARTING,
+        (_R.STARTING, _RE.CONVERGED): _R.STEADY,
+        (_R.STARTING, _RE.FAILED): _R.STALLED,  # an instance that was restarted by itself
+        (_R.STEADY, _RE.UPDATE_ASKED): _R.UPDATING,
+        (_R.STEADY, _RE.ROLLBACK_BEGUN): _R.ROLLING_BACK,
+        (_R.STEADY, _RE.RESTART_ASKED): _R.RESTARTING,
+        (_R.STEADY, _RE.INSTANCE_RESTART_ASKED): _R.RESTARTING,
+        (_R.UPDATING, _RE.UPDATE_ASKED): _R.UPDATING,  # the newer update overtakes
+        (_R.UPDATING, _RE.ROLLBACK_BEGUN): _R.ROLLING_BACK,
+        (_R.UPDATING, _RE.RESTART_ASKED): _R.UPDATING,  # what is replaced anyway is restarted
+        (_R.UPDATING, _RE.INSTANCE_RESTART_ASKED): _R.UPDATING,
+        (_R.UPDATING, _RE.CONVERGED): _R.STEADY,
+        (_R.UPDATING, _RE.FAILED): _R.STALLED,
+        (_R.ROLLING_BACK, _RE.UPDATE_ASKED): _R.UPDATING,
+        (_R.ROLLING_BACK, _RE.ROLLBACK_BEGUN): _R.ROLLING_BACK,
+        (_R.ROLLING_BACK, _RE.RESTART_ASKED): _R.ROLLING_BACK,
+        (_R.ROLLING_BACK, _RE.INSTANCE_RESTART_ASKED): _R.ROLLING_BACK,
+        (_R.ROLLING_BACK, _RE.CONVERGED): _R.STEADY,
+        (_R.ROLLING_BACK, _RE.FAILED): _R.STALLED,
+        (_R.RESTARTING, _RE.UPDATE_ASKED): _R.UPDATING,
+        (_R.RESTARTING, _RE.ROLLBACK_BEGUN): _R.ROLLING_BACK,
+        (_R.RESTARTING, _RE.RESTART_ASKED): _R.RESTARTING,
+        (_R.RESTARTING, _RE.INSTANCE_RESTART_ASKED): _R.RESTARTING,
+        (_R.RESTARTING, _RE.CONVERGED): _R.STEADY,
+        (_R.RESTARTING, _RE.FAILED): _R.STALLED,
+        (_R.STALLED, _RE.UPDATE_ASKED): _R.UPDATING,
+        (_R.STALLED, _RE.ROLLBACK_BEGUN): _R.ROLLING_BACK,
+        (_R.STALLED, _RE.RESTART_ASKED): _R.RESTARTING,
+        (_R.STALLED, _RE.INSTANCE_RESTART_ASKED): _R.STALLED,
+        (_R.STALLED, _RE.FAILED): _R.STALLED,  # an instance that was restarted by itself
+    },
+)
+# A service that starts has no earlier version, so it cannot roll back. New counts (a scale) change no status.
+ROLLOUT_IN_PROGRESS = frozenset({_R.UPDATING, _R.ROLLING_BACK, _R.RESTARTING})
+
+MACHINES: tuple[Machine[Any, Any], ...] = (JOB, TASK, ATTEMPT, NODE, ROLLOUT)

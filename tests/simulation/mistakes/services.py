@@ -10,9 +10,8 @@ from shunter.engine.changes import NodeTransitioned
 from shunter.engine.nodes import cordon, drain
 from shunter.engine.placement import place as placement
 from shunter.engine.round import Round
-from shunter.engine.services import reconcile
+from shunter.engine.services import reconcile, rollout
 from shunter.engine.services.instances import InstanceTask
-from shunter.engine.services.rollout import Rollout
 from shunter.engine.state import apply_tasks
 from shunter.engine.state.node_table import NodeTable
 from shunter.engine.state.records import NodeRecord, TaskSet
@@ -27,7 +26,7 @@ def treat_everything_as_healthy(patch: Patch) -> None:
 
 
 def skip_missing_instances(patch: Patch) -> None:
-    patch.setattr(Rollout, "_start_missing", lambda _self: None)
+    patch.setattr(rollout._Decision, "start_missing", lambda _self: None)
 
 
 def ignore_joining_nodes(patch: Patch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import InvalidMove
-from shunter.model.lifecycles import ATTEMPT, JOB, MACHINES, NODE, TASK, Machine, State
+from shunter.model.lifecycles import ATTEMPT, JOB, MACHINES, NODE, ROLLOUT, TASK, Machine, State
 from shunter.model.objects.object_lifecycles import BATCH_JOB, OBJECT_MACHINES, SCHEDULING, SLOT, TESTBED
 from tests.unit.model.objects import object_lifecycle_tables
 
@@ -90,6 +90,52 @@ EXPECTED: dict[str, dict[str, dict[str, str]]] = {
         "draining": {"emptied": "drained", "timed_out": "down", "left": "down", "drain_ended": "ready"},
         "drained": {"drain_ended": "ready", "timed_out": "down", "left": "down"},
     },
+    "rollout": {
+        "starting": {
+            "update_asked": "updating",
+            "restart_asked": "restarting",
+            "instance_restart_asked": "starting",
+            "converged": "steady",
+            "failed": "stalled",
+        },
+        "steady": {
+            "update_asked": "updating",
+            "rollback_begun": "rolling back",
+            "restart_asked": "restarting",
+            "instance_restart_asked": "restarting",
+        },
+        "updating": {
+            "update_asked": "updating",
+            "rollback_begun": "rolling back",
+            "restart_asked": "updating",
+            "instance_restart_asked": "updating",
+            "converged": "steady",
+            "failed": "stalled",
+        },
+        "rolling back": {
+            "update_asked": "updating",
+            "rollback_begun": "rolling back",
+            "restart_asked": "rolling back",
+            "instance_restart_asked": "rolling back",
+            "converged": "steady",
+            "failed": "stalled",
+        },
+        "restarting": {
+            "update_asked": "updating",
+            "rollback_begun": "rolling back",
+            "restart_asked": "restarting",
+            "instance_restart_asked": "restarting",
+            "converged": "steady",
+            "failed": "stalled",
+        },
+        "stalled": {
+            "update_asked": "updating",
+            "rollback_begun": "rolling back",
+            "restart_asked": "restarting",
+            "instance_restart_asked": "stalled",
+            "failed": "stalled",
+        },
+    },
     **object_lifecycle_tables.EXPECTED,
 }
 ENDS = {
@@ -97,6 +143,7 @@ ENDS = {
     "task": {"succeeded", "failed", "cancelled"},
     "attempt": {"succeeded", "failed", "stopped", "lost", "returned"},
     "node": set(),
+    "rollout": set(),
     **object_lifecycle_tables.ENDS,
 }
 INITIAL = {
@@ -104,6 +151,7 @@ INITIAL = {
     "task": "waiting",
     "attempt": "ordered",
     "node": "ready",
+    "rollout": "starting",
     **object_lifecycle_tables.INITIAL,
 }
 
@@ -140,8 +188,8 @@ def test_an_event_moves_a_state_exactly_as_expected_or_is_refused(
         assert machine.move(state, event).wire_name == expected
 
 
-def test_the_eight_machines_are_all_there_is() -> None:
-    assert MACHINES == (JOB, TASK, ATTEMPT, NODE)
+def test_the_nine_machines_are_all_there_is() -> None:
+    assert MACHINES == (JOB, TASK, ATTEMPT, NODE, ROLLOUT)
     assert OBJECT_MACHINES == (SLOT, TESTBED, BATCH_JOB, SCHEDULING)
     assert {machine.name for machine in ALL_MACHINES} == set(EXPECTED)
 

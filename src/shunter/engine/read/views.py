@@ -80,7 +80,7 @@ def rollout_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int
         updated += current.is_current_version and current.is_alive
         healthy += any(member.healthy_at_ms for member in instance.members)
     view = UpdateView(
-        status=service_state.status,
+        status=service_state.status.wire_name,
         wanted=sum(map(sum, counts.values())) if job.type in PER_NODE else sum(names.values()),
         updated=updated,
         healthy=healthy,

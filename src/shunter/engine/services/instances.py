@@ -1,6 +1,5 @@
-"""A long-running job as the instances that people ask for, each with the tasks that stand for it now: mostly one, two
-while it is replaced. A look at the task sets and nothing else. Used by `engine.services.rollout`,
-`engine.services.reconcile`, `engine.read.views` and the gateway.
+"""A long-running job as the instances that people ask for, each with its tasks: mostly one, two while it is replaced.
+Derived from the task sets alone. Used by `engine.services.reconcile`, `engine.read.views` and the gateway.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ InstanceKey = tuple[str, int]  # the group's name, the index that people see
 
 @dataclass(slots=True)
 class InstanceTask:
-    """One task that stands for an instance. `healthy_at_ms` is when it counts as healthy if nothing happens to it; 0
-    means that something must happen first."""
+    """One task of an instance. `healthy_at_ms` is when it counts as healthy if nothing happens to it; 0 means that
+    something must happen first."""
 
     task_set: TaskSet
     index: int
@@ -43,7 +42,7 @@ class InstanceTask:
 
     @property
     def is_active(self) -> bool:
-        """Alive, and not told to end."""
+        """Alive, and not told to stop."""
         return self.state < _STOPPING
 
     def is_healthy_at(self, now_ms: int) -> bool:
@@ -73,9 +72,8 @@ def collect_instances(
     """All instances of a job, or those of some of its task sets."""
     service_state = state.services.jobs[job.id]
     specs = {spec.name: spec for spec in job.spec_version.groups}
-    is_current_by_spec: dict[
-        tuple[int, int], bool
-    ] = {}  # by version of the spec and part: whether its work is the present one's
+    # by spec version and group: whether the work is that of the present spec
+    is_current_by_spec: dict[tuple[int, int], bool] = {}
     instances: dict[InstanceKey, Instance] = {}
     for task_set in job.task_sets if task_sets is None else task_sets:
         spec, version = task_set.spec, (task_set.spec_version.serial, task_set.group_index)
@@ -86,7 +84,8 @@ def collect_instances(
 
 
 def is_same_workload(one: GroupSpec, other: GroupSpec) -> bool:
-    """Whether tasks of the one do as well for the other: how many there are, and how they are updated, says nothing."""
+    """Whether tasks of one spec do the same work as those of the other, however many there are and however they are
+    updated."""
     return one is other or _workload(one) == _workload(other)
 
 
@@ -127,9 +126,8 @@ def _healthy_at_ms(state: State, task_set: TaskSet, index: int) -> int:
     return max(since_ms + int(spec.update.healthy_for_s * 1000), 1)
 
 
-def health_detail(member: InstanceTask) -> str:
-    """What is known of a task that does not get well."""
-    task_set, index = member.task_set, member.index
+def health_detail(task_set: TaskSet, index: int) -> str:
+    """What is known of a task that does not become healthy."""
     ended = [past[7] for past in task_set.history or () if past[0] == index and past[7]]
     if ended:
         return f", and its last attempt ended: {ended[-1]}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from shunter.engine.placement.colocation import allowed_nodes
 from shunter.engine.round import Round
-from shunter.engine.services.rollout import DesiredIndexes
+from shunter.engine.services.rollout_view import DesiredIndexes
 from shunter.engine.state.records import Job, NodeRecord, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import SYSTEM, GroupSpec

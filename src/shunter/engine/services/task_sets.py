@@ -1,5 +1,5 @@
-"""The task sets of which a long-running job's groups are made: which keep the version that they have, and how one is
-added. Called by `engine.services.rollout` and `engine.placement.move`."""
+"""The task sets of a long-running job's groups: which ones retain their version, and how one is added. Called by
+`engine.services` and `engine.placement.move`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from shunter.engine.jobs.dependencies import is_blocked
 from shunter.engine.jobs.stop import arm_queue_timeout
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet
-from shunter.engine.state.registries.services import STALLED, ServiceState
+from shunter.engine.state.registries.services import ServiceState
 from shunter.model.job.spec import GroupSpec
-from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.model.lifecycles import RolloutStatus, TaskEvent, TaskState
 
 
 def retains_version(service_state: ServiceState, task_set: TaskSet, index: int, node: int) -> bool:
-    """Whether a task keeps the version that it has: the update has stalled, or is of another node only. Not if its
-    instance is restarted by itself."""
+    """Whether a task stays at its version: the update has stalled, or is limited to another node. Not if its instance
+    was restarted by itself."""
     if task_set.number < service_state.restart_floor(task_set.spec.name, task_set.visible_index_of(index)):
         return False
-    return service_state.status == STALLED or service_state.node not in (0, node)
+    return service_state.status is RolloutStatus.STALLED or service_state.node not in (0, node)
 
 
 def add_task_set(
@@ -30,8 +30,8 @@ def add_task_set(
     reason: str,
     copy_of: TaskSet | None = None,
 ) -> None:
-    """A further task set of a job, by its present spec or like another one; ready to be placed unless all of its group
-    waits."""
+    """Add a task set to a job, by its present spec or like another task set. It is ready to be placed, unless all of
+    its group waits."""
     groups, number = job.spec_version.groups, job.next_task_set
     ref = job.ref + (f"#{groups[group_index].name}" if len(groups) > 1 else "")
     source_number, group_index = (-1, group_index) if copy_of is None else (copy_of.number, copy_of.group_index)

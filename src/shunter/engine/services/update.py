@@ -1,5 +1,5 @@
-"""Another spec, another count, a restart, a way back: what people ask of long-running jobs, and how an update ends. The
-steps in between are those of `engine.services.rollout`. Called by the engine's rounds, by submits, and by
+"""What people ask of long-running jobs (another spec, another count, a restart, a rollback), and how a rollout ends.
+`engine.services.rollout` decides the steps in between. Called by the engine's rounds, by submits, and by
 `engine.services.reconcile`."""
 
 from __future__ import annotations
@@ -15,27 +15,20 @@ from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.round import Round
 from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_counts, version_of
 from shunter.engine.state.records import Job
-from shunter.engine.state.registries.services import IN_PROGRESS, STALLED, STARTING, STEADY, UPDATING, JobVersion
+from shunter.engine.state.registries.services import JobVersion
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.job.spec import COUNT_MAX, DEFAULT_OPTIONS, SERVICE, JobOptions, JobSpec
-from shunter.model.lifecycles import JobState
+from shunter.model.lifecycles import ROLLOUT, JobState, RolloutEvent, RolloutStatus
 
 
 @dataclass(slots=True)
 class RolloutProgress:
-    """What a look at a job has found out about its update."""
+    """What the plans of a job's groups say together."""
 
-    is_pending: bool = False  # something is not as it shall be yet
-    failure: str = ""
+    is_pending: bool = False  # something is not yet as it shall be
+    failure: str = ""  # the first one
     may_roll_back: bool = False
-    next_ms: int | None = None  # when to look again, if nothing happens
-
-    def fail(self, reason: str, may_roll_back: bool) -> None:
-        if not self.failure:
-            self.failure, self.may_roll_back = reason, may_roll_back
-
-    def wake_at(self, at_ms: int) -> None:
-        self.next_ms = at_ms if self.next_ms is None else min(self.next_ms, at_ms)
+    wake_at_ms: int | None = None  # when to look again if nothing happens
 
 
 def on_update_request(round: Round, job_id: int, spec: JobSpec, user: str, node: str | None) -> None:
@@ -67,7 +60,7 @@ def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None
 
 
 def is_limited_to_node(round: Round, job: Job) -> bool:
-    """Whether the present spec was asked for on one node only: the same one, for all, is news then."""
+    """Whether the present spec was asked for on one node only. The same spec for all nodes is an update then."""
     return job.is_long_running and round.state.services.jobs[job.id].node != 0
 
 
@@ -104,9 +97,8 @@ def on_rollback(round: Round, job_id: int, user: str) -> None:
     """Back to the last good version, or from a good one to the one before. Counts stay as they are."""
     job = _require_long_running_job(round, job_id)
     service_state = round.state.services.jobs[job.id]
-    target = (
-        service_state.stable_version if service_state.status in (UPDATING, STALLED) else service_state.previous_version
-    )
+    is_unproven = service_state.status in (RolloutStatus.UPDATING, RolloutStatus.STALLED)
+    target = service_state.stable_version if is_unproven else service_state.previous_version
     if target is None or is_same_but_for_counts(target.groups, job.spec_version.body):
         raise _conflict(job, "has no earlier version that was good", "submit the manifest that it shall have")
     _roll_back(round, job, target, f"rolled back to version {target.number} by {user}")
@@ -124,26 +116,27 @@ def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: st
     round.dirty.jobs[job.id, 0] = None
 
 
-def conclude_update(round: Round, job: Job, progress: RolloutProgress) -> None:
-    """Where an update has come to: good, or bad and rolled back, or bad and left where it is."""
+def conclude_rollout(round: Round, job: Job, progress: RolloutProgress) -> None:
+    """Where a rollout has come to: it has converged, or failed and is rolled back, or failed and stays where it is."""
     service_state = round.state.services.jobs[job.id]
-    if progress.failure and service_state.status != STEADY:
-        stable_version = service_state.stable_version
-        can_roll_back = stable_version is not None and not is_same_but_for_counts(
-            stable_version.groups, job.spec_version.body
-        )
-        if service_state.status == UPDATING and progress.may_roll_back and stable_version is not None and can_roll_back:
-            _roll_back(
-                round, job, stable_version, f"rolled back to version {stable_version.number}: {progress.failure}"
-            )
+    status, stable_version = service_state.status, service_state.stable_version
+    if progress.failure and ROLLOUT.allows(status, RolloutEvent.FAILED):
+        may_roll_back = status is RolloutStatus.UPDATING and progress.may_roll_back
+        if (
+            may_roll_back
+            and stable_version is not None
+            and not is_same_but_for_counts(stable_version.groups, job.spec_version.body)
+        ):
+            reason = f"rolled back to version {stable_version.number}: {progress.failure}"
+            _roll_back(round, job, stable_version, reason)
         else:
-            _settle_update(round, job, False, progress.failure)
-    elif not progress.is_pending and (service_state.status in IN_PROGRESS or service_state.status == STARTING):
-        _settle_update(round, job, True, "")
+            _settle_rollout(round, job, False, progress.failure)
+    elif not progress.is_pending and ROLLOUT.allows(status, RolloutEvent.CONVERGED):
+        _settle_rollout(round, job, True, "")
 
 
 def _roll_back(round: Round, job: Job, target: JobVersion, reason: str) -> None:
-    """To what the tasks were; how many there are stays as it was asked for last."""
+    """Back to an earlier spec; the counts stay as they were asked for last."""
     counts = {spec.name: spec.count for spec in job.spec_version.groups}
     groups = tuple(
         replace(spec, count=counts.get(spec.name, spec.count)) for spec in GROUPS_DECODER.decode(target.groups)
@@ -156,7 +149,7 @@ def _roll_back(round: Round, job: Job, target: JobVersion, reason: str) -> None:
 
 
 def _change_spec(round: Round, job: Job, body: bytes, how: str, reason: str) -> None:
-    """The same version in other numbers, or anew."""
+    """The same version with other counts, or started anew."""
     change = c.JobUpdated(
         job.id, job.version, job.priority, job.labels, msgspec.Raw(body), msgspec.Raw(version_of(job).options),
         round.now_ms, reason, job.ref, how,
@@ -164,7 +157,7 @@ def _change_spec(round: Round, job: Job, body: bytes, how: str, reason: str) -> 
     _record_update(round, change)
 
 
-def _settle_update(round: Round, job: Job, is_stable: bool, reason: str) -> None:
+def _settle_rollout(round: Round, job: Job, is_stable: bool, reason: str) -> None:
     round.record(c.RolloutSettled(job.id, job.version, is_stable, round.now_ms, reason, job.ref))
 
 

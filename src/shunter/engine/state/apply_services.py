@@ -1,4 +1,4 @@
-"""What changes do to the registry of long-running jobs (`registries.services`). Called by `engine.state.state`,
+"""Applies changes to the registry of long-running jobs (`registries.services`). Called by `engine.state.state`,
 live and in recovery."""
 
 from __future__ import annotations
@@ -11,34 +11,30 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.state.records import Job, TaskSet
-from shunter.engine.state.registries.services import (
-    IN_PROGRESS,
-    REPLACED_TASKS_MAX,
-    RESTARTING,
-    ROLLING_BACK,
-    STALLED,
-    STARTING,
-    STEADY,
-    UPDATING,
-    JobVersion,
-    ReplacedTask,
-    ServiceState,
-)
+from shunter.engine.state.registries.services import REPLACED_TASKS_MAX, JobVersion, ReplacedTask, ServiceState
 from shunter.model.job.spec import DEFAULT_OPTIONS, PER_NODE, GroupSpec
+from shunter.model.lifecycles import RolloutEvent, RolloutStatus
 
 if TYPE_CHECKING:
     from shunter.engine.state.state import State
 
 GROUPS_DECODER = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
-_STATUS_BY_CAUSE = {"update": UPDATING, "rollback": ROLLING_BACK, "restart": RESTARTING}
+_EVENT_BY_CAUSE = {
+    "update": RolloutEvent.UPDATE_ASKED,
+    "rollback": RolloutEvent.ROLLBACK_BEGUN,
+    "restart": RolloutEvent.RESTART_ASKED,
+}
+# A further update leaves tasks as they are that an earlier one has started: they still have to prove themselves.
+_UNPROVEN = frozenset({RolloutStatus.STARTING, RolloutStatus.UPDATING, RolloutStatus.STALLED})
 
 
 def service_submitted(state: State, job: Job) -> None:
-    """A service is good once all of it runs well. A job that runs everywhere may never have all its nodes: it is good
-    from the start."""
+    """A service is steady once all of it is healthy. A per-node job may never have all its nodes: it is steady from the
+    start."""
     service_state = ServiceState(rollout_began_ms=job.submitted_ms)
     if job.type in PER_NODE:
-        service_state.status, service_state.stable_version = STEADY, version_of(job)
+        service_state.move(RolloutEvent.CONVERGED)
+        service_state.stable_version = version_of(job)
     state.services.jobs[job.id] = service_state
 
 
@@ -48,15 +44,12 @@ def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
     for key in [key for key in service_state.down if not _instance_exists(job, key)]:
         del service_state.down[key]
     if change.cause == "scale":
-        if service_state.status == STEADY:
+        if service_state.status is RolloutStatus.STEADY:
             service_state.stable_version = version_of(job)
         return
-    if change.cause != "update" or service_state.status not in (STARTING, UPDATING, STALLED):
-        service_state.first_task_set = (
-            job.next_task_set
-        )  # else what this update leaves as it is still has to prove itself
-    if change.cause != "restart" or service_state.status not in IN_PROGRESS:  # a restart leaves the update what it is
-        service_state.status = _STATUS_BY_CAUSE[change.cause]
+    if change.cause != "update" or service_state.status not in _UNPROVEN:
+        service_state.first_task_set = job.next_task_set
+    service_state.move(_EVENT_BY_CAUSE[change.cause])
     service_state.reason, service_state.rollout_began_ms, service_state.node = change.reason, change.at_ms, change.node
     if change.cause == "restart":
         service_state.restart_floors = {spec.name: job.next_task_set for spec in job.spec_version.groups}
@@ -90,9 +83,9 @@ def replaced_task(state: State, task_set: TaskSet, index: int) -> ReplacedTask:
 def rollout_settled(state: State, change: c.RolloutSettled) -> None:
     job = state.jobs[change.job]
     service_state = state.services.jobs[change.job]
-    if service_state.status != ROLLING_BACK or not change.is_stable:  # why it went back stays to be read
+    if service_state.status is not RolloutStatus.ROLLING_BACK or not change.is_stable:  # else say why it rolled back
         service_state.reason = change.reason
-    service_state.status = STEADY if change.is_stable else STALLED
+    service_state.move(RolloutEvent.CONVERGED if change.is_stable else RolloutEvent.FAILED)
     if change.is_stable:
         stable_version = version_of(job)
         if service_state.stable_version is not None and not is_same_but_for_counts(
@@ -120,9 +113,10 @@ def instance_restart_requested(state: State, change: c.InstanceRestartRequested)
     key = f"{change.group}/{change.index}"
     service_state.down.pop(key, None)
     service_state.restart_floors[key] = job.next_task_set
-    if service_state.status == STEADY:  # else it is to become what it was to become
-        service_state.status, service_state.reason, service_state.rollout_began_ms = RESTARTING, "", change.at_ms
+    if service_state.status is RolloutStatus.STEADY:  # else the rollout in progress goes on
+        service_state.reason, service_state.rollout_began_ms = "", change.at_ms
         service_state.first_task_set = job.next_task_set
+    service_state.move(RolloutEvent.INSTANCE_RESTART_ASKED)
 
 
 def job_released(state: State, job: Job, now_ms: int) -> None:

@@ -14,10 +14,9 @@ from shunter.engine import changes as c
 from shunter.engine.jobs.hold import on_hold
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet
-from shunter.engine.state.registries.services import IN_PROGRESS
 from shunter.engine.state.state import State
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
-from shunter.model.lifecycles import TaskState
+from shunter.model.lifecycles import ROLLOUT_IN_PROGRESS, TaskState
 from shunter.model.resources import STANDARD, format_amount
 from shunter.planning.explain.start_estimate import Forecast
 from shunter.planning.explain.suggest import FitChecker, ResourceCut
@@ -103,7 +102,7 @@ def own_limit_remedy(job: Job) -> Remedy | None:
 def update_remedies(state: State, job: Job) -> Iterator[Remedy]:
     """What helps an update that stands still because its successors find no room beside what they replace."""
     service_state = state.services.jobs.get(job.id)
-    if service_state is None or service_state.status not in IN_PROGRESS:
+    if service_state is None or service_state.status not in ROLLOUT_IN_PROGRESS:
         return
     waiting = {task_set.group_index for task_set in job.task_sets if task_set.ready}
     for group_index, spec in enumerate(job.spec_version.groups):

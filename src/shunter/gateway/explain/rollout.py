@@ -6,32 +6,25 @@ from __future__ import annotations
 from shunter.engine.read.views import rollout_view
 from shunter.engine.services.instances import InstanceTask, collect_instances, health_detail
 from shunter.engine.state.records import Job
-from shunter.engine.state.registries.services import (
-    IN_PROGRESS,
-    RESTARTING,
-    ROLLING_BACK,
-    STALLED,
-    UPDATING,
-    ServiceState,
-)
+from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.state import State
-from shunter.model.lifecycles import TaskState
+from shunter.model.lifecycles import ROLLOUT_IN_PROGRESS, RolloutStatus, TaskState
 from shunter.model.resources import format_duration
 
 
 def describe_update(state: State, job: Job, now_ms: int) -> str:
     """Empty for a job of which nothing is under way."""
     service_state = state.services.jobs.get(job.id)
-    if service_state is None or service_state.status not in (*IN_PROGRESS, STALLED):
+    if service_state is None or service_state.status not in (*ROLLOUT_IN_PROGRESS, RolloutStatus.STALLED):
         return ""
-    if service_state.status == STALLED:
+    if service_state.status is RolloutStatus.STALLED:
         hint = f"`shunter rollback {job.name}` goes back, another spec goes on"
         return f"Its update to version {job.version} stands still: {service_state.reason}; {hint}."
     view, _ = rollout_view(state, job)
     activity = {
-        UPDATING: f"is updating to version {job.version}",
-        ROLLING_BACK: "goes back to an earlier version",
-        RESTARTING: "is restarting",
+        RolloutStatus.UPDATING: f"is updating to version {job.version}",
+        RolloutStatus.ROLLING_BACK: "goes back to an earlier version",
+        RolloutStatus.RESTARTING: "is restarting",
     }[service_state.status]
     progress = f"It {activity}, {view.updated} of {view.wanted} have a successor"
     awaited = [
@@ -58,14 +51,16 @@ def _describe_awaited(service_state: ServiceState, awaited: list[InstanceTask], 
     name = first.task_set.task_name(first.index)
     is_running = first.state == TaskState.RUNNING
     status_text = (
-        f"; {name} runs and is not healthy yet{health_detail(first)}" if is_running else f"; {name} has not started yet"
+        f"; {name} runs and is not healthy yet{health_detail(first.task_set, first.index)}"
+        if is_running
+        else f"; {name} has not started yet"
     )
     since_ms = service_state.requested_ms(first.task_set.number)
     left_s = (since_ms - now_ms) / 1000 + first.task_set.spec.update.deadline_s
     if _predates_update(service_state, first) or first.task_set.job.is_held or left_s <= 0:
         return status_text
     will_roll_back = (
-        service_state.status == UPDATING
+        service_state.status is RolloutStatus.UPDATING
         and first.task_set.spec.update.rollback
         and service_state.stable_version is not None
     )

@@ -111,7 +111,7 @@ def test_a_service_is_never_below_its_minimum_and_settles(seed: int) -> None:
             driver.check()
         service_state = harness.engine.state.services.jobs[driver.job]
         job = harness.engine.state.jobs[driver.job]
-        assert service_state.status == "steady", service_state
+        assert service_state.status.wire_name == "steady", service_state
         wanted = job.spec_version.groups[0].task.command[-1]
         assert int(wanted) % 2 == 0
         if driver.version % 2 == 0:

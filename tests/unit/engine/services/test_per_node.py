@@ -166,7 +166,7 @@ def test_a_system_job_is_updated_node_by_node() -> None:
             assert len(fake_workers.active) >= 3
         assert fake_workers.commands() == ["v2"] * 4
         assert [fake_workers.indexes_on(node) for node in nodes] == [[0], [1], [2], [3]]
-        assert harness.engine.state.services.jobs[job.job_id].status == "steady"
+        assert harness.engine.state.services.jobs[job.job_id].status.wire_name == "steady"
 
     run_scenario(scenario)
 
@@ -184,7 +184,7 @@ def test_nodes_that_take_no_work_do_not_hold_up_an_update_of_the_others() -> Non
         await fake_workers.advance(10)
         assert fake_workers.commands() == ["v2"] * 3
         assert [fake_workers.indexes_on(node) for node in nodes] == [[0], [1], [2], [], []]
-        assert harness.engine.state.services.jobs[job.job_id].status == "steady"
+        assert harness.engine.state.services.jobs[job.job_id].status.wire_name == "steady"
 
     run_scenario(scenario)
 

@@ -233,7 +233,7 @@ def test_a_manager_that_takes_over_goes_on_with_the_update() -> None:
         await harness.submit(service(3, "v2"))
         await fake_workers.process(3)
         state, timers = await recover(harness.store)
-        assert state.services.jobs[job.job_id].status == "updating"
+        assert state.services.jobs[job.job_id].status.wire_name == "updating"
         assert timers.next_ms == 0  # the first round looks at it
 
     run_scenario(scenario)

@@ -36,7 +36,7 @@ def test_a_version_that_is_never_healthy_is_rolled_back_with_the_reason() -> Non
         assert fake_workers.commands() == ["v1"] * 3
         assert len(fake_workers.starts) == 4  # one of the bad version was tried, and none of the good one started again
         state = harness.engine.state
-        assert (state.jobs[job.job_id].version, state.services.jobs[job.job_id].status) == (3, "steady")
+        assert (state.jobs[job.job_id].version, state.services.jobs[job.job_id].status.wire_name) == (3, "steady")
         [event] = [event for event in await harness.events() if event.type == "job.rolled_back"]
         assert event.reason == (
             "rolled back to version 1: task web/0 was not healthy within 10 s of its start; it is running, "
@@ -61,9 +61,9 @@ def test_successors_that_a_further_update_leaves_as_they_are_must_be_healthy_in_
         await harness.submit(checked_service(3, "v2", replace(update, unavailable_max=1)))
         await fake_workers.advance(8)
         service_state = harness.engine.state.services.jobs[job.job_id]
-        assert service_state.status == "updating"
+        assert service_state.status.wire_name == "updating"
         await fake_workers.advance(20)
-        assert service_state.status == ("steady" if rollback else "stalled")
+        assert service_state.status.wire_name == ("steady" if rollback else "stalled")
         assert fake_workers.commands() == (["v1"] * 3 if rollback else ["v1", "v1", "v1", "v2"])
 
     run_scenario(scenario)
@@ -99,7 +99,7 @@ def test_without_rollback_an_update_that_goes_wrong_stays_where_it_is() -> None:
         await harness.submit(checked_service(3, "v2", update))
         await fake_workers.advance(30)
         assert fake_workers.commands() == ["v1", "v1", "v1", "v2"]
-        assert harness.engine.state.services.jobs[job.job_id].status == "stalled"
+        assert harness.engine.state.services.jobs[job.job_id].status.wire_name == "stalled"
         assert (await types(harness))["job.stalled"] == 1
         await harness.engine.roll_back(job.job_id, "ada")
         await fake_workers.advance(5)
@@ -170,13 +170,13 @@ def test_a_way_back_that_may_replace_nothing_more_stalls_and_says_what_to_do() -
         await harness.engine.roll_back(job.job_id, "ada")
         await fake_workers.process(3)
         service_state = harness.engine.state.services.jobs[job.job_id]
-        assert (service_state.status, fake_workers.commands()) == ("stalled", ["v2"])
+        assert (service_state.status.wire_name, fake_workers.commands()) == ("stalled", ["v2"])
         assert service_state.reason == (
             "task web/0 has given up, and no more than 1 may be unavailable; to try it again: shunter restart web"
         )
         await harness.engine.restart(job.job_id, None, "ada")
         await fake_workers.advance(10)
-        assert (service_state.status, fake_workers.commands()) == ("steady", ["v1"] * 3)
+        assert (service_state.status.wire_name, fake_workers.commands()) == ("steady", ["v1"] * 3)
 
     run_scenario(scenario)
 
@@ -192,7 +192,7 @@ def test_what_has_given_up_does_not_keep_a_new_version_from_being_tried() -> Non
         await crash_until_failed(fake_workers, 1)
         await harness.submit(service(3, "v2", update=update))
         await fake_workers.advance(10)
-        assert harness.engine.state.services.jobs[job.job_id].status == "steady"
+        assert harness.engine.state.services.jobs[job.job_id].status.wire_name == "steady"
         assert fake_workers.commands() == ["v2"] * 3
 
     run_scenario(scenario)

@@ -32,7 +32,7 @@ def test_an_update_replaces_one_after_another_and_starts_before_it_stops() -> No
         ]  # fmt: skip
         assert fake_workers.indexes_on(1) == [0, 1, 2]
         live = harness.engine.state.jobs[job.job_id]
-        assert (live.version, harness.engine.state.services.jobs[job.job_id].status) == (2, "steady")
+        assert (live.version, harness.engine.state.services.jobs[job.job_id].status.wire_name) == (2, "steady")
         assert harness.counts(job.job_id) == {"running": 3}
         assert (await types(harness))["job.updated"] == 1
         assert (await types(harness))["job.settled"] == 2  # the first version too
@@ -88,7 +88,7 @@ def test_an_update_without_room_goes_on_when_some_may_be_unavailable() -> None:
             await fake_workers.process(0.25)
             assert healthy_count(harness, job.job_id) >= 2
         assert fake_workers.commands() == ["v2"] * 3
-        assert harness.engine.state.services.jobs[job.job_id].status == "steady"
+        assert harness.engine.state.services.jobs[job.job_id].status.wire_name == "steady"
 
     run_scenario(scenario)
 
@@ -121,7 +121,7 @@ def test_labels_and_priority_change_in_place() -> None:
         assert len(fake_workers.starts) == 2
         live = harness.engine.state.jobs[job.job_id]
         assert (live.version, live.labels, live.priority) == (2, {"team": "film"}, 70)
-        assert harness.engine.state.services.jobs[job.job_id].status == "steady"
+        assert harness.engine.state.services.jobs[job.job_id].status.wire_name == "steady"
 
     run_scenario(scenario)
 
@@ -141,7 +141,7 @@ def test_what_waits_of_a_service_takes_its_new_priority_and_queue() -> None:
         await harness.submit(service(1, priority=90))
         await fake_workers.advance(5)
         assert fake_workers.find(0, job.job_id)
-        assert harness.engine.state.services.jobs[job.job_id].status == "steady"
+        assert harness.engine.state.services.jobs[job.job_id].status.wire_name == "steady"
 
     run_scenario(scenario)
 
@@ -251,7 +251,7 @@ def test_what_was_tried_on_one_node_follows_on_the_others_when_the_same_spec_is_
         await fake_workers.advance(30)
         assert fake_workers.commands() == ["v2"] * 4
         service_state = harness.engine.state.services.jobs[job.job_id]
-        assert (harness.engine.state.jobs[job.job_id].version, service_state.status, service_state.node) == (
+        assert (harness.engine.state.jobs[job.job_id].version, service_state.status.wire_name, service_state.node) == (
             2,
             "steady",
             0,

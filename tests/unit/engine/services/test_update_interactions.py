@@ -31,7 +31,7 @@ def web_job(*groups: GroupSpec) -> JobSpec:
 
 def status(harness: Harness, job_id: int) -> tuple[str, str]:
     service_state = harness.engine.state.services.jobs[job_id]
-    return service_state.status, service_state.reason
+    return service_state.status.wire_name, service_state.reason
 
 
 def test_an_instance_is_restarted_also_while_another_one_is_not_healthy() -> None:

@@ -1,6 +1,5 @@
-"""What the engine must remember of services and of jobs that run everywhere, beside their task sets: how far an update
-is, which version was good, and which instances are down. `engine.state.apply_services` writes it,
-`engine.services.reconcile` reads it."""
+"""What the engine must remember of long-running jobs besides their task sets: how far a rollout is, which version was
+good, and which instances are down. `engine.state.apply_services` writes it, `engine.services.reconcile` reads it."""
 
 from __future__ import annotations
 
@@ -10,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from shunter.model.lifecycles import ROLLOUT, RolloutEvent, RolloutStatus
+
 if TYPE_CHECKING:
     from shunter.engine.state.records import Job, TaskSet
     from shunter.planning.filter.node_ledger import NodeLedger
     from shunter.planning.view import BoolArray
 
-STARTING, STEADY, STALLED = "starting", "steady", "stalled"
-UPDATING, ROLLING_BACK, RESTARTING = "updating", "rolling back", "restarting"
-IN_PROGRESS = frozenset({UPDATING, ROLLING_BACK, RESTARTING})
 REPLACED_TASKS_MAX = 100  # replaced tasks that a job remembers
+_STATUS_BY_WORD = {status.wire_name: status for status in RolloutStatus}
 
 
 class JobVersion(msgspec.Struct, array_like=True, frozen=True):
@@ -51,7 +50,7 @@ class ServiceState(msgspec.Struct, array_like=True):
     """`restart_floors` says which task sets are to be replaced although their spec is the present one: those numbered
     below the floor of their group ("web"), or of their instance ("web/3")."""
 
-    status: str = STARTING
+    status: RolloutStatus = ROLLOUT.initial
     reason: str = ""
     rollout_began_ms: int = 0
     first_task_set: int = 0  # the first that was added since the update began, or those that it overtook
@@ -62,6 +61,9 @@ class ServiceState(msgspec.Struct, array_like=True):
     down: dict[str, None] = {}
     added_ms: dict[int, int] = {}  # of each task set that was added, or when its job was released since
     replaced_tasks: list[ReplacedTask] = []
+
+    def move(self, event: RolloutEvent) -> None:
+        self.status = ROLLOUT.move(self.status, event)
 
     def must_restart(self, group: str, index: int, task_set_number: int) -> bool:
         if not self.restart_floors:
@@ -116,9 +118,17 @@ class ServiceRegistry:
         return {}  # its changes need the jobs: see `engine.state.apply_services`
 
     def dump(self) -> list[list[Any]]:
-        return [
-            [job_id, msgspec.to_builtins(self.jobs[job_id], builtin_types=(bytes,))] for job_id in sorted(self.jobs)
-        ]
+        return [[job_id, _dump(self.jobs[job_id])] for job_id in sorted(self.jobs)]
 
     def load(self, dump: list[list[Any]]) -> None:
-        self.jobs = {job_id: msgspec.convert(each, ServiceState) for job_id, each in dump}
+        self.jobs = {job_id: _load(*each) for job_id, each in dump}
+
+
+def _dump(service_state: ServiceState) -> list[Any]:
+    """The status is stored as a word."""
+    _, *others = msgspec.to_builtins(service_state, builtin_types=(bytes,))
+    return [service_state.status.wire_name, *others]
+
+
+def _load(status: str, *others: Any) -> ServiceState:
+    return msgspec.convert([_STATUS_BY_WORD[status], *others], ServiceState)
