@@ -1,5 +1,5 @@
 """Jobs that wait for other jobs. Edges are resolved at submit, and settle when what they wait for has ended; the last
-one lets the job go. Called by `engine.jobs.submit`, `engine.jobs.finish` and the timers of jobs. Groups:
+one unblocks the job. Called by `engine.jobs.submit`, `engine.jobs.finish` and the timers of jobs. For groups see
 `engine.jobs.group_dependencies`."""
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from shunter.model.job.spec import After, GroupAfter, JobSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 from shunter.model.timestamps import iso
 
-EndedRuns = Mapping[
-    tuple[str, str, int], tuple[int, int]
-]  # ended runs that the state does not know -> job id, JobState
+# ended runs (namespace, name, run) that the state does not know -> job id, JobState
+EndedRuns = Mapping[tuple[str, str, int], tuple[int, int]]
 NO_ENDED_RUNS: EndedRuns = {}
 _WAITING = int(TaskState.WAITING)
 
@@ -30,24 +29,11 @@ _WAITING = int(TaskState.WAITING)
 
 
 def topological_order(round: Round, specs: Sequence[JobSpec], ended_runs: EndedRuns) -> Sequence[int]:
-    """Places of the specs so that each comes after those it waits for. Raises Invalid for edges that lead nowhere or in
-    a circle. Most submits have no edges, and keep their order."""
+    """Positions of the specs so that each comes after those it waits for. Raises Invalid for edges that lead nowhere or
+    in a circle. Most submits have no edges, and stay in their order."""
     if not any(spec.options.after for spec in specs):
         return range(len(specs))
-    positions = {(spec.namespace, spec.name): position for position, spec in enumerate(specs) if spec.name}
-    prerequisites: dict[int, list[int]] = {}
-    problems: list[Problem] = []
-    for position, spec in enumerate(specs):
-        for number, edge in enumerate(spec.options.after):
-            sibling = positions.get((spec.namespace, edge.job))
-            if sibling is not None and not specs[sibling].is_template:
-                prerequisites.setdefault(position, []).append(sibling)
-            elif resolve_run(round.state, spec.namespace, edge.job, ended_runs) is None:
-                path = f"items[{position}]." if len(specs) > 1 else ""
-                is_template = sibling is not None or _is_template(round.state, spec.namespace, edge.job)
-                problems.append(
-                    _unknown_reference(round.state, spec, edge, is_template, f"{path}spec.after[{number}].job")
-                )
+    prerequisites, problems = _find_prerequisites(round.state, specs, ended_runs)
     if cycle := find_cycle(prerequisites):
         cycle_text = format_cycle(specs[position].name for position in cycle)
         problems.append(
@@ -56,6 +42,25 @@ def topological_order(round: Round, specs: Sequence[JobSpec], ended_runs: EndedR
     if problems:
         raise Invalid(problems)
     return _topological_sort(prerequisites, len(specs))
+
+
+def _find_prerequisites(
+    state: State, specs: Sequence[JobSpec], ended_runs: EndedRuns
+) -> tuple[dict[int, list[int]], list[Problem]]:
+    """Which specs wait for which others of the same submit, by position; and the edges that lead nowhere."""
+    positions = {(spec.namespace, spec.name): position for position, spec in enumerate(specs) if spec.name}
+    prerequisites: dict[int, list[int]] = {}
+    problems: list[Problem] = []
+    for position, spec in enumerate(specs):
+        for number, edge in enumerate(spec.options.after):
+            sibling = positions.get((spec.namespace, edge.job))
+            if sibling is not None and not specs[sibling].is_template:
+                prerequisites.setdefault(position, []).append(sibling)
+            elif resolve_run(state, spec.namespace, edge.job, ended_runs) is None:
+                path = f"items[{position}]." if len(specs) > 1 else ""
+                is_template = sibling is not None or _is_template(state, spec.namespace, edge.job)
+                problems.append(_unknown_reference(state, spec, edge, is_template, f"{path}spec.after[{number}].job"))
+    return prerequisites, problems
 
 
 def resolve_run(

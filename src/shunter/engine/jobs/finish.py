@@ -1,4 +1,4 @@
-"""The end of a run: its state, its reason, and its way into history. Called at the end of every round."""
+"""The end of a run: its state, its reason, and what history stores of it. Called in every round."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REASONS_MAX = 1_000  # that history keeps of one group
 
 
 class TaskSetRef(msgspec.Struct, array_like=True):
-    """A group of a finished run, or a part of one: where its tasks are in the store, and what they are called."""
+    """A task set of a finished run: where its tasks are in the store, and what they are called."""
 
     number: int
     name: str
@@ -37,7 +37,7 @@ class TaskSetRef(msgspec.Struct, array_like=True):
 
 
 class Summary(msgspec.Struct):
-    """What history keeps of a finished run, beside its tasks' columns."""
+    """What history stores of a finished run besides the columns of its tasks."""
 
     view: JobView
     history: list[list[PastAttempt]]  # by group: earlier attempts
@@ -50,8 +50,8 @@ class Summary(msgspec.Struct):
 
 
 def finish_jobs(round: Round) -> None:
-    """Every job of which all tasks have ended is over: into the store with it, out of memory. That may let others go
-    on, or end them too."""
+    """Move every job of which all tasks have ended from memory to history. That may unblock other jobs, or end them
+    too."""
     while round.dirty.maybe_finished:
         ids, round.dirty.maybe_finished = round.dirty.maybe_finished, {}
         for job_id in ids:
@@ -73,36 +73,14 @@ def _awaits_restart(round: Round, job: Job) -> bool:
 
 
 def _finish_job(round: Round, job: Job) -> None:
-    counts = job.counts()
-    if round.state.flags.must_fail(job.id):
-        event, reason = JobEvent.FAILED, job.reason
-    elif counts[TaskState.FAILED]:
-        event, reason = JobEvent.FAILED, _failure_reason(round, job, counts)
-    elif _has_driver_succeeded(job):
-        event, reason = JobEvent.SUCCEEDED, ""
-    elif job.state is JobState.STOPPING or (counts[TaskState.CANCELLED] and _was_stopped(job)):
-        event, reason = JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
-    else:
-        event, reason = JobEvent.SUCCEEDED, ""
+    event, reason = _outcome(round, job)
     outcome = JOB.move(job.state, event)
     view = job_view(job, round.state)
     view.state = outcome.wire_name
     view.ended_at = iso(round.now_ms / 1000)
     view.reason = reason or None
     _clear_dependencies(view)
-    summary = Summary(
-        view,
-        [task_set.history or [] for task_set in job.task_sets],
-        [dict(islice(task_set.reasons.items(), REASONS_MAX)) if task_set.reasons else {} for task_set in job.task_sets],
-        _exit_code(round, job),
-        [
-            TaskSetRef(task_set.number, task_set.spec.name, task_set.count, task_set.visible_index)
-            for task_set in job.task_sets
-        ],
-        job.spec_version.body,
-        b"" if job.options is DEFAULT_OPTIONS else msgspec.msgpack.encode(job.options),
-        service_state.replaced_tasks if (service_state := round.state.services.jobs.get(job.id)) is not None else [],
-    )
+    summary = _summarize(round, job, view)
     round.summaries[job.id] = summary
     if job.options.application:
         round.application_times[job.id] = span_ms(round, job)
@@ -124,8 +102,39 @@ def _finish_job(round: Round, job: Job) -> None:
     settle_dependents(round, job, outcome)
 
 
+def _outcome(round: Round, job: Job) -> tuple[JobEvent, str]:
+    """How a job ends, and why."""
+    counts = job.counts()
+    if round.state.flags.must_fail(job.id):
+        return JobEvent.FAILED, job.reason
+    if counts[TaskState.FAILED]:
+        return JobEvent.FAILED, _failure_reason(round, job, counts)
+    if _has_driver_succeeded(job):
+        return JobEvent.SUCCEEDED, ""
+    if job.state is JobState.STOPPING or (counts[TaskState.CANCELLED] and _was_stopped(job)):
+        return JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
+    return JobEvent.SUCCEEDED, ""
+
+
+def _summarize(round: Round, job: Job, view: JobView) -> Summary:
+    service_state = round.state.services.jobs.get(job.id)
+    return Summary(
+        view,
+        [task_set.history or [] for task_set in job.task_sets],
+        [dict(islice(task_set.reasons.items(), REASONS_MAX)) if task_set.reasons else {} for task_set in job.task_sets],
+        _exit_code(round, job),
+        [
+            TaskSetRef(task_set.number, task_set.spec.name, task_set.count, task_set.visible_index)
+            for task_set in job.task_sets
+        ],
+        job.spec_version.body,
+        b"" if job.options is DEFAULT_OPTIONS else msgspec.msgpack.encode(job.options),
+        service_state.replaced_tasks if service_state is not None else [],
+    )
+
+
 def _clear_dependencies(view: JobView) -> None:
-    """A run that was stopped before all had come that it waited for waits no more."""
+    """A run that was stopped while it waited for others waits no more."""
     if view.terms is not None:
         view.terms.waits_for = []
         for edge in view.terms.after:

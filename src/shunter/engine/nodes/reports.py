@@ -1,7 +1,7 @@
 """What workers report: starts, ends, losses, returns, health. Called by the engine's rounds.
 
-A report of an attempt that the engine does not believe in (an older number, another node, a task that has ended)
-changes nothing: it is dropped here.
+A report about an attempt that is not the current one (an older number, another node, a task that has ended) changes
+nothing: it is dropped here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def on_started(round: Round, node: int, started: Started) -> None:
 
 
 def on_ended(round: Round, node: int, ended: Ended) -> None:
-    """Successes of a whole run are one change; anything else is looked at one by one."""
+    """Successes of a whole range are one change; anything else is looked at one by one."""
     task_set = round.state.task_set(ended.job, ended.group)
     if task_set is None:
         return
@@ -169,46 +169,64 @@ def _record_finished(round: Round, task_set: TaskSet, first: int, last: int, end
 
 def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int) -> None:
     """One attempt that did not plainly succeed, or whose policy may want another one anyway."""
-    table, row = round.state.table, task_set.base + index
+    table, row, job = round.state.table, task_set.base + index, task_set.job
     exit_code = ended.exits[offset] if ended.exits else 0
-    has_failed = exit_code != 0 or bool(ended.how)  # a task may make 0 of being told that its time is over
     is_stopping = table.state[row] == _STOPPING
-    action = "" if is_stopping or (ended.how and not exit_code) else exit_action(task_set.spec.restart, exit_code)
-    delay_s = None
-    if action == "succeed":
-        event, has_failed = TaskEvent.FINISHED, exit_code != 0
-    elif is_stopping:
-        ended_by_stop = has_failed or task_set.job.is_long_running  # a service may make 0 of being told to end
-        event = _event_after_stop(round, task_set, index) if ended_by_stop else TaskEvent.FINISHED
-    elif (delay_s := _next_delay_s(round, task_set, index, ended, offset, action, has_failed)) is not None:
-        event = TaskEvent.RETRIED
+    if is_stopping:
+        event, has_failed, not_before_ms = _after_stop(round, task_set, index, ended, exit_code)
     else:
-        event = TaskEvent.GAVE_UP if has_failed or action == "fail" else TaskEvent.FINISHED
+        event, has_failed, not_before_ms = _after_exit(round, task_set, index, ended, offset, exit_code)
     if event is TaskEvent.FINISHED and not has_failed:
         _record_finished(round, task_set, index, index, ended, offset)
         return
-    reason = _reason(ended, exit_code)
-    if event is TaskEvent.REQUEUED or (event is TaskEvent.STOPPED and task_set.job.is_long_running):
-        reason = (task_set.reasons or {}).get(index, reason)  # why it was told to end
-    not_before_ms = 0 if delay_s is None else round.now_ms + max(int(delay_s * 1000), 1)
+    reason = ended.detail or ended.how or (f"exit code {exit_code}" if exit_code else "")
+    if event is TaskEvent.REQUEUED or (event is TaskEvent.STOPPED and job.is_long_running):
+        reason = (task_set.reasons or {}).get(index, reason)  # why it was told to stop
     change = c.TaskEnded(
-        task_set.job.id, task_set.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
+        job.id, task_set.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
         ended.segment << 32 | (ended.record + offset), not_before_ms, reason, task_set.ref,
     )  # fmt: skip
     round.dirty.underfilled[task_set.task_class.id, int(table.node[row])] = None
-    if has_failed and not is_stopping and task_set.job.id not in round.state.objects.applications:
-        record_failure(round, int(table.node[row]), task_set.job)
+    if has_failed and not is_stopping and job.id not in round.state.objects.applications:
+        record_failure(round, int(table.node[row]), job)
     round.record(change)
     if event is TaskEvent.RETRIED:
         round.timers.add(not_before_ms, TimerKind.BACK_OFF, task_set, index)
     elif event is not TaskEvent.REQUEUED:
-        round.dirty.maybe_finished[task_set.job.id] = None
+        round.dirty.maybe_finished[job.id] = None
+
+
+_Verdict = tuple[
+    TaskEvent, bool, int
+]  # what happens to the task, whether the attempt failed, when the next one may start
+
+
+def _after_stop(round: Round, task_set: TaskSet, index: int, ended: Ended, exit_code: int) -> _Verdict:
+    """Of a task that was told to stop. A batch task that exits with 0 has won the race, and its result counts. Services
+    may exit with 0 because they were told to stop."""
+    has_failed = exit_code != 0 or bool(ended.how)
+    if has_failed or task_set.job.is_long_running:
+        return _event_after_stop(round, task_set, index), has_failed, 0
+    return TaskEvent.FINISHED, False, 0
+
+
+def _after_exit(round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int, exit_code: int) -> _Verdict:
+    """Of a task that nobody told to stop. A rule for the exit code wins over the restart policy."""
+    was_ended = bool(ended.how)  # by its worker: its time was over, for example; it may exit with 0 then
+    action = "" if was_ended and not exit_code else exit_action(task_set.spec.restart, exit_code)
+    if action == "succeed":
+        return TaskEvent.FINISHED, exit_code != 0, 0
+    has_failed = exit_code != 0 or was_ended
+    delay_s = _next_delay_s(round, task_set, index, ended, offset, action, has_failed)
+    if delay_s is not None:
+        return TaskEvent.RETRIED, has_failed, round.now_ms + max(int(delay_s * 1000), 1)
+    return TaskEvent.GAVE_UP if has_failed or action == "fail" else TaskEvent.FINISHED, has_failed, 0
 
 
 def _next_delay_s(
     round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int, action: str, has_failed: bool
 ) -> float | None:
-    """Until the next attempt; None if there is none. A rule for the exit code wins over the policy."""
+    """Until the next attempt; None if there is none."""
     if action == "fail":
         return None
     restart = task_set.spec.restart
@@ -220,19 +238,13 @@ def _next_delay_s(
 
 
 def _event_after_stop(round: Round, task_set: TaskSet, index: int) -> TaskEvent:
-    """A stop that was asked for ends a task; one that makes room, or empties a node, sends it back to the queue."""
+    """A stop that was asked for ends a task. One that makes room, or drains a node, queues it again."""
     if not task_set.requeue_when_stopped or index not in task_set.requeue_when_stopped:
         return TaskEvent.STOPPED
     lanes = task_set.task_class.lanes.get(int(round.state.table.node[task_set.base + index]))
     if lanes is not None:
         lanes.may_refill = False  # its room is meant for someone else: who gets it is for the policy to say
     return TaskEvent.REQUEUED
-
-
-def _reason(ended: Ended, exit_code: int) -> str:
-    if ended.detail:
-        return ended.detail
-    return ended.how or (f"exit code {exit_code}" if exit_code else "")
 
 
 def _transition(round: Round, task_set: TaskSet, node: int, first: int, last: int, event: TaskEvent) -> None:

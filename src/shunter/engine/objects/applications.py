@@ -1,4 +1,4 @@
-"""Jobs of the core that run BatchJobs: started with their slots, looked at as one application, and ended.
+"""Applications: the engine's jobs that run BatchJobs. Starts them in their slots, observes and stops them.
 
 The driver is a task like any other, placed by the policy. Its executors are task sets pinned to the nodes of their
 slots; they need nothing of the node, because the slot's reservation is theirs. Called by `engine.objects.controller`.
@@ -65,21 +65,23 @@ def stop_application(round: Round, job: BatchJob, reason: str) -> None:
 
 
 def advance_application(round: Round, job: BatchJob) -> None:
-    """Executors follow a driver that has started; when it has ended they are not needed any more. The first task that
-    fails ends all, and so does the first that somebody stops of a command, which no driver can make up for."""
+    """Start executors when the driver runs, and stop them when it has ended. The first task that fails stops all; so
+    does the first that somebody stops of an application without a driver, because nobody makes up for it."""
     core_job = round.state.jobs.get(job.status.application)
     if core_job is None or core_job.state is JobState.STOPPING:
         return
-    if any(group.counts[TaskState.FAILED] for group in core_job.task_sets):
+    driver = next((task_set for task_set in core_job.task_sets if task_set.spec.name == DRIVER), None)
+    if any(task_set.counts[TaskState.FAILED] for task_set in core_job.task_sets):
         on_stop(round, core_job.id, None, now=False, reason="one of its tasks has failed")
-        return
-    driver = next((group for group in core_job.task_sets if group.spec.name == DRIVER), None)
-    if driver is None:
-        if any(group.counts[TaskState.CANCELLED] for group in core_job.task_sets):
-            on_stop(round, core_job.id, None, now=False, reason="one of its executors was stopped")
-        return
-    state, has_executors = int(round.state.table.state[driver.base]), any(_executor_task_sets(core_job))
-    if state == _RUNNING and not has_executors:
+    elif driver is not None:
+        _follow_driver(round, job, core_job, driver)
+    elif any(task_set.counts[TaskState.CANCELLED] for task_set in core_job.task_sets):
+        on_stop(round, core_job.id, None, now=False, reason="one of its executors was stopped")
+
+
+def _follow_driver(round: Round, job: BatchJob, core_job: Job, driver: TaskSet) -> None:
+    state = int(round.state.table.state[driver.base])
+    if state == _RUNNING and not any(_executor_task_sets(core_job)):
         ports, node = (driver.ports or {}).get(0, {}), int(round.state.table.node[driver.base])
         host = _node_address(round.state, round.state.nodes.view.names[node])
         spec = JobSpec(core_job.namespace, core_job.name, core_job.spec_version.groups)

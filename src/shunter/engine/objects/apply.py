@@ -1,6 +1,6 @@
-"""Taking in Testbeds, BatchJobs and Schedulings: making, changing and deleting them. Called by the engine's rounds.
+"""Creates, changes and deletes Testbeds, BatchJobs and Schedulings, as users ask. Called by the engine's rounds.
 
-What becomes of them afterwards is the business of `engine.objects.controller`, in the same round.
+`engine.objects.controller` reconciles them afterwards, in the same round.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _set(round: Round, kind: str, meta: Meta, spec: Any) -> None:
 
 
 def check_drafts(round: Round, drafts: list[Draft]) -> None:
-    """Raises before anything is recorded. That somebody is late is told before anything else."""
+    """Raises before anything is recorded. A conflict with a newer version is reported before anything else."""
     registry, problems = round.state.objects, []
     seen: set[tuple[str, ObjectName]] = set()
     for number, draft in enumerate(drafts):
@@ -180,6 +180,11 @@ def check_drafts(round: Round, drafts: list[Draft]) -> None:
     )
     if problems:
         raise Invalid(problems)
+    _check_object_limit(round, drafts)
+
+
+def _check_object_limit(round: Round, drafts: list[Draft]) -> None:
+    registry = round.state.objects
     for kind in {draft.kind for draft in drafts}:
         added = sum(draft.kind == kind and registry.get(kind, draft.name) is None for draft in drafts)
         if sum(1 for _ in registry.all(kind)) + added > OBJECTS_MAX:

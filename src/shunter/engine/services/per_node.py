@@ -20,7 +20,7 @@ from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
 
 
 def mark_per_node_jobs_dirty(round: Round) -> None:
-    """Whatever changed about a node may concern every job that runs everywhere."""
+    """Whatever changed about a node may concern every per-node job."""
     nodes, round.dirty.nodes = round.dirty.nodes, {}
     registry = round.state.services
     if not nodes or not registry.per_node:
@@ -37,22 +37,20 @@ def task_sets_on(state: State, job: Job, node: int) -> list[TaskSet]:
 
 
 def desired_indexes(round: Round, job: Job, spec: GroupSpec, node: int) -> DesiredIndexes:
-    """All matching nodes, or just this one if it is. A node that is silent, cordoned or has not reported yet keeps what
-    it has; one that is down has lost it, and gets another when it is back."""
-    records = round.state.nodes.records
+    """All matching nodes, or this one if it matches. A node that is silent, cordoned or has not reported yet retains
+    its task; one that is down has lost it, and gets another when it is back."""
+    state, records = round.state, round.state.nodes.records
     if not records:
         return DesiredIndexes(())
     rows = np.array([node] if node else list(records), np.int64)
-    matches = _matching_rows(round.state, job, spec, rows)
-    desired_rows = [row for row in rows[matches].tolist() if _may_stay(round.state, job, records[row])]
-    startable = {
-        row - 1 for row in desired_rows if records[row].state is NodeState.READY and not records[row].cordoned_by
-    }
-    allowed = allowed_nodes(round.state, job, spec)
+    matching = rows[_matching_rows(state, job, spec, rows)].tolist()
+    desired = [row for row in matching if _may_stay(state, job, records[row])]
+    startable = [row for row in desired if records[row].state is NodeState.READY and not records[row].cordoned_by]
+    allowed = allowed_nodes(state, job, spec)
     if allowed is not None:
-        desired_rows = [row for row in desired_rows if allowed[row] or _has_started(round.state, job, spec, row)]
-        startable = {index for index in startable if allowed[index + 1]}
-    return DesiredIndexes([row - 1 for row in desired_rows], startable)
+        desired = [row for row in desired if allowed[row] or _has_started(state, job, spec, row)]
+        startable = [row for row in startable if allowed[row]]
+    return DesiredIndexes([row - 1 for row in desired], {row - 1 for row in startable})
 
 
 def system_tasks_on(state: State, node: int) -> int:
@@ -87,7 +85,7 @@ def _matching_rows(state: State, job: Job, spec: GroupSpec, rows: IntArray) -> B
 
 
 def class_of(job: Job, spec: GroupSpec) -> TaskClass:
-    """What a node is asked about: whether it matches, not whether there is room."""
+    """The class by which nodes are filtered: whether they match, not whether there is room."""
     rules = Rules(job.id, affinity=spec.affinity) if spec.affinity else None
     return TaskClass(
         0, {}, job.namespace, job.user, job.priority, spec.datacenters, spec.constraints, runtime=spec.task.runtime,

@@ -1,6 +1,6 @@
-"""What changes of tasks do to the state: rows move by the lifecycle's table; counts, queues and lanes follow.
+"""Applies changes of tasks to the state: rows move by the lifecycle's table; counts, queues and lanes follow.
 
-The appliers of `engine.state.state`, which calls them live and in recovery alike.
+`engine.state.state` calls these appliers live and in recovery alike.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HISTORY_MAX = 1_000  # earlier attempts that a group remembers
 _NO_TRANSITION = 255
 _QUEUED = int(TaskState.QUEUED)
-_END_EVENTS = (TaskEvent.STOPPED, TaskEvent.CANCELLED, TaskEvent.GAVE_UP)
+_QUEUE_EVENTS = (TaskEvent.UNBLOCKED, TaskEvent.CANCELLED, TaskEvent.GAVE_UP)  # of tasks that are on no node
 
 
 def _build_next_states() -> list[list[int]]:
@@ -144,23 +144,25 @@ def tasks_lost(state: State, change: c.TasksLost) -> None:
 def tasks_transitioned(state: State, change: c.TasksTransitioned) -> None:
     task_set = state.require_task_set(change.job, change.task_set)
     first, last, event = change.first, change.last, TaskEvent(change.event)
-    rows = slice(task_set.base + first, task_set.base + last + 1)
+    table, rows = state.table, slice(task_set.base + first, task_set.base + last + 1)
     if event is TaskEvent.PREEMPTED:
         task_set.requeue_when_stopped = (task_set.requeue_when_stopped or set()) | set(range(first, last + 1))
-    elif event is TaskEvent.CANCEL_ASKED and task_set.requeue_when_stopped:
-        task_set.requeue_when_stopped -= set(range(first, last + 1))
-    if event is TaskEvent.REQUEUED:
+    elif event is TaskEvent.CANCEL_ASKED:
+        if task_set.requeue_when_stopped:
+            task_set.requeue_when_stopped -= set(range(first, last + 1))
+    elif event is TaskEvent.REQUEUED:
         _record_attempts(state, task_set, first, last, change.at_ms, change.reason)
-    if event in (TaskEvent.RETURNED, TaskEvent.STOPPED, TaskEvent.REQUEUED):
         _detach_from_node(state, task_set, first, last)
-    if event in (TaskEvent.RETURNED, TaskEvent.REQUEUED):
-        state.table.node[rows] = 0
-    if event is TaskEvent.REQUEUED:
-        state.table.started_ms[rows] = 0
-        state.table.ended_ms[rows] = change.at_ms
-        state.table.log[rows] = 0
-    elif event in _END_EVENTS or event is TaskEvent.UNBLOCKED:  # queued since then, as queueing time-outs see it
-        state.table.ended_ms[rows] = change.at_ms
+        table.node[rows] = table.started_ms[rows] = table.log[rows] = 0
+        table.ended_ms[rows] = change.at_ms
+    elif event is TaskEvent.RETURNED:
+        _detach_from_node(state, task_set, first, last)
+        table.node[rows] = 0
+    elif event is TaskEvent.STOPPED:
+        _detach_from_node(state, task_set, first, last)
+        table.ended_ms[rows] = change.at_ms
+    elif event in _QUEUE_EVENTS:
+        table.ended_ms[rows] = change.at_ms  # queueing time-outs read it as the start of queueing
     if change.reason and (event is not TaskEvent.CANCEL_ASKED or task_set.job.is_long_running):
         task_set.reasons = task_set.reasons or {}
         for index in range(first, last + 1) if task_set.count <= HISTORY_MAX else (first,):

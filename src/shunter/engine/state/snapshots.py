@@ -1,5 +1,5 @@
-"""The state as one value that the store keeps, and back. Made by the engine now and then, and in part for dry runs;
-loaded by recovery, which applies the rounds after it.
+"""Snapshots: the state as one value for the store, and back. The engine makes one now and then, and a partial one for
+dry runs; recovery loads it and applies the rounds after it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def make_snapshot(state: State) -> Snapshot:
 
 
 def make_partial_snapshot(state: State, jobs: Sequence[Job]) -> Snapshot:
-    """Like a snapshot of which all other jobs are left out: only what they hold of nodes is in it. For dry runs."""
+    """A snapshot without the other jobs, of which only the reservations on nodes are in it. For dry runs."""
     task_sets = [task_set for job in jobs for task_set in job.task_sets]
     counts = np.array([task_set.count for task_set in task_sets], np.int64)
     bases = np.cumsum(counts) - counts
@@ -112,24 +112,23 @@ def _dump(
     keys: list[tuple[int, str, list[int]]],
     bases: list[int] | None = None,
 ) -> Snapshot:
-    """`bases` says where the groups' rows lie in these columns, if it is not where they lie in the table."""
-    spec_versions: dict[int, int] = {}
-    bodies: list[bytes] = []
-    for job in jobs:
-        for spec_version in (job.spec_version, *(task_set.spec_version for task_set in job.task_sets)):
-            if spec_version.serial not in spec_versions:
-                spec_versions[spec_version.serial] = len(bodies)
-                bodies.append(spec_version.body)
+    """`bases` says where the rows of task sets are in these columns, if it is not where they are in the table."""
+    spec_versions = {
+        spec_version.serial: spec_version.body
+        for job in jobs
+        for spec_version in (job.spec_version, *(task_set.spec_version for task_set in job.task_sets))
+    }
+    positions = {serial: position for position, serial in enumerate(spec_versions)}
     dump = _Dump(
         state.version,
         state.next_job,
         state.next_class,
         *columns,
-        bodies,
+        list(spec_versions.values()),
         [(record.id, record.key) for record in state.classes.values()],
         [_dump_node(state, node) for node in state.nodes.records],
         [(record.id, lanes.node, lanes.width) for record in state.classes.values() for lanes in record.lanes.values()],
-        [_dump_job(job, spec_versions) for job in jobs],
+        [_dump_job(job, positions) for job in jobs],
         keys,
         {name: registry.dump() for name, registry in state.registries.items()},
     )
@@ -188,6 +187,7 @@ def _load_node(state: State, dump: _NodeDump) -> None:
 
 
 def _dump_job(job: Job, spec_versions: dict[int, int]) -> _JobDump:
+    """`spec_versions` says where in the dump a serial is."""
     task_sets = [
         _TaskSetDump(
             task_set.task_class.id, task_set.base, task_set.count, task_set.number, task_set.group_index,

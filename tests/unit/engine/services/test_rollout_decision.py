@@ -279,6 +279,12 @@ def test_a_per_node_job_starts_each_instance_on_its_node_and_not_all_at_once() -
     assert plan.wake_at_ms == NOW_MS
 
 
+def test_what_is_not_healthy_anyway_is_replaced_first() -> None:
+    old = InstanceView(0, (task(0, healthy=True),)), InstanceView(1, (task(1, task_set=8),))
+    assert plan_of(*old).commands == [StartInstances((1,), 0, REPLACES)]
+    assert plan_of(*old, update=Update(unavailable_max=1)).commands == [StopTask(8, 0, "replaced")]
+
+
 def test_a_task_on_a_draining_node_gets_a_successor_of_its_own_version_if_the_rollout_leaves_it_alone() -> None:
     draining = {"healthy": True, "is_on_draining_node": True}
     for retains, copy_of in ((True, 7), (False, -1)):

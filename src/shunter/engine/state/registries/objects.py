@@ -224,12 +224,7 @@ class ObjectRegistry:
                 self._nodes.reserve(self._nodes.by_name[node].id, tuple(enumerate(vector.tolist())), 1)
 
     def _index_batch_job(self, name: ObjectName, before: BatchJob | None, after: BatchJob | None) -> None:
-        old, new = before.status if before else None, after.status if after else None
-        old_application, new_application = old.application if old else 0, new.application if new else 0
-        if old_application != new_application:
-            self.applications.pop(old_application, None)
-            if new_application:
-                self.applications[new_application] = name
+        self._index_application(name, before, after)
         _reindex(self.requests_by_testbed, name, _requested_testbed(before), _requested_testbed(after))
         old_testbed, new_testbed = _testbed_in_use(before), _testbed_in_use(after)
         if old_testbed != new_testbed:
@@ -237,19 +232,26 @@ class ObjectRegistry:
             self._mark_holder_dirty(old_testbed, name)
             if new_testbed is not None:
                 self.mark_dirty(TESTBED, new_testbed)
-        if new is not None and new.state is BatchJobState.SUBMITTED:
+        if after is not None and after.status.state is BatchJobState.SUBMITTED:
             self.submitted[name] = None
         else:
             self.submitted.pop(name, None)
-        old_claim, new_claim = before.claim if before else None, after.claim if after else None
-        if old_claim is not new_claim:
-            self._index_claim(name, old_claim, new_claim)
-        elif new_claim is not None:
-            self.mark_dirty(SCHEDULING, new_claim.scheduling)
+        self._index_claim(name, before.claim if before else None, after.claim if after else None)
         for scheduling in self.schedulings_by_job.get(name, ()):
             self.mark_dirty(SCHEDULING, scheduling)
 
+    def _index_application(self, name: ObjectName, before: BatchJob | None, after: BatchJob | None) -> None:
+        old, new = before.status.application if before else 0, after.status.application if after else 0
+        if old != new:
+            self.applications.pop(old, None)
+            if new:
+                self.applications[new] = name
+
     def _index_claim(self, name: ObjectName, old: Claim | None, new: Claim | None) -> None:
+        if old is new:
+            if new is not None:
+                self.mark_dirty(SCHEDULING, new.scheduling)
+            return
         if old is not None and (new is None or new.scheduling != old.scheduling):
             _discard(self.claimed_jobs, old.scheduling, name)
             self.mark_dirty(SCHEDULING, old.scheduling)
