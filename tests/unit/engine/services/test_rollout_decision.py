@@ -75,7 +75,7 @@ def test_a_settled_instance_may_as_well_be_counted(update: Update) -> None:
 
 
 @each_update
-def test_a_rollout_converges_from_everywhere_and_is_never_below_its_minimum(update: Update) -> None:
+def test_a_rollout_converges_from_every_start_and_is_never_below_its_minimum(update: Update) -> None:
     for words in groups((1, 2)):
         if set(words) & FAILING:
             continue
@@ -318,6 +318,15 @@ def test_a_rollout_is_stuck_where_what_is_left_to_replace_is_needed() -> None:
     update = Update(unavailable_max=1)
     plan = plan_of(InstanceView(0, (given_up,)), InstanceView(1, (old,)), update=update)
     assert (plan.failure, plan.commands) == (RolloutFailure(FailureCause.STUCK, given_up), [])
+    awaited = InstanceView(2, (task(2, new=True, is_of_rollout=True),))
+    for third in (awaited, InstanceView(2, ())):  # it may take the place of what is left
+        assert plan_of(InstanceView(0, (given_up,)), InstanceView(1, (old,)), third, update=update).failure is None
+
+
+def test_a_rollout_is_pending_until_the_last_older_task_has_stopped() -> None:
+    stopping, new = task(0, int(TaskState.STOPPING), 3), task(0, new=True, healthy=True)
+    plan = plan_of(InstanceView(0, (stopping, new)))
+    assert (plan.commands, plan.is_pending) == ([], True)
 
 
 def test_it_is_looked_at_again_when_a_task_becomes_healthy_or_is_overdue() -> None:
