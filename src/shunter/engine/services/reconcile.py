@@ -177,16 +177,17 @@ def _drop_finished_task_sets(
     round: Round, job: Job, instances: dict[InstanceKey, Instance], desired_keys: set[InstanceKey]
 ) -> None:
     """Drop task sets of which all tasks have ended and none is what people see of an instance."""
-    current_tasks = {
-        (instances[key].current.task_set.number, instances[key].current.index)
-        for key in instances.keys() & desired_keys
-    }
     task_sets = {
         member.task_set.number: member.task_set for instance in instances.values() for member in instance.members
     }
-    for number, task_set in sorted(task_sets.items()):
-        if task_set.is_finished and not any((number, index) in current_tasks for index in range(task_set.count)):
-            round.record(c.TaskSetDropped(job.id, number, task_set.job.ref))
+    finished = [number for number, task_set in task_sets.items() if task_set.is_finished]
+    if not finished:
+        return
+    visible = [instances[key].current for key in instances.keys() & desired_keys]
+    in_use = {member.task_set.number for member in visible}
+    for number in sorted(finished):
+        if number not in in_use:
+            round.record(c.TaskSetDropped(job.id, number, job.ref))
 
 
 def _arm_service_timer(round: Round, job: Job, at_ms: int | None) -> None:

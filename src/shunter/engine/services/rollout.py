@@ -60,7 +60,7 @@ class TaskView(msgspec.Struct, frozen=True):
 
 class InstanceView(msgspec.Struct, frozen=True):
     index: int
-    tasks: tuple[TaskView, ...]  # in the order in which they were added: mostly one, two while it is replaced
+    tasks: tuple[TaskView, ...]  # those alive, and the newest; in the order in which they were added
     may_start: bool = True  # a task of it may start now
 
     @property

@@ -50,6 +50,10 @@ class _ViewBuilder:
     workloads: list[GroupSpec] = field(default_factory=list)  # by their number
     workload_by_version: dict[tuple[int, int], int] = field(default_factory=dict)
     has_live_low_priority: bool | None = None  # once it was asked for
+    may_retain: bool = False  # some task may retain its version
+
+    def __post_init__(self) -> None:
+        self.may_retain = self.service_state.status is RolloutStatus.STALLED or bool(self.service_state.node)
 
     def build(self, desired: DesiredIndexes, instances: dict[InstanceKey, Instance]) -> RolloutView:
         job, spec, service_state = self.job, self.spec, self.service_state
@@ -59,11 +63,11 @@ class _ViewBuilder:
                 down += 1
                 continue
             instance = instances.get((spec.name, index))
-            members = instance.members if instance is not None else []
-            if len(members) == 1 and self._is_settled(members[0]):
+            members = _relevant_members(instance) if instance is not None else []
+            is_only = len(members) == 1
+            if is_only and self._is_settled(members[0]):
                 settled += 1
                 continue
-            is_only = len(members) == 1
             tasks = tuple([self._view_task(member, index, is_only) for member in members])
             views.append(InstanceView(index, tasks, desired.may_start(index)))
         return RolloutView(
@@ -101,7 +105,7 @@ class _ViewBuilder:
             0 if self.job.is_held or (is_only and is_healthy) else self._due_ms(task_set, index),
             self._workload_number(task_set),
             member.is_current_version and self._is_of_rollout(task_set, instance),
-            retains_version(self.service_state, task_set, index, member.node),
+            self.may_retain and retains_version(self.service_state, task_set, index, member.node),
             limited_to if member.node == limited_to else 0,
             self._is_on_draining_node(member),
             is_pinned,
@@ -164,3 +168,11 @@ class _ViewBuilder:
             return "replaced: restarted"
         is_updated = self.service_state.status in ROLLOUT_IN_PROGRESS
         return f"replaced by version {self.job.version}" if is_updated else "replaced"
+
+
+def _relevant_members(instance: Instance) -> list[InstanceTask]:
+    """Those alive, and the newest: others have ended, and stay only until all of their task set has."""
+    members = instance.members
+    if len(members) == 1:
+        return members
+    return [member for member in members[:-1] if member.is_alive] + members[-1:]

@@ -67,7 +67,7 @@ class RolloutWorld:
 
     def view(self, *, counts_settled: bool = True) -> RolloutView:
         views = [
-            InstanceView(index, tuple(self._view_task(index, task) for task in tasks))
+            InstanceView(index, tuple(self._view_task(index, task) for task in _relevant(tasks)))
             for index, tasks in enumerate(self.instances)
         ]
         unsettled = tuple(view for view in views if not (counts_settled and is_settled(view)))
@@ -146,6 +146,10 @@ class RolloutWorld:
         for index, tasks in enumerate(self.instances):
             alive = [task for task in tasks if task.state < S.SUCCEEDED]
             self.instances[index] = alive or tasks[-1:]
+
+
+def _relevant(tasks: list[WorldTask]) -> list[WorldTask]:
+    return [task for task in tasks[:-1] if task.state < S.SUCCEEDED] + tasks[-1:]
 
 
 def is_settled(instance: InstanceView) -> bool:
