@@ -1,5 +1,4 @@
-"""What others ask of the engine or tell it: each a function of a round, put into its inbox. The gateway and the watcher
-call these."""
+"""The engine's commands: each puts a function of a round into the inbox. The gateway and the watcher call them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     every round:  commands and timers -> services -> finished jobs -> objects -> placement -> commit
                   -> answer callers, send orders, publish
 
-It awaits only ports, so the simulator runs this very code. Whoever calls it hears an answer only after the commit.
+It awaits only ports, so the simulator runs this very code. Callers get their answers only after the commit.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ UNPRODUCTIVE_NOTE = (
 
 @dataclass(slots=True)
 class _Command:
-    """Something to decide in a round, and whoever waits for the answer."""
+    """Something to decide in a round, and the future that gets the answer."""
 
     handler: Callable[[Round], Any]
     reply: asyncio.Future[Any] | None
@@ -87,7 +87,7 @@ class Engine(EngineCommands):
         self._in_flight: asyncio.Future[None] | None = None
         self._is_stopping = False
         self._is_paused = False
-        # why memory cannot be believed, from a failed commit until the state is loaded again
+        # why memory cannot be trusted, from a failed commit until the state is loaded again
         self._state_lost_reason = ""
         self._has_backlog = True
         self._recall_at_ms = 0
@@ -102,7 +102,7 @@ class Engine(EngineCommands):
     # ---- life ----
 
     async def start(self) -> None:
-        """Lead: take a new epoch and the last committed state."""
+        """Take the lead: a new epoch, and the last committed state."""
         self.epoch = await self._store.begin_epoch()
         self.state, self._timers = await recover(self._store)
         self._state_lost_reason = ""
@@ -111,7 +111,7 @@ class Engine(EngineCommands):
         log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
 
     async def run(self) -> None:
-        """Rounds until `stop`. A commit that fails ends the epoch: memory is dropped, and the engine loads again."""
+        """Run rounds until `stop`. A commit that fails ends the epoch: the engine drops its memory and loads again."""
         while True:
             await self._clock.wait(self._wake, self._idle_s())
             self._wake.clear()
@@ -131,7 +131,7 @@ class Engine(EngineCommands):
                 await self._reload(repr(error))
 
     async def stop(self) -> None:
-        """End after the round in hand, with a snapshot, so that the next start is quick."""
+        """Stop after the current round, with a snapshot, so that the next start is quick."""
         self._is_stopping = True
         self._wake.set()
         await self._wait_for_commit()
@@ -147,12 +147,12 @@ class Engine(EngineCommands):
         self._wake.set()
 
     def pause_placement(self) -> None:
-        """Place nothing any more: the cluster is about to stop, and what is queued stays queued."""
+        """Place nothing more: the cluster is about to stop, and queued tasks stay queued."""
         self._is_paused = True
 
     @property
     def policy(self) -> Policy:
-        """Who decides. Another one decides from the next round on."""
+        """The active policy. Another one takes effect in the next round."""
         return self.active_policy.policy
 
     @policy.setter
@@ -160,23 +160,24 @@ class Engine(EngineCommands):
         self.active_policy.use(policy)
 
     def use_policy(self, policy: Policy) -> None:
-        """Let another one decide, and look at what waits at once: nothing else may happen for a long time."""
+        """Use another policy, and let it decide at once: nothing else may start a round for a long time."""
         self.active_policy.use(policy)
         self._wake.set()
 
     async def wait_committed(self) -> None:
-        """Until no commit is in flight: what is read then is committed. Raises Unavailable while there is no state."""
+        """Wait until no commit is in flight, so that what is read next is committed. Raises Unavailable while there is
+        no state."""
         await self._wait_for_commit()
         if self._state_lost_reason:
             raise Unavailable(f"{self._state_lost_reason}; try again")
 
     async def _wait_for_commit(self) -> None:
-        """Until no commit is in flight, however it ended."""
+        """Wait until no commit is in flight, however it ended."""
         while self._in_flight is not None:
             await asyncio.shield(self._in_flight)
 
     def heartbeat(self, node: int, stats: MachineStats) -> None:
-        """The latest sample; a hint, so it is not committed."""
+        """Store the latest sample. It is a hint, so it is not committed."""
         record = self.state.nodes.records.get(node)
         if record is not None:
             record.last_heartbeat_ms = self._now_ms()
@@ -195,7 +196,7 @@ class Engine(EngineCommands):
         return past
 
     async def ask(self, handler: Callable[[Round], T]) -> T:
-        """Into the inbox, bounded; returns after the commit of the round that decides."""
+        """Put a command into the bounded inbox; returns after the commit of the round that decides."""
         if self._is_stopping or self._state_lost_reason:
             raise Unavailable(f"{self._state_lost_reason or 'the manager is stopping'}; nothing was taken, try again")
         if len(self._inbox) >= self.settings.inbox_max:
@@ -206,8 +207,8 @@ class Engine(EngineCommands):
         return await reply
 
     def tell(self, handler: Callable[[Round], None]) -> None:
-        """Into the inbox without a limit: workers keep what they report until it is acknowledged, and that bounds them.
-        While the state is loaded again nothing is taken: what a worker said before says nothing about the new state."""
+        """Put a report into the inbox, without a limit: workers retain reports until they are acknowledged, which
+        bounds them. While the state is loaded again nothing is taken: older reports are not about the new state."""
         if self._state_lost_reason:
             raise Unavailable(f"{self._state_lost_reason}; nothing was taken, try again")
         self._inbox.append(_Command(handler, None))
@@ -340,10 +341,10 @@ class Engine(EngineCommands):
             await self.wait_committed()
             await self._store.save_snapshot(epoch, make_snapshot(self.state))
         except ShunterError as error:
-            log.warning("snapshot.failed", error=error)  # the rounds are all there: recovery only takes longer
+            log.warning("snapshot.failed", error=error)  # all rounds are in the store: recovery only takes longer
 
     async def purge(self) -> None:
-        """Let history forget what retention does not keep. Called by a duty of the manager now and then."""
+        """Purge what is past its retention from history. The manager calls this now and then."""
         await self.wait_committed()
         purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
         names = [(name.namespace, name.name) for name in purged.finished]
@@ -351,7 +352,7 @@ class Engine(EngineCommands):
             self.tell(partial(drop_purged_names, names=names, ids={name.id for name in purged.finished}))
 
     async def _reload(self, reason: str) -> None:
-        """Memory may be ahead of the store: drop it and take what is committed, under a new epoch."""
+        """Memory may be ahead of the store: drop it, and load what is committed under a new epoch."""
         self._state_lost_reason = reason
         self._refuse_all(Unavailable(f"{reason}; try again"))
         delay_s = 0.05
@@ -372,7 +373,7 @@ class Engine(EngineCommands):
             _answer(self._inbox.popleft().reply, error)
 
     def _idle_s(self) -> float | None:
-        """How long nothing has to be done, unless something comes in."""
+        """How long there is nothing to do, unless a command comes in."""
         next_ms = self._housekeeping_at_ms
         if self._timers.next_ms is not None:
             next_ms = min(next_ms, self._timers.next_ms)

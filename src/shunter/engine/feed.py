@@ -1,4 +1,4 @@
-"""Who hears of committed rounds: subscribers of all changes, and watchers of single jobs. Owned by `engine.engine`."""
+"""Publishes committed rounds to subscribers of all changes and to watchers of single jobs. Owned by `engine.engine`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PublishedRound:
 
 
 class Subscription:
-    """Committed rounds in order, from the moment it was made. `next` returns None when it is over."""
+    """Committed rounds in order, from the moment of subscribing. `next` returns None at the end."""
 
     def __init__(self) -> None:
         self._rounds: deque[PublishedRound] = deque()
@@ -93,7 +93,7 @@ class Feed:
                 watch.wakeup.set()
 
     def end(self) -> None:
-        """The engine stops: let everyone go."""
+        """The engine stops: end every subscription and watch."""
         for subscription in self._subscriptions:
             subscription.end()
         for watches in self._watches.values():

@@ -1,4 +1,4 @@
-"""From the store back to the state: a snapshot, then the rounds after it. Called by the engine when it begins."""
+"""Loads the state from the store: a snapshot, then the rounds after it. Called by the engine when it starts."""
 
 from __future__ import annotations
 

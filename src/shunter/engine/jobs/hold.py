@@ -1,4 +1,4 @@
-"""Holding jobs and letting them go on. Called by the engine's rounds."""
+"""Holds and releases jobs. Called by the engine's rounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.model.lifecycles import JobState
 
 
 def on_hold(round: Round, job_id: int, is_held: bool) -> None:
-    """Held: what runs goes on, and nothing more starts. Asking for what is the case already changes nothing."""
+    """Of a held job, running tasks go on and nothing more starts. Asking twice changes nothing."""
     job = round.state.jobs.get(job_id)
     if job is None:
         raise NotFound(f"there is no unfinished job with id {job_id}")

@@ -1,4 +1,4 @@
-"""Stopping jobs and single tasks, and giving up on tasks that queued too long. Called by the engine's rounds."""
+"""Stops jobs and single tasks, and fails tasks that were queued too long. Called by the engine's rounds."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _QUEUED = int(TaskState.QUEUED)
 
 
 def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, reason: str, signal: int = 0) -> None:
-    """End a job, or one task of it. What has ended already stays as it is; `now` leaves no time for a graceful end, and
-    `signal` says it otherwise than TERM does. One task of a long-running job stays down until it is restarted."""
+    """Stop a job, or one task of it. What has ended already stays as it is; `now` leaves no time to stop gracefully;
+    `signal` is sent instead of TERM. One task of a long-running job stays down until it is restarted."""
     job = round.state.jobs.get(job_id)
     if job is None:
         return

@@ -1,4 +1,4 @@
-"""Taking in jobs and templates: names, runs, client keys. Called by the engine's rounds."""
+"""Submits jobs and templates: names, runs, client keys. Called by the engine's rounds."""
 
 from __future__ import annotations
 

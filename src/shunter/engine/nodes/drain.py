@@ -1,6 +1,5 @@
-"""Emptying nodes: services start elsewhere first, batch tasks are waited for until a deadline and then queued again,
-system tasks end last. Called by the engine's rounds; services and system jobs are seen to by
-`engine.services.reconcile`."""
+"""Drains nodes: services start on other nodes first, batch tasks run on until a deadline and are then queued again,
+system tasks stop last. Called by the engine's rounds; `engine.services.reconcile` moves services and system jobs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Belief and truth about a whole node brought together: when a worker connects with its inventory, and when a node is
-lost. Called by the engine's rounds and by `engine.nodes.registration`.
+"""Reconciles the state with a whole node: when a worker connects with its inventory, and when a node is lost. Called by
+the engine's rounds and by `engine.nodes.registration`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 
 
 def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
-    """Bring belief and truth together: results first, then what runs, then what is missing, then what is too much."""
+    """Take in results first, then what runs, then what is missing."""
     on_report(round, node, Report(inventory.seq, inventory.ended, lost=inventory.lost))
     held = {
         (held_range.job, held_range.group, index): held_range
@@ -38,7 +38,7 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
 
 
 def _accept_held(round: Round, node: int, held_range: Held, job: int, number: int, index: int) -> bool:
-    """Whether it is the attempt that the engine believes in. An older one ends, and the present one is missing."""
+    """Whether it is the current attempt. An older one is stopped, and the current one is missing then."""
     task_set = round.state.task_set(job, number)
     if task_set is None or not is_current_attempt(round, task_set, node, index, index, held_range.attempt):
         stale = StopRange(job, number, index, index, 0.0, held_range.attempt)
@@ -53,7 +53,7 @@ def _accept_held(round: Round, node: int, held_range: Held, job: int, number: in
 
 
 def _reconcile_missing(round: Round, node: int, held: set[tuple[int, int, int]]) -> None:
-    """What the engine believes on the node and the worker does not have: orders are sent again, the rest is lost."""
+    """What the node should have and the worker does not: orders are sent again, the rest is lost."""
     table = round.state.table
     if not round.state.nodes.tasks[node]:
         return
@@ -69,7 +69,7 @@ def _reconcile_missing(round: Round, node: int, held: set[tuple[int, int, int]])
 def mark_node_tasks_lost(
     round: Round, node: int, reason: str, exclude: set[tuple[int, int, int]] | None = None
 ) -> None:
-    """Everything that the engine believes on a node is lost, but for the tasks (job, group, index) in `exclude`."""
+    """Mark every task on a node lost, but for the tasks (job, task set, index) in `exclude`."""
     state = round.state
     if not state.nodes.tasks[node]:
         return  # without a look at all tasks of the cluster: thousands of nodes may come at once
@@ -83,7 +83,7 @@ def mark_node_tasks_lost(
 
 
 def _uniform_ranges(round: Round, first_row: int, last_row: int) -> Iterator[tuple[TaskSet, int, int, int]]:
-    """Rows next to each other may belong to several groups and attempts: cut the run where they differ."""
+    """Adjacent rows may belong to several task sets and attempts: cut the range where they differ."""
     table = round.state.table
     row = first_row
     while row <= last_row:

@@ -1,7 +1,7 @@
-"""Bringing Testbeds, BatchJobs and Schedulings forward: the pure reconcilers of `testbeds/` are run on what is dirty,
-and what they answer is recorded, until nothing moves. Called by the engine's rounds.
+"""Reconciles Testbeds, BatchJobs and Schedulings: runs the pure reconcile functions of `testbeds/` on dirty objects,
+and records their outcomes, until nothing changes. Called by the engine's rounds.
 
-Whatever they know is worked out from the state, so a manager that takes over looks at everything once and goes on.
+Everything is derived from the state, so a manager that takes over looks at all objects once and goes on.
 """
 
 from __future__ import annotations
