@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shunter import Client, connect
+from tests.e2e.forked_commands import run_command
 
 SHUNTER = str(Path(sys.executable).with_name("shunter"))
 COMMAND_MAX_S = 120.0
@@ -60,23 +62,17 @@ class Cluster:
     # ---- the command line ----
 
     def shunter(self, *words: str, code: int | None = 0, stdin: str = "", cwd: Path | None = None) -> Finished:
-        """Carry a command out and hold it to its exit code; None allows any."""
-        done = subprocess.run(
-            [SHUNTER, *words],
-            env=self.environment,
-            input=stdin,
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_MAX_S,
-            check=False,
-        )
-        finished = Finished(done.returncode, done.stdout, done.stderr)
-        assert code is None or done.returncode == code, f"shunter {' '.join(words)}: {finished}\n{self.log()}"
+        """Run a command and check its exit code; None allows any."""
+        with tempfile.TemporaryDirectory() as folder:
+            streams = Path(folder)
+            (streams / "in").write_text(stdin)
+            exit_code = run_command(words, self.environment, cwd or Path.cwd(), streams, COMMAND_MAX_S)
+            finished = Finished(exit_code, (streams / "out").read_text(), (streams / "err").read_text())
+        assert code is None or exit_code == code, f"shunter {' '.join(words)}: {finished}\n{self.log()}"
         return finished
 
     def begin(self, *words: str, **options: Any) -> subprocess.Popen[str]:
-        """A command that goes on beside the test."""
+        """Start a command and return while it runs."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen([SHUNTER, *words], env=self.environment, **{**pipes, **options})
 
@@ -84,7 +80,7 @@ class Cluster:
         return json.loads(self.shunter(*words, "--output", "json").out)
 
     def items(self, *words: str) -> list[dict[str, Any]]:
-        """What a listing lists."""
+        """The items of a listing."""
         found: list[dict[str, Any]] = self.json(*words)["items"]
         return found
 
