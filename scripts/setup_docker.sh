@@ -1,12 +1,13 @@
 #!/bin/sh
-# Installs what the tests of the Docker runtime need to start a daemon of their own: Debian's docker.io, busybox-static
-# and iproute2. Called by `make test`. Where it may not install, or there is no apt, it says so, and those tests are
-# skipped. It starts no service and leaves an installed Docker alone.
+# Installs what the tests of the Docker runtime need to start private daemons: Debian's docker.io, podman, busybox-static
+# and iproute2. Called by `make test`. Without root or apt it prints what is missing, and those tests are skipped. It
+# starts no service and leaves an installed Docker alone.
 set -eu
 
 main() {
     missing=
     has dockerd || missing="$missing docker.io"
+    has podman || missing="$missing podman"
     has busybox && is_static || missing="$missing busybox-static"
     has ip || missing="$missing iproute2"
     [ -n "$missing" ] || return 0
@@ -26,7 +27,7 @@ install() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# The tests' daemon is their own; the package's must not come up beside it. 101 is how a policy says no.
+# The tests start their own daemon, so the package must not start another. Exit code 101 forbids it.
 POLICY=/usr/sbin/policy-rc.d
 
 keep_services_down() {

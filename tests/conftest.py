@@ -1,27 +1,45 @@
-"""Servers that the tests of a run share, signals as a terminal would have them, and no haste for properties."""
+"""What all tests share: a Docker daemon, the signals of a terminal, the profile of hypothesis, and --no-skips."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.machine_limits import NO_BRIDGE, NO_CGROUPS, NO_PODMAN_SERVICE, NO_ROOT
 from tests.services.docker_daemon import TestDaemon, shared_daemon, skip_reason
 
-# Whoever starts the tests in the background lets them ignore these, and what they start, too.
+# A shell that starts the tests in the background makes them, and all that they start, ignore these signals.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# On a busy machine an example takes long, and it takes long to think of one.
+# On a busy machine an example takes long to run, and long to generate.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+# A machine can deny these to a test. Everything else that a test needs can be installed.
+MACHINE_LIMITS = (NO_ROOT, NO_BRIDGE, NO_CGROUPS, NO_PODMAN_SERVICE)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="fail tests that are skipped for want of an installation")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and item.config.getoption("--no-skips") and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not reason.startswith(MACHINE_LIMITS):
+            report.outcome, report.longrepr = "failed", f"--no-skips: {reason}"
+    return report
 
 
 @pytest.fixture(scope="session")
 def docker(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[TestDaemon]:
-    """A private Docker daemon. xdist's workers have folders of their own below one that they share."""
+    """A private Docker daemon, in the folder that all xdist workers of a run share."""
     if reason := skip_reason():
         pytest.skip(reason)
     folder = tmp_path_factory.getbasetemp()

@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.cluster import Cluster, eventually
 from tests.e2e.manifests import as_yaml, job, shell
+from tests.machine_limits import NO_CGROUPS
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
 GRAB_300_MIB = "data = bytearray(300 * 2**20)"
@@ -35,7 +36,7 @@ print((time.process_time() - cpu) / (time.monotonic() - began))
 def has_cgroups(shared_cluster: Cluster) -> None:
     [node] = shared_cluster.items("nodes")
     if node["attributes"]["limits"] == "rlimits":
-        pytest.skip("this machine gives no control groups to its worker, which says so")
+        pytest.skip(NO_CGROUPS)
 
 
 def ended(cluster: Cluster, document: dict[str, Any], code: int = 1) -> dict[str, Any]:

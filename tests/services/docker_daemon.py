@@ -23,6 +23,8 @@ from typing import Any
 
 import aiohttp
 
+from tests.machine_limits import NO_ROOT
+
 IMAGE = "shunter-test:1"
 UP_MAX_S = 60.0
 END_MAX_S = 30.0
@@ -66,7 +68,7 @@ class TestDaemon:
 def skip_reason() -> str:
     """What is missing for a daemon of our own; empty if nothing is."""
     if os.geteuid() != 0:
-        return "a Docker daemon of one's own needs root"
+        return f"{NO_ROOT}: a private Docker daemon"
     missing = [name for name in ("dockerd", "containerd", "runc", "busybox") if shutil.which(name) is None]
     return f"{', '.join(missing)} not found: scripts/setup_docker.sh installs them" if missing else ""
 

@@ -10,6 +10,7 @@ import pytest
 
 from shunter.model.job.spec import Port
 from shunter.worker.runtimes.port import NotStarted
+from tests.machine_limits import NO_BRIDGE
 from tests.services.docker_daemon import TestDaemon
 from tests.services.docker_harness import open_docker_harness, until
 
@@ -21,7 +22,7 @@ SERVE = "cd /tmp; echo served > index.html; exec httpd -f -p $SHUNTER_PORT_WEB_U
 @pytest.fixture
 def bridge(docker: TestDaemon) -> TestDaemon:
     if not docker.bridge:
-        pytest.skip("this machine lets nobody make a network bridge")
+        pytest.skip(NO_BRIDGE)
     return docker
 
 

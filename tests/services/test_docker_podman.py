@@ -1,4 +1,4 @@
-"""The same runtime on podman's socket, by best effort: where podman is installed."""
+"""The Docker runtime on the socket of podman."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 
 from shunter.worker.runtimes.port import Attempt
+from tests.machine_limits import NO_PODMAN_SERVICE, NO_ROOT
 from tests.services.docker_daemon import UP_MAX_S, TestDaemon, end, root_files
 from tests.services.docker_harness import open_docker_harness, until
 
@@ -27,8 +28,10 @@ SETTINGS = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:102
 
 @pytest.fixture(scope="module")
 def podman() -> Iterator[TestDaemon]:
-    if os.geteuid() != 0 or shutil.which("podman") is None or shutil.which("busybox") is None:
-        pytest.skip("podman is not installed, or this is not root")
+    if os.geteuid() != 0:
+        pytest.skip(f"{NO_ROOT}: podman's service")
+    if missing := [name for name in ("podman", "busybox") if shutil.which(name) is None]:
+        pytest.skip(f"{', '.join(missing)} not found: scripts/setup_docker.sh installs them")
     folder = Path(tempfile.mkdtemp(prefix="shunter-podman-", dir="/tmp"))
     (folder / "containers.conf").write_text(SETTINGS)
     words = ["podman", "--root", f"{folder}/root", "--runroot", f"{folder}/run", "--cgroup-manager", "cgroupfs"]
@@ -41,7 +44,7 @@ def podman() -> Iterator[TestDaemon]:
         deadline = time.monotonic() + UP_MAX_S
         while not is_up(daemon):
             if process.poll() is not None or time.monotonic() > deadline:
-                pytest.skip(f"podman does not run here: {(folder / 'log').read_text()[-200:]}")
+                pytest.skip(f"{NO_PODMAN_SERVICE}: {(folder / 'log').read_text()[-200:]}")
             time.sleep(0.05)
         made = daemon.call("POST", "images/create", root_files(), fromSrc="-", repo="shunter-test")
         daemon.call("POST", f"images/{made['id'].removeprefix('sha256:')}/tag", repo=IMAGE[:-2], tag="1")

@@ -14,6 +14,7 @@ from shunter.model.job.spec import Container, HealthCheck, Port
 from shunter.model.protocol.worker_messages import Health, ReadStats, Report, Shutdown, Stop, StopRange
 from shunter.worker.runtimes.docker.container_spec import HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon
+from tests.machine_limits import NO_BRIDGE
 from tests.services.docker_daemon import IMAGE, TestDaemon
 from tests.services.docker_harness import until
 from tests.services.worker_harness import Harness, open_harness
@@ -118,7 +119,7 @@ async def test_a_payload_and_an_image_that_is_missing(tmp_path: Path, docker: Te
 
 async def test_a_port_is_chosen_told_and_checked(tmp_path: Path, docker: TestDaemon) -> None:
     if not docker.bridge:
-        pytest.skip("this machine lets nobody make a network bridge")
+        pytest.skip(NO_BRIDGE)
     async with docker_worker(tmp_path, docker) as harness:
         web = Port("web", 8080)
         check = HealthCheck("http", path="/", port="web", interval_s=0.1, failures=3, start_grace_s=30.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.model.protocol.worker_messages import Hello
+from tests.machine_limits import NO_CGROUPS
 from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
@@ -28,7 +29,7 @@ async def test_a_task_that_passes_its_memory_limit_is_ended_and_its_keeper_is_no
     """D-26: by control groups."""
     async with open_harness(tmp_path) as harness:
         if limits_of(harness) == "rlimits":
-            pytest.skip("no control groups here")
+            pytest.skip(NO_CGROUPS)
         await harness.run("/bin/true", first=9)
         keepers = harness.keeper_pids()
         ended = await harness.run(sys.executable, "-c", EAT, memory_bytes=64 * MI)
@@ -52,7 +53,7 @@ async def test_without_control_groups_memory_is_limited_by_rlimits_and_the_hello
 async def test_a_task_gets_no_more_processor_than_it_asked_for(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         if limits_of(harness) == "rlimits":
-            pytest.skip("no control groups here")
+            pytest.skip(NO_CGROUPS)
         began = time.monotonic()
         await harness.run(sys.executable, "-S", "-c", SPIN, cpu_milli=200)
         # 0.3 s of processor time at a fifth of a core, the keeper's own allowance included, less the first period.

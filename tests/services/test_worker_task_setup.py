@@ -11,11 +11,12 @@ import pytest
 
 from shunter.model.job.spec import Port, TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Recall, Started, Stop, StopRange
+from tests.machine_limits import NO_ROOT
 from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
 
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may start tasks as another user")
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason=f"{NO_ROOT}: tasks run as another user")
 
 
 async def output(harness: Harness, task: Ended | Started, place: int = 0) -> str:

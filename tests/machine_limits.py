@@ -1,0 +1,8 @@
+"""Reasons to skip a test that no installation would remove. `--no-skips` accepts these and no others."""
+
+from __future__ import annotations
+
+NO_ROOT = "this needs root"
+NO_BRIDGE = "this machine does not allow network bridges"
+NO_CGROUPS = "this machine gives its worker no control groups"
+NO_PODMAN_SERVICE = "podman does not run on this machine"
