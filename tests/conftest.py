@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,12 +20,21 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
+TESTS = Path(__file__).parent
+# Folders in the order of their longest tests, so that no process is left alone with a long one; quick ones come last.
+SLOWEST_FIRST = ("upgrade", "e2e", "services", "simulation")
+
 # A machine can deny these to a test. Everything else that a test needs can be installed.
 MACHINE_LIMITS = (NO_ROOT, NO_BRIDGE, NO_CGROUPS, NO_PODMAN_SERVICE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="fail tests that are skipped for want of an installation")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    ranks = {folder: rank for rank, folder in enumerate(SLOWEST_FIRST)}
+    items.sort(key=lambda item: ranks.get(item.path.relative_to(TESTS).parts[0], len(ranks)))
 
 
 @pytest.hookimpl(wrapper=True)

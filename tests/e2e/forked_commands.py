@@ -44,5 +44,6 @@ def _become_command(words: tuple[str, ...], environment: dict[str, str], cwd: Pa
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(":"))
     sys.argv = ["shunter", *words]
     main()

@@ -183,7 +183,7 @@ def test_wrong_options_are_refused_before_anything_starts(home: Cluster) -> None
     for options in (["--cpu", "many"], ["--listen", "nowhere"], ["--policy", "luck"], ["--store", "paper"]):
         refused = home.shunter("up", "--detach", *options, code=2)
         assert options[0] in refused.err or options[1] in refused.err
-    assert home.processes() == []
+    home.expect_nothing_left()
 
 
 def script_of(gate: Gate) -> str:

@@ -1,4 +1,4 @@
-"""Simulated worlds are recorded as real ones are: every life of a manager, decided again, decides the same."""
+"""Simulated worlds are recorded like real ones, and a replay of every life of a manager makes the same decisions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.simulation.workload.policies import PolicyFactory
 from shunter.simulation.world import simulate
 from tests.unit.engine.memory_flight_log import MemoryFlightLog
 
-SEEDS = (0, 1, 3, 6, 7, 12)  # the policy decides in rounds
+SEEDS = (1, 6, 7, 12)  # in these worlds the policy decides in rounds
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,4 +1,4 @@
-"""A cluster is started on the home that version 0.1.0 wrote, and goes on with it."""
+"""A cluster starts on the home that version 0.1.0 wrote, and continues its work."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def home(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def test_a_cluster_goes_on_with_it(home: Cluster) -> None:
-    """What ran is lost with its processes, and runs again; the rest is as it was; and there is room for more."""
+    """What ran is lost with its processes and runs again, the rest is unchanged, and new jobs run. A manager gives nodes that it
+    knows 15 s to come back, and the home has one that never does."""
     home.up()
     jobs = {f"{job['name']}@{job['run']}": job for job in home.items("jobs")}
     finished = {name: jobs[name]["state"] for _, name, *_ in FINISHED}

@@ -1,4 +1,5 @@
-"""Mistakes, put into the engine on purpose: what each one patches, and what a checker must say of it.
+"""Mistakes that tests put into the engine on purpose: what each one patches, the violation that a checker must report,
+and a seed whose world shows it.
 
 Used by `test_checkers`, one file for each subject.
 """

@@ -137,7 +137,7 @@ def fail_lost_attempts(patch: Patch) -> None:
     patch.setattr(Round, "record", unkind)
 
 
-MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
+MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (acknowledge_before_the_commit, "was acknowledged before it was committed"),
     (order_before_the_commit, "is not committed"),
     (answer_users_before_the_commit, "was acknowledged and is not committed"),

@@ -143,7 +143,7 @@ def assign_a_port_three_times(patch: Patch) -> None:
     )
 
 
-MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
+MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (place_more_than_fits, "has no room for|more is reserved than|are in use on"),
     (skip_requeue, "times in a queue"),
     (forget_back_offs_in_recovery, "has not ended|waits for nothing|it is to fail"),

@@ -77,7 +77,7 @@ def drop_a_task_set_too_early(patch: Patch) -> None:
     patch.setattr(TaskSet, "is_finished", property(lambda _self: True))
 
 
-MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
+MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (treat_everything_as_healthy, "was ended while it was needed"),
     (skip_missing_instances, "not come to rest"),
     (ignore_joining_nodes, "has no task on node"),

@@ -110,7 +110,7 @@ def ignore_job_timeouts(patch: Patch) -> None:
     patch.setattr(recovery, "set_job_timers", lambda _timers, _state, _job: None)
 
 
-MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
+MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (place_held_jobs, "although it is held"),
     (skip_requeue_on_release, "times in a queue|has not ended|not come to rest|is not what the committed rounds give"),
     (start_too_early, "its start is"),
