@@ -38,8 +38,8 @@ def home(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def test_a_cluster_goes_on_with_it(home: Cluster) -> None:
-    """What ran is lost with its processes and runs again, the rest is unchanged, and new jobs run. A manager gives nodes that it
-    knows 15 s to come back, and the home has one that never does."""
+    """What ran is lost with its processes and runs again, the rest is unchanged, and new jobs run. It takes 15 s until
+    the manager gives up the home's other node, which never comes back."""
     home.up()
     jobs = {f"{job['name']}@{job['run']}": job for job in home.items("jobs")}
     finished = {name: jobs[name]["state"] for _, name, *_ in FINISHED}

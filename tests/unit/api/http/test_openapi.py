@@ -75,7 +75,7 @@ def call_as_generated(url: str, route: Route, mode: GenerationMode) -> None:
 
     @given(case=schema[route.path][route.method].as_strategy(generation_mode=mode))
     @settings(
-        max_examples=12,
+        max_examples=5,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
         derandomize=True,

@@ -12,7 +12,7 @@ from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
-SEEDS = range(40)
+SEEDS = range(15)
 STEP_S = 1.0
 STEPS_MAX = 400
 ROUNDING_S = 0.01  # of virtual time

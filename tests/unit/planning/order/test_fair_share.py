@@ -80,7 +80,7 @@ def test_what_one_cannot_use_the_other_gets() -> None:
     nodes=st.integers(1, 6),
     since=st.permutations([1, 2]),
 )
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_two_tenants_with_endless_demand_are_within_one_task_or_one_step_of_each_other(
     cpu: tuple[int, int], memory: tuple[int, int], nodes: int, since: list[int]
 ) -> None:
