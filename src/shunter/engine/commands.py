@@ -26,6 +26,7 @@ from shunter.engine.objects.apply import ApplyResult, on_apply, on_delete, on_re
 from shunter.engine.placement.move import on_move
 from shunter.engine.round import Round
 from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_request
+from shunter.model.errors import ShunterError
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.objects.object_meta import ObjectName
@@ -42,8 +43,12 @@ class EngineCommands(ABC):
         """Returns what a round has decided, after its commit. Raises Busy and Unavailable, having taken nothing."""
 
     @abstractmethod
-    def tell(self, handler: Callable[[Round], None]) -> None:
+    def tell(self, handler: Callable[[Round], None], on_refusal: Callable[[ShunterError], None] | None = None) -> None:
         """Let the next round decide; nobody waits for it."""
+
+    @abstractmethod
+    def reject_worker(self, node: int, error: ShunterError) -> None:
+        """A message of its worker was refused, and changed nothing: end the connection."""
 
     @abstractmethod
     async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:
@@ -158,10 +163,10 @@ class EngineCommands(ABC):
         return await self.ask(lambda round: [on_hello(round, hello) for hello in hellos])
 
     async def inventory(self, node: int, inventory: Inventory) -> None:
-        self.tell(partial(on_inventory, node=node, inventory=inventory))
+        self.tell(partial(on_inventory, node=node, inventory=inventory), partial(self.reject_worker, node))
 
     async def report(self, node: int, report: Report) -> None:
-        self.tell(partial(on_report, node=node, report=report))
+        self.tell(partial(on_report, node=node, report=report), partial(self.reject_worker, node))
 
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
         self.tell(partial(on_node_event, node=node, event=event, reason=reason))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ from shunter.engine.changes import encode_round
 from shunter.engine.commands import EngineCommands
 from shunter.engine.due_timers import fire_due_timers
 from shunter.engine.feed import Feed, PublishedRound
+from shunter.engine.inbox import Command, HandlerFailed, apply_commands
 from shunter.engine.jobs.dependencies import EndedRuns, unresolved_runs
 from shunter.engine.jobs.finish import drop_purged_names, finish_jobs
 from shunter.engine.jobs.submit import expire_idempotency_keys
@@ -36,7 +36,7 @@ from shunter.engine.state.snapshots import make_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
 from shunter.log import Log
-from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
+from shunter.model.errors import Busy, Fenced, ShunterError, Unavailable
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import JobState
 from shunter.model.protocol.worker_messages import MachineStats
@@ -53,14 +53,6 @@ UNPRODUCTIVE_PAUSE_MS = 100
 UNPRODUCTIVE_NOTE = (
     "it says again and again that it has more to decide, and nothing comes of it; it is asked less often"
 )
-
-
-@dataclass(slots=True)
-class _Command:
-    """Something to decide in a round, and the future that gets the answer."""
-
-    handler: Callable[[Round], Any]
-    reply: asyncio.Future[Any] | None
 
 
 class Engine(EngineCommands):
@@ -82,7 +74,7 @@ class Engine(EngineCommands):
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
         self.schedulers = SchedulerService(self, clock, random)
         self._timers = Timers()
-        self._inbox: deque[_Command] = deque()
+        self._inbox: deque[Command] = deque()
         self._wake = asyncio.Event()
         self._in_flight: asyncio.Future[None] | None = None
         self._is_stopping = False
@@ -126,6 +118,8 @@ class Engine(EngineCommands):
             except ShunterError as error:
                 log.error("round.failed", epoch=self.epoch, error=error)
                 await self._reload(error.detail)
+            except HandlerFailed as error:
+                await self._reload(str(error), is_retrying=True)
             except Exception as error:
                 log.exception("round.failed", epoch=self.epoch, error=error)
                 await self._reload(repr(error))
@@ -176,6 +170,10 @@ class Engine(EngineCommands):
         while self._in_flight is not None:
             await asyncio.shield(self._in_flight)
 
+    def reject_worker(self, node: int, error: ShunterError) -> None:
+        log.warning("worker.rejected", node=node, error=error)
+        self._workers.reject(node, error)
+
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         """Store the latest sample. It is a hint, so it is not committed."""
         record = self.state.nodes.records.get(node)
@@ -202,16 +200,16 @@ class Engine(EngineCommands):
         if len(self._inbox) >= self.settings.inbox_max:
             raise Busy(f"{len(self._inbox)} requests wait already (inbox_max {self.settings.inbox_max})")
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._inbox.append(_Command(handler, reply))
+        self._inbox.append(Command(handler, reply))
         self._wake.set()
         return await reply
 
-    def tell(self, handler: Callable[[Round], None]) -> None:
+    def tell(self, handler: Callable[[Round], None], on_refusal: Callable[[ShunterError], None] | None = None) -> None:
         """Put a report into the inbox, without a limit: workers retain reports until they are acknowledged, which
         bounds them. While the state is loaded again nothing is taken: older reports are not about the new state."""
         if self._state_lost_reason:
             raise Unavailable(f"{self._state_lost_reason}; nothing was taken, try again")
-        self._inbox.append(_Command(handler, None))
+        self._inbox.append(Command(handler, on_refusal=on_refusal))
         self._wake.set()
 
     async def _run_round(self) -> None:
@@ -220,7 +218,7 @@ class Engine(EngineCommands):
         round, commands = self._begin_round()
         try:
             # 1. Requests and reports, in the order in which they arrived: they are what everything below follows from.
-            answers = _apply_commands(round, commands)
+            answers = apply_commands(round, commands)
             # 2. After the commands, because a report may have made a timer pointless; and before step 3, because
             #    timers mark services dirty.
             fire_due_timers(round)
@@ -241,6 +239,10 @@ class Engine(EngineCommands):
                 reconcile_placed_objects(round)
             # 9. One commit for all of it; if it fails, nobody has heard of anything.
             await self._commit(round)
+        except HandlerFailed:
+            self.schedulers.observers.on_abort()
+            self._inbox.extendleft(reversed([command for command in commands if not command.is_answered]))
+            raise
         except Exception as error:
             self._abort(commands, error)
             raise
@@ -248,7 +250,7 @@ class Engine(EngineCommands):
         self._announce(round, answers)
         self._plan_next_round(round)
 
-    def _begin_round(self) -> tuple[Round, list[_Command]]:
+    def _begin_round(self) -> tuple[Round, list[Command]]:
         """A round, and the commands that it takes from the inbox."""
         round = Round(self.state, self.epoch, self._now_ms(), self.settings, self._random, self._timers)
         observers = self.schedulers.observers
@@ -274,16 +276,16 @@ class Engine(EngineCommands):
             place(round, self.active_policy, has_leader)
         self._has_backlog |= round.has_backlog
 
-    def _abort(self, commands: list[_Command], error: Exception) -> None:
+    def _abort(self, commands: list[Command], error: Exception) -> None:
         """Nobody was answered and no order was sent: callers may try again."""
         self.schedulers.observers.on_abort()
         failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
         for command in commands:
-            _answer(command.reply, failure)
+            command.answer(failure)
 
-    def _announce(self, round: Round, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
-        for reply, answer in answers:
-            _answer(reply, answer)
+    def _announce(self, round: Round, answers: list[tuple[Command, Any]]) -> None:
+        for command, answer in answers:
+            command.answer(answer)
         for node, message in round.outbox.messages():
             self._workers.send(node, message)
         if round.observer is not None:
@@ -351,14 +353,19 @@ class Engine(EngineCommands):
         if names:
             self.tell(partial(drop_purged_names, names=names, ids={name.id for name in purged.finished}))
 
-    async def _reload(self, reason: str) -> None:
-        """Memory may be ahead of the store: drop it, and load what is committed under a new epoch."""
+    async def _reload(self, reason: str, *, is_retrying: bool = False) -> None:
+        """Memory may be ahead of the store: drop it, and load what is committed under a new epoch. With `is_retrying`
+        the requests in the inbox stay; reports are dropped, because workers send them again."""
         self._state_lost_reason = reason
+        waiting = [command for command in self._inbox if command.reply is not None] if is_retrying else []
+        if is_retrying:
+            self._inbox.clear()
         self._refuse_all(Unavailable(f"{reason}; try again"))
         delay_s = 0.05
         while not self._is_stopping:
             try:
                 await self.start()
+                self._inbox.extend(waiting)
                 break
             except Fenced:
                 raise
@@ -370,7 +377,7 @@ class Engine(EngineCommands):
 
     def _refuse_all(self, error: Unavailable) -> None:
         while self._inbox:
-            _answer(self._inbox.popleft().reply, error)
+            self._inbox.popleft().answer(error)
 
     def _idle_s(self) -> float | None:
         """How long there is nothing to do, unless a command comes in."""
@@ -387,27 +394,3 @@ class Engine(EngineCommands):
 
     def _now_ms(self) -> int:
         return int(self._clock.now() * 1000)
-
-
-def _apply_commands(round: Round, commands: list[_Command]) -> list[tuple[asyncio.Future[Any], Any]]:
-    """Returns the answers. A refusal is an answer too: it comes before anything is recorded."""
-    answers: list[tuple[asyncio.Future[Any], Any]] = []
-    for command in commands:
-        recorded = len(round.changes)
-        try:
-            answer = command.handler(round)
-        except (Rejected, Busy) as refusal:
-            assert len(round.changes) == recorded, "a refused command must not change anything"
-            answer = refusal
-        if command.reply is not None:
-            answers.append((command.reply, answer))
-    return answers
-
-
-def _answer(reply: asyncio.Future[Any] | None, answer: Any) -> None:
-    if reply is None or reply.done():
-        return
-    if isinstance(answer, Exception):
-        reply.set_exception(answer)
-    else:
-        reply.set_result(answer)

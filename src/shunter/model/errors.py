@@ -76,6 +76,12 @@ class TooLarge(Rejected):
     title = "too large"
 
 
+class Failed(ShunterError):
+    """Our own mistake: something unexpected was raised. Trying again may fail again."""
+
+    title = "failed"
+
+
 class Unavailable(ShunterError):
     """Nothing is wrong with the request; try again."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from shunter.model.errors import ShunterError
 from shunter.model.protocol.worker_messages import LogData, ManagerMessage, StatsData, WorkerMessage
 
 AttemptKey = tuple[int, int, int, int]  # job, group, index, attempt
@@ -21,6 +22,10 @@ class Workers(Protocol):
     def send(self, node: int, message: ManagerMessage) -> None:
         """Hand over a message; never blocks. To a node that is not connected it is dropped: the inventory that a worker
         sends when it comes back makes the engine send again what is missing."""
+        ...
+
+    def reject(self, node: int, error: ShunterError) -> None:
+        """A message of the node's worker was refused and changed nothing: end its connection with that reason."""
         ...
 
     def reset(self, reason: str) -> None:

@@ -25,6 +25,7 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.ports.workers import WorkerLink
 from shunter.watcher.acknowledgements import Acknowledgements
+from shunter.watcher.message_checks import message_problem
 
 log = Log(__name__)
 
@@ -119,6 +120,11 @@ class WorkerSession:
             self.refuse(
                 RefusalCode.INVALID, f"{type(message).__name__} out of turn: the connection is {self.state.wire_name}"
             )
+            return
+        problem = message_problem(message)
+        if problem is not None:
+            log.warning("message.invalid", node=self.node, problem=problem)
+            self.refuse(RefusalCode.INVALID, problem)
             return
         self.busy = True
         self._service.message_received(self)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import msgspec
 
 from shunter.log import Log
-from shunter.model.errors import Unavailable
+from shunter.model.errors import ShunterError, Unavailable
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.protocol.refusals import RefusalCode, refuse
+from shunter.model.protocol.refusals import RefusalCode, refusal_for, refuse
 from shunter.model.protocol.worker_messages import (
     Ack,
     Goodbye,
@@ -139,6 +139,11 @@ class Watcher:
                 session.link.send(Ack(seq))
         else:
             session.link.send(message)
+
+    def reject(self, node: int, error: ShunterError) -> None:
+        session = self._session(node)
+        if session is not None:
+            session.end(refusal_for(error))
 
     async def read_log(
         self,

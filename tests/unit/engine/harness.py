@@ -15,6 +15,7 @@ from shunter.engine.read.events import render
 from shunter.engine.recovery import recover
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
+from shunter.model.errors import ShunterError
 from shunter.model.job.spec import GroupSpec, JobSpec, Restart, TaskSpec, estimate_bucket
 from shunter.model.lifecycles import TaskState
 from shunter.model.protocol.worker_messages import (
@@ -48,9 +49,13 @@ class RecordingWorkers:
     def __init__(self) -> None:
         self.sent: list[tuple[int, ManagerMessage]] = []
         self.resets = 0
+        self.rejected: list[tuple[int, ShunterError]] = []
 
     def send(self, node: int, message: ManagerMessage) -> None:
         self.sent.append((node, message))
+
+    def reject(self, node: int, error: ShunterError) -> None:
+        self.rejected.append((node, error))
 
     def reset(self, _reason: str) -> None:
         self.resets += 1

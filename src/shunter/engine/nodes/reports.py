@@ -6,11 +6,13 @@ nothing: it is dropped here.
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.jobs.restart_policy import counted_restarts, exit_action, restart_delay_s
 from shunter.engine.nodes.cordon import record_failure, record_success
+from shunter.engine.nodes.report_checks import check_report
 from shunter.engine.round import Round
 from shunter.engine.state.records import TaskSet
 from shunter.engine.timers import TimerKind
@@ -21,6 +23,11 @@ _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 
 
 def on_report(round: Round, node: int, report: Report) -> None:
+    check_report(round.state, report)
+    apply_report(round, node, report)
+
+
+def apply_report(round: Round, node: int, report: Report) -> None:
     for started in report.started:
         on_started(round, node, started)
     for ended in report.ended:
@@ -75,10 +82,11 @@ def on_returned(round: Round, node: int, returned: Returned) -> None:
     if is_current_attempt(round, task_set, node, returned.first, returned.last, returned.attempt, _ASSIGNED):
         _transition(round, task_set, node, returned.first, returned.last, TaskEvent.RETURNED)
     else:
-        for index in range(returned.first, returned.last + 1):
-            if is_current_attempt(round, task_set, node, index, index, returned.attempt, _ASSIGNED):
+        for index in current_indexes(round, task_set, node, returned.first, returned.last, returned.attempt):
+            state = round.state.table.state[task_set.base + index]
+            if state == _ASSIGNED:
                 _transition(round, task_set, node, index, index, TaskEvent.RETURNED)
-            elif is_current_attempt(round, task_set, node, index, index, returned.attempt, _STOPPING):
+            elif state == _STOPPING:
                 _transition(round, task_set, node, index, index, _event_after_stop(round, task_set, index))
     lanes = task_set.task_class.lanes.get(node)
     if lanes is not None:
@@ -93,9 +101,8 @@ def on_lost(round: Round, node: int, lost: Lost) -> None:
     if is_current_attempt(round, task_set, node, lost.first, lost.last, lost.attempt):
         mark_lost(round, task_set, lost.first, lost.last, lost.reason)
         return
-    for index in range(lost.first, lost.last + 1):
-        if is_current_attempt(round, task_set, node, index, index, lost.attempt):
-            mark_lost(round, task_set, index, index, lost.reason)
+    for index in current_indexes(round, task_set, node, lost.first, lost.last, lost.attempt):
+        mark_lost(round, task_set, index, index, lost.reason)
 
 
 def on_health(round: Round, node: int, health: Health) -> None:
@@ -150,6 +157,16 @@ def is_current_attempt(
     states = table.state[first_row : last_row + 1].tobytes()
     low, high = (_ASSIGNED, _STOPPING) if state is None else (state, state)
     return low <= min(states) and max(states) <= high
+
+
+def current_indexes(round: Round, task_set: TaskSet, node: int, first: int, last: int, attempt: int) -> list[int]:
+    """Those of the tasks that are live on that node with that attempt number. A long range costs little: a worker may
+    name any."""
+    table, rows = round.state.table, slice(task_set.base + first, task_set.base + min(last, task_set.count - 1) + 1)
+    states = table.state[rows]
+    is_live = (states >= _ASSIGNED) & (states <= _STOPPING)
+    found = np.flatnonzero(is_live & (table.node[rows] == node) & (table.attempt[rows] == attempt))
+    return [first + offset for offset in found.tolist()]
 
 
 def _record_finished(round: Round, task_set: TaskSet, first: int, last: int, ended: Ended, offset: int) -> None:

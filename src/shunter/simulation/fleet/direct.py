@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol
 
 from shunter.log import Log
-from shunter.model.errors import Rejected, Unavailable
+from shunter.model.errors import Rejected, ShunterError, Unavailable
 from shunter.model.protocol.worker_messages import (
     Ack,
     Hello,
@@ -90,6 +90,10 @@ class SimulatedWorkers:
             simulated.recall(message.epoch, message.reservations)
         elif isinstance(message, Shutdown) and message.stop_tasks:
             simulated.shut_down(now)
+
+    def reject(self, node: int, error: ShunterError) -> None:
+        """Simulated nodes are our own code: they have nothing to be refused."""
+        raise AssertionError(f"simulated node {node}: {error}")
 
     def reset(self, reason: str) -> None:
         log.info("fleet.reset", reason=reason)

@@ -176,6 +176,9 @@ class _ObservedWorkers:
         self._observer.sent(self._manager, node, message)
         self._manager.watcher.send(node, message)
 
+    def reject(self, node: int, error: ShunterError) -> None:
+        self._manager.watcher.reject(node, error)
+
     def reset(self, reason: str) -> None:
         self._manager.watcher.reset(reason)
 

@@ -1,0 +1,63 @@
+"""Commands that wait for a round, and how a round applies them. Used by `engine.engine` alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from shunter.engine.round import Round
+from shunter.log import Log
+from shunter.model.errors import Busy, Failed, Rejected, ShunterError
+
+log = Log(__name__)
+
+
+@dataclass(slots=True)
+class Command:
+    """Something to decide in a round. A request has a `reply`, a future that gets the answer; a report of a worker has
+    `on_refusal`, which is called if it is refused."""
+
+    handler: Callable[[Round], Any]
+    reply: asyncio.Future[Any] | None = None
+    on_refusal: Callable[[ShunterError], None] | None = None
+    is_answered: bool = False
+
+    def answer(self, answer: Any) -> None:
+        self.is_answered = True
+        if self.on_refusal is not None and isinstance(answer, Rejected | Failed):
+            self.on_refusal(answer)
+        if self.reply is None or self.reply.done():
+            return
+        if isinstance(answer, Exception):
+            self.reply.set_exception(answer)
+        else:
+            self.reply.set_result(answer)
+
+
+class HandlerFailed(Exception):
+    """A handler raised after it had changed the state: this round cannot go on. The other commands can be tried again
+    once the state is loaded again."""
+
+
+def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command, Any]]:
+    """Returns the answers. A refusal is an answer too: it comes before anything is recorded. A handler that fails is
+    refused as well, and the round goes on; raises HandlerFailed if it has changed something already."""
+    answers: list[tuple[Command, Any]] = []
+    for command in commands:
+        recorded = len(round.changes)
+        try:
+            answer = command.handler(round)
+        except (Rejected, Busy) as refusal:
+            assert len(round.changes) == recorded, "a refused command must not change anything"
+            answer = refusal
+        except Exception as error:
+            log.exception("command.failed", error=error)
+            answer = Failed(f"the manager failed on this request ({error!r}); nothing was changed")
+            if len(round.changes) > recorded:
+                command.answer(answer)
+                raise HandlerFailed(answer.detail) from error
+        if command.reply is not None or command.on_refusal is not None:
+            answers.append((command, answer))
+    return answers

@@ -1,0 +1,38 @@
+"""Whether a report names only attempts that were given to somebody: called before anything of the report is recorded.
+
+An outdated attempt is normal (the task was replaced, or given to another node) and is dropped later. A task that its
+task set never had, or an attempt that has not begun, is a lie or a mistake of the worker: the whole report is refused.
+"""
+
+from __future__ import annotations
+
+from shunter.engine.state.state import State
+from shunter.model.errors import Rejected
+from shunter.model.protocol.worker_messages import Report
+
+
+def check_report(state: State, report: Report) -> None:
+    """Raises Rejected."""
+    for ended in report.ended:
+        _check_range(state, ended.job, ended.group, ended.attempt, ended.first, ended.first + len(ended.ended_ms) - 1)
+    for started in report.started:
+        _check_range(state, started.job, started.group, started.attempt, started.index, started.index)
+    for returned in report.returned:
+        _check_range(state, returned.job, returned.group, returned.attempt, returned.first, returned.last)
+    for lost in report.lost:
+        _check_range(state, lost.job, lost.group, lost.attempt, lost.first, lost.last)
+    for health in report.health:
+        _check_range(state, health.job, health.group, health.attempt, health.index, health.index)
+
+
+def _check_range(state: State, job_id: int, number: int, attempt: int, first: int, last: int) -> None:
+    task_set = state.task_set(job_id, number)
+    if task_set is None:
+        return
+    if last >= task_set.count:
+        raise Rejected(f"task set {number} of job {job_id} has {task_set.count} tasks, and no task {last}")
+    attempts = state.table.attempt
+    first_row, last_row = task_set.base + first, task_set.base + last
+    newest = attempts.item(first_row) if first == last else attempts[first_row : last_row + 1].max()
+    if attempt > newest:
+        raise Rejected(f"attempt {attempt} of task {first} of job {job_id} has not begun")
