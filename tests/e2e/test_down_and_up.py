@@ -36,6 +36,18 @@ def test_up_twice_says_so(home: Cluster) -> None:
     assert home.down().out == "no cluster is running here\n"
 
 
+def test_a_home_whose_only_node_takes_no_work_starts_again(home: Cluster) -> None:
+    """It takes work again only when someone says so, and for that the cluster must be up."""
+    home.up("--cpu", "2")
+    [node] = home.items("nodes")
+    for verb, back in (("drain", "undrain"), ("cordon", "uncordon")):
+        home.shunter("node", verb, node["name"])
+        home.down()
+        assert "is ready at" in home.up("--cpu", "2").out
+        home.shunter("node", back, node["name"])
+        home.shunter("run", "--", "/bin/true")
+
+
 def test_up_says_who_decides_where_another_policy_was_chosen_than_it_names(home: Cluster) -> None:
     """And where schedulers find it, since the port was chosen by the system."""
     started = home.up("--policy", "spread", "--external-grpc", "127.0.0.1:0")

@@ -201,7 +201,8 @@ class Manager:
         return LocalBackend(self._options, self._home, self._config, self._samples)
 
     async def _wait_for_first_node(self) -> None:
-        while not self._engine.state.nodes.view.eligible.any():
+        """Until one has joined. It need not take work: it may be cordoned, or drained."""
+        while not any(node.is_synced for node in self._engine.state.nodes.records.values()):
             await asyncio.sleep(0.002)
 
     async def _purge_periodically(self) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from dataclasses import dataclass
 
 from shunter.app.home import Home
+
+STARTING_MAX_S = 10.0  # so long is a cluster that is about to start waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,12 @@ def start_in_background(options_json: bytes) -> StartResult:
 
 
 def running_cluster(home: Home) -> StartResult:
-    description = home.read_description() or {}
+    """The cluster that holds the lock of this home. It may be about to start, so wait for its address."""
+    deadline = time.monotonic() + STARTING_MAX_S
+    while (description := home.read_description()) is None and home.is_locked() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if description is None:
+        return StartResult(error=f"another cluster is starting or stopping here; see {home.log} and try again")
     return StartResult(
         description.get("url", ""),
         description.get("workers") or "",
