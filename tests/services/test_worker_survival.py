@@ -179,7 +179,7 @@ async def test_keepers_and_tasks_end_when_their_home_is_gone(tmp_path: Path) -> 
 
 
 async def test_a_keeper_with_nothing_to_run_and_no_worker_ends(tmp_path: Path) -> None:
-    harness = Harness(tmp_path / "home", keeper_alone_max_s=0.2)
+    harness = Harness(tmp_path / "home", keeper_alone_max_s=0.2, keeper_results_max_s=0.5)
     await harness.start()
     harness.order("/bin/sh", "-c", f"sleep 0.5; echo done > {tmp_path}/mark")
     await harness.until(lambda: harness.started)
@@ -188,6 +188,44 @@ async def test_a_keeper_with_nothing_to_run_and_no_worker_ends(tmp_path: Path) -
     await wait_gone(keeper)
     assert (tmp_path / "mark").exists()
     assert groups_left(harness.home) == []
+
+
+async def test_a_keeper_without_a_worker_keeps_its_results(tmp_path: Path) -> None:
+    harness = Harness(tmp_path / "home", keeper_alone_max_s=0.1)
+    await harness.start()
+    harness.order("/bin/sh", "-c", "sleep 0.3; exit 3")
+    await harness.until(lambda: harness.started)
+    [keeper] = harness.keeper_pids()
+    await harness.worker.stop(end_keepers=False)
+    await asyncio.sleep(1.0)
+    assert harness.keeper_pids() == [keeper]
+    harness.forget()
+    await harness.start()
+    assert await harness.all_ended(1) == {0: 3}
+    await harness.close()
+
+
+async def test_an_idle_keeper_ends_at_once_on_term_and_a_busy_one_when_its_task_is_done(tmp_path: Path) -> None:
+    harness = Harness(tmp_path / "home", warm_keepers=2, keeper_alone_max_s=60.0, keeper_results_max_s=0.1)
+    await harness.start()
+    while len(harness.keeper_pids()) < 2:
+        await asyncio.sleep(0.01)
+    harness.order("/bin/sh", "-c", f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; touch {tmp_path}/done")
+    await harness.until(lambda: harness.started)
+    await harness.worker.stop(end_keepers=False)
+    pids = harness.keeper_pids()
+    begun = time.monotonic()
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    while len(harness.keeper_pids()) > 1:
+        await asyncio.sleep(0.01)
+    assert time.monotonic() - begun < 1.5  # an idle one looks around every 2 seconds
+    [busy] = harness.keeper_pids()
+    await asyncio.sleep(0.1)
+    assert is_running(busy)
+    (tmp_path / "go").touch()
+    await wait_gone(busy)
+    assert (tmp_path / "done").exists()
 
 
 async def test_a_home_with_a_long_path_works(tmp_path: Path) -> None:

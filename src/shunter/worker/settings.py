@@ -22,7 +22,8 @@ class WorkerSettings:
     keepers_max: int = 2000
     keepers_starting_max: int = 4  # at once: each start takes a few hundredths of a second of a core
     keeper_idle_max_s: float = 60.0  # beyond the warm ones
-    keeper_alone_max_s: float = 600.0  # without a worker and with nothing to run; then it ends
+    keeper_alone_max_s: float = 5.0  # without a worker and with nothing to run; then it ends
+    keeper_results_max_s: float = 86_400.0  # the same while it has results that no worker has acknowledged
     cgroups: bool = True  # False: rlimits, whatever the machine offers
     docker_host: str = ""  # the daemon's address; empty: DOCKER_HOST, or the usual sockets
     log_age_max_s: float = 14 * 86400.0

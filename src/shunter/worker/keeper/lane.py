@@ -37,8 +37,8 @@ IGNORED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE,
 
 
 def main(options: str) -> None:
-    """OPTIONS: home, number, node, cores, groups (controller -> parent folder), and alone_max_s: how long it stays
-    with nothing to run and no worker."""
+    """OPTIONS: home, number, node, cores, groups (controller -> parent folder), alone_max_s: how long it stays with
+    nothing to run and no worker, and results_max_s: the same while it has results that nobody has acknowledged."""
     decoded = decode(options.encode())
     os.closerange(LISTENER_FD + 1, FD_MAX)  # what whoever started the worker left open
     sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # 1 and 2 become what tasks inherit
@@ -47,10 +47,15 @@ def main(options: str) -> None:
         signal.signal(number, lambda *_: None)
     adopt_orphans()
     lane = Lane(decoded)
+    signal.signal(signal.SIGTERM, lambda *_: lane.end_when_idle())
     try:
         lane.run()
     finally:
         lane.close()
+
+
+class _Idle(Exception):
+    """Ends the wait of a keeper that has nothing to do and was told to end."""
 
 
 class Lane:
@@ -61,6 +66,7 @@ class Lane:
         self._home: str = home
         self._number: int = number
         self._alone_max_s: float = options["alone_max_s"]
+        self._results_max_s: float = options["results_max_s"]
         self._limits = Limits(options["groups"], f"lane-{number}", options["cores"])
         self._limits.enter()
         self._segments = Segments(f"{home}/logs")
@@ -78,6 +84,8 @@ class Lane:
         self._flushed_at = self._home_checked_at = self._busy_at = monotonic()
         self._is_ending = False
         self._end_requested = False  # to end, by a worker that goes on
+        self._ends_when_idle = False
+        self._is_waiting = False
 
     def run(self) -> None:
         """Tasks one after another, until told to end or left alone."""
@@ -89,6 +97,12 @@ class Lane:
                 now = self._runner.run(*task)
                 if now - self._flushed_at > FLUSH_EVERY_S:
                     self._flush(now)
+
+    def end_when_idle(self) -> None:
+        """A TERM signal: end at once, or when the task is done and its result acknowledged."""
+        self._ends_when_idle = True
+        if self._is_waiting and not self._results.is_awaiting_ack:
+            raise _Idle
 
     def close(self) -> None:
         """Leave no process and no folder behind."""
@@ -129,13 +143,32 @@ class Lane:
             self._busy_at = monotonic()
             self._flush(self._busy_at)
         self._runner.clean()
-        for fd, event in self._poll.poll(int(min(HOME_CHECK_S, self._alone_max_s) * 1000) + 1):
+        for fd, event in self._wait(min(HOME_CHECK_S, self._alone_max_s)):
             self._runner.handle(fd, event)
         now = monotonic()
-        if self._link.connected or self._queue:
+        if self._queue:
             self._busy_at = now
-        if self.is_home_gone(now) or now - self._busy_at > self._alone_max_s:
+            return
+        if self._link.connected:
+            self._busy_at = now
+        has_results = self._results.is_awaiting_ack
+        alone_max_s = self._results_max_s if has_results else self._alone_max_s
+        if self._ends_when_idle and not has_results:
             self._is_ending = True
+        if self.is_home_gone(now) or now - self._busy_at > alone_max_s:
+            self._is_ending = True
+
+    def _wait(self, seconds: float) -> list[tuple[int, int]]:
+        """Until the worker says something, or a TERM signal comes: Python would go on waiting after a signal."""
+        self._is_waiting = True
+        try:
+            if self._ends_when_idle and not self._results.is_awaiting_ack:
+                return []
+            return self._poll.poll(int(seconds * 1000) + 1)
+        except _Idle:
+            return []
+        finally:
+            self._is_waiting = False
 
     def _flush(self, now: float) -> None:
         self._flushed_at = now

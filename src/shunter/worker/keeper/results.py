@@ -52,6 +52,10 @@ class Results:
     def __bool__(self) -> bool:
         return bool(self._ended or self._started)
 
+    @property
+    def is_awaiting_ack(self) -> bool:
+        return bool(self._unacknowledged)
+
     def add_ended(
         self, task_range: TaskRange, index: int, exit_code: int, times_ms: tuple[int, int], log: tuple[int, int]
     ) -> None:

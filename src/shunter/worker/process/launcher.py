@@ -39,6 +39,7 @@ class KeeperLauncher:
             "groups": groups,
             "cores": cores(),
             "alone_max_s": settings.keeper_alone_max_s,
+            "results_max_s": settings.keeper_results_max_s,
         }
         self._next = 1
 
