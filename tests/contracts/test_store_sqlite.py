@@ -135,7 +135,7 @@ async def test_the_files_are_for_their_owner_only(tmp_path: Path) -> None:
     await write(store, await store.begin_epoch(), 1)
     assert folder.stat().st_mode & 0o777 == 0o700
     modes = {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
-    assert modes == {"store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600}
+    assert modes == {"store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600, "store.db-mark": 0o600}
     await store.close()
 
 
@@ -156,14 +156,14 @@ async def test_a_second_store_in_this_process_leaves_the_locks_of_the_first(tmp_
     await second.close()
 
 
-async def test_closing_leaves_one_file_and_opening_again_works(tmp_path: Path) -> None:
+async def test_closing_leaves_no_log_and_opening_again_works(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "store.db")
     await store.open()
     epoch = await store.begin_epoch()
     await write(store, epoch, 1)
     await store.close()
     await store.close()
-    assert [file.name for file in tmp_path.iterdir()] == ["store.db"]
+    assert {file.name for file in tmp_path.iterdir()} == {"store.db", "store.db-mark"}
     with pytest.raises(StoreFailed, match="not open"):
         await write(store, epoch, 2)
     await store.open()

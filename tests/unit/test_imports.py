@@ -129,7 +129,7 @@ RULES: dict[str, tuple[str, str]] = {
     "cli.commands.jobs": ("model planning? sdk cli .commands .render", "msgspec typer"),
     "cli.commands.objects": ("model schedulers? sdk cli .commands.jobs .render", "msgspec typer"),
     "cli.commands.cluster": ("app? model sdk cli .commands.jobs .render", "msgspec rich? typer"),
-    "cli.commands.processes": ("app? frameworks model cli", "msgspec typer"),
+    "cli.commands.processes": ("app? frameworks model cli .render", "msgspec typer"),
     "cli": ("model sdk .commands.processes?", "typer"),
     "app": ("*", "msgspec uvicorn uvloop"),
 }

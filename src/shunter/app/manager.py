@@ -259,7 +259,7 @@ def _open_store(options: UpOptions, home: Home) -> Store:
         raise Invalid([Problem("--store", "is not a kind of store", options.store, "choose sqlite or memory")])
     from shunter.adapters.sqlite.store import SqliteStore
 
-    return SqliteStore(home.store)
+    return SqliteStore(home.store, accepts_loss=options.accept_loss)
 
 
 def _start_background_task(

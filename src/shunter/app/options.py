@@ -58,6 +58,7 @@ class UpOptions(msgspec.Struct, kw_only=True):
     speed: float = 1.0
     policy: str | None = None
     store: str = "sqlite"  # sqlite | memory
+    accept_loss: bool = False  # start although committed work is missing from the store
     name: str | None = None
 
 

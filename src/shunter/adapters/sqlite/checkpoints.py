@@ -13,6 +13,7 @@ from pathlib import Path
 
 from shunter.adapters.sqlite.connection import WAL_SIZE_MAX_BYTES
 from shunter.adapters.sqlite.connection_thread import ConnectionThread
+from shunter.model.errors import StoreFailed
 
 
 class _Phase(Enum):
@@ -55,6 +56,14 @@ class Checkpoints:
             return self._wal.stat().st_size
         except FileNotFoundError:
             return 0
+
+
+def secure_log(connection: sqlite3.Connection) -> None:
+    """After a failed sync nobody knows what of the log is on the disk: copy all of it into the database, synced, and
+    begin a new log. Raises StoreFailed where that is not possible either."""
+    is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if is_busy:
+        raise StoreFailed("a sync failed, and the log cannot be secured while it is read; try again")
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:

@@ -30,6 +30,8 @@ def create_file(path: Path) -> None:
             path.chmod(0o600)
     except OSError as error:
         raise StoreFailed(f"store {path}: it cannot be created ({error.strerror})") from error
+    if not path.is_file():
+        raise StoreFailed(f"store {path}: it cannot be opened, because it is no file")
 
 
 def connect(
@@ -61,6 +63,12 @@ def connect(
         connection.close()
         raise
     return connection
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that leaves the files as they are, the write-ahead log too: any other one that is closed last copies
+    the log into the database and removes it."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
 @contextmanager

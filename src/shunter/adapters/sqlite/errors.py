@@ -22,6 +22,12 @@ _REASONS = {
 }
 
 
+def is_disk_failure(error: sqlite3.Error) -> bool:
+    """Whether the disk failed to read, write or sync."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & _PRIMARY_CODE == sqlite3.SQLITE_IOERR
+
+
 def translate(error: sqlite3.Error, path: str) -> StoreFailed:
     """The StoreFailed to raise `from error`; its text has the reason, the file and what SQLite said."""
     code = getattr(error, "sqlite_errorcode", None)  # absent where the module itself complains

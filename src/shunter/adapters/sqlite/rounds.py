@@ -20,14 +20,20 @@ SNAPSHOT_PART_BYTES = 512 * 1024  # one part is one transaction: commits wait fo
 def begin_epoch(connection: sqlite3.Connection) -> int:
     with transaction(connection):
         connection.execute("UPDATE leadership SET epoch = epoch + 1")
-        return _leading_epoch(connection)
+        return read_leading_epoch(connection)
+
+
+def raise_epoch(connection: sqlite3.Connection, epoch: int) -> None:
+    """Lead under no epoch up to this one: somebody has seen it."""
+    with transaction(connection):
+        connection.execute("UPDATE leadership SET epoch = max(epoch, ?)", (epoch,))
 
 
 @contextmanager
 def leader_transaction(connection: sqlite3.Connection, epoch: int) -> Iterator[None]:
     """A transaction of the leader; refused if a newer epoch has begun, however late the caller hears of it."""
     with transaction(connection):
-        leading = _leading_epoch(connection)
+        leading = read_leading_epoch(connection)
         if epoch < leading:
             raise Fenced(f"epoch {epoch} may not write any more: epoch {leading} leads")
         if epoch > leading:
@@ -84,7 +90,7 @@ def drop_stale_part(connection: sqlite3.Connection, epoch: int) -> bool:
         return dropped.rowcount > 0
 
 
-def _leading_epoch(connection: sqlite3.Connection) -> int:
+def read_leading_epoch(connection: sqlite3.Connection) -> int:
     (epoch,) = connection.execute("SELECT epoch FROM leadership").fetchone()
     return int(epoch)
 

@@ -10,11 +10,15 @@ import sqlite3
 from pathlib import Path
 
 from shunter.adapters.sqlite import finished_jobs, finished_search, past_schedulings, rounds, schema
-from shunter.adapters.sqlite.checkpoints import Checkpoints
+from shunter.adapters.sqlite.checkpoints import Checkpoints, secure_log
 from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, connect, create_file
 from shunter.adapters.sqlite.connection_thread import ConnectionThread
+from shunter.adapters.sqlite.errors import is_disk_failure
+from shunter.adapters.sqlite.integrity import check_files
 from shunter.adapters.sqlite.retention import drop_jobs, drop_rounds, free_pages
+from shunter.adapters.sqlite.watermark import Mark, Watermark, watermark_path
 from shunter.log import Log
+from shunter.model.errors import StoreFailed
 from shunter.ports.store import (
     Commit,
     FinishedJob,
@@ -34,25 +38,35 @@ log = Log(__name__)
 
 class SqliteStore:
     """A write waits for another process that writes for up to `lock_timeout_s`. `size_max_bytes` limits the database
-    file, past it commits fail as on a full disk; None means what the disk has."""
+    file, past it commits fail as on a full disk; None means what the disk has. A store that lacks commits does not
+    open, unless `accepts_loss`."""
 
     def __init__(
-        self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, size_max_bytes: int | None = None
+        self,
+        path: Path | str,
+        *,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        size_max_bytes: int | None = None,
+        accepts_loss: bool = False,
     ) -> None:
         self._path = Path(path)
+        self._accepts_loss = accepts_loss
+        self._watermark = Watermark(watermark_path(self._path))
         self._lock_timeout_s = lock_timeout_s
         self._size_max_bytes = size_max_bytes
+        self._disk_failed = False  # a sync failed, so what seems to be written may not be on the disk
         self._reader = ConnectionThread("store-reader", self._path)
         checkpoints = Checkpoints(self._path, self._reader)
         self._writer = ConnectionThread("store-writer", self._path, after_each=checkpoints.after_write)
 
     async def open(self) -> None:
         create_file(self._path)
-        await self._writer.open(self._connect_writer)
         try:
+            await self._writer.open(self._connect_writer)
             await self._reader.open(self._connect_reader)
         except BaseException:
             await self._writer.close()
+            self._watermark.close()
             raise
         log.info("store.opened", path=self._path)
 
@@ -60,14 +74,16 @@ class SqliteStore:
         """The writer's connection goes last, and with the last one SQLite empties and removes the write-ahead log."""
         await self._reader.close()
         await self._writer.close()
+        self._watermark.sync()
+        self._watermark.close()
 
     # ---- the log ----
 
     async def begin_epoch(self) -> int:
-        return await self._writer.run(rounds.begin_epoch)
+        return await self._writer.run(self._begin_epoch)
 
     async def commit(self, commit: Commit) -> None:
-        await self._writer.run(rounds.write_commit, commit)
+        await self._writer.run(self._commit, commit)
 
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
         save = await self._writer.run(rounds.begin_save, epoch)
@@ -135,14 +151,54 @@ class SqliteStore:
             log.info("store.purged", rounds=cut, names=len(names))
         return Purged(tuple(names), cut)
 
+    # ---- the writer's thread ----
+
+    def _begin_epoch(self, connection: sqlite3.Connection) -> int:
+        if self._disk_failed:
+            secure_log(connection)
+            self._disk_failed = False
+        epoch = rounds.begin_epoch(connection)
+        self._watermark.write(Mark(epoch, rounds.read_last_version(connection)))
+        return epoch
+
+    def _commit(self, connection: sqlite3.Connection, commit: Commit) -> None:
+        try:
+            rounds.write_commit(connection, commit)
+        except sqlite3.Error as error:
+            self._disk_failed = self._disk_failed or is_disk_failure(error)
+            raise
+        self._watermark.write(Mark(commit.epoch, commit.version))
+
     def _connect_writer(self) -> sqlite3.Connection:
+        mark = self._watermark.open()
+        found = check_files(self._path)
+        if mark is not None and (found.epoch < mark.epoch or found.version < mark.version):
+            self._refuse_loss(found, mark)
         connection = connect(self._path, lock_timeout_s=self._lock_timeout_s, size_max_bytes=self._size_max_bytes)
         try:
             schema.migrate(connection, schema.known_migrations())
+            if mark is not None and found.epoch < mark.epoch:
+                rounds.raise_epoch(connection, mark.epoch)  # workers know epochs up to the lost one
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _refuse_loss(self, found: Mark, mark: Mark) -> None:
+        """Raises StoreFailed, unless the loss is accepted."""
+        missing = (
+            f"it ends at version {found.version} of epoch {found.epoch},"
+            f" and version {mark.version} of epoch {mark.epoch} was committed"
+        )
+        if not self._accepts_loss:
+            raise StoreFailed(
+                f"store {self._path}: committed work is missing: {missing}. Its write-ahead log was lost or damaged."
+                " Put the files back as they were; or see what is left with `shunter store verify`, and go on without"
+                " the rest with `shunter up --accept-loss`"
+            )
+        log.warning("store.loss_accepted", path=self._path, missing=missing)
+        self._watermark.write(Mark(mark.epoch, found.version))
+        self._watermark.write(Mark(mark.epoch, found.version))  # into both slots: neither may name what is lost
 
     def _connect_reader(self) -> sqlite3.Connection:
         connection = connect(self._path, lock_timeout_s=self._lock_timeout_s)

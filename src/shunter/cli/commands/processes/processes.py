@@ -41,6 +41,9 @@ Policy = Annotated[
     ),
 ]
 Store = Annotated[str, typer.Option(metavar="sqlite|memory", help="memory forgets everything at the end.")]
+AcceptLoss = Annotated[
+    bool, typer.Option("--accept-loss", help="Start although committed work is missing from a damaged store.")
+]
 ClusterName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster. Default: the machine's.")]
 Cpu = Annotated[
     str | None, typer.Option(metavar="CORES", help="Cores for tasks; may be more than there are. Default: all.")
@@ -76,6 +79,7 @@ def up(
     speed: Annotated[float, typer.Option(min=0.001, metavar="X", help="How fast simulated time passes.")] = 1.0,
     policy: Policy = None,
     store: Store = "sqlite",
+    accept_loss: AcceptLoss = False,
     name: ClusterName = None,
 ) -> None:
     """Start a cluster on this machine: a manager and a worker in one process, with all state under SHUNTER_HOME.
@@ -97,7 +101,7 @@ def up(
         "machine": _machine(cpu, memory, resource, device, label, datacenter),
         "simulate_nodes": simulate_nodes,
         "speed": speed,
-        **_manager_options(listen, workers_listen, insecure, policy, store, name),
+        **_manager_options(listen, workers_listen, insecure, policy, store, accept_loss, name),
         **_external_options(external_listen, external_open, external_grpc),
     }
     raise typer.Exit(_start(options, detach))
@@ -141,6 +145,7 @@ def manager(
     external_grpc: ExternalGrpc = None,
     policy: Policy = None,
     store: Store = "sqlite",
+    accept_loss: AcceptLoss = False,
     name: ClusterName = None,
 ) -> None:
     """Start a manager alone. Workers join it, from this machine or from others, with the token in
@@ -149,7 +154,7 @@ def manager(
     \b
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
     """
-    options = _manager_options(listen, workers_listen, insecure, policy, store, name)
+    options = _manager_options(listen, workers_listen, insecure, policy, store, accept_loss, name)
     options |= _external_options(external_listen, external_open, external_grpc)
     raise typer.Exit(_start({**options, "has_worker": False}, detach))
 
@@ -187,7 +192,13 @@ def version() -> None:
 
 
 def _manager_options(
-    listen: str | None, workers_listen: str | None, insecure: bool, policy: str | None, store: str, name: str | None
+    listen: str | None,
+    workers_listen: str | None,
+    insecure: bool,
+    policy: str | None,
+    store: str,
+    accept_loss: bool,
+    name: str | None,
 ) -> dict[str, Any]:
     if store not in ("sqlite", "memory"):
         raise Invalid([Problem("--store", "is not known", store, "choose sqlite or memory")])
@@ -197,6 +208,7 @@ def _manager_options(
         "insecure": insecure,
         "policy": policy,
         "store": store,
+        "accept_loss": accept_loss,
         "name": name,
     }
 

@@ -1,0 +1,50 @@
+"""Whether the database is whole, and where it ends. Asked before a store opens, and by `shunter store verify`. Leaves
+the files as they are."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from shunter.adapters.sqlite.connection import connect_read_only
+from shunter.adapters.sqlite.rounds import read_last_version, read_leading_epoch
+from shunter.adapters.sqlite.watermark import Mark
+from shunter.log import Log
+from shunter.model.errors import StoreFailed
+
+CHECKED_MAX_BYTES = 256 * 2**20  # of a larger file the check would hold up the start for seconds
+
+log = Log(__name__)
+
+
+def check_files(path: Path) -> Mark:
+    """The newest epoch and version that can be read. Raises StoreFailed where the database is damaged. A store that was
+    closed is taken for whole, and so is a large one."""
+    size_bytes = path.stat().st_size
+    with closing(connect_read_only(path)) as connection:
+        if not _has_schema(connection):
+            return Mark(0, 0)
+        if _is_log_left(path) and size_bytes <= CHECKED_MAX_BYTES:
+            problems = integrity_problems(connection, "quick_check")
+            if problems:
+                raise StoreFailed(f"store {path}: it is damaged ({problems[0]}); put a sound copy in its place")
+        return Mark(read_leading_epoch(connection), read_last_version(connection))
+
+
+def integrity_problems(connection: sqlite3.Connection, check: str = "integrity_check") -> list[str]:
+    """In SQLite's words; empty if there are none."""
+    found = [str(text) for (text,) in connection.execute(f"PRAGMA {check}(20)")]
+    return [] if found == ["ok"] else found
+
+
+def _has_schema(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'leadership'").fetchone() is not None
+
+
+def _is_log_left(path: Path) -> bool:
+    """Whether the last life of the store ended without closing it."""
+    try:
+        return Path(f"{path}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,79 @@
+"""The newest committed epoch and version, in a small file beside the database. Used by SqliteStore.
+
+SQLite takes a damaged write-ahead log for one that ends early and says nothing, so an acknowledged commit could vanish
+unnoticed. The mark is written after each commit, without a sync: what it names has been committed, and a crash of the
+process loses none of it. After a power cut it may be older than the store, never newer.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from shunter.model.errors import StoreFailed
+
+_SLOT = struct.Struct("<8sQQI")  # magic, epoch, version, checksum of what comes before it
+_MAGIC = b"shunter1"
+_CHECKSUM_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mark:
+    epoch: int
+    version: int
+
+
+def watermark_path(store: Path) -> Path:
+    return store.with_name(f"{store.name}-mark")
+
+
+class Watermark:
+    """Two slots, written in turns: a write that is cut short leaves the other one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = -1
+        self._slot = 0
+
+    def open(self) -> Mark | None:
+        """What was marked last; None if nothing ever was. Raises StoreFailed if it cannot be read."""
+        try:
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            data = os.pread(self._fd, 2 * _SLOT.size, 0)
+        except OSError as error:
+            raise StoreFailed(f"store {self._path}: it cannot be opened ({error.strerror})") from error
+        if not data.strip(b"\0"):
+            return None
+        marks = [_decode(data[start : start + _SLOT.size]) for start in (0, _SLOT.size)]
+        found = [mark for mark in marks if mark is not None]
+        if not found:
+            raise StoreFailed(f"store {self._path}: it is damaged, so nobody knows what the store should have")
+        newest = max(found)
+        self._slot = 1 - marks.index(newest)
+        return newest
+
+    def write(self, mark: Mark) -> None:
+        body = _SLOT.pack(_MAGIC, mark.epoch, mark.version, 0)[:-_CHECKSUM_BYTES]
+        os.pwrite(self._fd, body + struct.pack("<I", zlib.crc32(body)), self._slot * _SLOT.size)
+        self._slot = 1 - self._slot
+
+    def sync(self) -> None:
+        if self._fd >= 0:
+            os.fsync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _decode(data: bytes) -> Mark | None:
+    if len(data) < _SLOT.size:
+        return None
+    magic, epoch, version, checksum = _SLOT.unpack(data)
+    if magic != _MAGIC or zlib.crc32(data[:-_CHECKSUM_BYTES]) != checksum:
+        return None
+    return Mark(epoch, version)

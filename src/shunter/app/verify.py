@@ -1,0 +1,85 @@
+"""Says what can be read of a home's store, and what is missing. Changes no file. Called by `shunter store verify`."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from shunter.adapters.sqlite import finished_jobs, rounds
+from shunter.adapters.sqlite.connection import connect_read_only
+from shunter.adapters.sqlite.integrity import integrity_problems
+from shunter.adapters.sqlite.watermark import Watermark, watermark_path
+from shunter.app.home import Home
+from shunter.engine.recovery import recover
+from shunter.model.errors import NotFound, StoreFailed
+from shunter.ports.store import FinishedName, LoggedRound, Snapshot, Store
+
+
+class Verification(msgspec.Struct):
+    """What was found. `problems` is empty where the store is whole."""
+
+    path: str
+    epoch: int = 0
+    version: int = 0
+    committed_epoch: int = 0  # by the mark beside the database; 0: there is none
+    committed_version: int = 0
+    jobs: int = 0  # that have not ended
+    nodes: int = 0
+    problems: list[str] = []
+
+
+def verify_store(home: Home) -> Verification:
+    """Raises NotFound where there is no store. A cluster may be running meanwhile."""
+    path = home.store
+    if not path.exists():
+        raise NotFound(f"there is no store at {path}: is SHUNTER_HOME right?")
+    found = Verification(str(path), problems=[])
+    _read_mark(path, found)
+    try:
+        with closing(connect_read_only(path)) as connection:
+            found.problems += integrity_problems(connection)
+            found.epoch = rounds.read_leading_epoch(connection)
+            found.version = rounds.read_last_version(connection)
+            state, _ = asyncio.run(recover(cast("Store", _ReadOnlyLog(connection))))
+            found.jobs, found.nodes = len(state.jobs), len(state.nodes.records)
+    except Exception as error:  # whatever a damaged file makes SQLite or a decoder say
+        found.problems.append(f"it cannot be read: {error}")
+    if (found.epoch, found.version) < (found.committed_epoch, found.committed_version):
+        found.problems.append(
+            f"committed work is missing: it ends at version {found.version} of epoch {found.epoch}, and version"
+            f" {found.committed_version} of epoch {found.committed_epoch} was committed"
+        )
+    return found
+
+
+def _read_mark(path: Path, found: Verification) -> None:
+    watermark = Watermark(watermark_path(path))
+    try:
+        mark = watermark.open() if watermark_path(path).exists() else None
+        if mark is not None:
+            found.committed_epoch, found.committed_version = mark.epoch, mark.version
+    except StoreFailed as error:
+        found.problems.append(error.detail)
+    finally:
+        watermark.close()
+
+
+class _ReadOnlyLog:
+    """As much of a store as recovery needs, on one connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def snapshot(self) -> Snapshot | None:
+        return rounds.read_snapshot(self._connection)
+
+    async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
+        return rounds.read_rounds_after(self._connection, version, limit)
+
+    async def finished_names(self) -> list[FinishedName]:
+        return finished_jobs.read_names(self._connection)
