@@ -125,6 +125,15 @@ async def test_a_file_that_cannot_be_opened_ends_the_task_with_its_name(tmp_path
         assert (await harness.run("/bin/true", job=2)).how == ""
 
 
+async def test_a_stream_does_not_follow_a_symbolic_link(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        (tmp_path / "precious").write_text("precious")
+        (tmp_path / "link").symlink_to(tmp_path / "precious")
+        ended = await harness.run("/bin/echo", "overwritten", stdout=f"{tmp_path}/link")
+        assert ended.detail == f"stdout cannot go to {tmp_path}/link: it is a symbolic link"
+        assert (tmp_path / "precious").read_text() == "precious"
+
+
 async def test_a_payload_arrives_byte_for_byte(tmp_path: Path) -> None:
     full = bytes(range(256)) * 1000 + b"\0\n"
     async with open_harness(tmp_path) as harness:

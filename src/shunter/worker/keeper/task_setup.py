@@ -262,12 +262,14 @@ def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
             for fd in set(opened.values()):
                 os.close(fd)
             name = ("stdout", "stderr")[stream - 1]
-            raise StartError(f"{name} cannot go to {path}: {os.strerror(error.errno or 0)}") from None
+            problem = "it is a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
+            raise StartError(f"{name} cannot go to {path}: {problem}") from None
     return opened
 
 
 def _open(path: str) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    """A file that is a symbolic link is refused: whoever made the link would choose what is overwritten."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW
     try:
         return os.open(path, flags, 0o644)
     except OSError as error:

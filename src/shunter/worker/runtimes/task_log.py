@@ -89,4 +89,6 @@ class TaskLog:
         for stream, path in enumerate(self._paths):
             if path is not None:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
-                self._files[stream] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | how, 0o644)
+                self._files[stream] = os.open(
+                    path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | how, 0o644
+                )
