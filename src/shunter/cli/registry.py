@@ -94,6 +94,8 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("down", "processes.processes:down", "Stop the cluster of this machine."),
         Entry("manager", "processes.processes:manager", "Start a manager alone; workers join it."),
         Entry("worker", "processes.processes:worker", "Start a worker that joins a manager."),
+        Entry("backup", "processes.store:backup", "Copy the store into a file while the cluster runs."),
+        Entry("restore", "processes.store:restore", "Make an empty home from a backup."),
         Entry("store", "processes.store:store", "Check the store of this machine."),
         Entry("install", "processes.install:install_frameworks", "Install Spark or Flink for BatchJobs."),
         Entry("version", "processes.processes:version", "Print the version."),

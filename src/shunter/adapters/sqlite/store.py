@@ -193,8 +193,9 @@ class SqliteStore:
         if not self._accepts_loss:
             raise StoreFailed(
                 f"store {self._path}: committed work is missing: {missing}. Its write-ahead log was lost or damaged."
-                " Put the files back as they were; or see what is left with `shunter store verify`, and go on without"
-                " the rest with `shunter up --accept-loss`"
+                " Put the files back as they were, or restore a backup into an empty home (`shunter restore FILE`); or"
+                " see what is left with `shunter store verify`, and go on without the rest with `shunter up"
+                " --accept-loss`"
             )
         log.warning("store.loss_accepted", path=self._path, missing=missing)
         self._watermark.write(Mark(mark.epoch, found.version))

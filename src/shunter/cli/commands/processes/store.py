@@ -1,6 +1,9 @@
-"""The commands about the store of this machine's cluster: verify."""
+"""The commands about the store of this machine's cluster: store verify, backup, restore."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import typer
@@ -39,3 +42,37 @@ def verify(output: Output = Format.TABLE) -> None:
         print("the store is damaged" if found.problems else "the store is whole")
     if found.problems:
         raise typer.Exit(JOB_FAILED)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not be there yet.")],
+) -> None:
+    """Copy the store of this machine's cluster into a file, while the cluster runs.
+
+    The file also holds the tokens and config.toml, so keep it as safe as SHUNTER_HOME. Logs of tasks are not in it.
+
+    \b
+    shunter backup /backups/cluster.db
+    """
+    from shunter.app.backup import back_up
+    from shunter.app.home import Home
+
+    done = back_up(Home.find(), file)
+    print(f"backed up to {done.path}: version {done.version}, {done.size_bytes:,} bytes")
+
+
+def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `shunter backup` wrote.")]) -> None:
+    """Make an empty SHUNTER_HOME into the cluster that was backed up. Start it afterwards with `shunter up`.
+
+    What was submitted after the backup is not in it. Workers that join again end what the restored cluster does not
+    know.
+
+    \b
+    SHUNTER_HOME=/srv/shunter shunter restore /backups/cluster.db
+    """
+    from shunter.app.backup import restore
+    from shunter.app.home import Home
+
+    home = Home.find()
+    done = restore(home, file)
+    print(f"restored {home.folder} from {done.path}: version {done.version}. Start it with: shunter up")

@@ -1,0 +1,131 @@
+"""Copies the store of a home into one file while the cluster runs, and makes a home from such a file. Called by
+`shunter backup` and `shunter restore`.
+
+The file is an SQLite database: the store, and the tokens and the configuration in a table of their own, so that clients
+and workers find the restored cluster as they knew it. It is as secret as the home.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from shunter.adapters.sqlite import rounds
+from shunter.adapters.sqlite.connection import connect_read_only, transaction
+from shunter.adapters.sqlite.errors import translate
+from shunter.adapters.sqlite.integrity import integrity_problems
+from shunter.app.home import Home
+from shunter.model.errors import Conflict, NotFound, Rejected, StoreFailed
+
+FILES = ("token", "worker-token", "config.toml")
+EPOCHS_PER_SECOND = 2**20  # far more than a cluster begins
+
+
+class BackupSummary(msgspec.Struct):
+    path: str
+    size_bytes: int
+    version: int
+
+
+def back_up(home: Home, target: Path) -> BackupSummary:
+    """As of one moment. Raises Conflict where the file is there already, and NotFound where there is no store."""
+    if not home.store.exists():
+        raise NotFound(f"there is no store at {home.store}: is SHUNTER_HOME right?")
+    draft = target.with_name(f".{target.name}.draft")
+    try:
+        _create(target, "choose another name or remove it")
+        try:
+            _create(draft, "remove it: an earlier backup did not finish")
+            _copy_store(home, draft)
+            with closing(_open(draft)) as copy:
+                _add_files(copy, home)
+                version = rounds.read_last_version(copy)
+            draft.replace(target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
+            raise
+    except sqlite3.Error as error:
+        raise translate(error, str(home.store)) from error
+    return BackupSummary(str(target), target.stat().st_size, version)
+
+
+def restore(home: Home, source: Path) -> BackupSummary:
+    """Make a home from a backup. Raises Conflict where the home has a store, Rejected where the file is no backup.
+
+    The restored cluster leads under epochs above all that workers may have seen of the cluster that was backed up: they
+    follow it, bring what they run, and end what it does not know.
+    """
+    if home.store.exists():
+        raise Conflict(f"{home.folder} has a store already: restore into an empty SHUNTER_HOME")
+    if not source.is_file():
+        raise NotFound(f"there is no file {source}")
+    draft = home.folder / "restore.draft"
+    draft.unlink(missing_ok=True)
+    try:
+        _create(draft, "")
+        with closing(connect_read_only(source)) as backup, closing(_open(draft)) as copy:
+            backup.backup(copy)
+            problems = integrity_problems(copy)
+            if problems:
+                raise StoreFailed(f"{source} is damaged: {problems[0]}")
+            files = _take_files(copy)
+            with transaction(copy):
+                epoch = max(rounds.read_leading_epoch(copy), int(time.time()) * EPOCHS_PER_SECOND)
+                copy.execute("UPDATE leadership SET epoch = ?", (epoch,))
+            version = rounds.read_last_version(copy)
+    except sqlite3.Error as error:
+        draft.unlink(missing_ok=True)
+        raise Rejected(f"{source} is no backup of a store ({error})") from error
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    for name, body in files.items():
+        _write_private(home.folder / name, body)
+    draft.replace(home.store)
+    return BackupSummary(str(source), source.stat().st_size, version)
+
+
+def _copy_store(home: Home, draft: Path) -> None:
+    with closing(connect_read_only(home.store)) as store, closing(_open(draft)) as copy:
+        store.backup(copy)
+        problems = integrity_problems(copy)
+        if problems:
+            raise StoreFailed(f"store {home.store}: it is damaged ({problems[0]}); see `shunter store verify`")
+
+
+def _add_files(copy: sqlite3.Connection, home: Home) -> None:
+    found = [(name, path.read_bytes()) for name in FILES if (path := home.folder / name).is_file()]
+    with transaction(copy):
+        copy.execute("CREATE TABLE backup_files (name TEXT PRIMARY KEY, body BLOB NOT NULL)")
+        copy.executemany("INSERT INTO backup_files (name, body) VALUES (?, ?)", found)
+
+
+def _take_files(copy: sqlite3.Connection) -> dict[str, bytes]:
+    with transaction(copy):
+        found = dict(copy.execute("SELECT name, body FROM backup_files"))
+        copy.execute("DROP TABLE backup_files")
+    return {name: found[name] for name in FILES if name in found}
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
+
+
+def _create(path: Path, fix: str) -> None:
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        raise Conflict(f"{path} is there already: {fix}") from None
+    except OSError as error:
+        raise Rejected(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _write_private(path: Path, body: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(body)
