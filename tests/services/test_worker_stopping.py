@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,21 @@ async def test_a_tree_that_ignores_term_is_killed_to_the_last_process(tmp_path: 
         assert (harness.ended[0].how, harness.ended[0].exits) == ("stopped", [128 + 9])
         for pid in found:
             await wait_gone(pid)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may leave a control group")
+async def test_a_process_that_left_its_control_group_ends_too(tmp_path: Path) -> None:
+    """A task of root can write to the groups, as container tools do."""
+    pids = tmp_path / "pids"
+    leave = "for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do echo $$ > $f; done 2>/dev/null"
+    async with open_harness(tmp_path) as harness:
+        harness.order("/bin/sh", "-c", f"{leave}; trap '' TERM; echo $$ >> {pids}; while :; do sleep 0.2; done")
+        [pid] = await written(pids)
+        await harness.until(lambda: harness.started)
+        stop(harness, grace_s=0.1)
+        await harness.all_ended(1)
+        assert (harness.ended[0].how, harness.ended[0].exits) == ("stopped", [128 + 9])
+        await wait_gone(pid)
 
 
 @LIMITS

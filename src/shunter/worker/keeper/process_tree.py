@@ -29,17 +29,18 @@ class ProcessTree:
         if self.kill_rounds > UNFROZEN_KILL_ROUNDS and self._limits.can_freeze():
             try:
                 self._limits.kill_frozen()
-                return
             except OSError:
                 pass  # somebody else has changed the groups; the plain way is left
         _signal_all(self.members(), 9)
 
     def members(self) -> list[int]:
+        """The processes of the group, and all descendants: a process that may write to the groups can leave its own."""
+        descendants = _descendants(os.getpid())
         try:
-            pids = self._limits.members()
+            grouped = self._limits.members() or []
         except OSError:
-            pids = None
-        return _descendants(os.getpid()) if pids is None else pids
+            grouped = []
+        return [*grouped, *set(descendants).difference(grouped)]
 
 
 def _signal_all(pids: list[int], number: int) -> None:
