@@ -10,9 +10,10 @@ import typer
 
 from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.options import Format, Output
+from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import print_items
 
-store = typer.Typer(no_args_is_help=True, help="Check the store under SHUNTER_HOME.")
+store = plain_typer(no_args_is_help=True, help="Check the store under SHUNTER_HOME.")
 
 
 @store.callback()
