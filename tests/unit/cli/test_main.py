@@ -44,7 +44,7 @@ def test_help_lists_every_command_in_its_section(shunter: Shunter) -> None:
 def test_every_command_has_help_with_an_example_or_few_options(shunter: Shunter, name: str) -> None:
     said = shunter(name, "--help")
     assert said.code == 0 and f"Usage: shunter {name}" in said.out
-    assert f"\n  shunter {name}" in said.out or name in ("node", "version", "top")
+    assert f"\n  shunter {name}" in said.out or name in ("node", "store", "version", "top")
 
 
 @pytest.mark.parametrize("name", ENTRIES)

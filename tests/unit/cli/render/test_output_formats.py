@@ -28,9 +28,11 @@ NOTHING_TO_FORMAT = {
     "manager": "it starts a process",
     "worker": "it starts a process",
     "install": "it installs software on this machine",
+    "backup": "it writes a file",
+    "restore": "it makes a home",
     "version": "one word",
 }
-FAMILIES = {"queue", "node", "batchjob", "metrics"}  # they only have commands below them
+FAMILIES = {"queue", "node", "batchjob", "metrics", "store"}  # they only have commands below them
 
 
 def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:

@@ -69,7 +69,7 @@ def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="A file th
     know.
 
     \b
-    SHUNTER_HOME=/srv/shunter shunter restore /backups/cluster.db
+    shunter restore /backups/cluster.db
     """
     from shunter.app.backup import restore
     from shunter.app.home import Home
