@@ -138,14 +138,14 @@ def fail_lost_attempts(patch: Patch) -> None:
 
 
 MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
-    (acknowledge_before_the_commit, "was acknowledged before it was committed"),
-    (order_before_the_commit, "is not committed"),
-    (answer_users_before_the_commit, "was acknowledged and is not committed"),
-    (ignore_client_keys, "was answered with jobs"),
-    (accept_any_attempt, "its command cannot|has tasks of jobs that have ended|has it"),
-    (write_off_silent_nodes, "which is not down, has it"),
-    (change_state_without_a_change, "is not what the committed rounds give"),
-    (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give"),
-    (drop_every_tenth_report, "was acknowledged before it was committed"),
-    (fail_lost_attempts, "failed, and its command cannot"),
+    (acknowledge_before_the_commit, "was acknowledged before it was committed", 1),
+    (order_before_the_commit, "is not committed", 13),
+    (answer_users_before_the_commit, "was acknowledged and is not committed", 0),
+    (ignore_client_keys, "was answered with jobs", 13),
+    (accept_any_attempt, "its command cannot|has tasks of jobs that have ended|has it", 38),
+    (write_off_silent_nodes, "which is not down, has it", 13),
+    (change_state_without_a_change, "is not what the committed rounds give", 0),
+    (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give", 116),
+    (drop_every_tenth_report, "was acknowledged before it was committed", 1),
+    (fail_lost_attempts, "failed, and its command cannot", 7),
 )

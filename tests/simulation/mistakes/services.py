@@ -78,12 +78,12 @@ def drop_a_task_set_too_early(patch: Patch) -> None:
 
 
 MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
-    (treat_everything_as_healthy, "was ended while it was needed"),
-    (skip_missing_instances, "not come to rest"),
-    (ignore_joining_nodes, "has no task on node"),
-    (mark_draining_nodes_drained, "is called drained, and has tasks"),
-    (place_on_cordoned_nodes, "which takes no work"),
-    (quarantine_the_last_node, "no other takes work"),
-    (forget_task_moves, "was to go elsewhere"),
-    (drop_a_task_set_too_early, "left before it was over|ended while tasks are|is not over"),
+    (treat_everything_as_healthy, "was ended while it was needed", 26),
+    (skip_missing_instances, "not come to rest", 13),
+    (ignore_joining_nodes, "has no task on node", 12),
+    (mark_draining_nodes_drained, "is called drained, and has tasks", 5),
+    (place_on_cordoned_nodes, "which takes no work", 10),
+    (quarantine_the_last_node, "no other takes work", 61),
+    (forget_task_moves, "was to go elsewhere", 20),
+    (drop_a_task_set_too_early, "left before it was over|ended while tasks are|is not over", 13),
 )
