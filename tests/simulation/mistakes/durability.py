@@ -77,8 +77,13 @@ def accept_any_attempt(patch: Patch) -> None:
         attempt = int(round.state.table.attempt[task_set.base + first]) if first < task_set.count else 0
         return is_current_attempt(round, task_set, node, first, last, attempt, state)
 
+    def gullible_indexes(round: Round, task_set: TaskSet, node: int, first: int, last: int, _attempt: int) -> list[int]:
+        indexes = range(first, min(last, task_set.count - 1) + 1)
+        return [index for index in indexes if gullible(round, task_set, node, index, index, 0)]
+
+    patch.setattr(reports, "is_current_attempt", gullible)
     for module in (reports, inventory):
-        patch.setattr(module, "is_current_attempt", gullible)
+        patch.setattr(module, "current_indexes", gullible_indexes)
 
 
 def write_off_silent_nodes(patch: Patch) -> None:
