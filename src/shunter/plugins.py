@@ -138,7 +138,9 @@ def find_plugins(group: str) -> list[Plugin]:
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, _source(entry))):
         plugin = _load(entry)
         if entry.name in source_by_name:
-            plugin = Plugin(group, entry.name, plugin.source, error=f"{source_by_name[entry.name]} has taken this name")
+            plugin = Plugin(
+                group, entry.name, plugin.source, error=f"{source_by_name[entry.name]} already uses this name"
+            )
         source_by_name.setdefault(entry.name, plugin.source)
         found.append(plugin)
     return found

@@ -80,7 +80,7 @@ class MemoryObjectService:
     async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
         found = await self.object(kind, name)
         if revision is not None and revision != found.meta.revision:
-            raise Conflict(f"{kind} {name} was changed in the meantime: its version is {found.meta.revision}")
+            raise Conflict(f"{kind} {name} has changed: its version is {found.meta.revision}")
         self._put(found, "DELETED")
         del self._objects[kind, name]
         if isinstance(found, Scheduling):

@@ -60,7 +60,7 @@ def test_a_backup_is_private_and_never_overwrites(home: Cluster, tmp_path: Path)
     target = tmp_path / "copy.db"
     assert "backed up" in home.shunter("backup", str(target)).out
     assert target.stat().st_mode & 0o777 == 0o600
-    assert "is there already" in home.shunter("backup", str(target), code=None).err
+    assert "already exists" in home.shunter("backup", str(target), code=None).err
     assert "cannot be written" in home.shunter("backup", str(tmp_path / "no" / "folder"), code=None).err
     assert {file.name for file in tmp_path.iterdir() if "draft" in file.name} == set()
 

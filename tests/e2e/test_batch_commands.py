@@ -70,7 +70,7 @@ def test_the_first_executor_that_fails_ends_the_others_and_fails_the_job(testbed
     )
     found = testbed_cluster.json("get", "batchjob", "torn")["status"]
     assert found["state"] == "FailedSubmissionState"
-    assert found["problems"] == ["1 of 2 tasks failed; the first, task 0: exit code 7"]
+    assert found["problems"] == ["1 of 2 tasks failed; first failure: task 0: exit code 7"]
     states = {task["name"]: (task["state"], task["exit_code"]) for task in testbed_cluster.items("tasks", "bj.torn")}
     assert states["bj.torn/0"] == ("failed", 7)
     assert states["bj.torn/1"][0] == "cancelled"

@@ -81,7 +81,7 @@ def test_tables_are_for_people(seen: Cluster) -> None:
     assert any(row.split()[:3] == ["plain", "1", "succeeded"] for row in rows)
     shown = seen.shunter("job", "mixed").out
     assert "mixed" in shown
-    assert "1 of 4 tasks failed; the first, task 2: exit code 5" in shown
+    assert "1 of 4 tasks failed; first failure: task 2: exit code 5" in shown
     title, *rows = seen.shunter("tasks", "mixed").out.splitlines()
     assert len(rows) == 4
 

@@ -11,7 +11,7 @@ def test_a_plan_says_by_its_exit_code_whether_everything_would_start(cluster: Cl
     """U-04: 0 when all would start, 1 when something would wait, 2 when it would be refused; nothing is done."""
     small, large = as_yaml(job("small", count=2)), as_yaml(job("large", count=3))
     told = cluster.shunter("plan", "-f", "-", stdin=small, code=0).out
-    assert "everything would start now: 2 tasks" in told
+    assert "all tasks would start now: 2 tasks" in told
     assert "2 of 3 tasks would start now, 1 would wait" in cluster.shunter("plan", "-f", "-", stdin=large, code=1).out
     assert "command" in cluster.shunter("plan", "-f", "-", stdin=small.replace("command", "comand"), code=2).err
     assert cluster.items("jobs") == []
@@ -31,7 +31,7 @@ def test_why_says_what_would_start_a_job_and_when_and_it_does(cluster: Cluster, 
     cluster.shunter("run", "--detach", "--name", "wide", "--cpu", "2", "--", "true")
     told = cluster.shunter("why", "wide").out
     assert "cpu 2 → 1 fits 1 node  (spec.resources.cpu)" in told
-    assert "which may run for 10m00s at most" in told
+    assert "because its timeout.run is 10m00s" in told
     found = cluster.json("why", "wide")["suggestions"]
     [suggestion] = [each for each in found if each["field"] == "spec.resources.cpu"]
     assert (suggestion["before"], suggestion["after"], suggestion["starts"]) == ("2", "1", 1)

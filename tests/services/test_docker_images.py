@@ -132,7 +132,7 @@ async def test_a_registry_that_falls_silent_is_asked_again(docker: TestDaemon) -
     daemon = Daemon(docker.host)
     with registry("silent") as server:
         server.is_serving.clear()
-        with pytest.raises(NotStarted, match=f"tried {TRIES_MAX} times: nothing came for 0.3 s"):
+        with pytest.raises(NotStarted, match=f"tried {TRIES_MAX} times: no data for 0.3 s"):
             await Images(daemon, delay_s=0.01, silent_max_s=0.3).pull(server.image, told.append)
         assert sum("try" in text for text in told) == TRIES_MAX - 1
     await daemon.close()

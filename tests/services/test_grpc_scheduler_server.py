@@ -47,7 +47,7 @@ async def test_a_scheduler_in_any_language_places_tasks() -> None:
         assert (answer.placed, list(answer.refusals)) == (2, [])
         await harness.ended(job)
         refused = await stub.decide(token=whole.lease.token, placements=[placement])
-        assert refused.refusals[0].reason.startswith("no tasks of class")
+        assert refused.refusals[0].reason.endswith("has no pending tasks")
         lease = await stub.renew(whole.lease.token)
         assert lease.lease_s == PATIENCE_S
 
@@ -69,7 +69,7 @@ async def test_whoever_has_no_token_sees_nothing() -> None:
 async def test_requests_that_cannot_be_meant_are_refused_with_the_fix() -> None:
     async with open_scheduler_harness() as harness, harness.stub() as stub:
         refused = [
-            (stub.watch("Not A Name"), "is no name of a scheduler"),
+            (stub.watch("Not A Name"), "is not a valid scheduler name"),
             (stub.watch(wants=["everything"]), "choose of tasks, objects"),
             (stub.watch(mode="boss"), "choose lead or shadow"),
         ]
@@ -86,7 +86,7 @@ async def test_a_void_token_is_refused_and_the_older_stream_ends() -> None:
         newer = stub.watch()
         await first(newer)
         code, details = await code_of(stub.decide(token=token))
-        assert (code, "this token is void" in details) == (grpc.StatusCode.FAILED_PRECONDITION, True)
+        assert (code, "this token is no longer valid" in details) == (grpc.StatusCode.FAILED_PRECONDITION, True)
         code, details = await code_of(first(older))
         assert (code, "another session of the same name took over" in details) == (grpc.StatusCode.ABORTED, True)
 

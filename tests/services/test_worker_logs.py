@@ -59,7 +59,7 @@ async def test_a_log_that_is_no_longer_kept_says_so(tmp_path: Path) -> None:
         for path in (harness.home / "logs").glob(f"{ended.segment}.*"):
             path.unlink()
         log = await harness.read(ended)
-        assert (log.data, log.eof, log.error) == (b"", True, "the log is no longer kept")
+        assert (log.data, log.eof, log.error) == (b"", True, "the log is no longer available")
 
 
 async def test_a_disk_that_takes_no_more_costs_the_output_and_not_the_task(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ async def test_what_cannot_be_started_ends_with_the_reason(tmp_path: Path, monke
         assert found[2] == (
             "error",
             [126],
-            "runtime wasm: this node has no such runtime, only box, docker, flink, process, spark",
+            "runtime wasm does not exist on this node; it has box, docker, flink, process, spark",
         )
         assert found[3] == ("error", [126], "stdout: relative is relative; with runtime box write an absolute path")
         order(harness, "nothing", job=5)

@@ -248,7 +248,7 @@ async def test_ports_are_told_reported_and_never_shared_while_in_use(tmp_path: P
         chosen = {third.ports["web-ui"], *(held["web-ui"] for held in held.values())}
         assert chosen == {31_010, 31_011, 31_012}
         full = await harness.run("/bin/true", job=4, reservation=4, ports=ports[:1])
-        assert (full.how, full.detail) == ("error", "no host port was free for it on this node")
+        assert (full.how, full.detail) == ("error", "no host port is free on this node")
         harness.worker.received(Stop(1, [StopRange(3, 0, 0, 0, 0.0)]))
         await harness.until(lambda: any(ended.job == 3 for ended in harness.ended))
         harness.order("/bin/sh", "-c", script, job=5, reservation=5, ports=ports[:1])

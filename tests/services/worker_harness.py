@@ -109,7 +109,7 @@ class Harness:
         self._heard.set()
 
     def close_after_flush(self) -> None:
-        self.worker.disconnected("the worker comes again")
+        self.worker.disconnected("the worker reconnects")
         asyncio.get_running_loop().call_soon(self.worker.connected, self)
 
     def _say(self, message: Any) -> None:

@@ -53,4 +53,4 @@ def test_a_name_belongs_to_the_first_package_that_offers_it(site: Path) -> None:
     install(site, "first", twice="collections:OrderedDict")
     one, other = [plugin for plugin in find_plugins(POLICIES) if plugin.name == "twice"]
     assert (one.source, one.error) == ("first 1.0", "")
-    assert (other.source, other.error) == ("second 1.0", "first 1.0 has taken this name")
+    assert (other.source, other.error) == ("second 1.0", "first 1.0 already uses this name")

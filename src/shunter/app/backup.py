@@ -35,10 +35,10 @@ class BackupSummary(msgspec.Struct):
 def back_up(home: Home, target: Path) -> BackupSummary:
     """As of one moment. Raises Conflict where the file is there already, and NotFound where there is no store."""
     if not home.store.exists():
-        raise NotFound(f"there is no store at {home.store}: is SHUNTER_HOME right?")
+        raise NotFound(f"store {home.store} does not exist; check SHUNTER_HOME")
     draft = target.with_name(f".{target.name}.draft")
     try:
-        _create(target, "choose another name or remove it")
+        _create(target, "choose another name, or remove it")
         try:
             _create(draft, "remove it: an earlier backup did not finish")
             _copy_store(home, draft)
@@ -62,9 +62,9 @@ def restore(home: Home, source: Path) -> BackupSummary:
     follow it, bring what they run, and end what it does not know.
     """
     if home.store.exists():
-        raise Conflict(f"{home.folder} has a store already: restore into an empty SHUNTER_HOME")
+        raise Conflict(f"{home.folder} already has a store; restore into an empty SHUNTER_HOME")
     if not source.is_file():
-        raise NotFound(f"there is no file {source}")
+        raise NotFound(f"file {source} does not exist")
     draft = home.folder / "restore.draft"
     draft.unlink(missing_ok=True)
     try:
@@ -81,7 +81,7 @@ def restore(home: Home, source: Path) -> BackupSummary:
             version = rounds.read_last_version(copy)
     except sqlite3.Error as error:
         draft.unlink(missing_ok=True)
-        raise Rejected(f"{source} is no backup of a store ({error})") from error
+        raise Rejected(f"{source} is not a backup of a store ({error})") from error
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
@@ -121,7 +121,7 @@ def _create(path: Path, fix: str) -> None:
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
-        raise Conflict(f"{path} is there already: {fix}") from None
+        raise Conflict(f"{path} already exists; {fix}") from None
     except OSError as error:
         raise Rejected(f"{path} cannot be written: {error.strerror}") from error
 

@@ -112,7 +112,7 @@ def _policy() -> Field:
 
 TABLES = {
     "cluster": ConfigTable(
-        "how the manager starts",
+        "settings of the manager",
         UpOptions,
         {
             "name": ConfigKey(text(size_max=CLUSTER_NAME_SIZE_MAX), "name"),
@@ -123,7 +123,7 @@ TABLES = {
         },
     ),
     "external": ConfigTable(
-        "a door of its own for external schedulers",
+        "a separate address for external schedulers",
         UpOptions,
         {
             "listen": ConfigKey(_address(), "external_listen"),
@@ -151,12 +151,12 @@ TABLES = {
         },
     ),
     "nodes": ConfigTable(
-        "how nodes are watched",
+        "liveness of nodes",
         WatcherSettings,
         {"heartbeat": ConfigKey(HEARTBEAT, "heartbeat_s"), "timeout": ConfigKey(duration(TIMEOUT_MAX_S), "timeout_s")},
     ),
     "history": ConfigTable(
-        "what is kept of jobs that have ended, and of events",
+        "retention of finished jobs and events",
         Retention,
         {
             "jobs_age": ConfigKey(duration(AGE_MAX_S), "finished_age_s"),
@@ -166,7 +166,7 @@ TABLES = {
         },
     ),
     "limits": ConfigTable(
-        "how much the manager takes",
+        "limits of the manager",
         EngineSettings,
         {
             "jobs_max": ConfigKey(integer(1, JOBS_MAX), "jobs_max"),

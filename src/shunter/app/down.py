@@ -23,7 +23,7 @@ def stop_cluster(leave_running: bool) -> bool:
     deadline = time.monotonic() + STOP_MAX_S
     while home.is_locked():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"the cluster has not ended within {STOP_MAX_S:.0f} s; see {home.log}")
+            raise TimeoutError(f"the cluster did not stop within {STOP_MAX_S:.0f} s; see {home.log}")
         time.sleep(0.02)
     if process is not None:
         # The lock is given back a moment before the process ends, and nobody shall meet it afterwards.
@@ -48,7 +48,7 @@ def _request_stop(home: Home, leave_running: bool) -> None:
     description = home.read_description()
     if description is None:
         raise NotReachable(
-            "what runs in this home is a worker, or a cluster that is just starting; try again, or end it"
+            "this home belongs to a worker, or to a cluster that is still starting; try again, or stop the process"
         )
     try:
         with connect(description["url"], home.token.read_text().strip()) as client:

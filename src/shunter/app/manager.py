@@ -226,13 +226,13 @@ def _checked_external_address(options: UpOptions) -> tuple[str, int] | None:
     listen = options.external_listen
     if listen is None:
         if options.external_open:
-            fix = "say where: --external-listen 127.0.0.1:8082, or listen = ... in [external] of config.toml"
-            raise Invalid([Problem("--external-open", "opens nothing without an address", None, fix)])
+            fix = "set one: --external-listen 127.0.0.1:8082, or listen = ... in [external] of config.toml"
+            raise Invalid([Problem("--external-open", "needs an address", None, fix)])
         return None
     host, _ = parse_address(listen, "--external-listen")
     if options.external_open and not is_loopback(host):
-        fix = "listen on 127.0.0.1, or leave out --external-open: then clients send the token"
-        raise Invalid([Problem("--external-listen", "would let other machines in without a token", listen, fix)])
+        fix = "listen on 127.0.0.1, or remove --external-open, so that clients must send the token"
+        raise Invalid([Problem("--external-listen", "would give other machines access without a token", listen, fix)])
     return _secure_address(listen, "--external-listen", options)
 
 
@@ -241,7 +241,7 @@ def _secure_address(listen: str, option: str, options: UpOptions) -> tuple[str, 
     host, port = parse_address(listen, option)
     if not is_loopback(host) and not options.insecure:
         fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
-        raise Invalid([Problem(option, "would let other machines in without TLS", listen, fix)])
+        raise Invalid([Problem(option, "would give other machines access without TLS", listen, fix)])
     return host, port
 
 
@@ -256,7 +256,7 @@ def _open_store(options: UpOptions, home: Home) -> Store:
 
         return MemoryStore()
     if options.store != "sqlite":
-        raise Invalid([Problem("--store", "is not a kind of store", options.store, "choose sqlite or memory")])
+        raise Invalid([Problem("--store", "is not a store type", options.store, "choose sqlite or memory")])
     from shunter.adapters.sqlite.store import SqliteStore
 
     return SqliteStore(home.store, accepts_loss=options.accept_loss)

@@ -86,19 +86,19 @@ def check_devices(option: str, kind: str, ids: Sequence[str]) -> None:
     """Raises Invalid where a kind or an id is none, or an id comes twice."""
     given_text = f"{kind}={','.join(ids)}"
     if kind in (CPU, MEMORY, DISK) or not re.fullmatch(DEVICE_KIND_PATTERN, kind):
-        raise Invalid([Problem(option, "is no kind of device", given_text, "write it like gpu=0,1")])
+        raise Invalid([Problem(option, "is not a device type", given_text, "write it like gpu=0,1")])
     if not ids or len(ids) > DEVICES_MAX or not all(re.fullmatch(DEVICE_PATTERN, id) for id in ids):
-        fix = f"give 1 to {DEVICES_MAX} ids of letters, digits and . _ : / -, like gpu=0,1"
+        fix = f"write 1 to {DEVICES_MAX} ids of letters, digits and . _ : / -, like gpu=0,1"
         raise Invalid([Problem(option, "does not list device ids", given_text, fix)])
     if len(set(ids)) < len(ids):
-        raise Invalid([Problem(option, "names a device twice", given_text, "name each id once")])
+        raise Invalid([Problem(option, "names the same device twice", given_text, "name each id once")])
 
 
 def parse_address(text: str, option: str) -> tuple[str, int]:
     """HOST:PORT. Raises Invalid."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise Invalid([Problem(option, "is not an address", text, "write it as HOST:PORT, like 127.0.0.1:7700")])
+        raise Invalid([Problem(option, "is not a valid address", text, "write it as HOST:PORT, like 127.0.0.1:7700")])
     return host.strip("[]") or "127.0.0.1", int(port)
 
 

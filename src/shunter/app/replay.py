@@ -27,7 +27,7 @@ def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[st
 def describe_damage(path: Path) -> str:
     """What a replay of a recording left out, in words; empty for a whole one."""
     unread = unread_bytes(path)
-    return f"{path} is cut off or damaged: its last {unread:,} bytes were left out" if unread else ""
+    return f"{path} is truncated or damaged: its last {unread:,} bytes were skipped" if unread else ""
 
 
 def _records(path: Path) -> Iterator[FlightRecord]:

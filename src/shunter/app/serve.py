@@ -85,7 +85,7 @@ async def _serve(home: Home, options: UpOptions, config: Config, report: Callabl
     try:
         await asyncio.wait_for(manager.start(), START_MAX_S)
     except TimeoutError:
-        raise Unavailable(f"nothing was ready within {START_MAX_S:.0f} s") from None
+        raise Unavailable(f"the cluster was not ready within {START_MAX_S:.0f} s") from None
     tune_garbage_collector()  # once more, because what is there now stays for good
     addresses = manager.url, manager.workers_address, manager.external_url, manager.schedulers_address
     report(Readiness(*addresses, policy=manager.policy))

@@ -30,7 +30,7 @@ def simulate_policies(names: Iterable[str], seeds: Iterable[int]) -> Iterator[Si
     for name, catalogue in catalogues.items():
         if name.startswith(REMOTE_PREFIX):
             fix = "name its class: MODULE:CLASS"
-            raise Invalid([Problem("--policy", "decides in another process, which is not simulated", name, fix)])
+            raise Invalid([Problem("--policy", "runs in another process, which cannot be simulated", name, fix)])
         catalogue.build(name)
     for seed in seeds:
         for name, catalogue in catalogues.items():
@@ -46,5 +46,5 @@ def _run_simulation(seed: int, name: str, policy_factory: PolicyFactory) -> Simu
     error = ""
     if outcome.failures:
         [(fault, _)] = outcome.failures.most_common(1)
-        error = f"the default decided in its place {outcome.failures.total():,} times: {fault}"
+        error = f"the default policy replaced it {outcome.failures.total():,} times: {fault}"
     return SimulationResult(seed, name, outcome.wait_times.tasks, outcome.wait_times.mean_s, outcome.virtual_s, error)

@@ -37,7 +37,7 @@ def verify_store(home: Home) -> Verification:
     """Raises NotFound where there is no store. A cluster may be running meanwhile."""
     path = home.store
     if not path.exists():
-        raise NotFound(f"there is no store at {path}: is SHUNTER_HOME right?")
+        raise NotFound(f"store {path} does not exist; check SHUNTER_HOME")
     found = Verification(str(path), problems=[])
     _read_mark(path, found)
     try:

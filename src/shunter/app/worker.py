@@ -36,7 +36,7 @@ def run_worker(options_json: bytes) -> int:
     config = read_config(home.config)
     lock_fd = home.lock()
     if lock_fd is None:
-        log.error("home.taken", home=home.folder, fix="give every worker a SHUNTER_HOME of its own")
+        log.error("home.taken", home=home.folder, fix="give every worker its own SHUNTER_HOME")
         return 2
     try:
         uvloop.run(_serve(home, options, config))

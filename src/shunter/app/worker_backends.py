@@ -61,7 +61,7 @@ class LocalBackend:
         known = engine.state.nodes.records
         stale_nodes = [node for node, record in known.items() if record.boot == SIMULATED_BOOT]
         for node in stale_nodes:
-            await engine.node_event(node, NodeEvent.LEFT, "it was simulated by an earlier start")
+            await engine.node_event(node, NodeEvent.LEFT, "an earlier start of the cluster simulated it")
         expected = [node for node in known if node not in stale_nodes]
         await self._watcher.start(engine, expected, SampleRecorder(engine, self._metrics))
         listen = self._options.workers_listen or (None if self._options.has_worker else LISTEN_DEFAULT)
@@ -80,10 +80,10 @@ class LocalBackend:
             await _wait_until_idle(engine)
         if self._options.has_worker:
             await self._worker.stop(end_keepers=not leave_running)
-            self._connection.close("the manager stops")
+            self._connection.close("the manager is stopping")
         if self.address is not None:
             await self._server.stop()
-        await self._watcher.stop("the manager stops")
+        await self._watcher.stop("the manager is stopping")
 
     async def _start_worker(self) -> None:
         from shunter.watcher.in_process import connect_in_process
@@ -99,7 +99,7 @@ class LocalBackend:
         host, port = parse_address(listen, "--workers-listen")
         if not is_loopback(host) and not self._options.insecure:
             fix = "listen on a loopback address, or allow it: --insecure, or insecure = true in config.toml"
-            raise Invalid([Problem("--workers-listen", "would let other machines in without TLS", listen, fix)])
+            raise Invalid([Problem("--workers-listen", "would give other machines access without TLS", listen, fix)])
         self._server = WorkerServer(self._watcher, self._token, host, port)
         bound = await self._server.start()
         self.address = f"{host}:{bound}"
@@ -122,7 +122,7 @@ class SimulatedBackend:
         from shunter.simulation.runtime.clock import ScaledClock
 
         if not 1 <= options.simulate_nodes <= SIMULATED_NODES_MAX:
-            fix = f"give a number from 1 to {SIMULATED_NODES_MAX}"
+            fix = f"use a number from 1 to {SIMULATED_NODES_MAX}"
             raise Invalid([Problem("--simulate-nodes", "is out of range", options.simulate_nodes, fix)])
         self.clock: Clock = ScaledClock(options.speed)
         self._fleet = SimulatedWorkers(self.clock, random.Random(0))
@@ -135,7 +135,7 @@ class SimulatedBackend:
         await self._fleet.start(engine, simulated_hellos(self._count))
 
     def set_heartbeat(self, seconds: float | None) -> None:
-        raise Conflict("the nodes of this cluster are simulated: their heartbeat cannot be set")
+        raise Conflict("the nodes of this cluster are simulated; their heartbeat cannot be changed")
 
     async def stop(self, engine: Engine, leave_running: bool) -> None:
         await self._fleet.stop()

@@ -50,9 +50,7 @@ T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
 UNPRODUCTIVE_ROUNDS_MAX = 200  # the planner looks at a large cluster in some twenty slices
 UNPRODUCTIVE_PAUSE_MS = 100
-UNPRODUCTIVE_NOTE = (
-    "it says again and again that it has more to decide, and nothing comes of it; it is asked less often"
-)
+UNPRODUCTIVE_NOTE = "it repeatedly asks to decide again without placing anything; the engine calls it less often"
 
 
 class Engine(EngineCommands):
@@ -112,7 +110,7 @@ class Engine(EngineCommands):
             try:
                 await self._run_round()
             except Fenced:
-                self._state_lost_reason = "this manager does not lead any more"
+                self._state_lost_reason = "this manager is no longer the leader"
                 self._refuse_all(Unavailable(f"{self._state_lost_reason}; try again"))
                 raise
             except ShunterError as error:
@@ -131,7 +129,7 @@ class Engine(EngineCommands):
         await self._wait_for_commit()
         self._refuse_all(Unavailable("the manager is stopping; try again"))
         self.feed.end()
-        self.schedulers.end("the manager stops")
+        self.schedulers.end("the manager is stopping")
         if self._snapshot_task:
             await self._snapshot_task
         await self._save_snapshot(self.epoch)
@@ -196,9 +194,13 @@ class Engine(EngineCommands):
     async def ask(self, handler: Callable[[Round], T]) -> T:
         """Put a command into the bounded inbox; returns after the commit of the round that decides."""
         if self._is_stopping or self._state_lost_reason:
-            raise Unavailable(f"{self._state_lost_reason or 'the manager is stopping'}; nothing was taken, try again")
+            raise Unavailable(
+                f"{self._state_lost_reason or 'the manager is stopping'}; nothing was accepted, try again"
+            )
         if len(self._inbox) >= self.settings.inbox_max:
-            raise Busy(f"{len(self._inbox)} requests wait already (inbox_max {self.settings.inbox_max})")
+            raise Busy(
+                f"the inbox is full: {len(self._inbox)} requests are waiting (inbox_max {self.settings.inbox_max})"
+            )
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._inbox.append(Command(handler, reply))
         self._wake.set()
@@ -208,7 +210,7 @@ class Engine(EngineCommands):
         """Put a report into the inbox, without a limit: workers retain reports until they are acknowledged, which
         bounds them. While the state is loaded again nothing is taken: older reports are not about the new state."""
         if self._state_lost_reason:
-            raise Unavailable(f"{self._state_lost_reason}; nothing was taken, try again")
+            raise Unavailable(f"{self._state_lost_reason}; nothing was accepted, try again")
         self._inbox.append(Command(handler, on_refusal=on_refusal))
         self._wake.set()
 
@@ -373,7 +375,7 @@ class Engine(EngineCommands):
                 log.error("engine.reload_failed", error=error, retry_s=delay_s)
                 await self._clock.sleep(delay_s)
                 delay_s = min(delay_s * 2, RELOAD_DELAY_MAX_S)
-        self._workers.reset("the manager loaded its state again")
+        self._workers.reset("the manager reloaded its state")
 
     def _refuse_all(self, error: Unavailable) -> None:
         while self._inbox:

@@ -38,12 +38,12 @@ def install(request: InstallRequest, report: Report, folder: Path | None = None)
     try:
         parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise NotInstalled(f"cannot make {parent}: {error.strerror}") from None
+        raise NotInstalled(f"cannot create {parent}: {error.strerror}") from None
     target = parent / kind.name
     with _locked(parent / f"{kind.name}.lock", report):
         found = read_marker(target)
         if found is not None and not request.reinstall and request.version in ("", found.version):
-            report(f"{kind.title} {found.version} is installed already, in {target}")
+            report(f"{kind.title} {found.version} is already installed in {target}")
             return found
         if target.exists():
             shutil.rmtree(target)
@@ -61,7 +61,7 @@ def _locked(path: Path, report: Report) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            report("somebody else is installing it: waiting")
+            report("another process is installing it: waiting")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -74,14 +74,14 @@ def _create_environment(kind: Kind, target: Path, report: Report) -> Path:
         (first, last), running = kind.pythons, ".".join(map(str, sys.version_info[:2]))
         version_range = f"{'.'.join(map(str, first))} to {'.'.join(map(str, last))}"
         raise NotInstalled(
-            f"{kind.title} needs a Python from {version_range}, and here is {running}: install one, or uv"
+            f"{kind.title} needs Python {version_range}, but this is {running}; install a suitable Python, or uv"
         )
     wanted = base or ".".join(map(str, kind.pythons[1]))
-    report(f"making a virtual environment in {target}")
+    report(f"creating a virtual environment in {target}")
     if uv is not None:
-        _run([uv, "venv", "--quiet", "--python", wanted, str(target)], "make the environment")
+        _run([uv, "venv", "--quiet", "--python", wanted, str(target)], "create the environment")
     else:
-        _run([wanted, "-m", "venv", str(target)], "make the environment")
+        _run([wanted, "-m", "venv", str(target)], "create the environment")
     return target / "bin" / "python"
 
 

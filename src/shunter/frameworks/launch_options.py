@@ -32,7 +32,7 @@ class LaunchContext:
     def file(self, path: str) -> str:
         """A file that the application names; it must be on this node."""
         if not Path(path).exists():
-            exit_with_error(f"{path} is not on node {os.environ.get('SHUNTER_NODE', '?')}")
+            exit_with_error(f"{path} does not exist on node {os.environ.get('SHUNTER_NODE', '?')}")
         return path
 
 
@@ -60,7 +60,7 @@ def _read_context() -> LaunchContext:
             os.environ["SHUNTER_ADDRESS"],
         )
     except KeyError as error:
-        exit_with_error(f"{error.args[0]} is not set: launchers are started by a worker")
+        exit_with_error(f"{error.args[0]} is not set: only workers start launchers")
 
 
 def own_port(name: str) -> int:

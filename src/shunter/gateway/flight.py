@@ -35,11 +35,11 @@ class Flight:
 
     async def records(self) -> AsyncGenerator[bytes, None]:
         if self._archive is None:
-            raise NotFound("nothing was recorded: this cluster keeps no files")
+            raise NotFound("the cluster has no recording: it stores no files")
         chunks = self._archive.export()
         first = await self._run_in_thread(lambda: next(chunks, None))
         if first is None:
-            raise NotFound("nothing was recorded yet")
+            raise NotFound("the cluster has no recording yet")
 
         async def stream_chunks() -> AsyncGenerator[bytes, None]:
             chunk: bytes | None = first

@@ -40,7 +40,7 @@ class Metrics:
         await self._engine.wait_committed()
         job = self._engine.state.objects.batch_jobs.get(name)
         if job is None:
-            raise NotFound(f"there is no {BATCH_JOB} {name}")
+            raise NotFound(f"{BATCH_JOB} '{name}' does not exist")
         number, event = _find_run(job.status.events, job.status.runs, run)
         stop_ms = max(event.stop_ms or self._now_ms, event.start_ms + 1)
         window = _window(event.start_ms, stop_ms, step_ms)
@@ -57,7 +57,7 @@ class Metrics:
 
     async def node_metrics(self, name: str, window: Window) -> MetricsView:
         if name not in self._engine.state.nodes.by_name:
-            raise NotFound(f"there is no node {name}")
+            raise NotFound(f"node '{name}' does not exist")
         stop_ms = self._now_ms if window.stop_ms is None else window.stop_ms
         start_ms = stop_ms - WINDOW_DEFAULT_MS if window.start_ms is None else window.start_ms
         resolved = _window(start_ms, stop_ms, window.step_ms)
@@ -83,7 +83,7 @@ class Metrics:
 
     async def _query(self, sources: Iterable[Source], window: tuple[int, int, int]) -> tuple[BySource, int]:
         if self._provider is None:
-            raise Unavailable("this cluster keeps no metrics")
+            raise Unavailable("this cluster stores no metrics")
         answer = await self._provider.query(MetricQuery(tuple(sources), *window))
         found: dict[Source, list[Series]] = {}
         for series in answer.series:
@@ -106,11 +106,11 @@ class Metrics:
 def _find_run(events: tuple[ScheduledEvent, ...], runs: int, requested: int | None) -> tuple[int, ScheduledEvent]:
     """A run by its number, counted from 1. Only the last runs are remembered."""
     if not events:
-        raise NotFound("it has not run yet")
+        raise NotFound("the BatchJob has not run yet")
     first = runs - len(events) + 1
     number = runs if requested is None else requested
     if not first <= number <= runs:
-        raise NotFound(f"run {number} is not remembered: runs {first} to {runs} are")
+        raise NotFound(f"run {number} is not available; runs {first} to {runs} are")
     return number, events[number - first]
 
 
@@ -120,7 +120,7 @@ def _window(start_ms: int, stop_ms: int, step_ms: int | None) -> tuple[int, int,
     if step_ms is None:
         step_ms = max(STEP_MIN_MS, math.ceil((stop_ms - start_ms) / POINTS_TARGET / STEP_MIN_MS) * STEP_MIN_MS)
     if step_ms < STEP_MIN_MS or (stop_ms - start_ms) / step_ms > POINTS_MAX:
-        fix = f"use at least 1s, and so much that the window has at most {POINTS_MAX:,} points"
+        fix = f"use at least 1s, and so that the window has at most {POINTS_MAX:,} points"
         raise Invalid([Problem("query.step", "is too short", f"{step_ms}ms", fix)])
     return start_ms, stop_ms, step_ms
 

@@ -85,6 +85,6 @@ class Nodes:
     def _view(self, name: str) -> NodeView:
         record = self._engine.state.nodes.by_name.get(name)
         if record is None:
-            raise NotFound(f"there is no node {name}")
+            raise NotFound(f"node '{name}' does not exist")
         stale_after_ms = int(self._workers.heartbeat_s * STALE_HEARTBEATS * 1000)
         return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)

@@ -42,7 +42,7 @@ class Objects:
         await self._engine.wait_committed()
         found = self._registry.get(kind, name)
         if found is None:
-            raise NotFound(f"there is no {kind} {name}")
+            raise NotFound(f"{kind} '{name}' does not exist")
         return found
 
     async def objects(self, query: ObjectQuery) -> ObjectPage:
@@ -77,7 +77,7 @@ class Objects:
 
     async def past_schedulings(self, query: PastQuery) -> PastSchedulingPage:
         if query.after is not None and not query.after.isdigit():
-            raise Invalid([Problem("after", "is not a cursor", query.after, "take it from `next` of the page before")])
+            raise Invalid([Problem("after", "is not a valid cursor", query.after, "use `next` of the previous page")])
         before_uid = None if query.after is None else int(query.after)
         stored = StoredPastQuery(query.namespace, query.name, before_uid, query.limit)
         records = await self._store.past_schedulings(stored)
@@ -88,7 +88,7 @@ class Objects:
     async def past_scheduling(self, uid: int) -> PastScheduling:
         record = await self._store.past_scheduling(uid)
         if record is None:
-            raise NotFound(f"history has no scheduling with the uid {uid}")
+            raise NotFound(f"Scheduling with uid {uid} is not in history")
         return _past_decoder.decode(record.body)
 
     @property
@@ -104,7 +104,9 @@ class Objects:
         registry = self._registry
         oldest = registry.recent_events[0].revision if registry.recent_events else registry.revision + 1
         if revision + 1 < oldest or revision > registry.revision:
-            raise Gone(f"changes after resourceVersion {revision} are not remembered; list, and watch from there")
+            raise Gone(
+                f"changes after resourceVersion {revision} are no longer available; list again, and watch from there"
+            )
 
     async def _follow(
         self, subscription: Subscription, query: ObjectQuery, revision: int
@@ -129,7 +131,7 @@ class Objects:
         recent = self._registry.recent_events
         count = self._registry.revision - revision
         if count > len(recent):
-            raise Gone("the changes came faster than they were read; list, and watch from there")
+            raise Gone("the client read changes too slowly; list again, and watch from there")
         return [recent[position] for position in range(len(recent) - count, len(recent))]
 
 

@@ -67,7 +67,7 @@ class Policies:
         if active_policy.name.startswith(REMOTE_PREFIX) and all(
             each.name != active_policy.leader_session for each in remote
         ):
-            error = f"silent: {active_policy.round_policy.name} decides"
+            error = f"silent: fallback {active_policy.round_policy.name} is active"
             views.append(
                 PolicyView(name=active_policy.name, kind="remote", source="not connected", active=True, error=error)
             )

@@ -23,14 +23,14 @@ class SchedulerSessions:
         check_scheduler_name(name, "name")
         unknown = [each for each in wants if each not in WANTS]
         if unknown or not wants:
-            fix = f"choose of {', '.join(WANTS)}"
-            raise Invalid([Problem("wants", "must name what there is to see", unknown, fix)])
+            fix = f"choose from {', '.join(WANTS)}"
+            raise Invalid([Problem("wants", "contains an unknown value", unknown, fix)])
         if mode not in MODES:
-            raise Invalid([Problem("mode", "is not known", mode, f"choose {' or '.join(MODES)}")])
+            raise Invalid([Problem("mode", "is unknown", mode, f"choose {' or '.join(MODES)}")])
         if len(self._service.sessions()) >= SESSIONS_MAX and all(
             each.name != name for each in self._service.sessions()
         ):
-            raise Invalid([Problem("name", f"would be one scheduler too many: there are {SESSIONS_MAX}", name)])
+            raise Invalid([Problem("name", f"exceeds the limit of {SESSIONS_MAX} schedulers", name)])
         return OpenSession(self._service.open(name, frozenset(wants), mode), self._service)
 
     async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:

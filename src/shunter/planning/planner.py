@@ -337,5 +337,5 @@ def build_policy(name: str) -> Policy:
     if name in POLICIES:
         return POLICIES[name]()
     near = get_close_matches(name, POLICIES, n=1)
-    known = f"the known ones are {', '.join(POLICIES)}"
+    known = f"known policies: {', '.join(POLICIES)}"
     raise Invalid([Problem("policy", "unknown policy", name, f"did you mean {near[0]}? {known}" if near else known)])

@@ -56,14 +56,14 @@ class RemotePolicy:
         self.scheduler, self.name = scheduler, f"{REMOTE_PREFIX}{scheduler}"
 
     def decide(self, _view: ClusterView, _now: float, _budget: int) -> Decision:
-        raise AssertionError(f"{self.name} decides elsewhere")
+        raise AssertionError(f"{self.name} decides in another process")
 
 
 def check_scheduler_name(name: str, field: str) -> None:
     """Raises Invalid."""
     if not REMOTE_NAME.fullmatch(name):
-        fix = "use 1 to 63 lower-case letters, digits and . _ -, beginning and ending with a letter or a digit"
-        raise Invalid([Problem(field, "is no name of a scheduler", name, fix)])
+        fix = "use 1 to 63 lower-case letters, digits and . _ -, starting and ending with a letter or digit"
+        raise Invalid([Problem(field, "is not a valid scheduler name", name, fix)])
 
 
 @runtime_checkable
@@ -132,8 +132,8 @@ class Catalogue:
         try:
             return entry.make()
         except (Exception, SystemExit) as error:  # a stranger's class
-            fault = f"cannot be made: {type(error).__name__}: {error}"
-            raise Invalid([Problem("policy", fault, name, f"mend {entry.source}, or choose another")]) from error
+            fault = f"cannot be created: {type(error).__name__}: {error}"
+            raise Invalid([Problem("policy", fault, name, f"fix {entry.source}, or choose another policy")]) from error
 
     def _add(self, entry: CatalogueEntry) -> None:
         if not entry.error and entry.name in self._entries:
@@ -147,9 +147,9 @@ class Catalogue:
     def _unknown(self, name: str) -> Problem:
         unusable = [entry for entry in self._unusable if entry.name == name]
         if unusable:
-            return Problem("policy", f"could not be loaded: {unusable[0].error}", name, f"mend {unusable[0].source}")
+            return Problem("policy", f"could not be loaded: {unusable[0].error}", name, f"fix {unusable[0].source}")
         near = get_close_matches(name, self._entries, n=1)
-        known = f"the known ones are {', '.join(self._entries)}"
+        known = f"known policies: {', '.join(self._entries)}"
         return Problem("policy", "unknown policy", name, f"did you mean {near[0]}? {known}" if near else known)
 
 

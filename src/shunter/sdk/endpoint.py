@@ -71,7 +71,7 @@ def local_endpoint(home: Path, token: str | None = None) -> Endpoint:
 
 def parse_url(url: str, token: str) -> Endpoint:
     """An endpoint from `http://HOST:PORT[/prefix]`. Raises Invalid."""
-    problem = Problem("url", "is not an address of a cluster", url, "write it as http://HOST:PORT")
+    problem = Problem("url", "is not the address of a cluster", url, "write it as http://HOST:PORT")
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         port = parts.port
@@ -80,7 +80,7 @@ def parse_url(url: str, token: str) -> Endpoint:
     if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
         raise Invalid([problem])
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise Invalid([Problem("token", "holds characters that no token has", fix="check SHUNTER_TOKEN")])
+        raise Invalid([Problem("token", "contains characters that a token cannot have", fix="check SHUNTER_TOKEN")])
     tls = parts.scheme == "https"
     prefix = parts.path.rstrip("/").removesuffix("/api/v1")
     return Endpoint(parts.hostname, port or (443 if tls else 80), token, tls, prefix)

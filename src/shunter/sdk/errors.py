@@ -49,4 +49,4 @@ class ConnectionLost(Unavailable):
 class AnswerNotUnderstood(ShunterError):
     """What answered does not speak this version of the REST interface."""
 
-    title = "answer not understood"
+    title = "invalid answer"

@@ -75,7 +75,7 @@ def job_manifest(command: Sequence[str], options: Mapping[str, Any]) -> dict[str
     fields = {key: value for key, value in options.items() if value is not None}
     if isinstance(command, str) or not (command or "image" in fields):
         fix = 'write it as a list: ["echo", "hello"]'
-        raise Invalid([Problem("command", "must be a list of words, at least one", command, fix)])
+        raise Invalid([Problem("command", "must be a list with at least one item", command, fix)])
     words = [str(word) for word in command]
     fields = expand(fields)
     metadata = {key: fields.pop(key) for key in ("name", "labels") if key in fields}
@@ -91,7 +91,7 @@ def read_manifest(source: Source) -> Manifest:
     manifests = read_manifests(source)
     if len(manifests) > 1:
         fix = "submit them together with submit_many"
-        raise Invalid([Problem("manifest", f"one was asked for, {len(manifests)} were found", fix=fix)])
+        raise Invalid([Problem("manifest", f"must have exactly one manifest, but has {len(manifests)}", fix=fix)])
     return manifests[0]
 
 
@@ -118,7 +118,7 @@ def each_manifest(sources: Source | Iterable[Manifest]) -> Iterable[Manifest]:
 def parse_manifests(text: str | bytes) -> list[Manifest]:
     """The documents of a YAML or JSON text. Raises Invalid."""
     documents = parse_documents(text)
-    fix = "begin with apiVersion, kind, metadata and spec"
+    fix = "start with apiVersion, kind, metadata and spec"
     problems = [
         Problem(f"document {number}", "is not a manifest", document, fix)
         for number, document in enumerate(documents, 1)

@@ -46,7 +46,7 @@ def decode(body: bytes, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=shape)
     except msgspec.MsgspecError as error:
-        text = f"the answer is not a {shape.__name__}: {error}; are client and cluster of the same version?"
+        text = f"the answer is not a {shape.__name__}: {error}; check that client and cluster have the same version"
         raise AnswerNotUnderstood(text) from error
 
 

@@ -70,5 +70,5 @@ class Deadline:
             return at_most_s
         left_s = self.at - self.clock()
         if left_s <= 0:
-            raise TimeoutError("it has not happened in the time given")
+            raise TimeoutError("timed out")
         return left_s if at_most_s is None else min(left_s, at_most_s)

@@ -49,15 +49,15 @@ def _array(text: str, parallel_max: int | None) -> dict[str, Any]:
     except ValueError as error:
         raise Invalid([Problem("array", str(error), fix="write it as 1-100, 1-100:2 or 1-3,7%4")]) from None
     if limit and parallel_max not in (None, limit):
-        fix = f"leave out %{limit}, or parallel_max"
-        raise Invalid([Problem("array", f"says {limit} at once, and parallel_max {parallel_max}", text, fix)])
+        fix = f"remove %{limit} or parallel_max"
+        raise Invalid([Problem("array", f"has a limit of {limit}, but parallel_max is {parallel_max}", text, fix)])
     return {"array": text.partition("%")[0].strip()} | ({"parallel_max": limit} if limit else {})
 
 
 def _retries(count: int, restart: object) -> dict[str, Any]:
     if restart is not None:
-        fix = f"leave it out, and write restart as on-failure:{count}"
-        raise Invalid([Problem("retries", "cannot be given beside restart", count, fix)])
+        fix = f"remove it, and write restart as on-failure:{count}"
+        raise Invalid([Problem("retries", "is not allowed together with restart", count, fix)])
     return {"policy": "on-failure", "max": count} if count else {"policy": "never"}
 
 
@@ -84,7 +84,7 @@ def _mount(text: str) -> dict[str, Any]:
     source, *rest = text.split(":")
     if not source or not rest or not rest[0] or rest[1:] not in ([], [READ_ONLY]):
         fix = "write it as SOURCE:TARGET, or SOURCE:TARGET:ro to read only"
-        raise Invalid([Problem("mounts", "is not a mount", text, fix)])
+        raise Invalid([Problem("mounts", "is not a valid mount", text, fix)])
     if "/" in source or source in (".", ".."):
         source = os.path.abspath(source)  # noqa: PTH100
     return {"source": source, "target": rest[0]} | ({"read_only": True} if rest[1:] else {})
@@ -100,7 +100,7 @@ def _port(has_own_network: bool) -> Callable[[str], dict[str, Any]]:
         words += [host] if colon else []
         if not name or not all(word.isascii() and word.isdigit() for word in words) or (colon and not has_own_network):
             fix = "write it as NAME=PORT, or NAME=HOST:PORT" if has_own_network else "write it as NAME, or NAME=PORT"
-            raise Invalid([Problem("ports", "is not a port", text, fix)])
+            raise Invalid([Problem("ports", "is not a valid port", text, fix)])
         if not has_own_network:
             return {"name": name} | ({"host_port": int(port)} if equals else {})
         return {"name": name} | dict(zip(("port", "host_port"), map(int, words), strict=False))

@@ -208,7 +208,7 @@ def _is_available_to(job: BatchJob, slot: Slot) -> bool:
 
 def _describe_slot(slot: Slot) -> str:
     held = f" by batch job {slot.holder.job}" if slot.holder else ""
-    return f"{slot.state.wire_name}{held}{', and leaves' if slot.is_leaving else ''}"
+    return f"{slot.state.wire_name}{held}{', and is being removed' if slot.is_leaving else ''}"
 
 
 # ---- statuses ----

@@ -66,16 +66,16 @@ def flink_problems(job: BatchJob, start: StartApplication) -> list[str]:
     if task_manager_bytes(memory) < TASK_MANAGER_MIN_BYTES:
         minimum = format_mebibytes(TASK_MANAGER_MIN_BYTES + LAUNCHER_BYTES)
         problems.append(
-            f"a TaskManager needs a slot with at least {minimum} of memory, and these have {format_mebibytes(memory)}"
+            f"a TaskManager needs a slot with at least {minimum} of memory, but these have {format_mebibytes(memory)}"
         )
     total = _amount(job, MEMORY, DRIVER_MEMORY_BYTES)
     if job_manager_bytes(total, values["jarFile"] is None) < JOB_MANAGER_MIN_BYTES:
         problems.append(
-            f"{format_mebibytes(total)} of memory are too little for a JobManager: raise spec.driver.memory"
+            f"{format_mebibytes(total)} of memory are not enough for a JobManager; increase spec.driver.memory"
         )
     parallelism = values["parallelism"] or slots
     if parallelism > slots:
-        problems.append(f"a parallelism of {parallelism} needs as many slots, and the Scheduling gives {slots}")
+        problems.append(f"a parallelism of {parallelism} needs {parallelism} slots, but the Scheduling has {slots}")
     return problems
 
 

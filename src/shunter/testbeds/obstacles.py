@@ -36,10 +36,10 @@ def testbed_obstacle(view: SchedulingView, is_held: bool) -> Obstacle | None:
     """What keeps it from claiming its testbed, or from using it as its spec says now."""
     testbed, name = view.testbed, view.scheduling.spec.testbed
     if testbed is None:
-        return Obstacle(f"testbed {name}", f"Testbed {name} does not exist. Apply one of that name.")
+        return Obstacle(f"testbed {name}", f"Testbed {name} does not exist. Apply one with that name.")
     if not is_held:
         if testbed.meta.is_deleting:
-            problem = f"Testbed {name} is being deleted. Apply it again when it is gone, or name another one."
+            problem = f"Testbed {name} is being deleted. Apply it again when it is gone, or use another one."
             return Obstacle(f"testbed {name}", problem)
         if all(slot.is_leaving for slot in testbed.status.slots):
             found = [*testbed.status.problems, *_node_problem_texts(testbed)]
@@ -51,15 +51,17 @@ def job_obstacle(view: SchedulingView, name: ObjectName) -> Obstacle | None:
     """What keeps it from claiming a job that is not its own."""
     job = view.job(name)
     if job is None:
-        return Obstacle(f"batch job {name}", f"Batch job {name} does not exist. Apply one of that name.")
+        return Obstacle(f"batch job {name}", f"Batch job {name} does not exist. Apply one with that name.")
     if job.claim is not None and view.find_scheduling(job.claim.scheduling) is not None:
         return Obstacle(f"scheduling {job.claim.scheduling}, which uses batch job {name}")
     if job.meta.is_deleting:
-        problem = f"Batch job {name} is being deleted. Apply it again when it is gone, or leave it out."
+        problem = (
+            f"Batch job {name} is being deleted. Apply it again when it is gone, or remove it from the scheduling."
+        )
         return Obstacle(f"batch job {name}", problem)
     if job.status.state is not BatchJobState.READY:
         transience = 2 if job.status.state is BatchJobState.IN_QUEUE else 1
-        return Obstacle(f"batch job {name} to be ready: it is in {job.status.state.wire_name}", transience=transience)
+        return Obstacle(f"batch job {name} to be ready (it is in {job.status.state.wire_name})", transience=transience)
     return None
 
 

@@ -98,5 +98,5 @@ def has_started(job: BatchJob, occupied: Set[SlotPlace]) -> bool:
 
 
 def failure_message(job: BatchJob) -> str:
-    reason = " ".join(job.status.problems) or "no reason is known"
+    reason = " ".join(job.status.problems) or "unknown reason"
     return f"Batch job {job.meta.object_name} is in {job.status.state.wire_name}: {reason}"

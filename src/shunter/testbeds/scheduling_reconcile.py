@@ -254,7 +254,7 @@ class _Reconciliation:
             return self.wait(f"batch job {name} to start")
         return self.fail(
             f"Batch job {name} did not start within {format_duration(self.spec.confirmation_timeout_s)}: it is in "
-            f"{waiting.status.state.wire_name}. `shunter why bj.{name.name}` tells what it waits for."
+            f"{waiting.status.state.wire_name}. `shunter why bj.{name.name}` explains why."
         )
 
     def confirmation_deadline_ms(self) -> int:
@@ -283,7 +283,7 @@ class _Reconciliation:
         testbed, is_idle = self.view.testbed, not self.records.active and not self.leaving
         problems = infeasible_reasons(self.spec, testbed, self.submitted()) if is_idle else []
         if testbed is not None and testbed.meta.is_deleting:
-            problems.append(f"Testbed {self.spec.testbed} is being deleted before batch job {first} has run.")
+            problems.append(f"Testbed {self.spec.testbed} is being deleted, but batch job {first} has not run.")
         if problems:
             return self.fail(*problems)
         needs = describe_slot_needs(self.queue_order, first, free)

@@ -47,14 +47,14 @@ def problems_of_node(spec: TestbedSpec, node: LabelledNode, shortages_by_node: M
     """`shortages_by_node` knows what nodes have too little of."""
     if not _WHOLE_NUMBER.fullmatch(node.label):
         return [
-            f"Label {spec.node_label} is {node.label!r}, which is no whole number of zero or more. "
+            f"Label {spec.node_label} is {node.label!r}, but must be a whole number from 0 to 999999999. "
             f"Set it: shunter node label {node.name} {spec.node_label}=0"
         ]
     problems = list(shortages_by_node.get(node.name, ()))
     if not node.is_ready:
         problems.append(
-            f"The node takes no work: {node.not_ready_reason or 'it is not ready'}. "
-            f"To do without it: shunter node label {node.name} {spec.node_label}-"
+            f"The node is not schedulable: {node.not_ready_reason or 'it is not ready'}. "
+            f"To exclude it: shunter node label {node.name} {spec.node_label}-"
         )
     return problems
 
@@ -82,7 +82,7 @@ def _testbed_problems(
 ) -> list[str]:
     if not nodes:
         return [
-            f"No node has the label {spec.node_label}. Set it on those that shall have slots: "
+            f"No node has the label {spec.node_label}. Set it on the nodes that should have slots: "
             f"shunter node label NODE {spec.node_label}=0"
         ]
     names: dict[int, list[str]] = {}
@@ -90,8 +90,8 @@ def _testbed_problems(
         names.setdefault(number, []).append(node.name)
     return [
         f"Nodes {', '.join(sorted(node_names))} all have {spec.node_label}={number}: "
-        "their slots are numbered by the nodes' names. "
-        f"Give each node a number of its own: shunter node label {max(node_names)} {spec.node_label}=NUMBER"
+        "their slots are ordered by node name. "
+        f"Give each node a unique number: shunter node label {max(node_names)} {spec.node_label}=NUMBER"
         for number, node_names in sorted(names.items())
         if len(node_names) > 1
     ]

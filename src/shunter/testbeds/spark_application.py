@@ -97,13 +97,13 @@ def spark_problems(job: BatchJob, start: StartApplication) -> list[str]:
     with_python, problems = values["type"] == PYTHON, []
     if not spark_share(memory, with_python).fits:
         minimum, found = format_mebibytes(spark_slot_min(with_python)), format_mebibytes(memory)
-        problems.append(f"an executor of Spark needs a slot with at least {minimum} of memory, and these have {found}")
+        problems.append(f"a Spark executor needs a slot with at least {minimum} of memory, but these have {found}")
     _, total, heap = _spark_driver(job, values)
     share = spark_share(total, with_python)
     if values["driver"].get("memory") is None and not share.fits:
         problems.append(
-            f"Spark's driver needs at least {format_mebibytes(spark_slot_min(with_python))}, "
-            f"and has {format_mebibytes(total)}"
+            f"the Spark driver needs at least {format_mebibytes(spark_slot_min(with_python))}, "
+            f"but has {format_mebibytes(total)}"
         )
     elif "memory" in job.spec.driver and heap > share.heap_bytes:
         problems.append(

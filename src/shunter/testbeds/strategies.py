@@ -99,7 +99,7 @@ def infeasible_reasons(
     """
     problems = _slot_job_problems(spec) if spec.is_slot_based else []
     if not spec.queue and not spec.slots:
-        problems.append("The scheduling names no batch job: name at least one.")
+        problems.append("The scheduling has no batch job: name at least one.")
     if testbed is None or problems or not is_settled(testbed):
         return problems
     count = len(testbed.status.slots)

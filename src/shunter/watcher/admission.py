@@ -16,7 +16,7 @@ TEXT_MAX = 4096  # characters of one name, label, attribute or address
 
 def hello_problem(hello: Hello) -> Refused | None:
     if hello.protocol != PROTOCOL_VERSION:
-        reason = f"the worker speaks version {hello.protocol} of the protocol, this manager {PROTOCOL_VERSION}"
+        reason = f"the worker uses protocol version {hello.protocol}, but this manager uses {PROTOCOL_VERSION}"
         return refuse(RefusalCode.PROTOCOL_VERSION, reason)
     problem = _identity_problem(hello) or _capacity_problem(hello.capacity) or _text_problem(hello)
     return None if problem is None else refuse(RefusalCode.INVALID, problem)
@@ -26,7 +26,7 @@ def _identity_problem(hello: Hello) -> str | None:
     if not NAME_PATTERN.fullmatch(hello.name):
         return f"name: {hello.name[:80]!r} is not a host name: letters, digits, '.', '_' and '-', at most 253"
     if not hello.boot:
-        return "boot: is empty; use a new random text for every life of the worker's process"
+        return "boot: is empty; use a new random text for every start of the worker"
     return None
 
 

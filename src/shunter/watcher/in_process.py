@@ -77,7 +77,7 @@ class _Connection:
         if not self._open:
             return
         if len(self._backlog) >= BACKLOG_MAX:
-            self.close(f"more than {BACKLOG_MAX} messages of the worker wait")
+            self.close(f"more than {BACKLOG_MAX} messages of the worker are pending")
             return
         self._backlog.append(message)
         if self._pump is None:
@@ -137,4 +137,4 @@ class _Uplink:
         self._connection.send_up(message)
 
     def close_after_flush(self) -> None:
-        self._connection.close_from_worker("the worker comes again")
+        self._connection.close_from_worker("the worker reconnects")

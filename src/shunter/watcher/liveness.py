@@ -35,7 +35,7 @@ class Liveness:
         watched.heard_at = self._clock.now()
         live = watched.session is not None and watched.session.state is SessionState.LIVE
         if live and watched.last_event is NodeEvent.SILENT:
-            self._transition(watched, NodeEvent.HEARD, "heard again")
+            self._transition(watched, NodeEvent.HEARD, "heartbeats resumed")
 
     def set_interval(self, watched: WatchedNode, heartbeat_s: float) -> None:
         """From now on its deadlines count on this interval."""

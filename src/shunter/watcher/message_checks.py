@@ -135,7 +135,7 @@ def _check_ended(ended: Ended) -> None:
     _require_within("segment", ended.segment, 0, NUMBER_MAX)
     _require_within("record", ended.record, 0, RECORD_MAX - count)
     if ended.how not in HOWS:
-        raise _Bad(f"how: {ended.how[:80]!r} is none of {', '.join(sorted(HOWS - {''}))}")
+        raise _Bad(f"how: must be one of {', '.join(sorted(HOWS - {''}))} (got {ended.how[:80]!r})")
     _check_text("detail", ended.detail)
 
 

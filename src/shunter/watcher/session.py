@@ -118,7 +118,8 @@ class WorkerSession:
             return
         if self.state not in allowed:
             self.refuse(
-                RefusalCode.INVALID, f"{type(message).__name__} out of turn: the connection is {self.state.wire_name}"
+                RefusalCode.INVALID,
+                f"{type(message).__name__} is not allowed now: the connection is {self.state.wire_name}",
             )
             return
         problem = message_problem(message)

@@ -69,7 +69,7 @@ class Watcher:
         self._settings = settings or WatcherSettings()
         self._engine: WatcherEngine | None = None
         self._recorder: SampleRecorder | None = None
-        self._refusal = refuse(RefusalCode.NOT_LEADER, "no engine leads here yet")
+        self._refusal = refuse(RefusalCode.NOT_LEADER, "the engine is not ready yet")
         self._roster = Roster()
         self._interval = HeartbeatInterval(self._settings)
         self._events = NodeEventQueue(clock)
@@ -262,9 +262,9 @@ class Watcher:
             if alive and holder.boot != hello.boot:
                 return refuse(
                     RefusalCode.NAME_TAKEN,
-                    f"another worker is connected as {hello.name}; give one of them another --name",
+                    f"another worker is connected as '{hello.name}'; start one of them with another --name",
                 )
-            holder.refuse(RefusalCode.REPLACED, "a newer connection of this name took over")
+            holder.refuse(RefusalCode.REPLACED, "a newer connection with this name took over")
         self._roster.assign_name(session, hello.name, hello.boot)
         return None
 
@@ -309,5 +309,5 @@ class Watcher:
     def _session_or_raise(self, node: int) -> WorkerSession:
         session = self._session(node)
         if session is None:
-            raise Unavailable(f"node {node} is not connected")
+            raise Unavailable(f"node '{node}' is not connected")
         return session

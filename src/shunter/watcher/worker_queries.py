@@ -39,7 +39,7 @@ class WorkerQueries:
         """Raises Unavailable without an answer in time, Busy with too many questions open."""
         open_queries = self._pending.setdefault(session, {})
         if len(open_queries) >= self._per_worker_max:
-            raise Busy(f"node {session.name} has {len(open_queries)} unanswered requests")
+            raise Busy(f"node '{session.name}' has {len(open_queries)} unanswered requests")
         self._last_request += 1
         request, pending = self._last_request, _PendingQuery()
         open_queries[request] = pending
@@ -50,7 +50,7 @@ class WorkerQueries:
             open_queries.pop(request, None)
         if isinstance(pending.answer, kind):
             return pending.answer
-        raise Unavailable(pending.failure or f"node {session.name} did not answer within {self._timeout_s:g} s")
+        raise Unavailable(pending.failure or f"node '{session.name}' did not answer within {self._timeout_s:g} s")
 
     def answer(self, session: WorkerSession, answer: LogData | StatsData) -> None:
         pending = self._pending.get(session, {}).get(answer.request)
@@ -58,11 +58,11 @@ class WorkerQueries:
             log.debug("answer.unexpected", node=session.node, request=answer.request)
             return
         pending.answer = answer
-        pending.failure = f"node {session.name} answered with {type(answer).__name__}"
+        pending.failure = f"node '{session.name}' answered with {type(answer).__name__}"
         pending.answered.set()
 
     def fail(self, session: WorkerSession, reason: str) -> None:
         """The connection is gone, and with it all answers."""
         for pending in self._pending.pop(session, {}).values():
-            pending.failure = f"node {session.name} is not connected: {reason}"
+            pending.failure = f"node '{session.name}' is not connected: {reason}"
             pending.answered.set()

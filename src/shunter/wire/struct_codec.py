@@ -168,7 +168,7 @@ def _states(kind: type[State]) -> dict[str, State]:
 def _decode_state(kind: type[State], word: str) -> State:
     states = _states(kind)
     if word not in states:
-        raise Invalid([Problem("state", f"is no {kind.__name__}", word, f"the known ones are {', '.join(states)}")])
+        raise Invalid([Problem("state", f"is not a {kind.__name__}", word, f"known values: {', '.join(states)}")])
     return states[word]
 
 
@@ -177,4 +177,4 @@ def _decode_document(text: str) -> Document:
         document: Document = msgspec.json.decode(text, type=dict[str, Any]) if text else {}
         return document
     except msgspec.DecodeError as error:
-        raise Invalid([Problem("json", f"is no JSON object: {error}", text[:80])]) from None
+        raise Invalid([Problem("json", f"is not a JSON object: {error}", text[:80])]) from None

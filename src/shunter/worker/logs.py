@@ -29,7 +29,7 @@ def read_log(folder: Path, request: ReadLog) -> LogData:
     try:
         return _read(folder, request, stream)
     except (FileNotFoundError, EOFError):
-        return LogData(request.request, b"", True, error="the log is no longer kept")
+        return LogData(request.request, b"", True, error="the log is no longer available")
     except OSError as error:
         return LogData(request.request, b"", True, error=f"the log could not be read: {error.strerror}")
 

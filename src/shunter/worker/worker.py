@@ -188,7 +188,7 @@ class Worker:
         if message.stop_tasks:
             self._spawn(self._shut_down())
         else:
-            self._send(Goodbye("the cluster stops, tasks go on"))
+            self._send(Goodbye("the cluster is stopping, tasks keep running"))
             self.finished.set()
 
     _handlers: dict[type, Callable[..., None]] = {

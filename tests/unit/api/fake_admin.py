@@ -63,7 +63,7 @@ class FakeTemplates:
     async def get(self, namespace: str, name: str) -> TemplateView:  # noqa: ARG002
         self._gateway.record_call()
         if name != TEMPLATE.name:
-            raise NotFound(f"there is no template {name}")
+            raise NotFound(f"template '{name}' does not exist")
         return TEMPLATE
 
     async def pause(self, namespace: str, name: str, is_paused: bool) -> TemplateView:
@@ -95,7 +95,7 @@ class FakeQueues:
     async def get(self, name: str) -> QueueView:
         self._gateway.record_call()
         if name != QUEUE.name:
-            raise NotFound(f"there is no queue {name}")
+            raise NotFound(f"queue '{name}' does not exist")
         return QUEUE
 
     async def patch(self, name: str, change: QueueChange) -> QueueView:
@@ -178,7 +178,7 @@ class FakeNodes:
 
     def _view(self, name: str) -> NodeView:
         if name != "here":
-            raise NotFound(f"there is no node {name}")
+            raise NotFound(f"node '{name}' does not exist")
         return NodeView(
             name=name, id=1, state="ready", eligible=True, reason=None, datacenter="dc1", labels=self._gateway.labels,
             attributes={}, capacity={"cpu": "2"}, reserved={"cpu": "0"}, tasks=0,

@@ -58,7 +58,7 @@ class JobTable:
             named = (view.namespace, view.name) == (reference.namespace, reference.name)
             if view.id == reference.id or (reference.id is None and named and reference.run in (None, view.run)):
                 return job
-        raise NotFound(f"there is no job {reference.name or reference.id} in namespace {reference.namespace}")
+        raise NotFound(f"job '{reference.name or reference.id}' does not exist in namespace '{reference.namespace}'")
 
     def task(self, job: JobReference, index: int) -> TaskView:
         found = self.find(job)

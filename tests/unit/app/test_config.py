@@ -110,11 +110,11 @@ def test_all_problems_are_told_at_once_with_place_value_and_fix(tmp_path: Path) 
     """)
     with pytest.raises(Invalid) as caught:
         read_config(file)
-    assert [str(problem).partition("the known ones")[0] for problem in caught.value.problems] == [
+    assert [str(problem).partition("known policies")[0] for problem in caught.value.problems] == [
         "config.toml: nodes.heartbeat: must be a duration (got 'soon'); write it like 90s, 10m or 1h30m",
         "config.toml: cluster.polcy: unknown field; did you mean policy?",
         "config.toml: cluster.policy: unknown policy (got 'spraed'); did you mean spread? ",
-        "config.toml: cluster.listen: is not an address (got '7070'); write it as HOST:PORT, like 127.0.0.1:7700",
+        "config.toml: cluster.listen: is not a valid address (got '7070'); write it as HOST:PORT, like 127.0.0.1:7700",
         "config.toml: cluster.workers_listen: must be text (got 7071); put it in quotes",
         "config.toml: histroy: unknown field; did you mean history?",
         "config.toml: worker.cpu: must be a quantity (got 'lots'); write it like 2, 500m or 256Mi",

@@ -28,8 +28,8 @@ def refusal(options: UpOptions) -> str:
 @pytest.mark.parametrize("insecure", [True, False])
 def test_an_open_door_is_on_loopback_only_whatever_else_is_allowed(address: str, insecure: bool) -> None:
     told = refusal(UpOptions(external_listen=address, external_open=True, insecure=insecure))
-    assert "--external-listen: would let other machines in without a token" in told and address in told
-    assert "listen on 127.0.0.1, or leave out --external-open" in told
+    assert "--external-listen: would give other machines access without a token" in told and address in told
+    assert "listen on 127.0.0.1, or remove --external-open" in told
 
 
 def test_a_door_with_a_token_is_for_other_machines_only_where_that_is_allowed() -> None:

@@ -57,7 +57,7 @@ def test_a_second_time_nothing_is_done(tmp_path: Path, uv_calls: Path) -> None:
     before, said = uv_calls.read_text(), list[str]()
     assert install(InstallRequest(KINDS["spark"]), said.append, tmp_path) == first
     assert uv_calls.read_text() == before
-    assert said == [f"Apache Spark 4.0.1 is installed already, in {tmp_path / 'spark'}"]
+    assert said == [f"Apache Spark 4.0.1 is already installed in {tmp_path / 'spark'}"]
 
 
 def test_another_version_replaces_it_and_again_installs_it_anew(tmp_path: Path, uv_calls: Path) -> None:

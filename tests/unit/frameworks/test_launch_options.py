@@ -117,7 +117,7 @@ def test_a_launcher_that_no_worker_started_says_what_it_lacks(framework: str, tm
     command = [sys.executable, "-P", "-m", f"shunter.frameworks.{framework}", "driver"]
     done = subprocess.run(command, capture_output=True, text=True, env={}, cwd=tmp_path, check=False)
     assert done.returncode == 78
-    assert done.stderr == "shunter: SHUNTER_PAYLOAD is not set: launchers are started by a worker\n"
+    assert done.stderr == "shunter: SHUNTER_PAYLOAD is not set: only workers start launchers\n"
 
 
 @pytest.mark.parametrize("mib", [640, 880, 1024, 4096, 65536])

@@ -53,7 +53,7 @@ class LogWorkers(RecordingWorkers):
             [name] = attempt
             segment = self.opened.get(name, 0)
         if not self.is_reachable:
-            raise Unavailable(f"node {node} is not connected")
+            raise Unavailable(f"node '{node}' is not connected")
         body = self.written.get((segment, record, stream), b"")
         if self.cut is not None and offset < self.cut[1]:
             data = body[offset : self.cut[0]]

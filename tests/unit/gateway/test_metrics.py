@@ -121,7 +121,7 @@ def test_a_run_of_a_batch_job_is_a_window_of_its_nodes_and_slots(ahead_s: float)
 def test_a_run_is_named_by_its_number_and_others_are_refused() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         metrics_harness = MetricsHarness(harness)
-        with pytest.raises(NotFound, match="no BatchJob"):
+        with pytest.raises(NotFound, match="BatchJob 'default/sum' does not exist"):
             await metrics_harness.service.batch_job_metrics(SUM, None, None)
         await running(harness)
         assert (await metrics_harness.service.batch_job_metrics(SUM, 1, None)).run == 1

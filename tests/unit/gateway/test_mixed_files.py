@@ -110,7 +110,7 @@ def test_a_file_that_is_sent_again_because_its_answer_was_lost_changes_nothing()
         await apply(harness, fresh, job("fetch"), key="k")
         version = harness.engine.state.version
         assert await apply(harness, fresh, job("fetch"), key="k") == [("crawler", "unchanged"), ("fetch", False)]
-        with pytest.raises(Invalid, match="that of another request"):
+        with pytest.raises(Invalid, match="in use by another request"):
             await apply(harness, fresh, job("fetch"), job("more"), key="k")
         assert harness.engine.state.version == version
         assert ObjectName("default", "crawler") in harness.engine.state.objects.batch_jobs

@@ -37,7 +37,7 @@ def test_policies_are_known_by_their_names() -> None:
 def test_an_unknown_policy_is_refused_with_the_nearest_known_one() -> None:
     with pytest.raises(Invalid, match=r"unknown policy \(got 'binpack'\); did you mean bin-pack\?"):
         build_policy("binpack")
-    with pytest.raises(Invalid, match="the known ones are round-robin, greedy"):
+    with pytest.raises(Invalid, match="known policies: round-robin, greedy"):
         build_policy("zzz")
 
 

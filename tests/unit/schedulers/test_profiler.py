@@ -107,7 +107,7 @@ def test_a_run_without_end_is_given_up() -> None:
     cluster.endless = {"a"}
     scheduler, reports = run_scheduler(cluster, profiler_testbed="measuring", runs=1, run_max_s=5.0)
     assert scheduler.failed_runs == 1
-    assert reports == ["a and b: profiler-scheduling-0 has not completed within 5 s"]
+    assert reports == ["a and b: profiler-scheduling-0 did not complete within 5 s"]
     assert cluster.names(SCHEDULING) == []
 
 
@@ -119,8 +119,8 @@ def test_it_waits_for_a_free_testbed_and_for_two_jobs() -> None:
     cluster.schedule_step(lambda: cluster.add_job("b"))
     _, reports = run_scheduler(cluster, profiler_testbed="measuring", runs=1)
     assert reports[:2] == [
-        "waits for Testbed measuring, which is RUNNING",
-        "waits for 2 BatchJobs that can run; there are 1",
+        "waiting for Testbed measuring, which is RUNNING",
+        "waiting for 2 BatchJobs that can run; found 1",
     ]
     assert means(cluster) == {("a", "b"): Mean(7, 1), ("b", "a"): Mean(7, 1)}
 
@@ -139,8 +139,8 @@ def test_what_an_earlier_life_left_behind_goes_first_and_what_others_made_stays(
     for name, owner in (("profiler-scheduling-8", "profiler-scheduling"), ("profiler-scheduling-0", "somebody")):
         asyncio.run(cluster.apply(manifest(name, owner)))
     scheduler, reports = run_scheduler(cluster, profiler_testbed="measuring", runs=2)
-    assert reports[0] == "profiler-scheduling-8 was left over and is deleted"
-    assert reports[1].endswith("profiler-scheduling-0 was refused: profiler-scheduling-0 is there")
+    assert reports[0] == "deleted profiler-scheduling-8, which an earlier run left behind"
+    assert reports[1].endswith("profiler-scheduling-0 was rejected: profiler-scheduling-0 is there")
     assert cluster.names(SCHEDULING) == ["profiler-scheduling-0"]
     assert scheduler.failed_runs == 1
     assert means(cluster)["a", "b"] == Mean(7, 1)
@@ -183,7 +183,7 @@ def test_describing_shows_the_matrix_and_the_partners_and_changes_nothing() -> N
         "c  -  -  /",
         "",
         "a with c",
-        "not understood: 'soon' of a beside b",
+        "cannot parse 'soon' of a with b",
     ]
     assert asyncio.run(cluster.objects()) == before
 

@@ -29,7 +29,7 @@ def test_an_array_may_be_a_list_of_indexes() -> None:
 
 def test_two_limits_that_differ_are_refused() -> None:
     assert job_of(array="1-9%3", parallel_max=3).groups[0].parallel_max == 3
-    with pytest.raises(Invalid, match="parallel_max 4"):
+    with pytest.raises(Invalid, match="parallel_max is 4"):
         job_of(array="1-9%3", parallel_max=4)
 
 

@@ -242,5 +242,5 @@ def test_calls_that_create_something_have_an_idempotency_key() -> None:
 
 
 def test_a_task_is_not_taken_for_a_job() -> None:
-    with pytest.raises(Invalid, match=r"job: is a task, and this is about whole jobs .*; write web"):
+    with pytest.raises(Invalid, match=r"job: must be a job, not a task .*; write web"):
         client.job("web/1")

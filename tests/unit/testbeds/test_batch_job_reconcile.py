@@ -189,7 +189,7 @@ def testbed_with_slot(state: SlotState, **fields: Any) -> Testbed:
         (
             testbed_with_slot(SlotState.FREE, is_leaving=True),
             REQUEST,
-            "Slot 3 of testbed default/tb is FREE, and leaves.",
+            "Slot 3 of testbed default/tb is FREE, and is being removed.",
         ),
     ],
 )

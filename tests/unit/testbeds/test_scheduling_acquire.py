@@ -48,8 +48,8 @@ def test_what_does_not_exist_is_told_and_found_when_it_is_made() -> None:
     """S1-12."""
     cluster = MemoryCluster().with_nodes(2).with_jobs("a").scheduling("s", queue_spec("a", "b")).settle()
     assert cluster.status("s").problems == [
-        "Testbed default/tb does not exist. Apply one of that name.",
-        "Batch job default/b does not exist. Apply one of that name.",
+        "Testbed default/tb does not exist. Apply one with that name.",
+        "Batch job default/b does not exist. Apply one with that name.",
     ]
     assert cluster.status("s").waits_for == "testbed default/tb"
     assert holds(cluster, "s") == []
@@ -71,8 +71,8 @@ def test_what_is_being_deleted_counts_as_not_there() -> None:
     cluster.scheduling("s", queue_spec("a"))
     cluster.step_scheduling(object_name("s"))
     assert cluster.status("s").problems == [
-        "Testbed default/tb is being deleted. Apply it again when it is gone, or name another one.",
-        "Batch job default/a is being deleted. Apply it again when it is gone, or leave it out.",
+        "Testbed default/tb is being deleted. Apply it again when it is gone, or use another one.",
+        "Batch job default/a is being deleted. Apply it again when it is gone, or remove it from the scheduling.",
     ]
 
 
@@ -111,7 +111,7 @@ def test_while_a_job_is_not_made_yet_a_testbed_that_still_grows_fails_nobody() -
     assert cluster.status("s").state.wire_name == "AcquireState"
     assert cluster.status("s").waits_for == "batch job default/b"
     missing, small = cluster.status("s").problems
-    assert missing == "Batch job default/b does not exist. Apply one of that name."
+    assert missing == "Batch job default/b does not exist. Apply one with that name."
     assert small.startswith(
         "Batch job default/a has 2 executors, but testbed default/tb has 1 slot: name it at most 1 time,"
     )
@@ -145,7 +145,7 @@ def test_a_job_whose_last_processes_still_end_is_waited_for() -> None:
     cluster.runs("a").settle()
     cluster.ends_at_once = False
     cluster.delete("s").settle().scheduling("t", queue_spec("a")).settle()
-    assert cluster.status("t").waits_for == "batch job default/a to be ready: it is in PendingDeletion"
+    assert cluster.status("t").waits_for == "batch job default/a to be ready (it is in PendingDeletion)"
     old = next(iter(cluster.applications.values()))
     assert old.is_stopped
     old.has_processes = False

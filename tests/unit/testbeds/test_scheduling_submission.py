@@ -66,8 +66,7 @@ def test_executors_that_never_start_fail_the_scheduling_after_its_time_out() -> 
     cluster.settle()
     assert cluster.status("s").state.wire_name == "FailedState"
     assert cluster.status("s").problems == [
-        "Batch job default/a did not start within 30s: it is in SubmittedState. `shunter why bj.a` tells what it waits "
-        "for."
+        "Batch job default/a did not start within 30s: it is in SubmittedState. `shunter why bj.a` explains why."
     ]
     assert holds(cluster, "s") == ["a", "tb"]
     assert reconcile_scheduling(cluster.view_of_scheduling(object_name("s"))).requeue_at_ms is None
@@ -190,7 +189,7 @@ def test_a_queue_that_a_smaller_testbed_can_never_finish_fails_with_the_reason()
 def test_a_queue_whose_testbed_is_being_deleted_fails_and_what_runs_ends() -> None:
     cluster = build_cluster("a", "b", slots=1).scheduling("s", queue_spec("a", "b")).settle()
     cluster.runs("a").settle().delete("tb").settle()
-    assert cluster.status("s").problems == ["Testbed default/tb is being deleted before batch job default/b has run."]
+    assert cluster.status("s").problems == ["Testbed default/tb is being deleted, but batch job default/b has not run."]
     assert cluster.job_state("a") == "RunningState"
     cluster.completes("a").settle().delete("s").settle()
     assert not cluster.testbeds

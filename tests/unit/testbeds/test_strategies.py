@@ -201,8 +201,8 @@ def test_jobs_by_slot_ids_get_all_theirs_or_none_and_strict_keeps_the_order(
         ),
         (slots_spec("strict", ("a", [0, 0])), "names slot 0 more than once"),
         (slots_spec("strict", ("a", [])), "names no slot"),
-        (slots_spec("strict"), "names no batch job"),
-        (queue_spec(), "names no batch job"),
+        (slots_spec("strict"), "has no batch job"),
+        (queue_spec(), "has no batch job"),
     ],
 )
 def test_what_can_never_run_is_told_with_job_and_fix(spec: SchedulingSpec, words: str) -> None:

@@ -99,7 +99,7 @@ def test_two_nodes_with_the_same_number_are_ordered_by_name_and_that_is_told() -
     assert slot_names(status) == ["c/0", "a/0", "b/0"]
     assert status.state is TestbedState.SUCCESS
     assert status.problems == [
-        "Nodes a, b all have yard=1: their slots are numbered by the nodes' names. Give each node a number of its own: "
+        "Nodes a, b all have yard=1: their slots are ordered by node name. Give each node a unique number: "
         "shunter node label b yard=NUMBER"
     ]
 
@@ -109,7 +109,10 @@ def test_a_label_that_is_no_whole_number_gives_its_node_no_slots_and_a_problem_w
     status = ReconciledTestbed(1).reconcile([node("a", label), node("b", "0")])
     assert slot_names(status) == ["b/0"]
     assert status.node_problems == {
-        "a": [f"Label yard is {label!r}, which is no whole number of zero or more. Set it: shunter node label a yard=0"]
+        "a": [
+            f"Label yard is {label!r}, but must be a whole number from 0 to 999999999. "
+            f"Set it: shunter node label a yard=0"
+        ]
     }
     assert status.state is TestbedState.ERROR
 
@@ -119,7 +122,7 @@ def test_a_testbed_without_nodes_says_which_label_is_missing() -> None:
     assert status.slots == ()
     assert status.state is TestbedState.SUCCESS
     assert status.problems == [
-        "No node has the label yard. Set it on those that shall have slots: shunter node label NODE yard=0"
+        "No node has the label yard. Set it on the nodes that should have slots: shunter node label NODE yard=0"
     ]
 
 
@@ -253,8 +256,8 @@ def test_the_free_slots_of_a_node_that_takes_no_work_are_in_error_and_used_ones_
     status = bed.reconcile([node("a", "0"), down], {place("b", 1): RUNS})
     assert states(status) == ["FREE", "ERROR", "FREE", "OCCUPIED"]
     assert status.state is TestbedState.RUNNING
-    advice = "To do without it: shunter node label b yard-"
-    assert status.node_problems == {"b": [f"The node takes no work: it was not heard of for 30 s. {advice}"]}
+    advice = "To exclude it: shunter node label b yard-"
+    assert status.node_problems == {"b": [f"The node is not schedulable: it was not heard of for 30 s. {advice}"]}
     status = bed.reconcile([node("a", "0"), down])
     assert (states(status), status.state) == (["FREE", "ERROR", "FREE", "ERROR"], TestbedState.ERROR)
     status = bed.reconcile([node("a", "0"), node("b", "1")])

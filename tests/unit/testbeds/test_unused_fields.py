@@ -166,7 +166,7 @@ def test_a_variable_whose_value_comes_from_another_object_is_reported() -> None:
 def test_a_message_says_why() -> None:
     job = batch_job(spark=SPARK_MINIMAL | {"imagePullPolicy": "Always"})
     assert unused_fields(job) == [
-        "sparkSpec.imagePullPolicy is not used: there are no images here: the Spark that is installed on the nodes "
+        "sparkSpec.imagePullPolicy is not used: Shunter uses no images: the Spark that is installed on the nodes "
         "runs the application"
     ]
     assert unused_fields(batch_job(command={"command": ["true"]})) == []

@@ -161,7 +161,7 @@ async def test_a_backlog_past_its_limit_costs_the_connection_and_the_inventory_r
         worker.send(Report(seq))
     harness.engine.gate.set()
     await harness.advance(RECONNECT_S)
-    assert worker.ends == [f"more than {BACKLOG_MAX} messages of the worker wait"]
+    assert worker.ends == [f"more than {BACKLOG_MAX} messages of the worker are pending"]
     assert harness.engine.call_kinds()[-2:] == ["hello", "inventory"]
 
 

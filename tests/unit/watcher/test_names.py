@@ -17,7 +17,7 @@ async def test_a_name_whose_worker_is_connected_and_alive_is_taken() -> None:
     second = FakeWorker(harness, "n1", "b2")
     await second.send(hello("n1", "b2"))
     assert second.link.refused == Refused(
-        "name_taken", "another worker is connected as n1; give one of them another --name", retry=True
+        "name_taken", "another worker is connected as 'n1'; start one of them with another --name", retry=True
     )
     assert first.link.close_reason is None
     assert harness.engine.call_kinds().count("hello") == 1

@@ -113,7 +113,7 @@ async def test_a_message_out_of_turn_is_refused_as_invalid(kind: type, state: Se
     assert (refused is not None) == (state not in ALLOWED_STATES[kind])
     if refused is not None:
         assert refused.code == "invalid"
-        assert f"{kind.__name__} out of turn" in refused.reason
+        assert f"{kind.__name__} is not allowed now" in refused.reason
         assert worker.link.close_reason is not None
 
 

@@ -54,7 +54,7 @@ async def test_a_question_without_an_answer_fails_at_the_timeout_and_a_late_answ
     worker = await harness.join()
     worker.beat_every(1.0)
     asked_at = harness.clock.now()
-    with pytest.raises(Unavailable, match="n1 did not answer within 4 s"):
+    with pytest.raises(Unavailable, match="'n1' did not answer within 4 s"):
         await harness.watcher.read_stats(worker.node)
     assert harness.clock.now() - asked_at == pytest.approx(4.0)
     await worker.send(StatsData(worker.link.of(ReadStats)[0].request, MachineStats(1), []))

@@ -118,9 +118,9 @@ def test_absent_fields_of_a_message_are_the_defaults() -> None:
 
 
 def test_words_that_are_no_state_and_texts_that_are_no_document_are_refused() -> None:
-    with pytest.raises(Invalid, match="is no SchedulingState"):
+    with pytest.raises(Invalid, match="is not a SchedulingState"):
         from_message(SchedulingStatus, pb.SchedulingStatus(state="Odd"))
-    with pytest.raises(Invalid, match="is no JSON object"):
+    with pytest.raises(Invalid, match="is not a JSON object"):
         from_message(BatchJobSpec, pb.BatchJobSpec(spark_json="[1"))
 
 

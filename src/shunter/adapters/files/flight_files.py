@@ -99,7 +99,7 @@ def read_frames(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise Invalid(
-                [Problem("FILE", "is no recording of a flight", str(path), "make one: shunter flight export")]
+                [Problem("FILE", "is not a flight recording", str(path), "create one: shunter flight export")]
             )
         while (frame := _next_frame(file)) is not None:
             yield frame

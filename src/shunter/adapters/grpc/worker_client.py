@@ -172,7 +172,7 @@ class StreamUplink:
         try:
             data = encode_worker(message)
         except Malformed as error:
-            self._abort(f"a message cannot be written: {error}")
+            self._abort(f"cannot encode a message: {error}")
             return
         if not self._buffer.put(data):
             self._abort("the manager reads too slowly")

@@ -65,7 +65,7 @@ class WorkerServer:
     async def stop(self) -> None:
         """Ends every connection that the reception has not ended yet."""
         for link in list(self._links):
-            link.refuse(RefusalCode.SHUTTING_DOWN, "the manager stops")
+            link.refuse(RefusalCode.SHUTTING_DOWN, "the manager is stopping")
         if self._server is not None:
             await self._server.stop(FLUSH_TIMEOUT_S)
             self._server = None
@@ -92,7 +92,7 @@ class WorkerServer:
             context.set_details(link.reason)
         finally:
             self._links.discard(link)
-            link.close("the connection broke")
+            link.close("the connection was lost")
             link.writer.cancel()
             reader.cancel()
             await asyncio.gather(reader, link.writer, return_exceptions=True)
@@ -125,7 +125,7 @@ class StreamLink:
             data = encode_manager(message)
         except Malformed as error:
             log.error("message.not_sent", kind=type(message).__name__, error=error)
-            self.refuse(RefusalCode.FAILED, f"the manager could not write a message: {error}")
+            self.refuse(RefusalCode.FAILED, f"the manager cannot encode a message: {error}")
             return
         if isinstance(message, Refused):
             self.status, self.reason = STATUS.get(message.code, grpc.StatusCode.UNKNOWN), message.reason

@@ -56,7 +56,7 @@ class MemoryStore:
             raise StoreFailed(f"version {commit.version} does not follow {self._last_version()}")
         self._check_new(commit.finished)
         if any(past.uid in self._past for past in commit.past):
-            raise StoreFailed("the commit has a deleted scheduling that is there already")
+            raise StoreFailed("the commit has a deleted scheduling that already exists")
         self._rounds.append(LoggedRound(commit.version, commit.at, commit.body))
         for job in commit.finished:
             self._jobs[job.id] = replace(job, labels=dict(job.labels), tasks=list(job.tasks))
@@ -95,7 +95,7 @@ class MemoryStore:
 
     def _check_epoch(self, epoch: int) -> None:
         if epoch < self._epoch:
-            raise Fenced(f"epoch {epoch} may not write any more: epoch {self._epoch} leads")
+            raise Fenced(f"epoch {epoch} may no longer write: epoch {self._epoch} leads")
         if epoch > self._epoch:
             raise StoreFailed(f"epoch {epoch} was never begun: epoch {self._epoch} leads")
 
@@ -106,7 +106,7 @@ class MemoryStore:
             raise StoreFailed("the commit has a finished run twice")
         for job in jobs:
             if job.id in self._jobs or job.run in self._runs.get((job.namespace, job.name), {}):
-                raise StoreFailed(f"the finished run {job.namespace}/{job.name}@{job.run} is there already")
+                raise StoreFailed(f"the finished run {job.namespace}/{job.name}@{job.run} already exists")
             if len({(chunk.group, chunk.first) for chunk in job.tasks}) < len(job.tasks):
                 raise StoreFailed(f"the finished run {job.namespace}/{job.name}@{job.run} has a chunk of tasks twice")
 

@@ -31,7 +31,7 @@ def create_file(path: Path) -> None:
     except OSError as error:
         raise StoreFailed(f"store {path}: it cannot be created ({error.strerror})") from error
     if not path.is_file():
-        raise StoreFailed(f"store {path}: it cannot be opened, because it is no file")
+        raise StoreFailed(f"store {path}: it cannot be opened, because it is not a file")
 
 
 def connect(

@@ -39,7 +39,7 @@ class ConnectionThread:
     async def open(self, connect: Callable[[], sqlite3.Connection]) -> None:
         """May be called again after `close`."""
         if self._thread is not None:
-            raise StoreFailed(f"store {self._path}: it is open already")
+            raise StoreFailed(f"store {self._path}: it is already open")
         self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
         self._thread.start()
         try:

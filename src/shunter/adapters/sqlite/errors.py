@@ -14,11 +14,11 @@ _REASONS = {
     sqlite3.SQLITE_LOCKED: "it is locked by another connection",
     sqlite3.SQLITE_CORRUPT: "it is corrupt",
     sqlite3.SQLITE_NOTADB: "it is corrupt, or not a database",
-    sqlite3.SQLITE_READONLY: "it may not be written",
-    sqlite3.SQLITE_PERM: "permission is denied",
+    sqlite3.SQLITE_READONLY: "it is read-only",
+    sqlite3.SQLITE_PERM: "permission denied",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write",
-    sqlite3.SQLITE_CONSTRAINT: "a constraint refused it",
+    sqlite3.SQLITE_CONSTRAINT: "a constraint was violated",
 }
 
 

@@ -28,7 +28,7 @@ def check_files(path: Path) -> Mark:
         if _is_log_left(path) and size_bytes <= CHECKED_MAX_BYTES:
             problems = integrity_problems(connection, "quick_check")
             if problems:
-                raise StoreFailed(f"store {path}: it is damaged ({problems[0]}); put a sound copy in its place")
+                raise StoreFailed(f"store {path}: it is damaged ({problems[0]}); replace it with an intact copy")
         return Mark(read_leading_epoch(connection), read_last_version(connection))
 
 

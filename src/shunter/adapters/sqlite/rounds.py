@@ -35,7 +35,7 @@ def leader_transaction(connection: sqlite3.Connection, epoch: int) -> Iterator[N
     with transaction(connection):
         leading = read_leading_epoch(connection)
         if epoch < leading:
-            raise Fenced(f"epoch {epoch} may not write any more: epoch {leading} leads")
+            raise Fenced(f"epoch {epoch} may no longer write: epoch {leading} leads")
         if epoch > leading:
             raise StoreFailed(f"epoch {epoch} was never begun: epoch {leading} leads")
         yield

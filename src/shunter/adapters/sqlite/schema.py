@@ -53,7 +53,7 @@ def _refuse_newer(applied: set[int], migrations: Sequence[Migration]) -> None:
     found, known = max(applied, default=0), migrations[-1].version
     if found > known:
         raise StoreFailed(
-            f"the store was written by a newer Shunter (its schema is {found}, this one knows schemas up to {known}):"
+            f"the store was written by a newer Shunter (its schema is {found}, this one supports up to {known}):"
             " upgrade Shunter, or start with another SHUNTER_HOME"
         )
 

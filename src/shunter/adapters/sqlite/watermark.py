@@ -50,7 +50,7 @@ class Watermark:
         marks = [_decode(data[start : start + _SLOT.size]) for start in (0, _SLOT.size)]
         found = [mark for mark in marks if mark is not None]
         if not found:
-            raise StoreFailed(f"store {self._path}: it is damaged, so nobody knows what the store should have")
+            raise StoreFailed(f"store {self._path}: it is damaged, so the last committed version is unknown")
         newest = max(found)
         self._slot = 1 - marks.index(newest)
         return newest

@@ -60,7 +60,9 @@ class Listener:
     hint: str = "GET /api/v1/openapi.json lists all paths"
 
 
-_EXTERNAL_HINT = f"there are {EXTERNAL}/testbeds, {EXTERNAL}/jobs, {EXTERNAL}/schedulings and the WebSocket {WEBSOCKET}"
+_EXTERNAL_HINT = (
+    f"the paths are {EXTERNAL}/testbeds, {EXTERNAL}/jobs, {EXTERNAL}/schedulings and the WebSocket {WEBSOCKET}"
+)
 EXTERNAL_LISTENER = Listener(EXTERNAL_ROUTES, hint=_EXTERNAL_HINT)
 OPEN_EXTERNAL_LISTENER = Listener(EXTERNAL_ROUTES, is_open=True, hint=_EXTERNAL_HINT)
 
@@ -105,7 +107,7 @@ class App:
             await _send_error(exchange, Unavailable("the manager is stopping"))
         except Exception:
             log.exception("request.failed", method=scope["method"], path=scope["path"])
-            await _send_error(exchange, ShunterError("something went wrong inside; the manager's log says what"))
+            await _send_error(exchange, ShunterError("internal error; see the log of the manager"))
         finally:
             self._requests -= 1
 
@@ -113,14 +115,12 @@ class App:
         path = exchange.scope["path"]
         caller = self._caller_of(exchange.scope)
         if self._requests > self._settings.requests_max:
-            raise Busy(f"more than {self._settings.requests_max} requests are being answered")
+            raise Busy(f"more than {self._settings.requests_max} requests are in progress")
         found = self._router.find(path.rstrip("/") if path.startswith(EXTERNAL) else path)
         if found is None:
             if path.rstrip("/") == WEBSOCKET:
-                raise UpgradeRequired(
-                    f"{WEBSOCKET} is a WebSocket that speaks STOMP: connect to it with a STOMP client"
-                )
-            raise NotFound(f"there is no {path[:200]}; {self._listener.hint}")
+                raise UpgradeRequired(f"{WEBSOCKET} is a STOMP WebSocket; connect with a STOMP client")
+            raise NotFound(f"path {path[:200]} does not exist; {self._listener.hint}")
         await self._dispatch(exchange, found, caller)
 
     def _caller_of(self, scope: Scope) -> Caller:
@@ -131,7 +131,7 @@ class App:
         token = _bearer_token(scope)
         caller = self._gateway.authenticate(token) if token else None
         if caller is None:
-            raise Unauthorized("send the cluster's token, as `Authorization: Bearer TOKEN`")
+            raise Unauthorized("send the token of the cluster as `Authorization: Bearer TOKEN`")
         return caller
 
     async def _dispatch(self, exchange: Exchange, found: RouteMatch, caller: Caller) -> None:
@@ -199,12 +199,12 @@ class _LazyStompServer:
 
         if find_framing(scope["path"]) is None:
             await receive()
-            await refuse(send, 404, "there is no WebSocket at this path, but at /scheduler")
+            await refuse(send, 404, "this path is not a WebSocket; use /scheduler")
             return
         has_token = find_header(scope, b"authorization") is not None
         if has_token and not is_open and not self._is_valid_token(_bearer_token(scope)):
             await receive()
-            await refuse(send, 401, "send the cluster's token, as `Authorization: Bearer TOKEN`")
+            await refuse(send, 401, "send the token of the cluster as `Authorization: Bearer TOKEN`")
             return
         if self._server is None:
             self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER).objects))

@@ -34,20 +34,20 @@ ALWAYS_POSSIBLE = (401, 429, 500, 503)
 PATH_PARAMETERS: dict[str, Document] = {
     "job": {"description": "NAME, NAME@RUN or id:NUMBER", "schema": {"type": "string", "pattern": JOB_PATTERN}},
     "index": {
-        "description": "a task's number, from 0",
+        "description": "index of a task, from 0",
         "schema": {"type": "integer", "minimum": 0, "maximum": COUNT_MAX - 1},
     },
-    "template": {"description": "a template's name", "schema": {"type": "string", "minLength": 1}},
-    "queue": {"description": "a queue's name", "schema": NAME.schema},
-    "name": {"description": "a node's name", "schema": {"type": "string", "minLength": 1}},
-    "group": {"description": "a group of kinds", "schema": {"type": "string", "enum": [GROUP, GROUP_ALIAS, NATIVE]}},
+    "template": {"description": "name of a template", "schema": {"type": "string", "minLength": 1}},
+    "queue": {"description": "name of a queue", "schema": NAME.schema},
+    "name": {"description": "name of a node", "schema": {"type": "string", "minLength": 1}},
+    "group": {"description": "API group", "schema": {"type": "string", "enum": [GROUP, GROUP_ALIAS, NATIVE]}},
     "version": {
-        "description": f"the group's version; Testbeds are also in {NATIVE_API_VERSION}",
+        "description": f"version of the API group; Testbeds are also in {NATIVE_API_VERSION}",
         "schema": {"type": "string", "enum": [VERSION, NATIVE_VERSION]},
     },
     "namespace": {"description": "a namespace", "schema": NAME.schema},
-    "object": {"description": "the name of an object", "schema": NAME.schema},
-    "uid": {"description": "the uid of a Scheduling", "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"}},
+    "object": {"description": "name of an object", "schema": NAME.schema},
+    "uid": {"description": "uid of a Scheduling", "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"}},
 }
 
 
@@ -100,7 +100,7 @@ def _bodies() -> Document:
     del job["$schema"]  # the document's own dialect, OpenAPI's, is the same
     jobs = {"type": "array", "items": component("Job"), "minItems": 1, "maxItems": BULK_ITEMS_MAX}
     value = {"anyOf": [LABELS.schema["additionalProperties"], {"type": "null"}]}
-    labels = LABELS.schema | {"description": "labels to set; null takes one away", "additionalProperties": value}
+    labels = LABELS.schema | {"description": "labels to set; null removes a label", "additionalProperties": value}
     return {
         "Job": job,
         "BulkSubmit": _object("items", jobs),
@@ -123,7 +123,7 @@ def _object_bodies() -> Document:
     items = {"type": "array", "items": any_of, "minItems": 1, "maxItems": DOCUMENTS_MAX}
     return manifests | {
         "Manifests": {"anyOf": [*any_of["anyOf"], _object("items", items)]},
-        "MergePatch": {"type": "object", "description": "only what becomes different; null takes a field away"},
+        "MergePatch": {"type": "object", "description": "fields to change; null removes a field"},
         "External": EXTERNAL.schema,
         "ExternalJobBody": external_fields.JOB_BODY.schema,
         "ExternalSchedulingBody": external_fields.SCHEDULING_BODY.schema,

@@ -61,9 +61,9 @@ class Query:
             if parameter is None:
                 problems.add(path, "unknown parameter", fix=did_you_mean(name, self._by_name))
             elif not parameter.is_repeated and name in seen:
-                problems.add(path, "is given twice", value=value, fix="give it once")
+                problems.add(path, "appears twice", value=value, fix="give it once")
             elif parameter.is_repeated and len(values[name]) >= REPEATED_MAX:
-                problems.add(path, f"must be given at most {REPEATED_MAX} times")
+                problems.add(path, f"must appear at most {REPEATED_MAX} times")
             else:
                 read = parameter.read(value, path, problems)
                 values[name] = (*values[name], read) if parameter.is_repeated else read
@@ -148,7 +148,11 @@ def label_parameter() -> Parameter:
 
     pattern = LABEL_KEY_PATTERN.removesuffix("$") + r"=[^\u0000]*$"
     return Parameter(
-        "label", "only with this label, as KEY=VALUE", read, {"type": "string", "pattern": pattern}, is_repeated=True
+        "label",
+        "only items with this label, as KEY=VALUE",
+        read,
+        {"type": "string", "pattern": pattern},
+        is_repeated=True,
     )
 
 
@@ -185,22 +189,22 @@ def time_parameter(name: str, description: str) -> Parameter:
                 raise ValueError
             return round(datetime.fromisoformat(value.upper()).timestamp() * 1000)
         except ValueError:
-            fix = "write it like 2030-01-31T08:00:00Z, with %2B for the + of a zone"
-            problems.add(path, "must be a whole time with its zone", value=value, fix=fix)
+            fix = "write it like 2030-01-31T08:00:00Z; encode the + of an offset as %2B"
+            problems.add(path, "must be a complete time with a time zone", value=value, fix=fix)
             return 0
 
     return Parameter(name, description, read, {"type": "string", "format": "date-time", "pattern": TIMESTAMP_PATTERN})
 
 
-AFTER = field_parameter("after", "the cursor `next` of the page before", text(size_max=CURSOR_SIZE_MAX))
+AFTER = field_parameter("after", "cursor: `next` of the previous page", text(size_max=CURSOR_SIZE_MAX))
 AFTER_NUMBER = field_parameter(
-    "after", "the cursor `next` of the page before", text(r"^[0-9]{1,18}$", size_max=18, rule="the cursor of a page")
+    "after", "cursor: `next` of the previous page", text(r"^[0-9]{1,18}$", size_max=18, rule="the cursor of a page")
 )
 AFTER_TASK = field_parameter(
     "after",
-    "the cursor `next` of the page before",
+    "cursor: `next` of the previous page",
     text(r"^([0-9]{1,9}\.)?[0-9]{1,9}$", size_max=19, rule="the cursor of a page"),
 )
 NAMESPACE = namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False)
 NAMESPACES = namespace_parameter(NAMESPACE_DEFAULT, all_allowed=True)
-LIMIT = int_parameter("limit", "how many items at most", 1, PAGE_MAX, 100)
+LIMIT = int_parameter("limit", "maximum number of items", 1, PAGE_MAX, 100)

@@ -37,7 +37,7 @@ class MethodNotAllowed(Rejected):
     title = "method not allowed"
 
     def __init__(self, method: str, allowed: str) -> None:
-        super().__init__(f"this path does not know {method}, but {allowed}")
+        super().__init__(f"this path does not support {method}; use {allowed}")
         self.allowed = allowed
 
 

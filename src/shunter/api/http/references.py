@@ -33,7 +33,7 @@ def parse_job_reference(text: str, namespace: str) -> JobReference:
 
 def parse_task_reference(text: str, group: str | None) -> TaskReference:
     if not _INDEX.fullmatch(text) or int(text) >= COUNT_MAX:
-        _refuse("path.index", "must be a task's number, counted from 0", text, None)
+        _refuse("path.index", "must be the index of a task, from 0", text, None)
     return TaskReference(int(text), group)
 
 

@@ -147,25 +147,25 @@ async def _read(exchange: Exchange, section: Section) -> dict[str, Any]:
 
 ADMIN_ROUTES = (
     Route(
-        "POST", f"{BASE}/jobs/{{job}}/hold", "holdJob", "Let nothing more of a job start", hold_job,
+        "POST", f"{BASE}/jobs/{{job}}/hold", "holdJob", "Hold a job: stop its tasks from starting", hold_job,
         responses=(ResponseSpec(200, JobView),), query=IN_JOB, errors=(400, 404, 409),
     ),
     Route(
-        "POST", f"{BASE}/jobs/{{job}}/release", "releaseJob", "Let a held job go on", release_job,
+        "POST", f"{BASE}/jobs/{{job}}/release", "releaseJob", "Release a held job", release_job,
         responses=(ResponseSpec(200, JobView),), query=IN_JOB, errors=(400, 404, 409),
     ),
     Route(
-        "POST", f"{BASE}/jobs/{{job}}/retry", "retryJob", "Run a finished job again, or what failed of it",
-        retry_job, responses=(ResponseSpec(201, JobView, description="a new run"),), headers=(IDEMPOTENCY_KEY,),
+        "POST", f"{BASE}/jobs/{{job}}/retry", "retryJob", "Run a finished job again, or only its failed tasks",
+        retry_job, responses=(ResponseSpec(201, JobView, description="the new run"),), headers=(IDEMPOTENCY_KEY,),
         query=p.Query((p.NAMESPACE, p.bool_parameter("failed", "only the tasks that did not succeed"))),
         errors=(400, 404, 409),
     ),
     Route(
-        "GET", f"{BASE}/templates", "listTemplates", "Jobs that a clock or dispatches run", list_templates,
+        "GET", f"{BASE}/templates", "listTemplates", "List templates: jobs with schedule or parameters", list_templates,
         responses=(ResponseSpec(200, TemplatePage),), query=p.Query((p.NAMESPACES, p.LIMIT, p.AFTER)), errors=(400,),
     ),
     Route(
-        "GET", f"{BASE}/templates/{{template}}", "getTemplate", "One template", get_template,
+        "GET", f"{BASE}/templates/{{template}}", "getTemplate", "Get a template", get_template,
         responses=(ResponseSpec(200, TemplateView),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
@@ -174,20 +174,20 @@ ADMIN_ROUTES = (
         errors=(400, 404, 413),
     ),
     Route(
-        "DELETE", f"{BASE}/templates/{{template}}", "deleteTemplate", "Delete a template; its runs go on",
+        "DELETE", f"{BASE}/templates/{{template}}", "deleteTemplate", "Delete a template; its runs continue",
         delete_template, responses=(ResponseSpec(204),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
-        "POST", f"{BASE}/templates/{{template}}/runs", "runTemplate", "Run a template now, with parameters",
-        run_template, responses=(ResponseSpec(201, JobView, description="a run of it"),), query=IN_JOB,
+        "POST", f"{BASE}/templates/{{template}}/runs", "runTemplate", "Start a run of a template with parameters",
+        run_template, responses=(ResponseSpec(201, JobView, description="the new run"),), query=IN_JOB,
         headers=(IDEMPOTENCY_KEY,), body=RequestBody(DispatchBody), errors=(400, 404, 413),
     ),
     Route(
-        "GET", f"{BASE}/queues", "listQueues", "The named queues", list_queues,
+        "GET", f"{BASE}/queues", "listQueues", "List queues", list_queues,
         responses=(ResponseSpec(200, QueuePage),),
     ),
     Route(
-        "GET", f"{BASE}/queues/{{queue}}", "getQueue", "One queue", get_queue,
+        "GET", f"{BASE}/queues/{{queue}}", "getQueue", "Get a queue", get_queue,
         responses=(ResponseSpec(200, QueueView),), errors=(400, 404),
     ),
     Route(
@@ -195,26 +195,26 @@ ADMIN_ROUTES = (
         responses=(ResponseSpec(200, QueueView),), body=RequestBody(component="QueuePatch"), errors=(400, 409, 413),
     ),
     Route(
-        "DELETE", f"{BASE}/queues/{{queue}}", "deleteQueue", "Take a queue's rules away", delete_queue,
+        "DELETE", f"{BASE}/queues/{{queue}}", "deleteQueue", "Delete the rules of a queue", delete_queue,
         responses=(ResponseSpec(204),), errors=(400, 404),
     ),
     Route(
-        "POST", f"{BASE}/queues/{{queue}}/purge", "purgeQueue", "Cancel what is queued in a queue", purge_queue,
+        "POST", f"{BASE}/queues/{{queue}}/purge", "purgeQueue", "Cancel the queued tasks of a queue", purge_queue,
         responses=(ResponseSpec(200, Purged),), errors=(400,),
     ),
     Route(
-        "GET", f"{BASE}/dead", "listDead", "Tasks that gave up after their restarts", list_dead,
+        "GET", f"{BASE}/dead", "listDead", "List dead letters: tasks that failed after their last restart", list_dead,
         responses=(ResponseSpec(200, DeadPage),), errors=(400,),
         query=p.Query((p.NAMESPACES, p.field_parameter("job", "only of this job", NAME), p.LIMIT, p.AFTER_NUMBER)),
     ),
     Route(
-        "POST", f"{BASE}/dead/replay", "replayDead", "Run just these tasks again", replay_dead,
+        "POST", f"{BASE}/dead/replay", "replayDead", "Run the tasks of dead letters again", replay_dead,
         responses=(ResponseSpec(201, Replayed),), query=p.Query((p.NAMESPACES,)),
         body=RequestBody(component="DeadChoice"),
         errors=(400, 404, 409, 413),
     ),
     Route(
-        "POST", f"{BASE}/dead/purge", "purgeDead", "Forget dead letters", purge_dead,
+        "POST", f"{BASE}/dead/purge", "purgeDead", "Delete dead letters", purge_dead,
         responses=(ResponseSpec(200, Purged),), query=p.Query((p.NAMESPACES,)),
         body=RequestBody(component="DeadChoice"),
         errors=(400, 404, 413),

@@ -67,7 +67,9 @@ async def get_past(gateway: CallerGateway, exchange: Exchange) -> PastScheduling
 
 
 IDEMPOTENCY_KEY = p.field_parameter(
-    "Idempotency-Key", "of Jobs: the same key again returns what it made first", text(KEY_PATTERN, size_max=128)
+    "Idempotency-Key",
+    "for Jobs: a repeated key returns the result of the first request",
+    text(KEY_PATTERN, size_max=128),
 )
 
 APPLY_ROUTES = (
@@ -82,12 +84,12 @@ APPLY_ROUTES = (
 
 PAST_ROUTES = (
     Route(
-        "GET", f"{BASE}/schedulings/past", "listPastSchedulings", "What deleted Schedulings did, newest first",
+        "GET", f"{BASE}/schedulings/past", "listPastSchedulings", "List deleted Schedulings, newest first",
         list_past, responses=(ResponseSpec(200, PastPage),), errors=(400,),
-        query=p.Query((p.NAMESPACES, p.field_parameter("name", "only of this name", NAME), p.LIMIT, p.AFTER)),
+        query=p.Query((p.NAMESPACES, p.field_parameter("name", "only those with this name", NAME), p.LIMIT, p.AFTER)),
     ),
     Route(
-        "GET", f"{BASE}/schedulings/past/{{uid}}", "getPastScheduling", "What one deleted Scheduling did",
+        "GET", f"{BASE}/schedulings/past/{{uid}}", "getPastScheduling", "Get a deleted Scheduling",
         get_past, responses=(ResponseSpec(200, PastSchedulingView),), errors=(400, 404),
     ),
 )  # fmt: skip

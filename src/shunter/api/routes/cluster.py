@@ -71,32 +71,32 @@ def _after(exchange: Exchange) -> EventPosition | None:
 
 CLUSTER_ROUTES = (
     Route(
-        "GET", "/healthz", "getHealth", "Whether the manager answers", get_health,
+        "GET", "/healthz", "getHealth", "Check whether the manager responds", get_health,
         responses=(ResponseSpec(200, Status),), public=True,
     ),
     Route(
-        "GET", f"{BASE}/openapi.json", "getOpenApi", "This description", get_openapi,
+        "GET", f"{BASE}/openapi.json", "getOpenApi", "Get this OpenAPI document", get_openapi,
         responses=(ResponseSpec(200, dict),),
     ),
     Route(
-        "GET", f"{BASE}/cluster", "getCluster", "The cluster at a glance", get_cluster,
+        "GET", f"{BASE}/cluster", "getCluster", "Get an overview of the cluster", get_cluster,
         responses=(ResponseSpec(200, ClusterInfo),),
     ),
     Route(
-        "PATCH", f"{BASE}/cluster", "patchCluster", "Change settings while it runs", patch_cluster,
+        "PATCH", f"{BASE}/cluster", "patchCluster", "Change settings of the running cluster", patch_cluster,
         responses=(ResponseSpec(200, ClusterInfo),), body=RequestBody(component="ClusterPatch"),
         errors=(400, 409, 413),
     ),
     Route(
-        "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the cluster; nothing is lost", stop_cluster,
-        responses=(ResponseSpec(202, Status, description="it begins to stop"),),
+        "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the cluster; jobs and history persist", stop_cluster,
+        responses=(ResponseSpec(202, Status, description="the cluster is stopping"),),
         body=RequestBody(Down, required=False), errors=(400, 413),
     ),
 )  # fmt: skip
 
 EVENT_ROUTES = (
     Route(
-        "GET", f"{BASE}/events", "listEvents", "What happened, as a page or as a stream", list_events,
+        "GET", f"{BASE}/events", "listEvents", "List events, or stream them", list_events,
         responses=(
             ResponseSpec(200, EventPage),
             ResponseSpec(
@@ -105,12 +105,12 @@ EVENT_ROUTES = (
         ),
         query=p.Query((
             p.namespace_parameter("*", all_allowed=True),
-            p.field_parameter("job", "only of the job with this name", NAME),
-            p.event_parameter("after", "only behind this event: VERSION-N, or VERSION for all of a version"),
+            p.field_parameter("job", "only events of the job with this name", NAME),
+            p.event_parameter("after", "only events after this one: VERSION-N, or VERSION for a whole version"),
             p.LIMIT,
-            p.bool_parameter("follow", "stream server-sent events, from now on or behind `after`"),
+            p.bool_parameter("follow", "stream server-sent events, from now on or after `after`"),
         )),
-        headers=(p.event_parameter("Last-Event-ID", "like `after`; a browser sends it when it reconnects"),),
+        headers=(p.event_parameter("Last-Event-ID", "same as `after`; browsers send it when they reconnect"),),
         errors=(400, 404),
     ),
 )  # fmt: skip

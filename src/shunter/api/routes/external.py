@@ -158,15 +158,15 @@ JOB_WRITTEN = (ResponseSpec(200, ExternalBatchJob, description="it is committed"
 
 EXTERNAL_ROUTES = (
     Route(
-        "GET", f"{BASE}/testbeds", "listExternalTestbeds", "Testbeds and their slots", list_testbeds,
+        "GET", f"{BASE}/testbeds", "listExternalTestbeds", "List Testbeds and their slots", list_testbeds,
         responses=(ResponseSpec(200, list[ExternalTestbed]),), query=IN_NAMESPACE, errors=(400,),
     ),
     Route(
-        "GET", f"{BASE}/testbeds/{{object}}", "getExternalTestbed", "One Testbed and its slots", get_testbed,
+        "GET", f"{BASE}/testbeds/{{object}}", "getExternalTestbed", "Get a Testbed and its slots", get_testbed,
         responses=(ResponseSpec(200, ExternalTestbed),), query=IN_NAMESPACE, errors=(400, 404),
     ),
     Route(
-        "GET", f"{BASE}/jobs", "listExternalJobs", "BatchJobs by their names", list_jobs,
+        "GET", f"{BASE}/jobs", "listExternalJobs", "List BatchJobs by name", list_jobs,
         responses=(ResponseSpec(200, dict[str, ExternalBatchJob]),), query=IN_NAMESPACE, errors=(400,),
     ),
     Route(
@@ -174,12 +174,12 @@ EXTERNAL_ROUTES = (
         write_job, responses=JOB_WRITTEN, query=IN_NAMESPACE, body=JOB, errors=(400, 404, 409, 413),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{object}}", "getExternalJob", "One BatchJob", get_job,
+        "GET", f"{BASE}/jobs/{{object}}", "getExternalJob", "Get a BatchJob", get_job,
         responses=(ResponseSpec(200, ExternalBatchJob),), query=IN_NAMESPACE, errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{object}}/metrics", "getExternalJobMetrics",
-        "What a run of a BatchJob used, by node and by slot", get_job_metrics, responses=METRICS_RESPONSES,
+        "Get the metrics of a BatchJob run, by node and by slot", get_job_metrics, responses=METRICS_RESPONSES,
         query=p.Query((p.NAMESPACE, RUN, STEP)), errors=(400, 404),
     ),
     Route(
@@ -191,22 +191,22 @@ EXTERNAL_ROUTES = (
         responses=(ResponseSpec(200, list[ExternalScheduling]),), query=IN_NAMESPACE, errors=(400,),
     ),
     Route(
-        "POST", f"{BASE}/schedulings", "postExternalScheduling", "Make or replace a Scheduling",
+        "POST", f"{BASE}/schedulings", "postExternalScheduling", "Create or replace a Scheduling",
         post_scheduling, responses=(ResponseSpec(200, ExternalScheduling, description="it is committed"),),
         query=IN_NAMESPACE, body=RequestBody(component="ExternalSchedulingBody"), errors=(400, 409, 413),
     ),
     Route(
-        "GET", f"{BASE}/schedulings/{{object}}", "getExternalScheduling", "One Scheduling", get_scheduling,
+        "GET", f"{BASE}/schedulings/{{object}}", "getExternalScheduling", "Get a Scheduling", get_scheduling,
         responses=(ResponseSpec(200, ExternalScheduling),), query=IN_NAMESPACE, errors=(400, 404),
     ),
     Route(
         "DELETE", f"{BASE}/schedulings/{{object}}", "deleteExternalScheduling",
-        "Delete a Scheduling; its jobs end and its slots are released", delete_scheduling,
-        responses=(ResponseSpec(200, ExternalScheduling, description="as it was"),), query=IN_NAMESPACE, errors=(400,
+        "Delete a Scheduling, stop its jobs and release its slots", delete_scheduling,
+        responses=(ResponseSpec(200, ExternalScheduling, description="it as it was"),), query=IN_NAMESPACE, errors=(400,
         404, 409),
     ),
     Route(
-        "GET", "/scheduler/info", "getSockJsInfo", "What a client of SockJS asks before it opens its WebSocket",
+        "GET", "/scheduler/info", "getSockJsInfo", "Get the SockJS connection options, before the WebSocket",
         get_sockjs_info, responses=(ResponseSpec(200, dict),), query=TIMESTAMP, errors=(400,), public=True,
     ),
 )  # fmt: skip

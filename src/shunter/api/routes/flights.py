@@ -21,11 +21,11 @@ async def export_records(gateway: CallerGateway, exchange: Exchange) -> None:
 
 FLIGHT_ROUTES = (
     Route(
-        "GET", FLIGHT, "listFlight", "What the flight recorder has kept, by segments", list_segments,
+        "GET", FLIGHT, "listFlight", "List the segments of the flight recorder", list_segments,
         responses=(ResponseSpec(200, FlightPage),),
     ),
     Route(
-        "GET", f"{FLIGHT}/records", "exportFlight", "All recorded decisions as a file for `shunter replay`",
+        "GET", f"{FLIGHT}/records", "exportFlight", "Download all recorded decisions, for `shunter replay`",
         export_records, responses=(ResponseSpec(200, None, OCTETS.decode(), "a recording"),), errors=(404,),
     ),
 )  # fmt: skip

@@ -218,23 +218,27 @@ def any_task_of(exchange: Exchange) -> TaskReference:
 
 # ---- routes ----
 
-TASK_LIMIT = p.int_parameter("limit", "how many items at most", 1, TASK_PAGE_MAX, 1000)
-JOB_STATE = p.enum_parameter("state", "only in this state", [state.wire_name for state in JobState], is_repeated=True)
-TASK_STATE = p.enum_parameter("state", "only in this state", [state.wire_name for state in TaskState], is_repeated=True)
-WITH_REPLACED = p.bool_parameter("all", "also tasks of a service that were replaced, before the others")
-NOW = p.bool_parameter("now", "kill at once, without grace")
-SIGNAL = p.enum_parameter("signal", "what to send instead of TERM", list(SIGNALS))
+TASK_LIMIT = p.int_parameter("limit", "maximum number of items", 1, TASK_PAGE_MAX, 1000)
+JOB_STATE = p.enum_parameter(
+    "state", "only items in this state", [state.wire_name for state in JobState], is_repeated=True
+)
+TASK_STATE = p.enum_parameter(
+    "state", "only items in this state", [state.wire_name for state in TaskState], is_repeated=True
+)
+WITH_REPLACED = p.bool_parameter("all", "include replaced tasks of a service, before the others")
+NOW = p.bool_parameter("now", "kill immediately, without a grace period")
+SIGNAL = p.enum_parameter("signal", "signal to send instead of TERM", list(SIGNALS))
 FOLLOW_MODES = ("end", "progress", "logs")
 IDEMPOTENCY_KEY = p.field_parameter(
     "Idempotency-Key",
-    "the same key again returns what the first request with it made",
+    "a repeated key returns the result of the first request",
     text(KEY_PATTERN, size_max=128),
 )
 
 IN_JOB = p.Query((p.NAMESPACE,))
-GROUP = p.field_parameter("group", "the task's group, where the job has several", NAME)
+GROUP = p.field_parameter("group", "group of the task, if the job has several", NAME)
 TASK_SET_NUMBER = p.int_parameter(
-    "piece", "of a task of a service that was replaced: the number behind its ~", 0, TASK_SET_NUMBER_MAX
+    "piece", "for a replaced task of a service: the number after its ~", 0, TASK_SET_NUMBER_MAX
 )
 IN_TASK = p.Query((p.NAMESPACE, GROUP))
 IN_ANY_TASK = p.Query((p.NAMESPACE, GROUP, TASK_SET_NUMBER))
@@ -243,16 +247,16 @@ FOLLOW_DESCRIPTION = "lines: the job, then progress or log, then its end"
 
 JOB_ROUTES = (
     Route(
-        "POST", f"{BASE}/jobs", "submitJob", "Submit a job, and follow it if asked", submit_job,
+        "POST", f"{BASE}/jobs", "submitJob", "Submit a job, and optionally follow it", submit_job,
         responses=(
             ResponseSpec(201, JobView, description="the job is committed"),
             ResponseSpec(
-                200, JobView, description="the same key, or an unfinished job with the same spec, was there before",
+                200, JobView, description="the same key, or an unfinished job with the same spec, already exists",
             ),
             ResponseSpec(201, FollowLine, "application/x-ndjson", description=FOLLOW_DESCRIPTION),
             ResponseSpec(200, FollowLine, "application/x-ndjson", description=FOLLOW_DESCRIPTION),
         ),
-        query=p.Query((p.NAMESPACE, p.enum_parameter("follow", "stream the job's life as NDJSON", FOLLOW_MODES))),
+        query=p.Query((p.NAMESPACE, p.enum_parameter("follow", "follow the job as NDJSON", FOLLOW_MODES))),
         headers=(IDEMPOTENCY_KEY,), body=JOB_BODY, errors=(400, 409, 413),
     ),
     Route(
@@ -261,29 +265,29 @@ JOB_ROUTES = (
         query=IN_JOB, headers=(IDEMPOTENCY_KEY,), body=RequestBody(component="BulkSubmit"), errors=(400, 409, 413),
     ),
     Route(
-        "GET", f"{BASE}/jobs", "listJobs", "Jobs, newest first", list_jobs,
+        "GET", f"{BASE}/jobs", "listJobs", "List jobs, newest first", list_jobs,
         responses=(ResponseSpec(200, JobPage),), errors=(400,),
         query=p.Query((p.NAMESPACES, JOB_STATE, p.label_parameter(), p.LIMIT, p.AFTER_NUMBER)),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{job}}", "getJob", "One job", get_job,
+        "GET", f"{BASE}/jobs/{{job}}", "getJob", "Get a job", get_job,
         responses=(ResponseSpec(200, JobView),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
-        "DELETE", f"{BASE}/jobs/{{job}}", "stopJob", "Stop a job; one that has ended stays as it is", stop_job,
+        "DELETE", f"{BASE}/jobs/{{job}}", "stopJob", "Stop a job; no effect on a finished job", stop_job,
         responses=(ResponseSpec(204),), query=p.Query((p.NAMESPACE, NOW, SIGNAL)), errors=(400, 404),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{job}}/runs", "listRuns", "All runs of a job's name, newest first", list_runs,
+        "GET", f"{BASE}/jobs/{{job}}/runs", "listRuns", "List all runs of a job name, newest first", list_runs,
         responses=(ResponseSpec(200, JobPage),), errors=(400, 404),
         query=p.Query((p.NAMESPACE, p.LIMIT, p.AFTER_NUMBER)),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{job}}/why", "explainJob", "Why a job waits, or ended as it did", explain_job,
+        "GET", f"{BASE}/jobs/{{job}}/why", "explainJob", "Explain the state of a job", explain_job,
         responses=(ResponseSpec(200, WhyView),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/why", "explainTask", "Why a task waits, or ended as it did",
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/why", "explainTask", "Explain the state of a task",
         explain_task, responses=(ResponseSpec(200, WhyView),), query=IN_TASK, errors=(400, 404),
     ),
 )  # fmt: skip
@@ -291,33 +295,33 @@ JOB_ROUTES = (
 # Apart from the others because plans stand between them in the OpenAPI document.
 TASK_ROUTES = (
     Route(
-        "GET", f"{BASE}/jobs/{{job}}/follow", "followJob", "A job's life as NDJSON, until its end", follow_job,
+        "GET", f"{BASE}/jobs/{{job}}/follow", "followJob", "Follow a job as NDJSON until it ends", follow_job,
         responses=(ResponseSpec(200, FollowLine, "application/x-ndjson", description=FOLLOW_DESCRIPTION),),
         errors=(400, 404),
-        query=p.Query((p.NAMESPACE, p.enum_parameter("mode", "what to tell beside the end", FOLLOW_MODES, "end"))),
+        query=p.Query((p.NAMESPACE, p.enum_parameter("mode", "what to report besides the end", FOLLOW_MODES, "end"))),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{job}}/tasks", "listTasks", "A job's tasks, by index", list_tasks,
+        "GET", f"{BASE}/jobs/{{job}}/tasks", "listTasks", "List the tasks of a job, by index", list_tasks,
         responses=(ResponseSpec(200, TaskPage),), errors=(400, 404),
         query=p.Query((p.NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER_TASK, WITH_REPLACED)),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "getTask", "One task", get_task,
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "getTask", "Get a task", get_task,
         responses=(ResponseSpec(200, TaskView),), query=IN_ANY_TASK, errors=(400, 404),
     ),
     Route(
-        "DELETE", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "stopTask", "Stop one task", stop_task,
+        "DELETE", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "stopTask", "Stop a task", stop_task,
         responses=(ResponseSpec(204),), query=p.Query((p.NAMESPACE, GROUP, NOW, SIGNAL)), errors=(400, 404),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/attempts", "listAttempts", "A task's attempts", list_attempts,
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/attempts", "listAttempts", "List task attempts", list_attempts,
         responses=(ResponseSpec(200, AttemptPage),), query=IN_ANY_TASK, errors=(400, 404),
     ),
     Route(
-        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/logs", "readLog", "A task's output, as raw bytes", read_log,
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/logs", "readLog", "Get output of a task, as raw bytes", read_log,
         responses=(
             ResponseSpec(
-                200, None, "application/octet-stream", description="X-Log-Truncated says whether a part was cut",
+                200, None, "application/octet-stream", description="X-Log-Truncated tells whether it was cut",
             ),
         ),
         errors=(400, 404),
@@ -325,11 +329,11 @@ TASK_ROUTES = (
             p.NAMESPACE,
             GROUP,
             TASK_SET_NUMBER,
-            p.enum_parameter("stream", "which output", ("stdout", "stderr"), "stdout"),
-            p.int_parameter("offset", "the first byte wanted", 0, OFFSET_MAX, 0),
-            p.int_parameter("limit", "how many bytes at most", 0, OFFSET_MAX),
-            p.int_parameter("attempt", "which attempt; the latest if not given", 1, ATTEMPT_MAX),
-            p.bool_parameter("follow", "go on until the task has ended"),
+            p.enum_parameter("stream", "output stream", ("stdout", "stderr"), "stdout"),
+            p.int_parameter("offset", "offset of the first byte", 0, OFFSET_MAX, 0),
+            p.int_parameter("limit", "maximum number of bytes", 0, OFFSET_MAX),
+            p.int_parameter("attempt", "attempt number; default: the latest", 1, ATTEMPT_MAX),
+            p.bool_parameter("follow", "keep streaming until the task has ended"),
         )),
     ),
 )  # fmt: skip

@@ -36,30 +36,30 @@ def _window(exchange: Exchange) -> Window:
     return Window(exchange.query["start"], exchange.query["stop"], exchange.query["step"])
 
 
-STEP = p.step_parameter("step", "how long one value stands for; else about 120 values", STEP_MAX_S)
-RUN = p.int_parameter("run", "which run, counted from 1; else the last", 1, NUMBER_MAX)
-START = p.time_parameter("start", "where the window begins")
-STOP = p.time_parameter("stop", "where it ends; else now, or with the task")
+STEP = p.step_parameter("step", "length of one step; default: about 120 values", STEP_MAX_S)
+RUN = p.int_parameter("run", "run number, from 1; default: the last", 1, NUMBER_MAX)
+START = p.time_parameter("start", "start of the window")
+STOP = p.time_parameter("stop", "end of the window; default: now, or the end of the task")
 METRICS_RESPONSES = (ResponseSpec(200, MetricsView),)
 
 METRIC_ROUTES = (
     Route(
         "GET", f"{IN_NAMESPACE}/batchjobs/{{object}}/metrics", "getBatchJobMetrics",
-        "What a run of a BatchJob used, by node and by slot", get_batch_job_metrics,
+        "Get the metrics of a BatchJob run, by node and by slot", get_batch_job_metrics,
         responses=METRICS_RESPONSES,
         query=p.Query((RUN, STEP)), errors=(400, 404),
     ),
     Route(
-        "GET", f"{BASE}/nodes/{{name}}/metrics", "getNodeMetrics", "What a node used", get_node_metrics,
+        "GET", f"{BASE}/nodes/{{name}}/metrics", "getNodeMetrics", "Get the metrics of a node", get_node_metrics,
         responses=METRICS_RESPONSES, query=p.Query((START, STOP, STEP)), errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/metrics", "getTaskMetrics",
-        "What a task used, and its node meanwhile", get_task_metrics, responses=METRICS_RESPONSES, errors=(400, 404),
+        "Get the metrics of a task and its node", get_task_metrics, responses=METRICS_RESPONSES, errors=(400, 404),
         query=p.Query((
             p.NAMESPACE,
             GROUP,
-            p.int_parameter("piece", "of a replaced task: the number behind its ~", 0, NUMBER_MAX),
+            p.int_parameter("piece", "for a replaced task: the number after its ~", 0, NUMBER_MAX),
             START,
             STOP,
             STEP,

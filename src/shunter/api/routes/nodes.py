@@ -20,7 +20,7 @@ REASON_SIZE_MAX = 1024
 
 
 DRAIN = Section(
-    "past the deadline, batch tasks are stopped and queued again; without one, they are waited for",
+    "after the deadline, batch tasks are stopped and queued again; default: wait for them",
     {"deadline": duration(TIMEOUT_MAX_S)},
 )
 
@@ -88,47 +88,47 @@ async def release_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
     return await gateway.nodes.release(exchange.path_params["name"])
 
 
-NODE_LIMIT = p.int_parameter("limit", "how many items at most", 1, NODE_PAGE_MAX, NODE_PAGE_MAX)
+NODE_LIMIT = p.int_parameter("limit", "maximum number of items", 1, NODE_PAGE_MAX, NODE_PAGE_MAX)
 NODE_RESPONSES = (ResponseSpec(200, NodeView),)
 
 NODE_ROUTES = (
     Route(
-        "GET", f"{BASE}/nodes", "listNodes", "The nodes, by name", list_nodes,
+        "GET", f"{BASE}/nodes", "listNodes", "List nodes, by name", list_nodes,
         responses=(ResponseSpec(200, NodePage),), errors=(400,),
         query=p.Query((NODE_LIMIT, p.AFTER)),
     ),
     Route(
-        "GET", NODE, "getNode", "One node", get_node, responses=NODE_RESPONSES, errors=(404,),
+        "GET", NODE, "getNode", "Get a node", get_node, responses=NODE_RESPONSES, errors=(404,),
     ),
     Route(
-        "PATCH", NODE, "patchNode", "Change a node's labels and attributes", patch_node,
+        "PATCH", NODE, "patchNode", "Change labels and attributes of a node", patch_node,
         responses=NODE_RESPONSES, body=RequestBody(component="NodePatch"), errors=(400, 404, 413),
     ),
     Route(
-        "GET", f"{NODE}/stats", "getNodeStats", "A machine and its tasks, fresh", get_node_stats,
+        "GET", f"{NODE}/stats", "getNodeStats", "Get current statistics of a node and its tasks", get_node_stats,
         responses=(ResponseSpec(200, NodeStatsView),), errors=(404,),
     ),
 )  # fmt: skip
 
 NODE_ADMIN_ROUTES = (
     Route(
-        "POST", f"{NODE}/drain", "drainNode", "Empty a node", drain_node,
+        "POST", f"{NODE}/drain", "drainNode", "Drain a node", drain_node,
         responses=NODE_RESPONSES, body=RequestBody(component="Drain", required=False), errors=(400, 404, 413),
     ),
     Route(
-        "DELETE", f"{NODE}/drain", "undrainNode", "Let a drained node take work again", undrain_node,
+        "DELETE", f"{NODE}/drain", "undrainNode", "Undrain a node: make it schedulable again", undrain_node,
         responses=NODE_RESPONSES, errors=(404, 409),
     ),
     Route(
-        "POST", f"{NODE}/cordon", "cordonNode", "Let nothing more start on a node", cordon_node,
+        "POST", f"{NODE}/cordon", "cordonNode", "Cordon a node: stop new tasks from starting on it", cordon_node,
         responses=NODE_RESPONSES, body=RequestBody(Cordon, required=False), errors=(400, 404, 409, 413),
     ),
     Route(
-        "DELETE", f"{NODE}/cordon", "uncordonNode", "Let a cordoned node take work again", uncordon_node,
+        "DELETE", f"{NODE}/cordon", "uncordonNode", "Uncordon a node: make it schedulable again", uncordon_node,
         responses=NODE_RESPONSES, errors=(404, 409),
     ),
     Route(
-        "DELETE", f"{NODE}/quarantine", "releaseNode", "Let a node out of quarantine", release_node,
+        "DELETE", f"{NODE}/quarantine", "releaseNode", "Release a node from quarantine", release_node,
         responses=NODE_RESPONSES, errors=(404, 409),
     ),
 )  # fmt: skip

@@ -152,7 +152,7 @@ def api_version_of(exchange: Exchange, kind: str) -> str:
     version = f"{exchange.path_params['group']}/{exchange.path_params['version']}"
     known = (*API_VERSIONS, NATIVE_API_VERSION) if kind == TESTBED else API_VERSIONS
     if version not in known:
-        raise NotFound(f"there is no {kind} in {version[:100]}, but in {', '.join(known)}")
+        raise NotFound(f"kind {kind} does not exist in {version[:100]}; use {', '.join(known)}")
     return version
 
 
@@ -188,7 +188,7 @@ async def read_documents(
     document = decode_json(body, any_json)
     if isinstance(document, dict) and isinstance(document.get("items"), list):
         if not document["items"]:
-            _refuse("body.items", "is empty", document["items"], "give at least one manifest")
+            _refuse("body.items", "is empty", document["items"], "send at least one manifest")
         return list(document["items"])
     return [document]
 
@@ -232,14 +232,16 @@ _VERSION = text(
     rf"^[0-9]{{1,{RESOURCE_VERSION_DIGITS_MAX}}}$", size_max=RESOURCE_VERSION_DIGITS_MAX, rule="a resourceVersion"
 )
 LIST_OR_WATCH_QUERY = p.Query((
-    p.bool_parameter("watch", "stream changes as NDJSON instead"),
-    p.field_parameter("name", "only of this name", NAME),
-    p.field_parameter("resourceVersion", "of a watch: changes behind this version; without it, from now on", _VERSION),
+    p.bool_parameter("watch", "stream changes as NDJSON instead of a list"),
+    p.field_parameter("name", "only objects with this name", NAME),
+    p.field_parameter("resourceVersion", "for a watch: changes after this version; default: from now on", _VERSION),
 ))  # fmt: skip
-PRECONDITION_QUERY = p.Query((p.field_parameter("resourceVersion", "only if this is the present version", _VERSION),))
+PRECONDITION_QUERY = p.Query((p.field_parameter("resourceVersion", "only if this is the current version", _VERSION),))
 LIST_OR_WATCH_RESPONSES = (
     ResponseSpec(200, ObjectList),
-    ResponseSpec(200, WatchLine, "application/x-ndjson", description="lines, and empty ones as heartbeats"),
+    ResponseSpec(
+        200, WatchLine, "application/x-ndjson", description="one JSON object per line; empty lines are heartbeats"
+    ),
 )
 OBJECT_RESPONSES = (ResponseSpec(200, ObjectView),)
 
@@ -252,27 +254,27 @@ def _routes_of(plural: str, kind: str) -> tuple[Route, ...]:
     return (
         Route(
             "GET", f"{GROUP_VERSION}/{plural}", f"listAll{kind_plural}",
-            f"{kind_plural} of all namespaces, or their changes",
+            f"List or watch {kind_plural} of all namespaces",
             handlers.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
             errors=(400, 404, 410),
         ),
         Route(
-            "GET", collection_path, f"list{kind_plural}", f"{kind_plural} of a namespace, or their changes",
+            "GET", collection_path, f"list{kind_plural}", f"List or watch {kind_plural} of a namespace",
             handlers.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
             errors=(400, 404, 410),
         ),
         Route(
-            "POST", collection_path, f"create{kind}", f"Make a {kind}", handlers.create,
+            "POST", collection_path, f"create{kind}", f"Create a {kind}", handlers.create,
             responses=(ResponseSpec(201, ObjectView, description="it is committed"),), body=manifest,
             errors=(400, 404, 409, 413),
         ),
         Route(
-            "GET", object_path, f"get{kind}", f"One {kind}", handlers.get, responses=OBJECT_RESPONSES,
+            "GET", object_path, f"get{kind}", f"Get a {kind}", handlers.get, responses=OBJECT_RESPONSES,
             errors=(400, 404),
         ),
         Route(
-            "PUT", object_path, f"replace{kind}", f"Make or change a {kind}", handlers.replace,
-            responses=(*OBJECT_RESPONSES, ResponseSpec(201, ObjectView, description="it was not there before")),
+            "PUT", object_path, f"replace{kind}", f"Create or replace a {kind}", handlers.replace,
+            responses=(*OBJECT_RESPONSES, ResponseSpec(201, ObjectView, description="it was created")),
             body=manifest, errors=(400, 404, 409, 413),
         ),
         Route(
@@ -281,9 +283,9 @@ def _routes_of(plural: str, kind: str) -> tuple[Route, ...]:
             body=RequestBody(component="MergePatch", content_types=PATCH_CONTENT_TYPES), errors=(400, 404, 409, 413),
         ),
         Route(
-            "DELETE", object_path, f"delete{kind}", f"Delete a {kind}; what it holds is released first",
+            "DELETE", object_path, f"delete{kind}", f"Delete a {kind}; its claims are released first",
             handlers.delete,
-            responses=(ResponseSpec(200, ObjectView, description="as it was"),), query=PRECONDITION_QUERY,
+            responses=(ResponseSpec(200, ObjectView, description="the deleted object"),), query=PRECONDITION_QUERY,
             errors=(400, 404, 409),
         ),
     )  # fmt: skip
@@ -295,17 +297,17 @@ _BATCH_JOB_PATH = f"{IN_NAMESPACE}/batchjobs/{{object}}"
 OBJECT_ROUTES = (
     *(route for plural, kind in PLURALS.items() for route in _routes_of(plural, kind)),
     Route(
-        "GET", f"{GROUP_VERSION}/objects", "listAllObjects", "Objects of every kind and namespace, or their changes",
+        "GET", f"{GROUP_VERSION}/objects", "listAllObjects", "List or watch objects of all kinds and namespaces",
         _ANY_HANDLERS.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
         errors=(400, 404, 410),
     ),
     Route(
-        "GET", f"{IN_NAMESPACE}/objects", "listObjects", "Objects of every kind in a namespace, or their changes",
+        "GET", f"{IN_NAMESPACE}/objects", "listObjects", "List or watch objects of all kinds in a namespace",
         _ANY_HANDLERS.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
         errors=(400, 404, 410),
     ),
     Route(
-        "POST", f"{_BATCH_JOB_PATH}/reset", "resetBatchJob", "Bring a failed BatchJob back to Ready",
+        "POST", f"{_BATCH_JOB_PATH}/reset", "resetBatchJob", "Reset a failed BatchJob to Ready",
         _BATCH_JOB_HANDLERS.reset,
         responses=OBJECT_RESPONSES, errors=(400, 404, 409),
     ),

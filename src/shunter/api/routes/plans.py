@@ -50,18 +50,18 @@ async def _read_manifests(exchange: Exchange) -> list[object]:
 
 PLAN_ROUTES = (
     Route(
-        "POST", f"{BASE}/plan", "planJobs", "What submitting jobs would do now, without doing it", plan_jobs,
-        responses=(ResponseSpec(200, PlanView, description="what would start, and what would wait and why"),),
+        "POST", f"{BASE}/plan", "planJobs", "Plan a submit: report what would happen, without doing it", plan_jobs,
+        responses=(ResponseSpec(200, PlanView, description="which tasks would start, and which would wait and why"),),
         query=IN_JOB, body=RequestBody(component="Plan", content_types=("application/json", "application/yaml")),
         errors=(400, 409, 413),
     ),
     Route(
-        "GET", f"{BASE}/policies", "listPolicies", "Who can decide, and who does", list_policies,
+        "GET", f"{BASE}/policies", "listPolicies", "List policies, and the active one", list_policies,
         responses=(ResponseSpec(200, PolicyPage),),
     ),
     Route(
-        "PUT", f"{BASE}/policies/active", "usePolicy", "Change who decides, while it runs", use_policy,
-        responses=(ResponseSpec(200, PolicyPage, description="it decides from the next round on"),),
+        "PUT", f"{BASE}/policies/active", "usePolicy", "Change the active policy", use_policy,
+        responses=(ResponseSpec(200, PolicyPage, description="the policy is active from the next round on"),),
         body=RequestBody(PolicyChoice), errors=(400, 413),
     ),
 )  # fmt: skip

@@ -67,30 +67,30 @@ async def move_task(gateway: CallerGateway, exchange: Exchange) -> JobView:
     return await gateway.services.move(job_of(exchange), task, move.node)
 
 
-ONLY_NODE = p.field_parameter("node", "replace only what runs on this node", text(size_max=NODE_NAME_SIZE_MAX))
-JOB_RESPONSES = (ResponseSpec(200, JobView, description="it is committed; the steps follow"),)
+ONLY_NODE = p.field_parameter("node", "replace only instances on this node", text(size_max=NODE_NAME_SIZE_MAX))
+JOB_RESPONSES = (ResponseSpec(200, JobView, description="it is committed; the rollout follows"),)
 
 SERVICE_ROUTES = (
     Route(
-        "PUT", JOB, "updateJob", "Give a service or system job another spec", update_job,
+        "PUT", JOB, "updateJob", "Update the spec of a service or system job", update_job,
         responses=JOB_RESPONSES, query=p.Query((p.NAMESPACE, ONLY_NODE)), body=JOB_BODY,
         errors=(400, 404, 409, 413),
     ),
     Route(
-        "POST", f"{JOB}/scale", "scaleJob", "Change the counts of a service", scale_job,
+        "POST", f"{JOB}/scale", "scaleJob", "Scale a service", scale_job,
         responses=JOB_RESPONSES, query=IN_JOB, body=RequestBody(Scale), errors=(400, 404, 409, 413),
     ),
     Route(
-        "POST", f"{JOB}/rollback", "rollBackJob", "Go back to an earlier good version", roll_back_job,
+        "POST", f"{JOB}/rollback", "rollBackJob", "Roll back to an earlier stable version", roll_back_job,
         responses=JOB_RESPONSES, query=IN_JOB, errors=(400, 404, 409),
     ),
     Route(
-        "POST", f"{JOB}/restart", "restartJob", "Replace instances by fresh ones", restart_job,
+        "POST", f"{JOB}/restart", "restartJob", "Restart instances", restart_job,
         responses=JOB_RESPONSES, query=IN_JOB, body=RequestBody(Restart, required=False),
         errors=(400, 404, 409, 413),
     ),
     Route(
-        "POST", f"{JOB}/tasks/{{index}}/move", "moveTask", "Let a task run on a node of your choice",
+        "POST", f"{JOB}/tasks/{{index}}/move", "moveTask", "Move a task to a node",
         move_task, responses=JOB_RESPONSES, query=p.Query((p.NAMESPACE, GROUP)), body=RequestBody(Move),
         errors=(400, 404, 409, 413),
     ),

@@ -81,7 +81,7 @@ class Decoder:
         head = _HEAD_END.search(buffer, 0, HEAD_SIZE_MAX + 3)
         nul = buffer.find(NUL, 0, HEAD_SIZE_MAX + 3 if head is None else head.start())
         if nul >= 0:
-            raise BadFrame("a frame ends within its headers: an empty line must follow them")
+            raise BadFrame("the frame ends within its headers: an empty line must follow them")
         if head is None:
             if len(buffer) > HEAD_SIZE_MAX:
                 raise BadFrame(f"command and headers are larger than {HEAD_SIZE_MAX:,} bytes")
@@ -170,7 +170,7 @@ def _unescape(text: str, escapes: Mapping[str, str]) -> str:
 
     def char(found: re.Match[str]) -> str:
         if found[1] not in chars:
-            raise BadFrame(f"{found[0][:2]!r} is no escape of a header")
+            raise BadFrame(f"{found[0][:2]!r} is not a valid escape in a header")
         return chars[found[1]]
 
     return _ESCAPED.sub(char, text)

@@ -166,7 +166,7 @@ class _Connection:
     def _put(self, text: str) -> None:
         if self._outbox.put(text) or self._disconnect_timer is not None or not self._outbox.has_overflowed:
             return
-        detail = f"more than {self._settings.outbox.messages_max:,} messages waited to be read"
+        detail = f"more than {self._settings.outbox.messages_max:,} messages are unread"
         error = Frame("ERROR", {"message": "too slow", "content-type": "text/plain"}, detail.encode())
         self._close_code = TRY_LATER
         self._outbox.finish(encode(error, self._session.version).decode())
@@ -209,7 +209,7 @@ class _Connection:
             now = self._loop.time()
             if receive_interval_s and now - self._last_received_at > receive_interval_s * (1 + HEARTBEAT_TOLERANCE):
                 self._end(
-                    "no heart-beat", f"nothing was heard for {receive_interval_s * (1 + HEARTBEAT_TOLERANCE):g} s"
+                    "no heart-beat", f"the client was silent for {receive_interval_s * (1 + HEARTBEAT_TOLERANCE):g} s"
                 )
                 return
             if send_interval_s and now - self._last_sent_at >= send_interval_s / 2:

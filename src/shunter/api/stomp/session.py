@@ -114,21 +114,21 @@ class Session:
                 self.is_closed = True
                 return [*self._receipt(frame), Close(is_error=False)]
             case "SEND":
-                fix = "what is to be changed goes over HTTP: POST /external/schedulings, PUT /external/jobs/"
-                raise _ProtocolError("nothing can be sent here", f"topics are for listening; {fix}")
+                fix = "send changes over HTTP: POST /external/schedulings, PUT /external/jobs/"
+                raise _ProtocolError("SEND is not supported", f"topics are read-only; {fix}")
             case command if command in IGNORED_COMMANDS:
                 steps = []
             case "BEGIN" | "COMMIT" | "ABORT":
-                raise _ProtocolError("no transactions", "nothing can be sent here, so there are no transactions")
+                raise _ProtocolError("no transactions", "transactions are not supported, because topics are read-only")
             case command:
-                raise _ProtocolError("unknown command", f"{command[:40]} is no command of a client")
+                raise _ProtocolError("unknown command", f"{command[:40]} is not a client command")
         return [*steps, *self._receipt(frame)]
 
     # ---- commands ----
 
     def _connect(self, frame: Frame) -> list[Step]:
         if self.is_connected:
-            raise _ProtocolError("connected already", "a connection has one session: open another one")
+            raise _ProtocolError("already connected", "a connection has one session; open another connection")
         offered = [word.strip() for word in frame.headers.get("accept-version", V1_0).split(",")]
         common = [version for version in VERSIONS if version in offered]
         if not common:
@@ -136,7 +136,7 @@ class Session:
             raise _ProtocolError("unsupported version", f"supported versions are {known}", version=known)
         if not self._is_let_in and not self._is_valid_token(_token(frame)):
             raise _ProtocolError(
-                "unauthorized", "send the cluster's token as passcode, or as `Authorization: Bearer TOKEN`"
+                "unauthorized", "send the token of the cluster as passcode, or as `Authorization: Bearer TOKEN`"
             )
         promised_ms, wanted_ms = _heartbeat(frame.headers.get("heart-beat", "0,0"))
         self.receive_interval_ms = max(promised_ms, HEARTBEAT_MS) if promised_ms else 0
@@ -153,7 +153,7 @@ class Session:
             raise _ProtocolError("unknown ack", f"ack is one of {', '.join(ACK_MODES)}, not {ack[:40]!r}")
         if id in self._subscriptions:
             raise _ProtocolError(
-                "subscribed already", f"the id {id[:200]!r} is in use; choose another, or unsubscribe it"
+                "already subscribed", f"the id {id[:200]!r} is in use; choose another, or unsubscribe it"
             )
         if len(self._subscriptions) >= SUBSCRIPTIONS_MAX:
             raise _ProtocolError("too many subscriptions", f"a connection has at most {SUBSCRIPTIONS_MAX:,}")
@@ -173,7 +173,7 @@ class Session:
         id = _required_header(frame, id_header)
         found = self._subscriptions.pop(id, None)
         if found is None:
-            raise _ProtocolError("not subscribed", f"there is no subscription {id[:200]!r}")
+            raise _ProtocolError("not subscribed", f"subscription {id[:200]!r} does not exist")
         return [Unsubscribe(found)]
 
     # ---- answers ----

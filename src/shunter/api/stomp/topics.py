@@ -32,13 +32,13 @@ def parse_topic(destination: str, namespace: str | None) -> Topic:
     segments = destination.removeprefix(PREFIX).split("/") if destination.startswith(PREFIX) else []
     if segments[:1] == [NAMESPACES] and len(segments) > 2:
         if namespace not in (None, segments[1]):
-            raise UnknownTopic(f"the destination names the namespace {segments[1]}, the header another: {namespace}")
+            raise UnknownTopic(f"the destination has namespace {segments[1]}, but the header has {namespace}")
         namespace, segments = segments[1], segments[2:]
     namespace = namespace or NAMESPACE_DEFAULT
     names = [namespace, *segments[1:]]
     if len(segments) not in (1, 2) or segments[0] not in KINDS or not all(map(is_name, names)):
         raise UnknownTopic(
-            f"there is no {destination[:200]!r}; subscribe to {PREFIX}testbeds, {PREFIX}jobs or {PREFIX}schedulings, "
+            f"{destination[:200]!r} does not exist; use {PREFIX}testbeds, {PREFIX}jobs or {PREFIX}schedulings, "
             f"to one resource below them, or below {PREFIX}{NAMESPACES}/NAMESPACE/"
         )
     return Topic(namespace, KINDS[segments[0]], segments[1] if len(segments) == 2 else None)

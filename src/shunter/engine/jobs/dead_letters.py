@@ -31,4 +31,4 @@ def on_purge_dead_letters(round: Round, numbers: list[int], user: str) -> None:
 def _check_letters_exist(round: Round, numbers: list[int]) -> None:
     missing = next((number for number in numbers if number not in round.state.dead_letters.letters), None)
     if missing is not None:
-        raise NotFound(f"there is no dead letter {missing}; `shunter dead` shows all")
+        raise NotFound(f"dead letter {missing} does not exist; `shunter dead` lists all")

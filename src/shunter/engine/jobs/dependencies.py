@@ -37,7 +37,9 @@ def topological_order(round: Round, specs: Sequence[JobSpec], ended_runs: EndedR
     if cycle := find_cycle(prerequisites):
         cycle_text = format_cycle(specs[position].name for position in cycle)
         problems.append(
-            Problem("spec.after", f"jobs wait for one another: {cycle_text}", fix="remove one of these edges")
+            Problem(
+                "spec.after", f"jobs depend on each other in a cycle: {cycle_text}", fix="remove one of these edges"
+            )
         )
     if problems:
         raise Invalid(problems)
@@ -193,7 +195,7 @@ def is_met(edge: After | GroupAfter, outcome: str) -> bool:
 def describe_unmet(edge: After | GroupAfter, target: str, outcome: str) -> str:
     """Why something is cancelled."""
     ending = "was cancelled" if outcome == "cancelled" else f"has {outcome}"
-    return f"{target} {ending}, and was to have {_expected_word(edge.when)}"
+    return f"{target} {ending}, but had to have {_expected_word(edge.when)}"
 
 
 def _settle_edge(round: Round, job: Job, edge: int, target: str, ended: JobState) -> None:
@@ -215,10 +217,11 @@ def _is_template(state: State, namespace: str, reference: str) -> bool:
 
 def _unknown_reference(state: State, spec: JobSpec, edge: After, is_template: bool, path: str) -> Problem:
     if is_template:
-        return Problem(path, "is a template that has no run yet", edge.job, "submit this after its first run")
+        return Problem(path, f"template '{edge.job}' has no run yet", None, "submit this job after its first run")
     is_known = bool(state.next_run(spec.namespace, edge.job.partition("@")[0]) > 1)
-    message = "is a run that there is not" if is_known else "is a job that there is not"
-    return Problem(path, message, edge.job, "submit it before, or in the same file")
+    kind = "run" if is_known and "@" in edge.job else "job"
+    message = f"{kind} '{edge.job}' does not exist in namespace '{spec.namespace}'"
+    return Problem(path, message, None, "submit it in the same file or remove the edge")
 
 
 def _topological_sort(prerequisites: Mapping[int, Sequence[int]], count: int) -> list[int]:

@@ -43,11 +43,13 @@ def _check_parameters(declared: Parameters, supplied: Mapping[str, str]) -> list
     ]
     for name, value in supplied.items():
         if name not in known:
-            fix = did_you_mean(name, known) or (f"it takes {', '.join(known)}" if known else "it takes none")
+            fix = did_you_mean(name, known) or (
+                f"known parameters: {', '.join(known)}" if known else "the job has no parameters"
+            )
             problems.append(Problem(f"parameters.{name}", "is not a parameter of this job", value, fix))
         elif len(value.encode()) > PARAMETER_BYTES_MAX or "\0" in value:
             message = f"must be at most {PARAMETER_BYTES_MAX:,} bytes, without NUL characters"
-            problems.append(Problem(f"parameters.{name}", message, value, "pass it as the payload"))
+            problems.append(Problem(f"parameters.{name}", message, value, "pass the value as the payload"))
     return problems
 
 
@@ -56,8 +58,8 @@ def _check_payload(declared: Parameters, payload: Payload) -> list[Problem]:
         is_missing = declared.payload == "required"
         return [Problem("payload", "is required", fix="add --payload FILE")] if is_missing else []
     if declared.payload == "forbidden":
-        return [Problem("payload", "is not taken by this job", fix="leave it out")]
+        return [Problem("payload", "is not allowed: this job takes no payload", fix="leave it out")]
     if len(payload) > PAYLOAD_BYTES_MAX:
-        fix = "put it where the task can read it, and pass the place as a parameter"
+        fix = "store it where the task can read it, and pass its location as a parameter"
         return [Problem("payload", f"must be at most {PAYLOAD_BYTES_MAX:,} bytes", len(payload), fix)]
     return []

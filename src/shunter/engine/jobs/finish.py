@@ -112,7 +112,7 @@ def _outcome(round: Round, job: Job) -> tuple[JobEvent, str]:
     if _has_driver_succeeded(job):
         return JobEvent.SUCCEEDED, ""
     if job.state is JobState.STOPPING or (counts[TaskState.CANCELLED] and _was_stopped(job)):
-        return JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
+        return JobEvent.CANCELLED, job.reason or "all remaining tasks were stopped"
     return JobEvent.SUCCEEDED, ""
 
 
@@ -174,7 +174,7 @@ def _failure_reason(round: Round, job: Job, counts: list[int]) -> str:
         if total == 1:
             return reason
         name = task_set.task_name(index).partition("/")[2]
-        return f"{counts[TaskState.FAILED]} of {total} tasks failed; the first, task {name}: {reason}"
+        return f"{counts[TaskState.FAILED]} of {total} tasks failed; first failure: task {name}: {reason}"
     return ""
 
 

@@ -14,9 +14,9 @@ def on_hold(round: Round, job_id: int, is_held: bool) -> None:
     """Of a held job, running tasks go on and nothing more starts. Asking twice changes nothing."""
     job = round.state.jobs.get(job_id)
     if job is None:
-        raise NotFound(f"there is no unfinished job with id {job_id}")
+        raise NotFound(f"job {job_id} does not exist or has ended")
     if is_held and job.state is JobState.STOPPING:
-        raise Conflict(f"job {job.name} is stopping: there is nothing left to hold")
+        raise Conflict(f"job '{job.name}' is stopping and cannot be held")
     if job.is_held is is_held:
         return
     round.record(c.JobHeld(job.id, is_held, round.now_ms, job.ref))

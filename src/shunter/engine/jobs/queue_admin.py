@@ -45,7 +45,7 @@ def on_queue_patch(round: Round, name: str, patch: QueuePatch) -> None:
     if rules == current:
         return
     if name not in round.state.queues.queues and len(round.state.queues.queues) >= round.settings.queues_max:
-        raise Conflict(f"at most {round.settings.queues_max} queues can have rules; delete one that is not needed")
+        raise Conflict(f"at most {round.settings.queues_max} queues can have rules; delete one that you do not need")
     change = c.QueueSet(
         name, rules.is_paused, rules.is_strict, rules.running_max, rules.queued_max, round.now_ms
     )  # fmt: skip
@@ -55,7 +55,7 @@ def on_queue_patch(round: Round, name: str, patch: QueuePatch) -> None:
 def on_queue_drop(round: Round, name: str) -> None:
     """It has no rules any more; what is in it stays, and may start."""
     if name not in round.state.queues.queues:
-        raise NotFound(f"queue {name} has no rules; `shunter queues` shows those that have")
+        raise NotFound(f"queue '{name}' has no rules; `shunter queues` lists queues with rules")
     round.record(c.QueueDropped(name, round.now_ms))
 
 
@@ -70,7 +70,7 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
                 continue
             states = round.state.table.state[task_set.base : task_set.base + task_set.count]
             for first, last in list(ranges_of(np.flatnonzero(states == _QUEUED))):
-                reason = f"queue {name} was purged by {user}"
+                reason = f"queue {name} purged by {user}"
                 round.record(
                     c.TasksTransitioned(
                         job.id, task_set.number, first, last, TaskEvent.CANCELLED, round.now_ms, reason, task_set.ref
@@ -92,11 +92,13 @@ def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:
     for name, count in added.items():
         limit = round.state.queues.get(name).queued_max
         if limit and count > limit:
-            fix = f"submit fewer, or `shunter queue set {name} --queued-max {count}`"
-            raise Conflict(f"queue {name} has a queued_max of {limit}, and these are {count} tasks; {fix}")
+            fix = f"submit fewer tasks, or raise it: `shunter queue set {name} --queued-max {count}`"
+            raise Conflict(f"queue '{name}' has a queued_max of {limit}, but the submit has {count} tasks; {fix}")
         if limit and (queued := queue_load(round.state, name).queued) + count > limit:
-            detail = f"queue {name} has {queued} tasks queued, and {count} more would pass its queued_max of {limit}"
-            raise Busy(f"{detail}; nothing was taken, try again later", 5.0)
+            detail = (
+                f"queue '{name}' has {queued} queued tasks, and {count} more would exceed its queued_max of {limit}"
+            )
+            raise Busy(f"{detail}; nothing was accepted, try again later", 5.0)
 
 
 def queue_load(state: State, name: str) -> QueueLoad:

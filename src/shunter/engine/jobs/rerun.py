@@ -30,7 +30,9 @@ def on_rerun(round: Round, spec: JobSpec, user: str, key: str | None) -> SubmitR
 def check_not_application(spec: JobSpec) -> None:
     if spec.options.application:
         job = spec.name.removeprefix(PREFIX)
-        raise Conflict(f"{spec.name} runs the BatchJob {job}, and only in slots: name {job} in a scheduling")
+        raise Conflict(
+            f"job '{spec.name}' belongs to BatchJob '{job}' and runs only in slots; name '{job}' in a Scheduling"
+        )
 
 
 def check_no_unfinished_run(round: Round, spec: JobSpec) -> None:
@@ -38,7 +40,7 @@ def check_no_unfinished_run(round: Round, spec: JobSpec) -> None:
     job = round.state.find_job(spec.namespace, spec.name)
     if job is not None and round.state.templates.get(spec.namespace, spec.name) is None:
         raise Conflict(
-            f"run {job.run} of {job.name} has not ended (it is {job.state.wire_name}): wait for it, or stop it"
+            f"run {job.run} of job '{job.name}' has not ended (it is {job.state.wire_name}); wait for it, or stop it"
         )
 
 
@@ -61,7 +63,7 @@ def _select_tasks(group: GroupSpec, indexes: Sequence[int], names: set[str]) -> 
     try:
         array = compress_indexes(values)
     except ValueError as error:
-        fix = f"retry all of it: single tasks must form at most {RANGES_MAX} ranges"
+        fix = f"retry the whole job: selected tasks must form at most {RANGES_MAX} ranges"
         raise Invalid([Problem(f"group {group.name}", str(error), fix=fix)]) from None
     entries = tuple(group.entries[index] for index in indexes) if group.entries else ()
     total = group.total or group.count

@@ -54,7 +54,7 @@ def on_queue_timeout(round: Round, task_set: TaskSet) -> None:
     queued = (table.state[rows] == _QUEUED) & (not task_set.job.is_held)
     expired = np.flatnonzero(queued & (since_ms + limit_ms <= round.now_ms))
     for first, last in ranges_of(expired):
-        reason = f"queued for longer than {task_set.spec.queue_timeout_s:g} s (timeout.queue)"
+        reason = f"exceeded timeout.queue of {task_set.spec.queue_timeout_s:g} s"
         _transition(round, task_set, first, last, TaskEvent.GAVE_UP, reason)
     round.dirty.maybe_finished[task_set.job.id] = None
     unfinished = table.state[rows] < int(TaskState.SUCCEEDED)

@@ -117,7 +117,16 @@ def start_run(
 def _require_target(round: Round, spec: JobSpec, edge: After, ended_runs: EndedRuns) -> tuple[int, JobState | None]:
     found = resolve_run(round.state, spec.namespace, edge.job, ended_runs)
     if found is None:
-        raise Invalid([Problem("spec.after", "is a job that there is not", edge.job, "submit it before")])
+        raise Invalid(
+            [
+                Problem(
+                    "spec.after",
+                    f"job '{edge.job}' does not exist in namespace '{spec.namespace}'",
+                    None,
+                    "submit it first",
+                )
+            ]
+        )
     return found
 
 
@@ -166,7 +175,7 @@ def check_cluster_limits(round: Round, specs: list[JobSpec]) -> None:
     if len(state.templates.by_id) + len(specs) > settings.templates_max:
         added = sum(spec.is_template for spec in specs)
         if added and len(state.templates.by_id) + added > settings.templates_max:
-            raise Busy(f"the cluster keeps at most {settings.templates_max} templates", 5.0)
+            raise Busy(f"the cluster has the maximum of {settings.templates_max} templates", 5.0)
     check_queue_limits(round, specs)
 
 
@@ -178,16 +187,16 @@ def _check_names(round: Round, specs: list[JobSpec]) -> None:
             continue
         first_spec = seen.setdefault((spec.namespace, spec.name), spec)
         if first_spec is not spec and first_spec != spec:
-            raise _name_taken(
-                spec, "is given twice in this submit, with different specs", "give each job a name of its own"
-            )
+            raise _name_taken(spec, "appears twice in this submit with different specs", "give each job a unique name")
         if spec.name.startswith(PREFIX):
-            raise _name_taken(spec, f"begins with {PREFIX}, as only the jobs of BatchJobs do", "choose another name")
+            raise _name_taken(
+                spec, f"starts with {PREFIX}, which is reserved for jobs of BatchJobs", "choose another name"
+            )
         if spec.is_template:
             continue  # it may be replaced at any time; runs that there are go on
         if round.state.templates.get(spec.namespace, spec.name) is not None:
             raise _name_taken(
-                spec, "is a template, whose runs a clock or a dispatch starts",
+                spec, "is the name of a template, whose runs start on a schedule or by dispatch",
                 f"choose another name, or delete it with `shunter cron delete {spec.name}`",
             )  # fmt: skip
         job = round.state.find_job(spec.namespace, spec.name)
@@ -196,7 +205,7 @@ def _check_names(round: Round, specs: list[JobSpec]) -> None:
                 check_update_allowed(job, spec)
                 continue
             raise _name_taken(
-                spec, f"is an unfinished job with another spec (run {job.run}, {job.state.wire_name})",
+                spec, f"is an unfinished job with a different spec (run {job.run}, {job.state.wire_name})",
                 f"wait for it, stop it with `shunter stop {job.name}`, or choose another name",
             )  # fmt: skip
 

@@ -54,14 +54,12 @@ def on_dispatch(round: Round, dispatch: Dispatch) -> SubmitResult:
     spec = build_run_spec(template.spec, dispatch.parameters, dispatch.payload)
     check_cluster_limits(round, [spec])
     if len(round.state.unfinished_runs(template.namespace, template.name)) >= UNFINISHED_RUNS_MAX:
-        raise Busy(f"{template.name} has {UNFINISHED_RUNS_MAX} unfinished runs already", 5.0)
+        raise Busy(f"template '{template.name}' already has {UNFINISHED_RUNS_MAX} unfinished runs", 5.0)
     limit = round.settings.payload_bytes_max
     if round.state.payload_bytes + len(dispatch.payload or b"") > limit:
-        raise Busy(
-            f"unfinished dispatches hold payloads of {round.state.payload_bytes:,} bytes; at most {limit:,} fit", 5.0
-        )
+        raise Busy(f"payloads of unfinished dispatches use {round.state.payload_bytes:,} of {limit:,} bytes", 5.0)
     run = start_run(round, spec, dispatch.user)
-    reason = f"asked for by {dispatch.user}"
+    reason = f"dispatched by {dispatch.user}"
     round.record(c.TemplateFired(template.namespace, template.name, 0, run.job_id, reason, round.now_ms))
     return record_key(round, dispatch.key, [run])[0]
 
@@ -70,7 +68,9 @@ def on_pause_template(round: Round, namespace: str, name: str, is_paused: bool) 
     """Paused: the clock starts no runs of it, and those that it would have started are not made up for."""
     template = _require_template(round, namespace, name)
     if is_paused and not template.is_scheduled:
-        raise Conflict(f"job {name} has no schedule to pause: it runs when it is dispatched; to end that, delete it")
+        raise Conflict(
+            f"template '{name}' has no schedule to pause: it runs only when dispatched; delete it to prevent that"
+        )
     if template.is_paused is not is_paused:
         round.record(c.TemplatePaused(namespace, name, is_paused, round.now_ms))
         arm_timer(round.timers, template)
@@ -145,5 +145,5 @@ def _record_firing(round: Round, template: Template, due_ms: int, job_id: int, r
 def _require_template(round: Round, namespace: str, name: str) -> Template:
     template = round.state.templates.get(namespace, name)
     if template is None:
-        raise NotFound(f"there is no template {name} in namespace {namespace}; `shunter cron list` shows all")
+        raise NotFound(f"template '{name}' does not exist in namespace '{namespace}'; `shunter cron list` lists all")
     return template

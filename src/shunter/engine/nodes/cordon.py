@@ -17,7 +17,7 @@ FAILURES_MAX = 1_000  # that are remembered of a node
 def on_cordon(round: Round, name: str, reason: str) -> None:
     node = find_node(round, name)
     if node.cordoned_by == QUARANTINE:
-        raise _conflict(node, "is in quarantine already", f"release it first: shunter node release {name}")
+        raise _conflict(node, "is already in quarantine", f"release it first: shunter node release {name}")
     if (node.cordoned_by, node.cordon_reason) != (CORDON, reason):
         round.record(c.NodeCordonSet(node.id, CORDON, reason, round.now_ms, node.name))
 
@@ -29,7 +29,7 @@ def on_release_node(round: Round, name: str, by: str) -> None:
         commands = {CORDON: "uncordon", QUARANTINE: "release", "": "undrain"}
         if node.cordoned_by or node.is_drain_requested:
             raise _conflict(node, f"is not in {by}", f"use: shunter node {commands[node.cordoned_by]} {name}")
-        raise _conflict(node, "takes work already", "nothing is to be done")
+        raise _conflict(node, "is already schedulable", "no action is needed")
     node.failures = None
     round.record(c.NodeCordonSet(node.id, "", "", round.now_ms, node.name))
 
@@ -48,8 +48,8 @@ def record_failure(round: Round, node_id: int, job: Job) -> None:
     if len(jobs) < settings.quarantine_jobs or not _may_quarantine(round, node):
         return
     reason = (
-        f"tasks of {len(jobs)} jobs failed there within {settings.quarantine_window_s:g} s and none succeeded;"
-        f" when it is mended: shunter node release {node.name}"
+        f"tasks of {len(jobs)} jobs failed on the node within {settings.quarantine_window_s:g} s and none succeeded;"
+        f" when it is repaired: shunter node release {node.name}"
     )
     round.record(c.NodeCordonSet(node.id, QUARANTINE, reason, round.now_ms, node.name))
 
@@ -71,4 +71,4 @@ def _may_quarantine(round: Round, node: NodeRecord) -> bool:
 
 
 def _conflict(node: NodeRecord, fault: str, fix: str) -> Conflict:
-    return Conflict(f"node {node.name} {fault}; {fix}", (Problem("node", fault, node.name, fix),))
+    return Conflict(f"node '{node.name}' {fault}; {fix}", (Problem("node", fault, node.name, fix),))

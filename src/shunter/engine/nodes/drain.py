@@ -25,7 +25,7 @@ def on_drain(round: Round, name: str, deadline_s: float | None, user: str) -> No
     deadline_ms = 0 if deadline_s is None else round.now_ms + int(deadline_s * 1000)
     round.record(c.DrainSet(node.id, deadline_ms))
     if NODE.allows(node.state, NodeEvent.DRAIN_ASKED):
-        begin_drain(round, node, f"asked by {user}")
+        begin_drain(round, node, f"requested by {user}")
     if deadline_ms:
         round.timers.add_job(deadline_ms, TimerKind.DRAIN, node.id)
 
@@ -43,7 +43,7 @@ def on_undrain(round: Round, name: str) -> None:
     node = find_node(round, name)
     if not node.is_drain_requested:
         fault = "is not being drained"
-        raise Conflict(f"node {name} {fault}", (Problem("node", fault, name),))
+        raise Conflict(f"node '{name}' {fault}", (Problem("node", fault, name),))
     round.record(c.DrainSet(node.id, 0, False))
     if NODE.allows(node.state, NodeEvent.DRAIN_ENDED):
         round.record(c.NodeTransitioned(node.id, NodeEvent.DRAIN_ENDED, "", round.now_ms, node.name))
@@ -53,7 +53,7 @@ def restore_node(round: Round, node: NodeRecord, reason: str = "") -> None:
     """A node is back. One that was to be drained still is."""
     round.record(c.NodeTransitioned(node.id, NodeEvent.HEARD, reason, round.now_ms, node.name))
     if node.is_drain_requested:
-        begin_drain(round, node, "still to be drained")
+        begin_drain(round, node, "drain continues")
 
 
 def advance_drains(round: Round) -> None:
@@ -83,7 +83,7 @@ def _requeue_remaining(round: Round, node: NodeRecord) -> None:
         assert task_set is not None
         if task_set.job.type != SYSTEM and table.state[row] != _STOPPING:
             evict_task(
-                round, task_set, row - task_set.base, f"node {node.name} is drained, and its deadline has passed"
+                round, task_set, row - task_set.base, f"node {node.name} is draining and its deadline has passed"
             )
 
 
@@ -104,5 +104,5 @@ def _live_rows(round: Round, node: int) -> IntArray:
 def find_node(round: Round, name: str) -> NodeRecord:
     node = round.state.nodes.by_name.get(name)
     if node is None:
-        raise NotFound(f"there is no node {name}")
+        raise NotFound(f"node '{name}' does not exist")
     return node

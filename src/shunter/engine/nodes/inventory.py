@@ -67,7 +67,7 @@ def _reconcile_missing(round: Round, node: int, held: set[int]) -> None:
     for first_row, last_row in ranges_of(np.array(missing, np.int64)):
         for task_set, first, last, attempt in _uniform_ranges(round, first_row, last_row):
             round.outbox.order(task_set, first, last, attempt, node)
-    mark_node_tasks_lost(round, node, "the worker came back without it", held.union(missing))
+    mark_node_tasks_lost(round, node, "the worker restarted without this task", held.union(missing))
 
 
 def mark_node_tasks_lost(round: Round, node: int, reason: str, exclude: set[int] | None = None) -> None:

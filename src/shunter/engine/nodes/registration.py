@@ -79,14 +79,14 @@ def _disable_refill(round: Round, node: int) -> None:
 def _check_hello(round: Round, hello: Hello) -> Refused | None:
     if hello.protocol != PROTOCOL_VERSION:
         return Refused(
-            "protocol_version", f"this manager speaks protocol {PROTOCOL_VERSION}, the worker {hello.protocol}"
+            "protocol_version", f"the manager uses protocol {PROTOCOL_VERSION}, but the worker uses {hello.protocol}"
         )
     if not hello.name or len(hello.name) > 253:
         return Refused("invalid", "the worker's name must have 1 to 253 characters")
     if any(amount < 0 for amount in hello.capacity.values()):
-        return Refused("invalid", "a capacity cannot be negative")
+        return Refused("invalid", "capacity must not be negative")
     if hello.name not in round.state.nodes.by_name and round.state.nodes.next_id > NODES_MAX:
-        return Refused("invalid", f"the cluster has {NODES_MAX} nodes, and takes no more")
+        return Refused("invalid", f"the cluster has {NODES_MAX} nodes, which is the maximum")
     return None
 
 

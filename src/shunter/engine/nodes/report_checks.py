@@ -30,7 +30,7 @@ def _check_range(state: State, job_id: int, number: int, attempt: int, first: in
     if task_set is None:
         return
     if last >= task_set.count:
-        raise Rejected(f"task set {number} of job {job_id} has {task_set.count} tasks, and no task {last}")
+        raise Rejected(f"task set {number} of job {job_id} has {task_set.count} tasks, but no task {last}")
     attempts = state.table.attempt
     first_row, last_row = task_set.base + first, task_set.base + last
     newest = attempts.item(first_row) if first == last else attempts[first_row : last_row + 1].max()

@@ -133,7 +133,7 @@ def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: st
     elif table.state[task_set.base + first] == _STOPPING:
         _transition(round, task_set, node, first, first, _event_after_stop(round, task_set, first))
     else:
-        detail = f"lost {round.settings.lost_max} times, the last time: {reason}"
+        detail = f"lost {round.settings.lost_max} times; last reason: {reason}"
         row = task_set.base + first
         change = c.TaskEnded(
             task_set.job.id, task_set.number, first, TaskEvent.GAVE_UP, -1, int(table.started_ms[row]), round.now_ms,

@@ -72,7 +72,7 @@ def advance_application(round: Round, job: BatchJob) -> None:
         return
     driver = next((task_set for task_set in core_job.task_sets if task_set.spec.name == DRIVER), None)
     if any(task_set.counts[TaskState.FAILED] for task_set in core_job.task_sets):
-        on_stop(round, core_job.id, None, now=False, reason="one of its tasks has failed")
+        on_stop(round, core_job.id, None, now=False, reason="one of its tasks failed")
     elif driver is not None:
         _follow_driver(round, job, core_job, driver)
     elif any(task_set.counts[TaskState.CANCELLED] for task_set in core_job.task_sets):

@@ -59,8 +59,12 @@ def on_delete(round: Round, kind: str, name: ObjectName, revision: int | None = 
     if isinstance(object, BatchJob) and (object.claim is not None or object.status.application):
         scheduling = object.claim.scheduling if object.claim is not None else object.status.active_scheduling
         raise Conflict(
-            f"BatchJob {name} is used by scheduling {scheduling}; delete that first",
-            (Problem("metadata.name", f"is used by scheduling {scheduling}", str(name), "delete that first"),),
+            f"BatchJob '{name}' is in use by Scheduling '{scheduling}'; delete the Scheduling first",
+            (
+                Problem(
+                    "metadata.name", f"is in use by Scheduling '{scheduling}'", str(name), "delete the Scheduling first"
+                ),
+            ),
         )
     if object.meta.is_deleting:
         return
@@ -76,8 +80,8 @@ def on_write_external(round: Round, name: ObjectName, data: Mapping[str, list[di
     assert isinstance(job, BatchJob)
     external = {key: value for key, value in {**job.spec.external, **data}.items() if value}
     if len(msgspec.msgpack.encode(external)) > EXTERNAL_BYTES_MAX:
-        fault = f"would have more than {EXTERNAL_BYTES_MAX} bytes"
-        raise Invalid([Problem("externalScheduler", fault, sorted(data), "keep less with a BatchJob")])
+        fault = f"would exceed {EXTERNAL_BYTES_MAX} bytes"
+        raise Invalid([Problem("externalScheduler", fault, sorted(data), "store less data with the BatchJob")])
     if external != job.spec.external:
         _set(round, BATCH_JOB, job.meta, replace(job.spec, external=external))
 
@@ -89,7 +93,7 @@ def on_reset(round: Round, name: ObjectName) -> None:
     if job.claim is not None:
         by = job.claim.scheduling
         raise Conflict(
-            f"BatchJob {name} is claimed by scheduling {by}, in {job.status.state.wire_name}: delete that first"
+            f"BatchJob '{name}' is in {job.status.state.wire_name} for Scheduling '{by}'; delete the Scheduling first"
         )
     if job.status.state is BatchJobState.FAILED:
         set_status(round, BATCH_JOB, job, reset(job, round.now_ms))
@@ -127,7 +131,7 @@ def changed_records(before: tuple[JobRecord, ...], after: tuple[JobRecord, ...])
 def find_object(round: Round, kind: str, name: ObjectName) -> Any:
     object = round.state.objects.get(kind, name)
     if object is None:
-        raise NotFound(f"there is no {kind} {name}")
+        raise NotFound(f"{kind} '{name}' does not exist")
     return object
 
 
@@ -167,7 +171,7 @@ def check_drafts(round: Round, drafts: list[Draft]) -> None:
     for number, draft in enumerate(drafts):
         path = f"items[{number}]." if len(drafts) > 1 else ""
         if (draft.kind, draft.name) in seen:
-            problems.append(Problem(f"{path}metadata.name", "is given twice in this file", str(draft.name)))
+            problems.append(Problem(f"{path}metadata.name", "appears twice in this file", str(draft.name)))
         seen.add((draft.kind, draft.name))
         before: Any = registry.get(draft.kind, draft.name)
         resolve_spec(draft, before)  # raises Conflict where it is based on another version
@@ -188,7 +192,7 @@ def _check_object_limit(round: Round, drafts: list[Draft]) -> None:
     for kind in {draft.kind for draft in drafts}:
         added = sum(draft.kind == kind and registry.get(kind, draft.name) is None for draft in drafts)
         if sum(1 for _ in registry.all(kind)) + added > OBJECTS_MAX:
-            raise Busy(f"the cluster keeps at most {OBJECTS_MAX} objects of kind {kind}", 5.0)
+            raise Busy(f"the cluster has the maximum of {OBJECTS_MAX} objects of kind {kind}", 5.0)
 
 
 def _document_of(object: Object | None) -> Document | None:
@@ -198,30 +202,32 @@ def _document_of(object: Object | None) -> Document | None:
 def _check_revision(kind: str, object: Any, revision: int) -> None:
     if object.meta.revision != revision:
         raise Conflict(
-            f"{kind} {object.meta.object_name} was changed meanwhile: resourceVersion {revision} was given, it is "
+            f"{kind} {object.meta.object_name} has changed: resourceVersion is {revision} in the request, but now "
             f"{object.meta.revision}",
-            (Problem("metadata.resourceVersion", "is not the present one", revision, "read it again, then change it"),),
+            (Problem("metadata.resourceVersion", "is not the current version", revision, "read it again first"),),
         )
 
 
 def _refuse_change(draft: Draft, before: Any) -> None:
     if before.meta.is_deleting:
-        raise Conflict(f"{draft.kind} {draft.name} is being deleted; try again when it is gone")
+        raise Conflict(f"{draft.kind} '{draft.name}' is being deleted; try again when it is gone")
     if draft.kind == SCHEDULING:
         if draft.spec.testbed != before.spec.testbed:  # type: ignore[union-attr]
             raise Conflict(
-                f"scheduling {draft.name} aims at testbed {before.spec.testbed}, which cannot be changed; delete the "
-                f"scheduling and make another",
-                (Problem("spec.testbed", "cannot be changed", None, "delete the scheduling and make another"),),
+                f"Scheduling '{draft.name}' uses Testbed '{before.spec.testbed}', which is immutable; delete the "
+                "Scheduling and create another one",
+                (Problem("spec.testbed", "is immutable", None, "delete the Scheduling and create another one"),),
             )
         if draft.spec != before.spec and before.status.state in (SchedulingState.FAILED, SchedulingState.FINISHED):
-            raise Conflict(f"scheduling {draft.name} is in {before.status.state.wire_name}; delete it and make another")
+            raise Conflict(
+                f"Scheduling '{draft.name}' is in {before.status.state.wire_name}; delete it and create another"
+            )
     if isinstance(before, BatchJob) and isinstance(draft.spec, BatchJobSpec):
         same = replace(draft.spec, external=before.spec.external) == before.spec
         if not same and before.status.application:
             raise Conflict(
-                f"BatchJob {draft.name} runs now, for scheduling {before.status.active_scheduling}: only its "
-                f"externalScheduler can be changed; for anything else delete that scheduling first",
+                f"BatchJob '{draft.name}' is running for Scheduling '{before.status.active_scheduling}': only its "
+                "externalScheduler can be changed; delete the Scheduling first to change other fields",
             )
 
 

@@ -186,7 +186,7 @@ def _reconcile_batch_job(round: Round, job: BatchJob) -> None:
     for status in _statuses_with_application(round, job, outcome):
         set_status(round, BATCH_JOB, job, status)
     if outcome.stop:
-        stop_application(round, job, "its scheduling let it go")
+        stop_application(round, job, "released by its Scheduling")
 
 
 def _statuses_with_application(round: Round, job: BatchJob, outcome: BatchJobOutcome) -> Iterable[BatchJobStatus]:

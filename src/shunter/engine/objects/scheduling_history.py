@@ -11,7 +11,7 @@ from shunter.model.objects.past_schedulings import PastRun, PastScheduling
 from shunter.model.objects.schedulings import Scheduling
 from shunter.ports.store import PastRecord
 
-CUT_OFF = "the scheduling was deleted before it had ended"
+CUT_OFF = "the Scheduling was deleted before it ended"
 
 
 def past_scheduling(round: Round, scheduling: Scheduling) -> PastRecord:

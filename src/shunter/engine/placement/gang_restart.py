@@ -29,7 +29,7 @@ def restart_broken_gangs(round: Round) -> None:
         for members in _gangs_of(job) if job is not None else ():
             name = _first_broken_task(round.state, members)
             if name:
-                _evict_members(round, members, f"task {name} of its gang has to start again")
+                _evict_members(round, members, f"task {name} of the same gang restarts")
     round.dirty.gangs.clear()  # what was called back is no news
 
 

@@ -54,7 +54,7 @@ def place_moved_tasks(round: Round) -> None:
         task_set = round.state.require_task_set(job_id, number)
         node, task_state = round.state.nodes.records[node_id], round.state.table.state[task_set.base + index]
         if task_state > _STOPPING or not _is_schedulable(node):
-            _unpin(round, task_set, index, f"node {node.name} takes no work")
+            _unpin(round, task_set, index, f"node {node.name} is not schedulable")
         elif task_state != _QUEUED:
             continue
         elif reasons := _infeasible_reasons(round, task_set, node):
@@ -85,20 +85,20 @@ def _check_movable(round: Round, task_set: TaskSet, index: int, node: NodeRecord
     job, row = task_set.job, task_set.base + index
     name, task_state = task_set.task_name(index), TaskState(round.state.table.state[row])
     if job.options.application:
-        raise _move_conflict(name, "runs a BatchJob, whose scheduling says where its executors are")
+        raise _move_conflict(name, "belongs to a BatchJob, whose Scheduling determines where it runs")
     if job.type in PER_NODE:
-        raise _move_conflict(name, f"belongs to a {job.type} job, which has one on each matching node anyway")
+        raise _move_conflict(name, f"belongs to a {job.type} job, which has one task on each matching node")
     if task_state > TaskState.RUNNING or task_state is TaskState.WAITING:
-        raise _move_conflict(name, f"is {task_state.wire_name}, and only what is queued or runs can be moved")
+        raise _move_conflict(name, f"is {task_state.wire_name}; only queued and running tasks can be moved")
     if int(round.state.table.node[row]) == node.id and task_state is not TaskState.QUEUED:
-        raise _move_conflict(name, f"is on node {node.name} already")
+        raise _move_conflict(name, f"is already on node '{node.name}'")
     if job.options.gang or task_set.spec.gang:
-        raise _move_conflict(name, "is one of a gang, which starts together or not at all")
+        raise _move_conflict(name, "belongs to a gang, whose tasks cannot be moved one by one")
     if not _is_schedulable(node):
         ineligible_reason = round.state.nodes.view.ineligible_because.get(node.id, node.state.wire_name)
-        raise _move_conflict(name, f"cannot go to node {node.name}, which takes no work ({ineligible_reason})")
+        raise _move_conflict(name, f"cannot move to node '{node.name}', which is not schedulable ({ineligible_reason})")
     for reason in _infeasible_reasons(round, task_set, node):
-        raise _move_conflict(name, f"cannot run on node {node.name}: {reason}")
+        raise _move_conflict(name, f"cannot run on node '{node.name}': {reason}")
 
 
 def _infeasible_reasons(round: Round, task_set: TaskSet, node: NodeRecord) -> list[str]:
@@ -119,9 +119,9 @@ def _infeasible_reasons(round: Round, task_set: TaskSet, node: NodeRecord) -> li
             has = int(nodes.capacity[node.id, nodes.resources.index(resource)])
             if has < need:
                 needed_text = format_amount_short(resource, need)
-                reasons.append(f"{resource}: needs {needed_text}, it has {format_amount_short(resource, has)}")
+                reasons.append(f"{resource}: needs {needed_text}, the node has {format_amount_short(resource, has)}")
     return reasons
 
 
 def _move_conflict(name: str, fault: str) -> Conflict:
-    return Conflict(f"task {name} {fault}", (Problem("task", fault, name),))
+    return Conflict(f"task '{name}' {fault}", (Problem("task", fault, name),))

@@ -69,7 +69,7 @@ def _needs_decision(round: Round, policy: Policy, view: ClusterView) -> bool:
 
 def _report_refused_item(policy: Policy, item: str, reason: str) -> None:
     if isinstance(policy, ActivePolicy):
-        policy.report_problem(f"{item} was refused: {reason}")
+        policy.report_problem(f"{item} was rejected: {reason}")
 
 
 def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:

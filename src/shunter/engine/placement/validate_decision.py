@@ -42,7 +42,7 @@ class DecisionValidator:
     def refusals(self) -> list[ItemRefusal]:
         if not self._unlisted_count:
             return self._refusals
-        more = ItemRefusal("placements", "and others, of which only the number is told", "", self._unlisted_count)
+        more = ItemRefusal("placements", "more refusals, which are only counted", "", self._unlisted_count)
         return [*self._refusals, more]
 
     def admit(self, placement: Placement, item: str) -> Placement:
@@ -50,13 +50,13 @@ class DecisionValidator:
         nothing_admitted = Placement(placement.class_id, NO_ROWS, NO_ROWS)
         record = self._round.state.classes.get(placement.class_id)
         if record is None or not record.queued or record.key.node:
-            fault = f"no tasks of class {placement.class_id} wait for a policy any more"
+            fault = f"class {placement.class_id} has no pending tasks"
             self.refuse(item, fault, count=int(np.sum(placement.counts)))
             return nothing_admitted
         rows, counts = placement.nodes, placement.counts
         is_valid = (rows > 0) & (rows < self._view.nodes.count) & (counts > 0)
         if not is_valid.all() or len(rows) != len(np.unique(rows)):
-            fault = f"names a row that is no node (rows are 1 to {self._view.nodes.count - 1}), one twice, or no tasks"
+            fault = f"must name each node row once (1 to {self._view.nodes.count - 1}), with at least one task"
             self.refuse(item, fault, count=int(np.sum(counts)))
             return nothing_admitted
         if self._rule_set.constrains(record.task_class):
@@ -98,29 +98,31 @@ class DecisionValidator:
                 self._unlisted_count += count
                 continue
             reason = self._refusal_reason(record.task_class, row) or (
-                limit if not max_count else "no more of them may be there"
+                limit if not max_count else "the node has no room for more tasks of this class"
             )
             self.refuse(item, reason, self._view.nodes.names[row], count)
 
     def refuse_gang(self, members: list[Placement], item: str) -> None:
         placed = sum(each.tasks for each in members)
-        self.refuse(item, f"a gang starts whole, and only {placed} of its tasks can be placed so", count=placed)
+        self.refuse(item, f"a gang starts as a whole, but only {placed} of its tasks can be placed", count=placed)
 
     def may_preempt(self, preemption: Preemption, item: str) -> bool:
         state, nodes = self._round.state, self._view.nodes
         victim, winner = state.classes.get(preemption.victim), state.classes.get(preemption.winner)
         name = nodes.names[preemption.node] if 0 < preemption.node < nodes.count else ""
         if not name or victim is None or preemption.node not in victim.lanes:
-            self.refuse(item, f"no tasks of class {preemption.victim} run there any more", name, preemption.count)
+            self.refuse(item, f"class {preemption.victim} has no running tasks on this node", name, preemption.count)
         elif victim.key.node:
-            self.refuse(item, f"tasks of class {preemption.victim} belong on that node", name, preemption.count)
+            self.refuse(item, f"tasks of class {preemption.victim} are bound to this node", name, preemption.count)
         elif winner is None or not winner.queued:
-            self.refuse(item, f"class {preemption.winner}, for whose sake it is, does not wait any more", name)
+            self.refuse(item, f"class {preemption.winner}, which needs the room, has no pending tasks", name)
         elif winner.key.priority - victim.key.priority < (
             gap := WAIT_THRESHOLDS.with_overrides(self._view).preempt_gap
         ):
-            fault = f"priority {winner.key.priority} may not end {victim.key.priority}: {gap} more are needed"
-            self.refuse(item, f"{fault} (the cluster's setting preemption)", name, preemption.count)
+            fault = (
+                f"priority {winner.key.priority} must not preempt {victim.key.priority}: the gap must be at least {gap}"
+            )
+            self.refuse(item, f"{fault} (cluster setting preemption)", name, preemption.count)
         else:
             return True
         return False
@@ -143,7 +145,7 @@ class DecisionValidator:
         """How many more of the class may start whatever room there is, and what limits it."""
         state, key = self._round.state, record.key
         waiting = record.queued - self._admitted_by_class[record.id]
-        limits = [(waiting, f"only {record.queued} tasks of class {record.id} wait")]
+        limits = [(waiting, f"only {record.queued} tasks of class {record.id} are pending")]
         first = record.first_ready()
         if key.dedicated_to is not None and first is not None:
             lanes = first.spec.parallel_max - record.width - self._admitted_by_class[record.id]

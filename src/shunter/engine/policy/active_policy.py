@@ -24,7 +24,7 @@ from shunter.planning.view import ClusterView, Decision, Placement, Policy
 
 log = Log(__name__)
 DEFAULT_FALLBACK = partial(build_policy, POLICY_DEFAULT)
-REFUSED_PLACEMENTS = "it placed tasks on nodes that refuse them; those were left out"
+REFUSED_PLACEMENTS = "it placed tasks on nodes that are not feasible; these placements were dropped"
 LOCAL_PREFIX = "local:"  # begins the names of sessions of policies in this process that decide outside of rounds
 
 
@@ -168,7 +168,7 @@ class ActivePolicy:
 def check_decision(decision: Decision, view: ClusterView) -> None:
     """Raises Nonsense unless every item names tasks and nodes that exist."""
     if not isinstance(decision, Decision):
-        raise Nonsense(f"decide answered {decision!r}, not a Decision")
+        raise Nonsense(f"decide returned {decision!r}, not a Decision")
     known = {queued.task_class.id for queued in view.queued}
     for placement in decision.placements:
         _check_placement(placement, known, view.nodes.count)
@@ -176,13 +176,13 @@ def check_decision(decision: Decision, view: ClusterView) -> None:
 
 def _check_placement(placement: Placement, known: set[int], count: int) -> None:
     if not isinstance(placement, Placement) or placement.class_id not in known:
-        raise Nonsense(f"{placement!r} is not a Placement of a class that waits")
+        raise Nonsense(f"{placement!r} is not a Placement of a pending class")
     rows, counts = np.asarray(placement.nodes), np.asarray(placement.counts)
     if rows.ndim != 1 or rows.shape != counts.shape or not np.issubdtype(rows.dtype, np.integer):
         raise Nonsense("nodes and counts of a Placement must be arrays of whole numbers of the same length")
     if not np.issubdtype(counts.dtype, np.integer) or (counts < 1).any():
         raise Nonsense("counts of a Placement must be whole numbers above 0")
     if ((rows < 1) | (rows >= count)).any():
-        raise Nonsense(f"a Placement names a row that is no node; rows are 1 to {count - 1}")
+        raise Nonsense(f"a Placement names a row that is not a node; rows are 1 to {count - 1}")
     if np.unique(rows).size != rows.size:
         raise Nonsense("a Placement names a row twice")

@@ -50,7 +50,7 @@ class Observers:
 
     def on_commit(self) -> None:
         for session, situation in self._pending:
-            assert situation.active is not None, "it was noted"
+            assert situation.active is not None, "recorded"
             _enqueue(session, ShadowSituation(situation))
             _remember(session, situation, situation.active)
         self._pending.clear()
@@ -90,7 +90,7 @@ class Observers:
         """What a shadow decided beside what was decided. Raises Conflict where that is not remembered any more."""
         active = session.active_decisions.pop(row.number, None)
         if active is None:
-            raise Conflict(f"situation {row.number} was not shown to shadow {session.name}, or too long ago")
+            raise Conflict(f"situation {row.number} was never sent to shadow '{session.name}', or has expired")
         agrees = is_same(row, _scoped_decision(active, session.writer.wants))
         session.decisions += 1
         session.refused += not agrees

@@ -41,7 +41,7 @@ async def run_policy_loop(engine: Engine, policy: Policy, clock: Clock, run_in_t
             engine.schedulers.close(session, f"its policy failed: {error}")
             await clock.sleep(session.lease_ms / 1000)
         finally:
-            engine.schedulers.close(session, "its policy does not decide any more")
+            engine.schedulers.close(session, "its policy was replaced")
 
 
 async def _serve(engine: Engine, session: Session, policy_host: PolicyHost, run_in_thread: RunInThread) -> None:

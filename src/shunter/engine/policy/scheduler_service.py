@@ -106,7 +106,7 @@ class SchedulerService:
         session.consume_credit(self._now_ms())
         tasks, budget = sum(sum(each.counts) for each in row.placements), self._host.settings.round_placements_max
         if tasks > budget and not self._is_one_gang(row):
-            raise TooLarge(f"the decision places {tasks} tasks; a decision places {budget} at most (its budget)")
+            raise TooLarge(f"the decision places {tasks} tasks, more than its budget of {budget}")
         answer = await self._host.ask(partial(self._on_decision, session=session, row=row))
         session.next_decision_ms = None if row.again_in_ms is None else self._now_ms() + row.again_in_ms
         if row.is_partial:
@@ -218,4 +218,4 @@ class SchedulerService:
 
 def _not_leading_reason(session: Session, policy: str) -> str:
     fix = f"shunter policies use remote:{session.name}"
-    return f"{session.name} does not place tasks: {policy} decides; change that by `{fix}`"
+    return f"scheduler '{session.name}' does not place tasks: the active policy is {policy}; change it with `{fix}`"

@@ -65,7 +65,7 @@ class Session:
         earned = (now_ms - self.credit_ms) / 1000 * DECISIONS_PER_S
         self.credit, self.credit_ms = min(self.credit + earned, DECISIONS_BURST), now_ms
         if self.credit < 1:
-            fault = f"scheduler {self.name} decides more than {DECISIONS_PER_S:g} times a second"
+            fault = f"scheduler {self.name} sends more than {DECISIONS_PER_S:g} decisions per second"
             raise Busy(fault, (1 - self.credit) / DECISIONS_PER_S)
         self.credit -= 1
 
@@ -99,7 +99,7 @@ class SessionRegistry:
             raise Unavailable("the manager is stopping; try again")
         before = self._sessions.get(name)
         if before is not None:
-            before.end("another session of the same name took over; give each scheduler a name of its own")
+            before.end("another session with the same name took over; give each scheduler a unique name")
         lease_ms = int(self.lease_s * 1000)
         session = Session(
             name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, credit_ms=now_ms
@@ -113,10 +113,12 @@ class SessionRegistry:
         """The session of a token whose lease holds. Raises Conflict."""
         session = next((each for each in self._sessions.values() if each.token == token), None)
         if session is None:
-            raise Conflict("this token is void: another session took over, or the manager began anew; watch again")
+            raise Conflict(
+                "this token is no longer valid: another session took over, or the manager restarted; watch again"
+            )
         if not session.is_alive(now_ms):
-            self.close(session, session.close_reason or "its lease ended")
-            raise Conflict(f"the session of {session.name} is over: {session.close_reason}; watch again")
+            self.close(session, session.close_reason or "its lease expired")
+            raise Conflict(f"the session of scheduler '{session.name}' has ended: {session.close_reason}; watch again")
         return session
 
     def renew(self, session: Session, now_ms: int) -> None:

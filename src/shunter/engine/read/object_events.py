@@ -9,23 +9,32 @@ from shunter.engine import changes as c
 from shunter.model.objects.objects import BATCH_JOB
 
 CATALOGUE: dict[str, tuple[str, str]] = {
-    "testbed.set": ("api", "a testbed was made, changed, or asked to go"),
-    "testbed.moved": ("engine", "slots of a testbed were made, dropped, reserved, occupied or freed, or it is claimed"),
-    "testbed.deleted": ("engine", "a testbed is gone, and its last slot with it"),
-    "batchjob.set": ("api", "a BatchJob was made or changed, or a scheduler keeps other data with it"),
-    "batchjob.claimed": ("engine", "a scheduling claims a BatchJob, or asks it to run in slots"),
-    "batchjob.released": ("engine", "a scheduling lets a BatchJob go"),
-    "batchjob.moved": ("engine", "a BatchJob has another state"),
-    "batchjob.deleted": ("api", "a BatchJob is gone; history keeps its runs"),
-    "scheduling.set": ("api", "a scheduling was made, extended, or asked to go"),
-    "scheduling.moved": ("engine", "a scheduling has another state, or got further with one of its jobs"),
-    "scheduling.deleted": ("engine", "a scheduling is gone; history keeps what it did"),
+    "testbed.set": ("api", "a Testbed was created, changed or marked for deletion"),
+    "testbed.moved": (
+        "engine",
+        "slots of a Testbed were created, dropped, reserved, occupied or freed, or a Scheduling claimed it",
+    ),
+    "testbed.deleted": ("engine", "a Testbed and its last slot were deleted"),
+    "batchjob.set": ("api", "a BatchJob was created or changed, or a scheduler stored data with it"),
+    "batchjob.claimed": ("engine", "a Scheduling claimed a BatchJob, or requested it to run in slots"),
+    "batchjob.released": ("engine", "a Scheduling released a BatchJob"),
+    "batchjob.moved": ("engine", "the state of a BatchJob changed"),
+    "batchjob.deleted": ("api", "a BatchJob was deleted; history keeps its runs"),
+    "scheduling.set": ("api", "a Scheduling was created, extended or marked for deletion"),
+    "scheduling.moved": ("engine", "the state of a Scheduling, or of one of its jobs, changed"),
+    "scheduling.deleted": ("engine", "a Scheduling was deleted; history keeps what it did"),
 }
 
 
 def _set(change: c.ObjectSet, _: Callable[[int], str]) -> dict[str, Any]:
     meta = change.meta
-    reason = "asked to go" if meta.is_deleting else "made" if meta.generation == 1 else f"generation {meta.generation}"
+    reason = (
+        "marked for deletion"
+        if meta.is_deleting
+        else "made"
+        if meta.generation == 1
+        else f"generation {meta.generation}"
+    )
     return {**_object("set", change.type, str(meta.object_name)), "reason": reason}
 
 

@@ -130,6 +130,6 @@ def health_detail(task_set: TaskSet, index: int) -> str:
     """What is known of a task that does not become healthy."""
     ended = [past[7] for past in task_set.history or () if past[0] == index and past[7]]
     if ended:
-        return f", and its last attempt ended: {ended[-1]}"
+        return f"; its last attempt ended: {ended[-1]}"
     is_healthy, _ = (task_set.health or {}).get(index, (True, 0))
-    return "" if is_healthy else ", and its checks fail"
+    return "" if is_healthy else "; its health checks fail"

@@ -152,11 +152,11 @@ def _describe_failure(job: Job, spec: GroupSpec, failure: RolloutFailure) -> str
         return f"task {name} failed: {(task_set.reasons or {}).get(task.index, 'it failed')}"
     if failure.cause is FailureCause.NOT_HEALTHY_IN_TIME:
         limit_s, word = spec.update.deadline_s, TaskState(task.state).wire_name
-        message = f"task {name} was not healthy within {limit_s:g} s of its start; it is {word}"
+        message = f"task {name} did not become healthy within {limit_s:g} s; it is {word}"
         return message + health_detail(task_set, task.index)
-    state = "has given up" if task.state == TaskState.FAILED else "is not healthy"
-    reason = f"task {name} {state}, and no more than {spec.update.unavailable_max} may be unavailable"
-    return f"{reason}; to try it again: shunter restart {job.name}"
+    state = "has failed" if task.state == TaskState.FAILED else "is not healthy"
+    reason = f"task {name} {state}, and at most {spec.update.unavailable_max} may be unavailable"
+    return f"{reason}; retry with: shunter restart {job.name}"
 
 
 def _stop_undesired(
@@ -169,7 +169,7 @@ def _stop_undesired(
             continue
         for member in instance.members:
             if member.is_active:
-                reason = "taken down" if is_down else "not wanted any more"
+                reason = "stopped by a user" if is_down else "scaled down"
                 stop_range(round, member.task_set, member.index, member.index, now=False, reason=reason)
 
 

@@ -17,9 +17,9 @@ from shunter.model.job.spec import Update
 from shunter.model.lifecycles import ROLLOUT_IN_PROGRESS, RolloutStatus, TaskState
 
 STARTS_MAX = 500  # nodes on which a per-node job starts in one round
-REPLACES = "replaces an older one"
-NODE_DRAINED = "its node is drained"
-UNHEALTHY = "it was not healthy in time"
+REPLACES = "replaces an older instance"
+NODE_DRAINED = "its node is draining"
+UNHEALTHY = "it did not become healthy in time"
 _QUEUED, _STOPPING = int(TaskState.QUEUED), int(TaskState.STOPPING)
 _SUCCEEDED, _FAILED = int(TaskState.SUCCEEDED), int(TaskState.FAILED)
 _EXITED = (_SUCCEEDED, _FAILED)

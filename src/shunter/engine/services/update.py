@@ -43,7 +43,7 @@ def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None
     if node is not None:
         record = round.state.nodes.by_name.get(node)
         if record is None:
-            raise NotFound(f"there is no node {node}")
+            raise NotFound(f"node '{node}' does not exist")
         node_id = record.id
     is_same, is_limited = _is_same_but_for_counts(job, spec), is_limited_to_node(round, job)
     is_scaling = is_same and not node_id and not is_limited
@@ -66,9 +66,9 @@ def is_limited_to_node(round: Round, job: Job) -> bool:
 
 def check_update_allowed(job: Job, spec: JobSpec) -> None:
     if job.type != spec.type:
-        raise _conflict(job, f"is a {job.type} job, and cannot become a {spec.type} job", "stop it first")
+        raise _conflict(job, f"is a {job.type} job and cannot become a {spec.type} job", "stop it first")
     if job.state is JobState.STOPPING:
-        raise _conflict(job, "is being stopped", "wait until it has ended, and submit it then")
+        raise _conflict(job, "is stopping", "wait until it has ended, then submit it")
 
 
 def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> None:
@@ -84,7 +84,7 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
         if not 0 <= count <= COUNT_MAX:
             raise Invalid([Problem("count", f"must be 0 to {COUNT_MAX:,}", count)])
         if groups[name].entries or groups[name].array:
-            raise _conflict(job, "has a task for each entry or number of its manifest", "change the manifest instead")
+            raise _conflict(job, "has one task per array index or entry", "change the manifest instead")
         groups[name] = replace(groups[name], count=count)
     if all(spec is groups[spec.name] or spec == groups[spec.name] for spec in job.spec_version.groups):
         return
@@ -100,7 +100,7 @@ def on_rollback(round: Round, job_id: int, user: str) -> None:
     is_unproven = service_state.status in (RolloutStatus.UPDATING, RolloutStatus.STALLED)
     target = service_state.stable_version if is_unproven else service_state.previous_version
     if target is None or is_same_but_for_counts(target.groups, job.spec_version.body):
-        raise _conflict(job, "has no earlier version that was good", "submit the manifest that it shall have")
+        raise _conflict(job, "has no earlier stable version", "submit the manifest of the version that you want")
     _roll_back(round, job, target, f"rolled back to version {target.number} by {user}")
 
 
@@ -187,12 +187,12 @@ def _require_long_running_job(round: Round, job_id: int) -> Job:
     if job is None:
         raise Conflict("the job has ended")
     if not job.is_long_running:
-        fix = f"run it again when it has ended: shunter retry {job.name}"
+        fix = f"run it again after it has ended: shunter retry {job.name}"
         if job.options.application:
-            fix = "its Scheduling runs it: delete that, and make another"
-        raise _conflict(job, f"is a {job.type} job, and runs once as it was submitted", fix)
+            fix = "its Scheduling runs it: delete the Scheduling and create another one"
+        raise _conflict(job, f"is a {job.type} job, which cannot be changed after the submit", fix)
     if job.state is JobState.STOPPING:
-        raise _conflict(job, "is being stopped", "wait until it has ended, and submit it then")
+        raise _conflict(job, "is stopping", "wait until it has ended, then submit it")
     return job
 
 
@@ -202,9 +202,9 @@ def _group_name(job: Job, name: str) -> str:
         return names[0]
     if not name:
         fix = f"name the group: {names[0]}=..."
-        raise Invalid([Problem("group", f"is missing: job {job.name} has groups {', '.join(names)}", None, fix)])
+        raise Invalid([Problem("group", f"is missing: job '{job.name}' has groups {', '.join(names)}", None, fix)])
     if name not in names:
-        raise NotFound(f"job {job.name} has no group {name}: its groups are {', '.join(names)}")
+        raise NotFound(f"job '{job.name}' has no group '{name}': its groups are {', '.join(names)}")
     return name
 
 
@@ -212,10 +212,10 @@ def _require_instance(round: Round, job: Job, name: str, index: int) -> None:
     if job.type == SERVICE:
         count = next(spec.count for spec in job.spec_version.groups if spec.name == name)
         if not 0 <= index < count:
-            raise NotFound(f"job {job.name} has no task {index}: its tasks are 0 to {count - 1}")
+            raise NotFound(f"job '{job.name}' has no task {index}: its tasks are 0 to {count - 1}")
     elif (name, index + 1) not in round.state.services.task_sets_by_node.get(job.id, {}):
-        raise NotFound(f"job {job.name} has no task {index} now")
+        raise NotFound(f"job '{job.name}' has no task {index} now")
 
 
 def _conflict(job: Job, fault: str, fix: str) -> Conflict:
-    return Conflict(f"job {job.name} {fault}; {fix}", (Problem("job", fault, job.name, fix),))
+    return Conflict(f"job '{job.name}' {fault}; {fix}", (Problem("job", fault, job.name, fix),))

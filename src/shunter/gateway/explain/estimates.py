@@ -22,7 +22,7 @@ from shunter.model.timestamps import iso
 from shunter.planning.explain.start_estimate import ExpectedEnd, Forecast
 from shunter.planning.filter.filters import FILTERS, Filter
 
-NEVER = "no node could take it as it is, even if nothing else ran"
+NEVER = "no node could run it, even if nothing else ran"
 EXPECTED_ENDS_MAX = 20_000  # considered, the first ones
 
 ReleasedAmount = Callable[[TaskSet], int]  # by the end of one of its tasks
@@ -56,9 +56,9 @@ def _start_by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) 
         return StartView(at=None, basis="it is held")
     delayed = [at_ms for task_set in waiting for at_ms in task_set.back_off_ends_ms]
     if delayed:
-        return StartView(at=iso(min(delayed) / 1000), basis="its back-off ends then")
+        return StartView(at=iso(min(delayed) / 1000), basis="its back-off ends")
     for _, node in state.moves.of_job(job.id):
-        return StartView(at=None, basis=f"it was moved to {state.nodes.view.names[node]}, and waits for room there")
+        return StartView(at=None, basis=f"it was moved to {state.nodes.view.names[node]} and waits for room there")
     ends = [_expected_end(state, other, now_ms) for other in state.edges.targets(job.id).values()]
     at_ms, basis = max([(earliest_start_ms(job), "its start_at"), *ends])
     if at_ms <= now_ms or any(not end for end, _ in ends):
@@ -93,7 +93,7 @@ def _estimate_task_set(state: State, task_set: TaskSet, now_ms: int, filters: Se
         return StartView(at=None, basis=NEVER)
     for name, need in task_set.task_class.licences:
         if need * count > (total := state.cluster.licences().get(name, 0)):
-            return StartView(at=None, basis=f"it needs {need * count} of {name}, and the cluster has {total}")
+            return StartView(at=None, basis=f"it needs {need * count} of {name}, but the cluster has {total}")
     ends = expected_ends(state, task_set, now_ms)
     last_end = _last_needed_end(state, task_set, count, forecast, ends)
     if last_end is None:
@@ -117,10 +117,10 @@ def _last_needed_end(
 
 def _why_no_estimate(state: State, ends: Sequence[ExpectedEnd]) -> str:
     if ends:
-        return "what is expected to end does not make enough room"
+        return "running tasks with a known end do not free enough room"
     if _is_any_duration_known(state):
-        return "what is expected to end has more that waits, which comes first"
-    return "nothing that runs says how long"
+        return "running jobs have more queued tasks ahead of this one"
+    return "no running task has a known duration"
 
 
 def _limits(state: State, task_set: TaskSet, count: int) -> Iterator[tuple[int, ReleasedAmount]]:
@@ -197,21 +197,21 @@ def expected_duration(state: State, task_set: TaskSet) -> tuple[float, str]:
     if job.type in LONG_RUNNING:
         return 0.0, ""
     if spec.estimate_s:
-        return spec.estimate_s, f"by its estimate of {format_duration(spec.estimate_s)}"
+        return spec.estimate_s, f"according to its estimate of {format_duration(spec.estimate_s)}"
     observed_s = state.durations.estimate_s(job.namespace, job.name, spec.name)
     if observed_s:
         runs = state.durations.runs(job.namespace, job.name, spec.name)
         return (
             observed_s,
-            f"as its tasks took {format_duration(observed_s)} in {runs} earlier run{'s' if runs != 1 else ''}",
+            f"because its tasks took {format_duration(observed_s)} in {runs} earlier run{'s' if runs != 1 else ''}",
         )
     table, rows = state.table, slice(task_set.base, task_set.base + task_set.count)
     done = table.state[rows] == TaskState.SUCCEEDED
     if done.any():
         mean = float((table.ended_ms[rows][done] - table.started_ms[rows][done]).mean()) / 1000
-        return max(mean, 0.001), f"as its {int(done.sum()):,} tasks that ended took {format_duration(mean)}"
+        return max(mean, 0.001), f"because its {int(done.sum()):,} finished tasks took {format_duration(mean)}"
     if spec.task.run_timeout_s:
-        return spec.task.run_timeout_s, f"which may run for {format_duration(spec.task.run_timeout_s)} at most"
+        return spec.task.run_timeout_s, f"because its timeout.run is {format_duration(spec.task.run_timeout_s)}"
     return 0.0, ""
 
 
@@ -219,6 +219,6 @@ def _basis(state: State, task_set: TaskSet, expected_end: ExpectedEnd, now_ms: i
     job, node = task_set.job, state.nodes.view.names[expected_end.node]
     ends = f"when {job.name}@{job.run} ends on {node}"
     if task_set.counts[TaskState.STOPPING]:
-        return f"when {job.name}@{job.run}, which is stopping, has ended on {node}"
+        return f"when {job.name}@{job.run}, which is stopping, ends on {node}"
     known = expected_duration(state, task_set)[1]
-    return f"{ends}, {known}" + ("; it has run for longer already" if expected_end.at_ms <= now_ms else "")
+    return f"{ends}, {known}" + ("; it is overdue" if expected_end.at_ms <= now_ms else "")

@@ -44,7 +44,7 @@ class DryRuns:
         """Call `function(dry_run_source, *arguments)` with the committed state at its turn. `select_jobs` selects the
         jobs that it is about."""
         if self._waiting >= WAITING_MAX:
-            raise Busy(f"{self._waiting} plans and explanations are being worked out already")
+            raise Busy(f"{self._waiting} plans and explanations are already in progress")
         self._waiting += 1
         try:
             async with self._lock:
@@ -137,7 +137,7 @@ def _planned_update(dry_run: DryRun, job: Job, version: int, desired: int) -> Pl
     if waits:
         clauses.append(f"{waits:,} would wait" if starts else f"{_format_task_count(waits)} would wait")
     if ending:
-        clauses.append(f"{_format_task_count(ending)} would end" + (" first" if is_new_version else ""))
+        clauses.append(f"{_format_task_count(ending)} would stop" + (" first" if is_new_version else ""))
     change = _describe_change(job, version, desired)
     if is_new_version and (starts or ending):
         change += f", {min(group.update.parallel for group in job.spec_version.groups)} at a time"
@@ -145,7 +145,7 @@ def _planned_update(dry_run: DryRun, job: Job, version: int, desired: int) -> Pl
         name=job.name,
         namespace=job.namespace,
         verdict="updates",
-        sentence=f"{change}: {', '.join(clauses) or 'nothing has to start for it'}.",
+        sentence=f"{change}: {', '.join(clauses) or 'no task has to start'}.",
         count=_desired_count(job),
         starts=starts,
         waits=waits,
@@ -160,7 +160,7 @@ def _describe_change(job: Job, version: int, desired: int) -> str:
         return f"version {job.version} of {_format_task_count(_desired_count(job))}"
     if _desired_count(job) != desired:
         return f"{_format_task_count(_desired_count(job))} instead of {desired:,}"
-    return f"version {version} on the other nodes too"
+    return f"version {version} on all other nodes as well"
 
 
 def _placements(dry_run: DryRun, job: Job) -> list[PlannedPlacementView]:
@@ -186,16 +186,16 @@ def _desired_count(job: Job) -> int:
 
 def _planned_unchanged(job: Job) -> PlannedJobView:
     count = sum(task_set.count for task_set in job.task_sets)
-    sentence = f"it is there already, unchanged ({job.state.wire_name})."
+    sentence = f"it already exists and is unchanged ({job.state.wire_name})."
     return PlannedJobView(
         name=job.name, namespace=job.namespace, verdict="unchanged", sentence=sentence, count=count, starts=0, waits=0
     )
 
 
 def _planned_template(spec: JobSpec) -> PlannedJobView:
-    how = "by its schedule" if spec.options.schedule else "when it is dispatched"
+    how = "on its schedule" if spec.options.schedule else "when it is dispatched"
     return PlannedJobView(
-        name=spec.name, namespace=spec.namespace, verdict="kept", sentence=f"it would be kept, and run {how}.",
+        name=spec.name, namespace=spec.namespace, verdict="kept", sentence=f"it would be a template and run {how}.",
         count=spec.count, starts=0, waits=0,
     )  # fmt: skip
 
@@ -223,13 +223,13 @@ def _sentence(jobs: list[PlannedJobView], waits: list[PlannedJobView], preemptio
         waiting = sum(job.waits for job in waits)
         sentence = f"{started:,} of {_format_task_count(started + waiting)} would start now, {waiting:,} would wait"
     elif started:
-        sentence = f"everything would start now: {_format_task_count(started)}"
+        sentence = f"all tasks would start now: {_format_task_count(started)}"
     elif any(job.verdict == "updates" for job in jobs):
-        sentence = "nothing would wait for room"
+        sentence = "no task would wait for room"
     else:
         sentence = "nothing would change now"
     if preemptions:
-        sentence += f"; {_format_task_count(sum(each.count for each in preemptions))} of others would have to end first"
+        sentence += f"; {_format_task_count(sum(each.count for each in preemptions))} of other jobs would be preempted"
     return sentence + "."
 
 

@@ -90,7 +90,7 @@ def own_limit_remedy(job: Job) -> Remedy | None:
         spec, path = task_set.spec, "spec" if _has_only_default_group(job) else f"spec.groups[{task_set.group_index}]"
         limit = spec.parallel_max
         if limit and task_set.ready and task_set.task_class.width >= limit:
-            text = f"parallel_max {limit} → {limit + 1}: as many run as it allows itself"
+            text = f"parallel_max {limit} → {limit + 1}: the job has reached its own limit"
             change_spec = _in_group(spec.name, _with_fields(parallel_max=limit + 1))
             return Remedy(RAISE_COST, f"{path}.parallel_max", limit, limit + 1, text, change_spec)
         if spec.distinct and task_set.ready:
@@ -109,7 +109,7 @@ def update_remedies(state: State, job: Job) -> Iterator[Remedy]:
         limit = spec.update.unavailable_max
         if group_index in waiting and limit < spec.count:
             path = "spec" if _has_only_default_group(job) else f"spec.groups[{group_index}]"
-            text = f"update.unavailable_max {limit} → {limit + 1}: the old one ends before its successor starts"
+            text = f"update.unavailable_max {limit} → {limit + 1}: an old instance stops before its replacement starts"
             update = msgspec.structs.replace(spec.update, unavailable_max=limit + 1)
             change_spec = _in_group(spec.name, _with_fields(update=update))
             yield Remedy(
@@ -143,7 +143,7 @@ def _option_remedies(job: Job) -> Iterator[Remedy]:
         return
     options = job.options
     if options.start_at_ms or options.start_in_s:
-        text = "without start_at it starts now"
+        text = "without start_at, it starts now"
         yield Remedy(WIDEN_COST, "spec.start_at", "", None, text, _with_options(start_at_ms=0, start_in_s=0.0))
     for position, edge in enumerate(options.after):
         rest = options.after[:position] + options.after[position + 1 :]
@@ -201,7 +201,7 @@ def _resource_remedies(waiting_group: _WaitingGroup, fit_checker: FitChecker) ->
             continue
         before, after, resource = task_class.needs[cut.resource], cut.amount, cut.resource
         cut_text = f"{resource} {format_amount_short(resource, before)} → {format_amount_short(resource, after)} fits"
-        text = f"{cut_text if after else f'without {resource} it fits'} {_format_node_count(cut.nodes)}"
+        text = f"{cut_text if after else f'without {resource}, it fits'} {_format_node_count(cut.nodes)}"
         yield Remedy(
             1 - after / before, f"{waiting_group.path}.resources.{resource}", _manifest_amount(resource, before),
             _manifest_amount(resource, after) if after else None, text, waiting_group.change(_with_need(resource,
@@ -245,13 +245,13 @@ def _node_remedies(waiting_group: _WaitingGroup, fit_checker: FitChecker) -> Ite
     task_class = waiting_group.group.task_class.task_class
     for dropped in fit_checker.droppable_constraints(task_class):
         constraint = task_class.constraints[dropped.index]
-        text = f"without the constraint {constraint} it fits {_format_node_count(dropped.nodes)}"
+        text = f"without the constraint {constraint}, it fits {_format_node_count(dropped.nodes)}"
         change_spec = waiting_group.change(_without_item("constraints", dropped.index))
         path = f"{waiting_group.path}.constraints[{dropped.index}]"
         yield Remedy(DROP_COST, path, constraint, None, text, change_spec, nodes=dropped.nodes)
     for widened in fit_checker.added_datacenters(task_class):
         after = [*task_class.datacenters, widened.datacenter]
-        text = f"datacenter {widened.datacenter} too: fits {_format_node_count(widened.nodes)}"
+        text = f"datacenter {widened.datacenter} as well: fits {_format_node_count(widened.nodes)}"
         change_spec = waiting_group.change(_with_fields(datacenters=tuple(after)))
         path, before = f"{waiting_group.path}.datacenters", list(task_class.datacenters)
         yield Remedy(WIDEN_COST, path, before, after, text, change_spec, nodes=widened.nodes)
@@ -274,7 +274,7 @@ def _node_remedies(waiting_group: _WaitingGroup, fit_checker: FitChecker) -> Ite
 def _rule_remedies(waiting_group: _WaitingGroup, filters: Sequence[Filter]) -> Iterator[Remedy]:
     spec = waiting_group.group.spec
     if spec.exclusive:
-        text = "not exclusive: beside others"
+        text = "not exclusive: share nodes with other jobs"
         yield Remedy(
             DROP_COST,
             f"{waiting_group.path}.exclusive",
@@ -295,7 +295,7 @@ def _rule_remedies(waiting_group: _WaitingGroup, filters: Sequence[Filter]) -> I
         )
     for position, rule in enumerate(spec.affinity):
         if rule.require:
-            text = f"rather than only {'away from' if rule.anti else 'where'} {rule.match}"
+            text = f"prefer instead of require: {'not ' if rule.anti else ''}{rule.match}"
             change_spec = waiting_group.change(_with_soft_affinity(position))
             yield Remedy(
                 LOOSEN_COST, f"{waiting_group.path}.affinity[{position}].require", True, False, text, change_spec
@@ -306,10 +306,10 @@ def _rule_remedies(waiting_group: _WaitingGroup, filters: Sequence[Filter]) -> I
             waiting
         )
         if 0 < fits < spec.count:
-            text = f"count {spec.count} → {fits}: so many of the gang fit"
+            text = f"count {spec.count} → {fits}: this many tasks of the gang fit"
             change_spec = waiting_group.change(_with_fields(count=fits, array=(), entries=()))
             yield Remedy(1 - fits / spec.count, f"{waiting_group.path}.count", spec.count, fits, text, change_spec)
-        text = "without gang: those that fit start at once"
+        text = "without gang: the tasks that fit start now"
         yield Remedy(
             LOOSEN_COST, f"{waiting_group.path}.gang", True, False, text, waiting_group.change(_with_fields(gang=False))
         )

@@ -18,15 +18,15 @@ def describe_update(state: State, job: Job, now_ms: int) -> str:
     if service_state is None or service_state.status not in (*ROLLOUT_IN_PROGRESS, RolloutStatus.STALLED):
         return ""
     if service_state.status is RolloutStatus.STALLED:
-        hint = f"`shunter rollback {job.name}` goes back, another spec goes on"
-        return f"Its update to version {job.version} stands still: {service_state.reason}; {hint}."
+        hint = f"run `shunter rollback {job.name}`, or submit another spec"
+        return f"Its update to version {job.version} has stalled: {service_state.reason}; {hint}."
     view, _ = rollout_view(state, job)
     activity = {
         RolloutStatus.UPDATING: f"is updating to version {job.version}",
-        RolloutStatus.ROLLING_BACK: "goes back to an earlier version",
+        RolloutStatus.ROLLING_BACK: "is rolling back to an earlier version",
         RolloutStatus.RESTARTING: "is restarting",
     }[service_state.status]
-    progress = f"It {activity}, {view.updated} of {view.wanted} have a successor"
+    progress = f"It {activity}, {view.updated} of {view.wanted} instances are replaced"
     awaited = [
         member
         for member in _current_members(state, job)
@@ -51,7 +51,7 @@ def _describe_awaited(service_state: ServiceState, awaited: list[InstanceTask], 
     name = first.task_set.task_name(first.index)
     is_running = first.state == TaskState.RUNNING
     status_text = (
-        f"; {name} runs and is not healthy yet{health_detail(first.task_set, first.index)}"
+        f"; {name} is running but not healthy yet{health_detail(first.task_set, first.index)}"
         if is_running
         else f"; {name} has not started yet"
     )
@@ -65,11 +65,11 @@ def _describe_awaited(service_state: ServiceState, awaited: list[InstanceTask], 
         and service_state.stable_version is not None
     )
     outcome = (
-        f"version {service_state.stable_version.number} comes back"
+        f"the job rolls back to version {service_state.stable_version.number}"
         if will_roll_back and service_state.stable_version is not None
-        else "it stands still"
+        else "the update stalls"
     )
-    return f"{status_text}, and if it is not healthy in {format_duration(round(left_s))}, {outcome}"
+    return f"{status_text}; if it is not healthy within {format_duration(round(left_s))}, {outcome}"
 
 
 def _predates_update(service_state: ServiceState, member: InstanceTask) -> bool:

@@ -59,14 +59,14 @@ def why_task(task: TaskView) -> WhyView:
     where = f" on {task.node}" if task.node else ""
     details = f": {task.reason}" if task.reason else ""
     sentences = {
-        "assigned": f"{task.name} has been sent to {task.node} and starts there.",
+        "assigned": f"{task.name} is starting on {task.node}.",
         "running": f"{task.name} is running{where}, attempt {task.attempt}, since {task.started_at}.",
         "stopping": f"{task.name} is stopping{where}{details}.",
-        "succeeded": f"{task.name} has succeeded{where} in attempt {task.attempt}.",
+        "succeeded": f"{task.name} succeeded{where} in attempt {task.attempt}.",
         "cancelled": f"{task.name} was cancelled{details}.",
     }
     code = f" with exit code {task.exit_code}" if task.exit_code is not None else ""
-    failed = f"{task.name} has failed{where}{code} in attempt {task.attempt}{details}."
+    failed = f"{task.name} failed{where}{code} in attempt {task.attempt}{details}."
     return WhyView(name=task.name, state=task.state, sentence=sentences.get(task.state, failed), counts={task.state: 1})
 
 
@@ -143,7 +143,7 @@ def describe_state(
 
 def _describe_no_matching_node(state: State, job: Job, filters: Sequence[Filter]) -> str:
     details = "".join(f": {reason.text}" for reason in reasons_of(state, job, filters)[:1])
-    return f"{job.name} runs on every node that matches, and there is none{details}."
+    return f"{job.name} runs on every matching node, but no node matches{details}."
 
 
 def _describe_running(state: State, job: Job) -> str:
@@ -151,29 +151,31 @@ def _describe_running(state: State, job: Job) -> str:
     live, total = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING], sum(counts)
     service = state.services.jobs.get(job.id)
     if service is not None and (service.down or counts[TaskState.FAILED]):
-        unavailable = ((len(service.down), "taken down"), (counts[TaskState.FAILED], "given up"))
+        unavailable = ((len(service.down), "stopped by a user"), (counts[TaskState.FAILED], "failed"))
         details = ", ".join(f"{count} {how}" for count, how in unavailable if count)
-        fix = f"`shunter restart {job.name}/INDEX` starts them again"
+        fix = f"start them again with `shunter restart {job.name}/INDEX`"
         return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, {details}; {fix}."
     if live and not counts[TaskState.RUNNING]:
         is_containerized = any(group.task.container is not None for group in job.spec_version.groups)
-        hint = f"; `shunter logs {job.name}` tells how far the image is" if is_containerized else ""
+        hint = f"; `shunter logs {job.name}` shows the progress of the image pull" if is_containerized else ""
         sent = f"{live:,} of {total:,} tasks were sent to nodes"
-        return f"{job.name} is starting: {sent}, none has started there yet{hint}."
-    return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, none waits."
+        return f"{job.name} is starting: {sent}, none has started yet{hint}."
+    return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, none are pending."
 
 
 def _describe_pending(
     state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str]
 ) -> str:
+    if job.is_held:
+        return f"Held. Start it with `shunter release {job.name}`."
     counts = job.counts()
     waiting, queued, total = counts[TaskState.WAITING], counts[TaskState.QUEUED], sum(counts)
-    waits = waits_for(state, job, now_ms) if waiting or job.is_held else []
+    waits = waits_for(state, job, now_ms) if waiting else []
     if waits:
-        return f"{waiting + queued:,} of {total:,} tasks wait for {', and for '.join(waits)}."
+        return f"{waiting + queued:,} of {total:,} tasks wait for {' and for '.join(waits)}."
     if queued:
         return f"{queued:,} of {total:,} tasks wait{_describe_queued(state, job, now_ms, filters, reserved)}."
-    return f"{waiting:,} of {total:,} tasks wait for others of the job to end first."
+    return f"{waiting:,} of {total:,} tasks wait for other tasks of the job to end."
 
 
 def _describe_queued(
@@ -183,15 +185,15 @@ def _describe_queued(
     delayed = [at_ms for task_set in job.task_sets for at_ms in task_set.back_off_ends_ms]
     if len(delayed) == job.counts()[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
-        return f": {job.name} waits out its back-off, and the next attempt comes in {wait}"
+        return f": {job.name} is in back-off, and the next attempt starts in {wait}"
     if gathering := _describe_gang_restart(job, now_ms):
         return f": {gathering}"
     if (limited := next(filter(_is_at_parallel_max, job.task_sets), None)) is not None:
-        return f": {limited.spec.parallel_max} run at once, as many as parallel_max allows"
+        return f": the job has reached its parallel_max of {limited.spec.parallel_max}"
     if (ahead := _job_ahead_in_class(job)) is not None:
-        return f": job {ahead.name} asks for the same and came first"
+        return f": job {ahead.name} requests the same resources and was submitted first"
     if (ahead := _job_ahead_in_queue(state, job)) is not None:
-        return f": queue {job.options.queue} is strict, and job {ahead.name} came first"
+        return f": queue {job.options.queue} is strict, and job {ahead.name} was submitted first"
     if reasons := reasons_of(state, job, filters, reserved):
         first = reasons[0]
         nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
@@ -207,10 +209,10 @@ def _describe_gang_restart(job: Job, now_ms: int) -> str:
     gang = job.task_sets if job.options.gang else members
     ending = sum(len(task_set.requeue_when_stopped or ()) for task_set in gang)
     if ending:
-        verb = "more is ending" if ending == 1 else "more are ending"
-        return f"the gang starts again as a whole, and {ending} {verb}"
+        verb = "task is still stopping" if ending == 1 else "tasks are still stopping"
+        return f"the gang restarts as a whole, and {ending} {verb}"
     due_ms = max(at_ms for task_set in gang for at_ms in (task_set.delayed or {}).values())
-    return f"the gang starts again as a whole, after a back-off of {format_duration(max(due_ms - now_ms, 0) / 1000)}"
+    return f"the gang restarts as a whole, after a back-off of {format_duration(max(due_ms - now_ms, 0) / 1000)}"
 
 
 def _is_at_parallel_max(task_set: TaskSet) -> bool:

@@ -63,7 +63,7 @@ class DeadLetters:
         letters = self._engine.state.dead_letters.letters
         for number in selector.numbers:
             if number not in letters:
-                raise NotFound(f"there is no dead letter {number}; `shunter dead` shows all")
+                raise NotFound(f"dead letter {number} does not exist; `shunter dead` lists all")
         found = [letters[number] for number in sorted(set(selector.numbers))] if selector.numbers else letters.values()
         return [
             letter
@@ -78,17 +78,17 @@ class DeadLetters:
         spec: JobSpec | None = None
         unfinished = state.find_job(letter.namespace, letter.name)
         if unfinished is not None and state.templates.get(letter.namespace, letter.name) is None:
-            refusal = Conflict(f"run {unfinished.run} of {letter.name} has not ended: wait for it, or stop it")
+            refusal = Conflict(f"run {unfinished.run} of job '{letter.name}' has not ended; wait for it, or stop it")
         else:
             finished = await self._store.finished_job(letter.job)
             if finished is None:
-                refusal = NotFound(
-                    f"history does not keep {letter.name}@{letter.run} any more; purge letter {letter.number}"
-                )
+                refusal = NotFound(f"{letter.name}@{letter.run} is no longer in history; purge letter {letter.number}")
             else:
                 spec = spec_of(decode_summary(finished.summary))
                 if spec.type in LONG_RUNNING or spec.type in PER_NODE:
-                    refusal = Conflict(f"{letter.name} is a {spec.type} job: submit or retry all of it instead")
+                    refusal = Conflict(
+                        f"job '{letter.name}' is a {spec.type} job; submit or retry the whole job instead"
+                    )
         if refusal is not None and is_explicit:
             raise refusal
         return spec if refusal is None else None

@@ -98,7 +98,7 @@ class Jobs:
         if task is not None:
             locate_task(self._engine.state, run, task)
         if isinstance(run, FinishedRun) and not run.view.run:
-            raise Conflict(f"{run.view.name} is a template: delete it with `shunter cron delete {run.view.name}`")
+            raise Conflict(f"'{run.view.name}' is a template; delete it with `shunter cron delete {run.view.name}`")
         if isinstance(run, Job):
             target = None if task is None else (group_name(run, task.group), task.index)
             await self._engine.stop_tasks(run.id, target, now, f"stopped by {self._caller.user}", signal)
@@ -107,7 +107,7 @@ class Jobs:
         run = await self._runs.find(job)
         if not isinstance(run, Job):
             raise Conflict(
-                f"{run.view.name} {describe_end_state(run.view.state)}: only unfinished jobs are held and released"
+                f"job '{run.view.name}' {describe_end_state(run.view.state)}; only unfinished jobs can be held"
             )
         await self._engine.hold(run.id, is_held)
         return await self._runs.view(JobReference(job.namespace, id=run.id))
@@ -132,7 +132,7 @@ class Jobs:
     async def _finished_duplicate(self, job_id: int) -> SubmittedJob:
         finished = await self._store.finished_job(job_id)
         if finished is None:
-            raise Unavailable(f"job {job_id} of this key has ended, and history does not keep it any more")
+            raise Unavailable(f"job {job_id} of this key has ended and is no longer in history")
         return SubmittedJob(
             name=finished.name, namespace=finished.namespace, id=job_id, run=finished.run, created=False
         )

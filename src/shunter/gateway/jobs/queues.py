@@ -22,7 +22,7 @@ class Queues:
     async def get(self, name: str) -> QueueView:
         await self._engine.wait_committed()
         if name not in queue_names(self._engine.state):
-            raise NotFound(f"there is no queue {name}: it has no rules, and no job names it")
+            raise NotFound(f"queue '{name}' does not exist: it has no rules, and no job uses it")
         return self._view(name)
 
     async def patch(self, name: str, change: QueueChange) -> QueueView:

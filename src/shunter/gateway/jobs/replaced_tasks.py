@@ -39,11 +39,11 @@ def find_replaced(tasks: Sequence[ReplacedTask], group: str, index: int, task_se
         if (task.group, task.index, task.task_set_number) == (group, index, task_set_number):
             return task
     known = (
-        f"known are {', '.join(f'{index}~{each}' for each in task_set_numbers)}"
+        f"known tasks: {', '.join(f'{index}~{each}' for each in task_set_numbers)}"
         if task_set_numbers
-        else "none is known"
+        else "no earlier tasks are known"
     )
-    raise NotFound(f"there is no earlier task {index}~{task_set_number}: {known}")
+    raise NotFound(f"earlier task {index}~{task_set_number} does not exist; {known}")
 
 
 def replaced_view(task: ReplacedTask, job: str, is_only: bool, node_names: Sequence[str]) -> TaskView:

@@ -28,23 +28,23 @@ async def retry_spec(store: Store, run: AnyRun, only_failed: bool) -> JobSpec:
     """The spec of a new run of a finished one: all tasks, or those that did not succeed. Raises Conflict."""
     if isinstance(run, Job):
         raise Conflict(
-            f"run {run.run} of {run.name} has not ended (it is {run.state.wire_name}): wait for it, or stop it"
+            f"run {run.run} of job '{run.name}' has not ended (it is {run.state.wire_name}); wait for it, or stop it"
         )
     if not run.view.run:
-        raise Conflict(f"{run.view.name} is a template: start a run of it with `shunter dispatch {run.view.name}`")
+        raise Conflict(f"'{run.view.name}' is a template; start a run with `shunter dispatch {run.view.name}`")
     spec = spec_of(run.summary)
     if only_failed and spec.type in PER_NODE:
-        raise Conflict(f"{spec.name} runs once on every node: retry all of it, without --failed")
+        raise Conflict(f"job '{spec.name}' runs once on every node; retry the whole job, without --failed")
     selected = await _unsuccessful_tasks(store, run) if only_failed else None
     if selected is not None and not selected:
-        raise Conflict(f"all tasks of {run.view.name}@{run.view.run} succeeded: there is nothing to retry")
+        raise Conflict(f"all tasks of {run.view.name}@{run.view.run} succeeded; no task can be retried")
     return rerun_spec(spec, selected)
 
 
 def spec_of(summary: Summary) -> JobSpec:
     view = summary.view
     if not summary.groups:
-        raise NotFound(f"{view.name}@{view.run} ended under an older version, which did not keep its spec")
+        raise NotFound(f"{view.name}@{view.run} ended under an older version of Shunter, which did not store its spec")
     options = _options_decoder.decode(summary.options) if summary.options else DEFAULT_OPTIONS
     groups = _groups_decoder.decode(summary.groups)
     return JobSpec(view.namespace, view.name, groups, view.type, view.priority, view.labels, options)

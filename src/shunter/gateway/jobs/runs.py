@@ -62,10 +62,10 @@ class Runs:
 
     def _not_found_message(self, reference: JobReference) -> str:
         if reference.id is not None:
-            return f"there is no job with id {reference.id}"
+            return f"job {reference.id} does not exist"
         state = self._engine.state
         names = [*state.jobs_by_name.get(reference.namespace, ()), *state.last_runs.get(reference.namespace, ())]
         close_matches = get_close_matches(reference.name, names[:10_000], 1)
         requested = reference.name if reference.run is None else f"{reference.name}@{reference.run}"
         hint = f"; did you mean {close_matches[0]}?" if close_matches and close_matches[0] != reference.name else ""
-        return f"there is no job {requested} in namespace {reference.namespace}{hint}"
+        return f"job '{requested}' does not exist in namespace '{reference.namespace}'{hint}"

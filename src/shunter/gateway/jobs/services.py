@@ -24,8 +24,10 @@ class Services:
         [spec] = self._manifests.read_all([document], default_namespace=namespace, make_name=str)
         run = await self._live(job)
         if (spec.namespace, spec.name) != (run.namespace, run.name):
-            fault = f"is not the job that is updated, which is {run.name} in namespace {run.namespace}"
-            raise Invalid([Problem("metadata.name", fault, spec.name, "update that job, or submit this one")])
+            fault = f"must be '{run.name}' in namespace '{run.namespace}', the job to update"
+            raise Invalid(
+                [Problem("metadata.name", fault, spec.name, "correct the name, or submit the manifest as a new job")]
+            )
         await self._engine.update(run.id, spec, self._caller.user, node)
         return await self._view(run)
 
@@ -53,7 +55,7 @@ class Services:
     async def _live(self, job: JobReference) -> Job:
         run = await self._runs.find(job)
         if not isinstance(run, Job):
-            raise Conflict(f"job {run.view.name} {describe_end_state(run.view.state)}; submit it again to run it")
+            raise Conflict(f"job '{run.view.name}' {describe_end_state(run.view.state)}; submit it again to run it")
         return run
 
     async def _view(self, run: Job) -> JobView:

@@ -63,7 +63,7 @@ class TaskReader:
         task_set, index = locate_task(self._engine.state, run, reference)
         block = await self.block(run, task_set, index)
         if block is None:
-            raise NotFound(f"task {reference.index} has left history")
+            raise NotFound(f"task {reference.index} is no longer in history")
         return task_view(block, index)
 
     async def log_location(self, run: AnyRun, reference: TaskReference, attempt: int | None) -> LogLocation:
@@ -71,9 +71,7 @@ class TaskReader:
         if reference.piece is not None:
             replaced = self._find_replaced(run, reference, reference.piece)
             if attempt not in (None, replaced.attempt):
-                raise NotFound(
-                    f"of task {reference.index}~{replaced.task_set_number}, only attempt {replaced.attempt} is known"
-                )
+                raise NotFound(f"task {reference.index}~{replaced.task_set_number} has only attempt {replaced.attempt}")
             return LogLocation(replaced.node, replaced.log, True, replaced.attempt)
         task = await self.task(run, reference)
         for past in self.history(run, reference):
@@ -84,7 +82,7 @@ class TaskReader:
         task_set, index = locate_task(self._engine.state, run, reference)
         block = await self.block(run, task_set, index)
         if block is None:
-            raise NotFound(f"task {task.name} has left history")
+            raise NotFound(f"task {task.name} is no longer in history")
         row = index - block.first
         node, log = int(block.columns["node"][row]), int(block.columns["log"][row])
         starting_attempt = None

@@ -96,14 +96,14 @@ def group_name(run: AnyRun, group: str | None) -> str:
         [spec.name for spec in specs] if specs else list(dict.fromkeys(task_set.name for task_set in task_sets_of(run)))
     )
     if not names and not isinstance(run, Job):
-        raise NotFound(f"job {job} has not run yet: {run.view.reason}")  # a template
+        raise NotFound(f"job '{job}' has not run yet: {run.view.reason}")  # a template
     if group is None and len(names) == 1:
         return names[0]
     if group is None:
         fix = f"name the group: {job}/{names[0]}/0"
-        raise Invalid([Problem("group", f"is missing: job {job} has groups {', '.join(names)}", None, fix)])
+        raise Invalid([Problem("group", f"is missing: job '{job}' has groups {', '.join(names)}", None, fix)])
     if group not in names:
-        raise NotFound(f"job {job} has no group {group}: its groups are {', '.join(names)}")
+        raise NotFound(f"job '{job}' has no group '{group}': its groups are {', '.join(names)}")
     return group
 
 
@@ -114,5 +114,5 @@ def _task_not_found(run: AnyRun, name: str, index: int) -> NotFound:
         (max(task_set.visible_index) if task_set.visible_index else task_set.count - 1 for task_set in task_sets),
         default=-1,
     )
-    valid_range = f"its tasks are 0 to {last}" if last >= 0 else "it has none yet"
-    return NotFound(f"job {job} has no task {index}: {valid_range}")
+    valid_range = f"its tasks are 0 to {last}" if last >= 0 else "it has no tasks yet"
+    return NotFound(f"job '{job}' has no task {index}: {valid_range}")

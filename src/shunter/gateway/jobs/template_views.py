@@ -26,7 +26,7 @@ def template_page(state: State, namespace: str | None, limit: int, after: str | 
 def find_template(state: State, namespace: str, name: str) -> Template:
     template = state.templates.get(namespace, name)
     if template is None:
-        raise NotFound(f"there is no template {name} in namespace {namespace}")
+        raise NotFound(f"template '{name}' does not exist in namespace '{namespace}'")
     return template
 
 
@@ -98,14 +98,14 @@ def _state(template: Template) -> str:
 def _next_run_note(template: Template) -> str:
     schedule = template.spec.options.schedule
     if schedule is None:
-        return f"runs when it is dispatched: shunter dispatch {template.name}"
+        return f"runs when dispatched: shunter dispatch {template.name}"
     if template.is_paused:
-        return f"runs again after: shunter cron resume {template.name}"
-    schedule_text = f"by {schedule.cron!r} in {schedule.timezone}"
+        return f"is paused; resume it with: shunter cron resume {template.name}"
+    schedule_text = f"schedule {schedule.cron!r} in {schedule.timezone}"
     return (
         f"runs next at {iso(template.next_ms / 1000)}, {schedule_text}"
         if template.next_ms is not None
-        else f"{schedule_text}: never"
+        else f"never runs, {schedule_text}"
     )
 
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 J = TypeVar("J")
 Read = Callable[[Sequence[object]], T]  # raises Invalid
 IDEMPOTENCY_KEY_REUSED = Problem(
-    "header.idempotency-key", "was that of another request", None, "use a new one for each"
+    "header.idempotency-key", "is in use by another request", None, "use a new key for each request"
 )
 _ITEM = re.compile(r"items\[(\d+)\]\.?")
 

@@ -103,7 +103,9 @@ class _Builder:
             case "AliasEvent":
                 if event.anchor not in self._anchors:
                     _refuse(
-                        _location(event.start_mark), "an alias must name an anchor that has ended before", event.anchor
+                        _location(event.start_mark),
+                        "an alias must name an anchor that is complete before the alias",
+                        event.anchor,
                     )
                 value, values = self._anchors[event.anchor]
                 self._add(value, values, None, event)
@@ -129,7 +131,7 @@ class _Builder:
         """Put a finished value where it belongs: into what is open, or as a document."""
         self._values += values
         if self._values > VALUES_MAX:
-            _refuse(_location(event.start_mark), f"there are more than {VALUES_MAX:,} values, aliases included")
+            _refuse(_location(event.start_mark), f"has more than {VALUES_MAX:,} values, aliases included")
         if anchor is not None:
             self._anchors[anchor] = (value, values)
         if not self._open_containers:
@@ -150,15 +152,15 @@ class _Builder:
 
     def _add_document(self, value: Any, event: Any) -> None:
         if len(self.documents) >= DOCUMENTS_MAX:
-            _refuse(_location(event.start_mark), f"there are more than {DOCUMENTS_MAX:,} documents")
+            _refuse(_location(event.start_mark), f"has more than {DOCUMENTS_MAX:,} documents")
         if value is not None:
             self.documents.append(value)
 
     def _checked_key(self, key: Any, mapping: dict[Any, Any], event: Any) -> Any:
         if isinstance(key, list | dict):
-            _refuse(_location(event.start_mark), "a key must be text")
+            _refuse(_location(event.start_mark), "keys must be text")
         if key in mapping:
-            _refuse(_location(event.start_mark), "the same key is given twice", key, fix="remove one of them")
+            _refuse(_location(event.start_mark), "the key appears twice", key, fix="remove one of them")
         is_plain = type(event).__name__ == "ScalarEvent" and event.implicit[0]
         return _MERGE_KEY if key == _MERGE and is_plain else key
 
@@ -166,7 +168,7 @@ class _Builder:
 def _merge_sources(value: Any, event: Any) -> list[dict[Any, Any]]:
     sources = value if isinstance(value, list) else [value]
     if not all(isinstance(source, dict) for source in sources):
-        _refuse(_location(event.start_mark), f"{_MERGE} must be given a mapping, or a list of them")
+        _refuse(_location(event.start_mark), f"{_MERGE} must have a mapping or a list of mappings as its value")
     return sources
 
 

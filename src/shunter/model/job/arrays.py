@@ -44,7 +44,7 @@ def parse_array(text: str) -> Array:
 def compress_indexes(indexes: Sequence[int]) -> tuple[IndexRange, ...]:
     """A list of indexes as few parts, in the same order. Raises ValueError."""
     if not all(0 <= index <= INDEX_MAX for index in indexes):
-        raise ValueError(f"must hold indexes of 0 to {INDEX_MAX:,}")
+        raise ValueError(f"must have indexes between 0 and {INDEX_MAX:,}")
     parts: list[IndexRange] = []
     for index in indexes:
         first, last, step = parts[-1] if parts else (0, 0, -1)
@@ -77,7 +77,7 @@ def parse_entries(text: str) -> tuple[str, ...]:
     """The lines of a file, one for each task; empty ones are left out. Raises ValueError."""
     entries = tuple(line for line in text.splitlines() if line.strip())
     if not entries:
-        raise ValueError("must have at least one line that is not empty")
+        raise ValueError("must have at least one non-empty line")
     if len(entries) > ENTRIES_MAX:
         raise ValueError(f"must have at most {ENTRIES_MAX:,} lines, found {len(entries):,}")
     for number, entry in enumerate(entries, 1):

@@ -49,7 +49,7 @@ def check_job(spec: dict[str, Any], groups: list[Group], path: str, problems: Pr
         _check_times(spec, path, problems)
         _check_parameters(spec.get("parameters"), f"{path}.parameters", problems)
         for number, name in _duplicates(edge["job"] for edge in spec.get("after", ())):
-            problems.add(f"{path}.after[{number}]", "names a job that is named before", value=name, fix="remove it")
+            problems.add(f"{path}.after[{number}]", "names the same job twice", value=name, fix="remove it")
 
 
 def _check_type(job_type: str, given: Iterable[str], path: str, problems: Problems) -> None:
@@ -57,20 +57,28 @@ def _check_type(job_type: str, given: Iterable[str], path: str, problems: Proble
         types = FIELDS_BY_TYPE.get(name)
         if types is not None and job_type not in types:
             fix = f"leave it out, or set type: {types[0]}"
-            problems.add(f"{path}.{name}", f"is for jobs of type {' or '.join(types)}, not {job_type}", fix=fix)
+            problems.add(
+                f"{path}.{name}", f"is only allowed for jobs of type {' or '.join(types)}, not {job_type}", fix=fix
+            )
 
 
 def _check_long_running(job_type: str, spec: dict[str, Any], path: str, problems: Problems) -> None:
     if job_type in LONG_RUNNING and spec.get("timeout", {}).get("job"):
         fix = "leave it out"
-        problems.add(f"{path}.timeout.job", f"is for jobs that end, not for type {job_type}", fix=fix)
+        problems.add(
+            f"{path}.timeout.job",
+            f"is not allowed for jobs of type {job_type}, which run until they are stopped",
+            fix=fix,
+        )
 
 
 def _check_names(groups: list[Group], problems: Problems) -> None:
     """Names of groups are unique, and edges between groups name existing groups and form no cycle."""
     names = [group.name for group in groups]
     for number, name in _duplicates(names):
-        problems.add(f"{groups[number].path}.name", "is the name of another group", value=name, fix="change one")
+        problems.add(
+            f"{groups[number].path}.name", "is already the name of another group", value=name, fix="rename one of them"
+        )
     edges: dict[str, list[str]] = {}
     for group in groups:
         dependencies = [edge["group"] for edge in group.values["after"]]
@@ -79,26 +87,26 @@ def _check_names(groups: list[Group], problems: Problems) -> None:
                 fix = did_you_mean(name, names) or f"name one of {', '.join(names[:5])}"
                 problems.add(f"{group.path}.after[{number}].group", "is not a group of this job", value=name, fix=fix)
         for number, name in _duplicates(dependencies):
-            problems.add(f"{group.path}.after[{number}]", "names a group that is named before", value=name)
+            problems.add(f"{group.path}.after[{number}]", "names the same group twice", value=name)
         edges.setdefault(group.name, []).extend(dependencies)
     if cycle := find_cycle(edges):
         path = next(group.path for group in groups if group.name == cycle[0])
         fix = "remove one of these edges"
-        problems.add(f"{path}.after", f"groups wait for one another: {format_cycle(cycle)}", fix=fix)
+        problems.add(f"{path}.after", f"groups depend on each other in a cycle: {format_cycle(cycle)}", fix=fix)
 
 
 def _check_groups_combined(spec: dict[str, Any], groups: list[Group], path: str, problems: Problems) -> None:
     count = sum(count_tasks(group, spec.get("type", BATCH)) for group in groups)
     if count > COUNT_MAX:
-        problems.add(f"{path}.groups", f"must have at most {COUNT_MAX:,} tasks together", value=count)
+        problems.add(f"{path}.groups", f"must have at most {COUNT_MAX:,} tasks in total", value=count)
     if spec.get("gang"):
         for group in groups:
             if "gang" in group.own and not group.values["gang"]:
-                fix = "leave it out, or set gang for some groups rather than for the job"
-                problems.add(group.field_path("gang"), "must not be false where the whole job is a gang", fix=fix)
+                fix = "remove it, or set gang on single groups instead of on the job"
+                problems.add(group.field_path("gang"), "must not be false if the whole job is a gang", fix=fix)
             if group.values["after"]:
-                fix = "leave it out, or set gang for some groups rather than for the job"
-                problems.add(group.field_path("after"), "cannot be given where the whole job starts as a gang", fix=fix)
+                fix = "remove it, or set gang on single groups instead of on the job"
+                problems.add(group.field_path("after"), "is not allowed if the whole job is a gang", fix=fix)
 
 
 def _check_times(spec: dict[str, Any], path: str, problems: Problems) -> None:
@@ -110,13 +118,25 @@ def _check_times(spec: dict[str, Any], path: str, problems: Problems) -> None:
     if template is None:
         return
     if "schedule" in spec and "parameters" in spec:
-        problems.add(f"{path}.parameters", "cannot be asked for where a clock starts the runs", fix="remove schedule")
+        problems.add(f"{path}.parameters", "is not allowed together with schedule", fix="remove schedule")
     if "schedule" in spec and "start_at" in spec:
-        problems.add(f"{path}.start_at", "cannot be given beside a schedule", fix="leave it out: the clock decides")
+        problems.add(
+            f"{path}.start_at",
+            "is not allowed together with schedule",
+            fix="remove it: the schedule sets the start times",
+        )
     elif start.at_ms:
-        problems.add(f"{path}.start_at", f"must be a duration where {template} makes many runs", fix="write it like 1h")
+        problems.add(
+            f"{path}.start_at",
+            f"must be a duration if the job has {template}, because it has many runs",
+            fix="write it like 1h",
+        )
     if deadline.at_ms:
-        problems.add(f"{path}.deadline", f"must be a duration where {template} makes many runs", fix="write it like 1h")
+        problems.add(
+            f"{path}.deadline",
+            f"must be a duration if the job has {template}, because it has many runs",
+            fix="write it like 1h",
+        )
 
 
 def _check_parameters(parameters: dict[str, Any] | None, path: str, problems: Problems) -> None:
@@ -125,8 +145,8 @@ def _check_parameters(parameters: dict[str, Any] | None, path: str, problems: Pr
         return
     names = [*parameters["required"], *parameters["optional"]]
     for number, _ in _duplicates(parameter_variable(name) for name in names):
-        fix = "change one: they would be the same variable"
-        problems.add(path, "must not have a parameter twice", value=names[number], fix=fix)
+        fix = "rename one: both would set the same environment variable"
+        problems.add(path, "has the same parameter twice", value=names[number], fix=fix)
 
 
 def parameter_variable(parameter: str) -> str:
@@ -174,10 +194,10 @@ class GroupCheck:
             self._add_problem(f"{field_path}[0]", "must name a program", value="")
         for name in env:
             if is_reserved_variable(name):
-                self._add_problem(self._group.field_path("env", name), "is set by Shunter itself", fix="leave it out")
+                self._add_problem(self._group.field_path("env", name), "is reserved for Shunter", fix="leave it out")
         words = (*command, *self._values["args"], *env, *env.values())
         if len("\0".join(words).encode()) > ARGUMENTS_SIZE_MAX:
-            self._add_problem(field_path, f"must be, together with args and env, at most {ARGUMENTS_SIZE_MAX:,} bytes")
+            self._add_problem(field_path, f"must be at most {ARGUMENTS_SIZE_MAX:,} bytes, including args and env")
 
     def _check_container(self) -> None:
         image, runtime = self._values["image"], self._values["runtime"]
@@ -185,23 +205,25 @@ class GroupCheck:
             self._add_problem(f"{self._group.path}.image", "is missing", fix="add image, which runtime: docker needs")
         if image is not None and runtime == "process":
             fix = "leave one of them out"
-            self._add_problem(self._group.field_path("runtime"), "must not be process where there is an image", fix=fix)
+            self._add_problem(self._group.field_path("runtime"), "must not be process if image is set", fix=fix)
         if image is None and runtime in (None, "process"):
             for name in CONTAINER_FIELDS:
                 if name in self._group.specified:
                     fix = "put them into command" if name == "args" else "add image, or leave it out"
-                    self._add_problem(self._group.field_path(name), "is for containers", fix=fix)
+                    self._add_problem(self._group.field_path(name), "is only allowed for containers", fix=fix)
         targets = [mount["target"] for mount in self._values["mounts"]]
         for number, target in enumerate(targets):
             if target in targets[:number]:
                 self._add_problem(
-                    f"{self._group.field_path('mounts')}[{number}].target", "is mounted on before", value=target
+                    f"{self._group.field_path('mounts')}[{number}].target",
+                    "is the target of another mount",
+                    value=target,
                 )
 
     def _check_ports(self) -> None:
         ports, path, network = self._values["ports"], self._group.field_path("ports"), self._values["network"]
         if ports and network == "none":
-            self._add_problem(path, "cannot be reached without a network", fix="remove network: none")
+            self._add_problem(path, "is not allowed with network: none", fix="remove network: none")
         has_own_network = self._values["image"] is not None and network != "host"
         seen: dict[str, set[object]] = {"name": set(), "port": set(), "host_port": set()}
         for number, port in enumerate(ports):
@@ -213,7 +235,7 @@ class GroupCheck:
     def _check_port_is_unique(self, port: dict[str, Any], seen: dict[str, set[object]], path: str) -> None:
         for key, known in seen.items():
             if port[key] and port[key] in known:
-                self._add_problem(f"{path}.{key}", "is that of another port", value=port[key], fix="change one")
+                self._add_problem(f"{path}.{key}", "is already used by another port", value=port[key], fix="change one")
             known.add(port[key])
 
     def _check_container_port(self, port: dict[str, Any], has_own_network: bool, path: str) -> None:
@@ -221,15 +243,15 @@ class GroupCheck:
             self._add_problem(path, "is missing", fix="add the port inside the container")
         elif not has_own_network and port["port"] is not None and port["port"] != port["host_port"]:
             name = port["name"].upper().replace("-", "_").replace(".", "_")
-            fix = f"write host_port for that very port, or leave it out and serve $SHUNTER_PORT_{name}"
-            self._add_problem(path, "is for containers with a network of their own", fix=fix)
+            fix = f"set host_port instead, or remove it and listen on $SHUNTER_PORT_{name}"
+            self._add_problem(path, "is only allowed for containers with their own network", fix=fix)
 
     def _check_system_update(self) -> None:
         """A rollout replaces a system task with a host_port only after the old one has freed the port."""
         if self._values["update"].get("unavailable_max") == 0:
             path = self._group.field_path("update", "unavailable_max")
             fix = "set it to 1 or more: two versions cannot share the port on one node"
-            self._add_problem(path, "must not be 0 with a host_port", fix=fix)
+            self._add_problem(path, "must not be 0 if a port has a host_port", fix=fix)
 
     def _check_health(self) -> None:
         ports = [port["name"] for port in self._values["ports"]]
@@ -246,27 +268,27 @@ class GroupCheck:
         if check["plugin"] in HEALTH_KINDS:
             self._add_problem(f"{path}.plugin", "must name a plugin", value=check["plugin"])
         if kind == "http" and not check["port"] and len(ports) != 1:
-            fix = "say which of the ports" if ports else "add it, and ports"
+            fix = "name one of the ports" if ports else "add it, and define ports"
             self._add_problem(f"{path}.port", "is missing", fix=fix)
         field = "port" if check["port"] else "tcp"
         if (name := check[field]) and not name.isdigit() and name not in ports:
             fix = did_you_mean(name, ports) or f"add it to ports: [{{name: {name}}}]"
-            self._add_problem(f"{path}.{field}", "is not one of the ports", value=name, fix=fix)
+            self._add_problem(f"{path}.{field}", "is not a port of this task", value=name, fix=fix)
 
     def _check_count(self) -> None:
         values, specified, field_path = self._values, self._group.specified, self._group.field_path
         if "array" in specified and "entries" in specified:
-            self._add_problem(field_path("entries"), "cannot be given beside array", fix="remove one of them")
+            self._add_problem(field_path("entries"), "is not allowed together with array", fix="remove one of them")
         for name in ("array", "entries"):
             size = count_indexes(values["array"]) if name == "array" else len(values[name])
             if name in specified and values["count"] not in (None, size):
                 fix = f"leave it out, or set it to {size:,}"
                 self._add_problem(
-                    field_path("count"), f"differs from the {size:,} of {name}", value=values["count"], fix=fix
+                    field_path("count"), f"must equal the {size:,} items of {name}", value=values["count"], fix=fix
                 )
         count = count_tasks(self._group, self._type)
         if values["gang"] and 0 < values["parallel_max"] < count:
-            fault = f"must not be less than the {count:,} of a gang"
+            fault = f"must be at least {count:,}, the size of the gang"
             self._add_problem(field_path("parallel_max"), fault, value=values["parallel_max"])
 
     def _check_restart(self) -> None:
@@ -275,9 +297,7 @@ class GroupCheck:
             self._add_problem(f"{self._group.field_path('restart')}.policy", "is missing", fix="add policy: on-failure")
         delay_max = restart.get("delay_max")
         if delay_max is not None and delay_max < restart.get("delay", 0.0):
-            self._add_problem(
-                self._group.field_path("restart", "delay_max"), "must not be less than delay", value=delay_max
-            )
+            self._add_problem(self._group.field_path("restart", "delay_max"), "must be at least delay", value=delay_max)
 
     def _check_logs(self) -> None:
         for name in ("stdout", "stderr"):
@@ -286,7 +306,10 @@ class GroupCheck:
             if path and several and not path.startswith("/dev/") and "%i" not in path.replace("%%", ""):
                 fix = f"write it like {path}.%i"
                 self._add_problem(
-                    self._group.field_path(name), "must contain %i, or all tasks write to one file", value=path, fix=fix
+                    self._group.field_path(name),
+                    "must contain %i, because otherwise all tasks write to the same file",
+                    value=path,
+                    fix=fix,
                 )
 
     def _check_affinity(self) -> None:
@@ -294,8 +317,8 @@ class GroupCheck:
             return
         for number, affinity in enumerate(self._values["affinity"]):
             if not affinity["require"]:
-                fault = f"must be required in a job of type {self._type}, which runs on every node that matches"
-                fix = "add require: true, or leave it out"
+                fault = f"must have require: true in a job of type {self._type}, which runs on every matching node"
+                fix = "add require: true, or remove it"
                 self._add_problem(f"{self._group.field_path('affinity')}[{number}].require", fault, fix=fix)
 
     def _check_expressions(self) -> None:

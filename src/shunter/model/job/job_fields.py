@@ -44,7 +44,7 @@ FIELDS_BY_TYPE: Mapping[str, tuple[str, ...]] = {
 INHERITED_FIELDS: dict[str, Field] = TASK_FIELDS | PLACEMENT_FIELDS
 
 GROUP = Section(
-    "tasks of a job that are alike; what it does not say is taken from the job",
+    "a group of identical tasks; fields that it omits come from the job",
     {"name": replace(NAME, required=True), **INHERITED_FIELDS, "after": GROUP_AFTER_FIELD},
 )
 
@@ -61,26 +61,28 @@ def _group() -> Field:
 
 
 SPEC = Section(
-    "what to run, how often, and where",
+    "what to run, how many tasks, and where",
     {
         "type": choice(*TYPES, default=BATCH).about(
-            "batch runs until all has ended; service is kept at its count; system has one task on each node; sysbatch "
-            "runs once on each node"
+            "batch runs until all tasks have ended; service keeps count tasks running; system keeps one task on each "
+            "node; sysbatch runs one task to completion on each node"
         ),
         **INHERITED_FIELDS,
         "timeout": timeout("queue", "run", "job"),
         "groups": section_list(_group(), count_min=1, count_max=GROUPS_MAX).about(
-            "tasks that are alike; what a group does not say is taken from the job"
+            "groups of identical tasks; fields that a group omits come from the job"
         ),
-        "priority": integer(0, 100, default=PRIORITY_DEFAULT).about("more is sooner"),
-        "queue": replace(NAME, default=QUEUE_DEFAULT).about("the queue that its tasks wait in"),
-        "failures_max": integer(1, COUNT_MAX, default=0).about("so many failed tasks end the job"),
-        "hold": boolean(default=False).about("wait until it is released"),
+        "priority": integer(0, 100, default=PRIORITY_DEFAULT).about("jobs with a higher priority start first"),
+        "queue": replace(NAME, default=QUEUE_DEFAULT).about("the queue of its tasks"),
+        "failures_max": integer(1, COUNT_MAX, default=0).about(
+            "the number of failed tasks that fails the job and stops its other tasks"
+        ),
+        "hold": boolean(default=False).about("hold the job until it is released"),
         **TIMING_FIELDS,
     },
 )
 
-METADATA = Section("who the job is", {"name": NAME, "namespace": NAME, "labels": LABELS})
+METADATA = Section("name, namespace and labels of the job", {"name": NAME, "namespace": NAME, "labels": LABELS})
 
 
 def _type_rules() -> list[Schema]:
@@ -116,7 +118,7 @@ def _kind() -> Field:
 
 
 DOCUMENT = Section(
-    "a job: groups of tasks that are alike",
+    "a job: groups of identical tasks",
     {
         "apiVersion": choice(API_VERSION, required=True),
         "kind": _kind(),

@@ -165,7 +165,7 @@ def _check_names(jobs: Sequence[JobSpec], problems: Problems) -> None:
     for number, job in enumerate(jobs):
         earlier = cached.setdefault((job.namespace, job.name), job) if job.name else job
         if earlier is not job and earlier != job:
-            fault, fix = "is given twice, with different specs", "give each job a name of its own"
+            fault, fix = "appears twice with different specs", "give each job a unique name"
             problems.add(f"items[{number}].metadata.name", fault, value=job.name, fix=fix)
 
 
@@ -180,4 +180,6 @@ def _check_cycles(jobs: Sequence[JobSpec], problems: Problems) -> None:
     if cycle := find_cycle(edges):
         path = f"items[{dependent_jobs[cycle[0]]}]." if len(jobs) > 1 else ""
         cycle_text = format_cycle(name for _, name in cycle)
-        problems.add(f"{path}spec.after", f"jobs wait for one another: {cycle_text}", fix="remove one of these edges")
+        problems.add(
+            f"{path}spec.after", f"jobs depend on each other in a cycle: {cycle_text}", fix="remove one of these edges"
+        )

@@ -46,12 +46,12 @@ def _exit_codes() -> Field:
 
 
 EXIT_RULE = Section(
-    "what an exit code means; the first rule that names it wins over the policy",
+    "what to do on an exit code; the first rule that names the code overrides the policy",
     {"codes": _exit_codes(), "action": choice("fail", "restart", "succeed", required=True)},
 )
 
 RESTART = Section(
-    "when a task that ended with an exit code runs again",
+    "when and how often a task that failed runs again",
     {
         "policy": choice("never", "on-failure", "always", "unless-stopped"),
         "max": _restarts_max(),
@@ -61,40 +61,42 @@ RESTART = Section(
         "jitter": number(0, 1, default=_RESTART.jitter),
         "on_exit": section_list(EXIT_RULE.as_field(), count_max=EXIT_RULES_MAX),
         "elsewhere": boolean(default=_RESTART.elsewhere).about(
-            "not on the node of the last attempt, if there is another"
+            "avoid the node of the last attempt if another node is feasible"
         ),
     },
 )
 
 UPDATE = Section(
-    "how a service changes to a new version: some tasks at a time, the next when these are healthy",
+    "rolling update to a new version: some tasks at a time, the next ones when these are healthy",
     {
-        "parallel": integer(1, COUNT_MAX, default=_UPDATE.parallel).about("tasks at a time"),
+        "parallel": integer(1, COUNT_MAX, default=_UPDATE.parallel).about("tasks that are replaced at a time"),
         "unavailable_max": integer(0, COUNT_MAX, default=_UPDATE.unavailable_max).about(
-            "so many may be stopped before their successors are healthy; 0 starts first, then stops"
+            "old tasks that may stop before their replacements are healthy; 0 starts the replacement first"
         ),
         "healthy_for": duration(TIMEOUT_MAX_S, default=_UPDATE.healthy_for_s),
         "deadline": duration(TIMEOUT_MAX_S, default=_UPDATE.deadline_s).about(
-            "of one task, from its order to being healthy"
+            "time that a task has to become healthy after it was ordered"
         ),
         "rollback": boolean(default=_UPDATE.rollback),
     },
 )
 
 SPREAD = Section(
-    "rather even over the values of a node label",
+    "spread tasks evenly across the values of a node label",
     {"label": replace(LABEL_KEY, required=True), "weight": number(0, WEIGHT_MAX, default=Spread("").weight)},
 )
 
 EXPRESSION = text(size_max=CONSTRAINT_SIZE_MAX)
 AFFINITY = Section(
-    "rather, or only, on nodes where match holds",
+    "prefer, or require, nodes where match is true",
     {
-        "to": choice("node", "job", required=True).about("whether match asks about the node, or jobs that run there"),
+        "to": choice("node", "job", required=True).about(
+            "whether match is evaluated on the node or on the jobs that run there"
+        ),
         "match": replace(EXPRESSION, required=True).about("a CEL expression, like node.labels.disk == 'ssd'"),
-        "require": boolean(default=False).about("only there, not just rather there"),
+        "require": boolean(default=False).about("require it instead of preferring it"),
         "weight": number(0, WEIGHT_MAX, default=Affinity("", "").weight),
-        "anti": boolean(default=False).about("rather, or only, where match does not hold"),
+        "anti": boolean(default=False).about("prefer, or require, nodes where match is false"),
     },
 )
 
@@ -110,7 +112,7 @@ def _array() -> Field:
         elif type(value) is not str:
             problems.add(path, "must be text like 1-100:2, or a list of indexes", value=value)
         elif "%" in value:
-            problems.add(path, "must not have a limit", value=value, fix="give the number after % as parallel_max")
+            problems.add(path, "must not contain a % limit", value=value, fix="set the number after % as parallel_max")
         if len(problems.found) > found:
             return ()
         try:
@@ -126,7 +128,7 @@ def _array() -> Field:
 
 def timeout(*names: str) -> Field:
     """Durations by what they limit; a bare one means run. Only what is given is kept."""
-    about = "how long a task may wait and run, and the whole job last; 0 means without limit"
+    about = "time limits: in the queue, of an attempt, and of the whole job; 0 means no limit"
     table = Section(about, {name: duration(TIMEOUT_MAX_S, default=0.0) for name in names})
     bare = duration(TIMEOUT_MAX_S)
 
@@ -139,31 +141,33 @@ def timeout(*names: str) -> Field:
 
 
 PLACEMENT_FIELDS: dict[str, Field] = {
-    "count": integer(1, COUNT_MAX).about("how many tasks; 1 by default, or as many as array or entries have"),
-    "array": _array().about("what SHUNTER_TASK_INDEX counts through: text like 1-100:2 or 1-3,7, or a list"),
+    "count": integer(1, COUNT_MAX).about("number of tasks; default: 1, or the number of array indexes or entries"),
+    "array": _array().about("values of SHUNTER_TASK_INDEX: text like 1-100:2 or 1-3,7, or a list"),
     "entries": value_list(
         text(size_max=arrays.ENTRY_SIZE_MAX), count_min=1, count_max=arrays.ENTRIES_MAX, fix="put it in a list"
-    ).about("one text for each task, as SHUNTER_ENTRY"),
+    ).about("one text per task, passed as SHUNTER_ENTRY"),
     "restart": RESTART.as_partial_field(),
     "timeout": timeout("queue", "run"),
     "datacenters": value_list(NAME, count_max=DATACENTERS_MAX, fix="put it in a list").about(
-        "only nodes in one of these"
+        "only nodes in one of these datacenters"
     ),
     "constraints": value_list(EXPRESSION, count_max=CONSTRAINTS_MAX, fix="put it in a list").about(
-        "only nodes for which all of these CEL expressions hold, like node.labels.disk == 'ssd'"
+        "only nodes for which all of these CEL expressions are true, like node.labels.disk == 'ssd'"
     ),
-    "parallel_max": integer(1, COUNT_MAX, default=0).about("tasks of a group at once"),
-    "gang": boolean(default=False).about("all tasks start together or none does"),
-    "exclusive": boolean(default=False).about("on nodes that nobody else uses meanwhile"),
+    "parallel_max": integer(1, COUNT_MAX, default=0).about("maximum number of tasks of the group that run at once"),
+    "gang": boolean(default=False).about("start all tasks together or none"),
+    "exclusive": boolean(default=False).about("run on nodes that no other job uses at the same time"),
     "distinct": replace(LABEL_KEY, default="").about(
-        "host, or a node label: no two tasks of the group share a host, or a value of the label"
+        "host or a node label: no two tasks of the group run on the same host, or on nodes with the same label value"
     ),
     "spread": section_list(shorthand(SPREAD, "label"), count_max=SPREADS_MAX).about(
-        "rather even over the values of these node labels"
+        "spread tasks evenly across the values of these node labels"
     ),
     "affinity": section_list(AFFINITY.as_field(), count_max=AFFINITIES_MAX).about(
-        "which nodes, or neighbours on a node, are preferred, demanded or avoided"
+        "nodes, or jobs on the same node, to prefer, require or avoid"
     ),
-    "estimate": duration(TIMEOUT_MAX_S, default=0.0).about("how long a task runs, as far as you know"),
+    "estimate": duration(TIMEOUT_MAX_S, default=0.0).about(
+        "expected run time of a task, for backfill and start estimates"
+    ),
     "update": UPDATE.as_partial_field(),
 }

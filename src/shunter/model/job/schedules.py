@@ -36,7 +36,7 @@ def check_cron(line: str) -> str:
     except StopIteration:
         return "never fires"
     except (AssertionError, TypeError, ValueError, OverflowError):  # its parser trips over some oddities
-        return "cannot be read as a cron line"
+        return "is not a valid cron expression"
     return ""
 
 

@@ -85,7 +85,7 @@ def _resources() -> Field:
     """cpu, memory and disk, and any countable that nodes declare."""
     standard = {name: amount(name, 0, AMOUNT_MAX) for name in STANDARD}
     custom = integer(0, AMOUNT_MAX)
-    rule = f"a lower-case name like gpu ({PORT_PREFIX}… is what ports take)"
+    rule = f"a lower-case name like gpu ({PORT_PREFIX}… is reserved for ports)"
     custom_name = text(RESOURCE_PATTERN, size_max=NAME_SIZE_MAX, rule=rule)
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, int]:
@@ -108,7 +108,7 @@ def _resources() -> Field:
 
     schema: Schema = {
         "type": "object",
-        "description": "what one task needs; any other name is a countable that nodes declare, like gpu",
+        "description": "resources of one task; any other name is a countable resource that nodes declare, like gpu",
         "properties": {name: field.schema for name, field in standard.items()},
         "propertyNames": custom_name.schema,
         "additionalProperties": custom.schema,
@@ -118,7 +118,7 @@ def _resources() -> Field:
 
 
 def _user() -> Field:
-    named = text(USER_PATTERN, size_max=65, rule="a user or number, with :GROUP where wanted")
+    named = text(USER_PATTERN, size_max=65, rule="a user name or number, optionally with :GROUP")
     numbered = integer(0, UID_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> str:
@@ -140,7 +140,7 @@ def _port() -> Field:
 RESOURCES = _resources()
 
 MOUNT = Section(
-    "a folder or volume of the node, seen in the container",
+    "a directory or volume of the node, mounted into the container",
     {
         "source": text(SOURCE_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path, or a volume", required=True),
         "target": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path", required=True),
@@ -149,37 +149,39 @@ MOUNT = Section(
 )
 
 PORT = Section(
-    "a port that the task serves; it finds its number in SHUNTER_PORT_<NAME>",
+    "a port that the task listens on; SHUNTER_PORT_<NAME> has its number",
     {
         "name": replace(NAME, required=True),
         "port": integer(1, PORT_MAX).about("the port inside the container"),
-        "host_port": integer(1, PORT_MAX, default=0).about("the port of the node; without it a free one"),
+        "host_port": integer(1, PORT_MAX, default=0).about("the port of the node; default: a free port"),
     },
 )
 
-COMMAND_FIX = 'write it as words, like [echo, hello] or [sh, -c, "echo hello | wc"]'
+COMMAND_FIX = 'write it as a list, like [echo, hello] or [sh, -c, "echo hello | wc"]'
 _COMMAND_WORDS = value_list(
     text(size_max=COMMAND_WORD_SIZE_MAX), count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX
 )
 
 HEALTH = Section(
-    "how to see that a task is well: exactly one of http, tcp, command and plugin",
+    "health check of a task: exactly one of http, tcp, command and plugin",
     {
         "http": text(r"^/[^\u0000\s]*$", size_max=PATH_SIZE_MAX, rule="a path like /health").about(
-            "the path of a request that must be answered with 2xx or 3xx"
+            "path of a GET request; the task is healthy if the status is 2xx or 3xx"
         ),
-        "tcp": _port().about("the name or number of a port that must take a connection"),
-        "command": _COMMAND_WORDS.about("a command beside the task that must exit with 0"),
-        "plugin": NAME.about("the name of a plugin's check"),
-        "port": _port().about("of http: the name or number of a port; not needed where the task has just one"),
-        "options": mapping(NAME, text(size_max=ENV_VALUE_SIZE_MAX), count_max=HEALTH_OPTIONS_MAX).about("of a plugin"),
+        "tcp": _port().about("name or number of a port that must accept a connection"),
+        "command": _COMMAND_WORDS.about("a command that runs next to the task and must exit with 0"),
+        "plugin": NAME.about("name of a health check that a plugin provides"),
+        "port": _port().about("for http: name or number of the port; optional if the task has only one"),
+        "options": mapping(NAME, text(size_max=ENV_VALUE_SIZE_MAX), count_max=HEALTH_OPTIONS_MAX).about(
+            "options of the plugin"
+        ),
         "interval": duration(HEALTH_INTERVAL_MAX_S, default=_HEALTH.interval_s),
         "timeout": duration(HEALTH_INTERVAL_MAX_S, default=_HEALTH.timeout_s),
         "failures": integer(1, HEALTH_FAILURES_MAX, default=_HEALTH.failures).about(
-            "after so many in a row the attempt is ended, and restart decides"
+            "consecutive failures after which the attempt ends and the restart policy applies"
         ),
         "start_grace": duration(HEALTH_INTERVAL_MAX_S, default=_HEALTH.start_grace_s).about(
-            "failures before this do not count"
+            "failures during this time after the start do not count"
         ),
     },
 )
@@ -195,42 +197,44 @@ _LOG_PATH = text(
 )
 
 TASK_FIELDS: dict[str, Field] = {
-    "command": _COMMAND_WORDS.about("what to run, as a list of words; replaces the entry point of an image"),
+    "command": _COMMAND_WORDS.about("program and arguments, as a list; replaces the entry point of an image"),
     "image": text(IMAGE_PATTERN, size_max=IMAGE_SIZE_MAX, rule="an image like busybox or example.org/team/app:1.2"),
     "args": value_list(text(size_max=COMMAND_WORD_SIZE_MAX), count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX).about(
-        "what the image's entry point, or command, is handed"
+        "arguments for the command or the entry point of the image"
     ),
-    "runtime": NAME.about("process, docker (the default where there is an image), or the name of a plugin's runtime"),
+    "runtime": NAME.about("process, docker (default if image is set), or the name of a plugin runtime"),
     "env": mapping(
         text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, rule="letters, digits, '_', '.' and '-', not a digit first"),
         text(size_max=ENV_VALUE_SIZE_MAX, secret=True),
         count_max=ENV_ENTRIES_MAX,
-    ).about("variables of the task; numbers need quotes"),
+    ).about("environment variables of the task; quote numbers"),
     "dir": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path").about(
-        "where the task runs, an absolute path; without it a fresh folder that goes away with the task"
+        "working directory, an absolute path; default: a temporary directory that is deleted with the task"
     ),
     "resources": RESOURCES,
     "stop_grace": duration(STOP_GRACE_MAX_S, default=_TASK.stop_grace_s).about(
-        "from the polite signal to the deadly one"
+        "time between the stop signal and SIGKILL"
     ),
     "log_max": amount(DISK, LOG_SIZE_MIN, LOG_SIZE_MAX, default=_TASK.log_max_bytes).about(
-        "how much of each output stream is kept"
+        "maximum stored size of each output stream"
     ),
     "stdout": _LOG_PATH,
     "stderr": _LOG_PATH,
-    "user": _user().about("who the task runs as: a user or number, with :GROUP where wanted"),
-    "mounts": section_list(MOUNT.as_field(), count_max=MOUNTS_MAX).about("folders and volumes that a container sees"),
-    "ports": section_list(PORT.as_field(), count_max=PORTS_MAX).about("ports that the task serves"),
-    "health": section_list(HEALTH_FIELD, count_max=HEALTH_CHECKS_MAX).about("how to see that a task is well"),
-    "network": NAME.about("of a container: bridge (default), host, none, or the name of a network"),
+    "user": _user().about("user that runs the task: name or number, optionally with :GROUP"),
+    "mounts": section_list(MOUNT.as_field(), count_max=MOUNTS_MAX).about(
+        "directories and volumes that are mounted into the container"
+    ),
+    "ports": section_list(PORT.as_field(), count_max=PORTS_MAX).about("ports that the task listens on"),
+    "health": section_list(HEALTH_FIELD, count_max=HEALTH_CHECKS_MAX).about("health checks of the task"),
+    "network": NAME.about("network of the container: bridge (default), host, none, or the name of a network"),
     "cap_add": value_list(
         text(r"^(CAP_)?[A-Z]+(_[A-Z]+)*$", size_max=64, rule="a capability like NET_BIND_SERVICE"),
         count_max=CAPABILITIES_MAX,
         fix="put it in a list",
-    ).about("capabilities that a container keeps; all others are dropped"),
-    "pids_max": integer(1, PIDS_MAX, default=_CONTAINER.pids_max).about("processes of a container at once"),
-    "pull": choice("missing", "always", "never", default=_CONTAINER.pull).about("when an image is fetched"),
-    "read_only": boolean(default=False).about("whether a container's root file system is read-only"),
+    ).about("Linux capabilities of the container; all others are dropped"),
+    "pids_max": integer(1, PIDS_MAX, default=_CONTAINER.pids_max).about("maximum number of processes in the container"),
+    "pull": choice("missing", "always", "never", default=_CONTAINER.pull).about("when to pull the image"),
+    "read_only": boolean(default=False).about("make the root file system of the container read-only"),
 }
 # Fields that say something about a container only.
 CONTAINER_FIELDS = ("args", "network", "cap_add", "pids_max", "pull", "read_only", "mounts")

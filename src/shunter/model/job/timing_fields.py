@@ -51,7 +51,7 @@ def _time_or_delay() -> Field:
             return TimeOrDelay()
         if not _TIMESTAMP.fullmatch(value):
             fix = "end it with Z, or with an offset like +02:00"
-            problems.add(path, "must be a whole time with its zone", value=value, fix=fix)
+            problems.add(path, "must be a complete time with a time zone", value=value, fix=fix)
             return TimeOrDelay()
         at_ms = round(timestamp.timestamp() * 1000)
         if at_ms <= 0:
@@ -91,51 +91,51 @@ def _timezone() -> Field:
 
 _WHEN = choice("succeeded", "finished", "failed", default=GroupAfter("").when)
 _OTHERWISE = choice("cancel", "run", default=GroupAfter("").otherwise).about(
-    "what happens when it can no longer come to `when`"
+    "what to do if `when` can no longer become true"
 )
 AFTER = Section(
-    "another job that this one waits for", {"job": replace(RUN, required=True), "when": _WHEN, "otherwise": _OTHERWISE}
+    "a job that this one depends on", {"job": replace(RUN, required=True), "when": _WHEN, "otherwise": _OTHERWISE}
 )
 GROUP_AFTER = Section(
-    "another group of the job that this one waits for",
+    "a group of the same job that this one depends on",
     {"group": replace(NAME, required=True), "when": _WHEN, "otherwise": _OTHERWISE},
 )
 GROUP_AFTER_FIELD = section_list(shorthand(GROUP_AFTER, "group"), count_max=AFTER_MAX).about(
-    "other groups of this job that must have ended first"
+    "groups of this job that must end first"
 )
 
 SCHEDULE = Section(
-    "fires runs by the clock",
+    "start runs on a cron schedule",
     {
         "cron": _cron().about("minute hour day month weekday; with six fields, seconds come first"),
         "timezone": _timezone(),
         "overlap": choice("skip", "queue", "replace", default=Schedule("").overlap).about(
-            "what a firing does while the last run has not ended"
+            "what to do when a run is due and the last one has not ended"
         ),
         "catch_up": choice("none", "last", "all", default=Schedule("").catch_up).about(
-            "which of the firings that a stopped cluster missed are made up for"
+            "which runs to make up for after the cluster was stopped"
         ),
     },
 )
 
 _PARAMETER = text(PARAMETER_PATTERN, size_max=63, rule="letters, digits, '_' and '-', a letter first")
 PARAMETERS = Section(
-    "a job that is dispatched with these, as SHUNTER_PARAM_<NAME>, rather than run at once",
+    "make the job a template: each dispatch starts a run with these parameters as SHUNTER_PARAM_<NAME>",
     {
         "required": value_list(_PARAMETER, count_max=PARAMETERS_MAX, fix="put it in a list"),
         "optional": mapping(_PARAMETER, text(size_max=PARAMETER_VALUE_SIZE_MAX), count_max=PARAMETERS_MAX).about(
-            "with their defaults"
+            "optional parameters with their defaults"
         ),
         "payload": choice("optional", "required", "forbidden", default=Parameters().payload).about(
-            "whether a file comes with a dispatch; the task finds it by SHUNTER_PAYLOAD"
+            "whether a dispatch has a payload file; SHUNTER_PAYLOAD has its path"
         ),
     },
 )
 
 TIMING_FIELDS: dict[str, Field] = {
-    "after": section_list(shorthand(AFTER, "job"), count_max=AFTER_MAX).about("other jobs that must have ended first"),
-    "start_at": _time_or_delay().about("not before this time, or this long after the submit"),
-    "deadline": _time_or_delay().about("wanted by this time, or this long after the submit"),
-    "schedule": shorthand(SCHEDULE, "cron").about("fires runs by the clock"),
+    "after": section_list(shorthand(AFTER, "job"), count_max=AFTER_MAX).about("jobs that must end first"),
+    "start_at": _time_or_delay().about("earliest start: a time, or a duration after the submit"),
+    "deadline": _time_or_delay().about("deadline: a time, or a duration after the submit"),
+    "schedule": shorthand(SCHEDULE, "cron").about("start runs on a cron schedule"),
     "parameters": PARAMETERS.as_field(),
 }

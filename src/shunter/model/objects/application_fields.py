@@ -29,20 +29,20 @@ DRIVER_MEMORY_MIN = 64 * 2**20
 _WORD = text(size_max=COMMAND_WORD_SIZE_MAX)
 
 COMMAND = Section(
-    "any program, as one executor in each slot",
+    "any program: one executor per slot",
     {
         "command": value_list(_WORD, count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX, required=True),
         "args": value_list(_WORD, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX).about(
-            "behind the words of the command"
+            "arguments after those of the command"
         ),
-        "env": env_field().about("variables of the executors"),
+        "env": env_field().about("environment variables of the executors"),
         "workingDir": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path").about(
-            "where the executors run; without it each has a fresh folder that goes away with it"
+            "working directory of the executors; default: a temporary directory that is deleted with the executor"
         ),
     },
 )
 DRIVER = Section(
-    "what the driver or JobManager requests of its node",
+    "resources that the driver or JobManager requests",
     {
         "cpu": amount(CPU, 1, CORES_MAX * 1000).about("like 500m, which is the default"),
         "memory": amount(MEMORY, DRIVER_MEMORY_MIN, AMOUNT_MAX).about("like 1Gi, which is the default"),
@@ -56,7 +56,7 @@ def check_application(spec: Document, path: str, problems: Problems) -> None:
     given = [kind for kind in KINDS if spec.get(kind) is not None]
     if len(given) != 1:
         fault = f"must have exactly one of {', '.join(KINDS)}"
-        problems.add(path, fault + (f", and has {' and '.join(given)}" if given else ""), fix=_fix(spec, given))
+        problems.add(path, fault + (f", but has {' and '.join(given)}" if given else ""), fix=_fix(spec, given))
     for name, section in SECTIONS.items():
         if spec.get(name) is not None:
             section.read(spec[name], f"{path}.{name}", problems)
@@ -77,8 +77,8 @@ def read_application(spec: BatchJobSpec) -> dict[str, Any]:
 
 def _fix(spec: Document, given: list[str]) -> str:
     if given:
-        return "leave out all but one"
-    return "give one of them" if not any(kind in spec for kind in KINDS) else "give it as a mapping"
+        return "remove all but one"
+    return "add one of them" if not any(kind in spec for kind in KINDS) else "write it as a mapping"
 
 
 def _check_spark(spark: Document, path: str, problems: Problems) -> None:
@@ -87,7 +87,7 @@ def _check_spark(spark: Document, path: str, problems: Problems) -> None:
     file = spark.get("mainApplicationFile")
     if spark.get("type") == "Python" and isinstance(file, str) and file.endswith(".jar"):
         problems.add(
-            f"{path}.mainApplicationFile", "is a jar, and the type is Python", value=file, fix="name a .py file"
+            f"{path}.mainApplicationFile", "is a jar, but the type is Python", value=file, fix="name a .py file"
         )
 
 
@@ -95,6 +95,6 @@ def _check_flink(flink: Document, path: str, problems: Problems) -> None:
     programs = [name for name in ("jarFile", "pyFile", "pyModule") if flink.get(name) is not None]
     if len(programs) != 1:
         fault = "must have exactly one of jarFile, pyFile and pyModule"
-        problems.add(path, fault + (f", and has {' and '.join(programs)}" if programs else ""), fix="name one program")
+        problems.add(path, fault + (f", but has {' and '.join(programs)}" if programs else ""), fix="name one program")
     if "jarFile" not in programs and flink.get("className") is not None:
-        problems.add(f"{path}.className", "belongs to a jarFile", fix="leave it out, or name the jarFile")
+        problems.add(f"{path}.className", "is only allowed with a jarFile", fix="remove it, or set jarFile")

@@ -48,7 +48,7 @@ def check_read_only_fields(drafts: Sequence[Draft], existing_objects: Sequence[D
         item_path = f"items[{number}]." if len(drafts) > 1 else ""
         for path, value in draft.own.items():
             if value is not None and _without_derived(value) != _without_derived(_existing_value(existing, path)):
-                problems.add(item_path + path, "is written by Shunter alone", value=value, fix="leave it out")
+                problems.add(item_path + path, "is read-only: only Shunter sets it", value=value, fix="leave it out")
     problems.raise_any()
 
 
@@ -74,13 +74,13 @@ def _conflict_message(draft: Draft, existing: Object | None) -> str:
     object_text = f"{draft.kind} {draft.name}"
     if existing is None:
         return (
-            f"{object_text} is not there (any more), and the manifest is based on its version {draft.revision}: leave"
-            " resourceVersion out to make it anew"
+            f"{object_text} does not exist, but the manifest is based on its version {draft.revision}; remove"
+            " resourceVersion to create it again"
         )
     if draft.revision == ABSENT_REVISION:
-        return f"{object_text} is there already"
+        return f"{object_text} already exists"
     return (
-        f"{object_text} was changed in the meantime: its version is {existing.meta.revision}, "
-        "and the manifest is based on"
-        f" {draft.revision}: get it again"
+        f"{object_text} has changed: its version is {existing.meta.revision}, "
+        "but the manifest is based on"
+        f" {draft.revision}; get it again"
     )

@@ -15,7 +15,7 @@ from shunter.model.schema.field_lists import mapping, section_list
 from shunter.model.schema.fields import Field, Section, any_value, text
 from shunter.model.schema.problems import Problems
 
-VALUE_FROM = "there are no config maps, secrets or pods here to take a value from"
+VALUE_FROM = "Shunter has no config maps, secrets or pods to take a value from"
 
 
 def _name() -> Field:
@@ -23,7 +23,7 @@ def _name() -> Field:
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         if isinstance(value, str) and is_reserved_variable(value):
-            problems.add(path, "is set by Shunter itself", fix="leave it out")
+            problems.add(path, "is reserved for Shunter", fix="leave it out")
             return value
         return plain.read(value, path, problems)
 
@@ -33,7 +33,9 @@ def _name() -> Field:
 NAME = _name()
 VALUE = text(size_max=ENV_VALUE_SIZE_MAX, secret=True)
 ENVIRONMENT = mapping(NAME, VALUE, count_max=ENV_ENTRIES_MAX)
-VARIABLE = Section("one variable", {"name": NAME, "value": VALUE, "valueFrom": any_value().about(VALUE_FROM)})
+VARIABLE = Section(
+    "one environment variable", {"name": NAME, "value": VALUE, "valueFrom": any_value().about(VALUE_FROM)}
+)
 VARIABLES = section_list(VARIABLE.as_field(), count_max=ENV_ENTRIES_MAX)
 
 

@@ -23,10 +23,10 @@ from shunter.model.schema.fields import Section, boolean, integer, text
 
 PARALLELISM_MAX = 32_768  # Flink's own
 
-NO_IMAGES = "there are no images here: the Flink that is installed on the nodes runs the application"
-SIZED_BY_DRIVER_SPEC = "what a JobManager may use is said by spec.driver: {cpu, memory}"
-SIZED_BY_SLOT = "the slot says what a TaskManager may use, and the Scheduling how many there are"
-NO_AUTO_SAVEPOINTS = "nobody takes savepoints of a batch job by itself"
+NO_IMAGES = "Shunter uses no images: the Flink that is installed on the nodes runs the application"
+SIZED_BY_DRIVER_SPEC = "set the resources of the JobManager in spec.driver: {cpu, memory}"
+SIZED_BY_SLOT = "the slot sets the size of a TaskManager, and the Scheduling their number"
+NO_AUTO_SAVEPOINTS = "Shunter takes no periodic savepoints of a batch job"
 
 IGNORED_FLINK_FIELDS = {
     "image": NO_IMAGES,
@@ -34,14 +34,14 @@ IGNORED_FLINK_FIELDS = {
     "jobManager": SIZED_BY_DRIVER_SPEC,
     "resources": SIZED_BY_DRIVER_SPEC,
     "taskManager": SIZED_BY_SLOT,
-    "mode": "applications are always of their own cluster, and their JobManager runs until they have ended",
+    "mode": "each application has its own cluster, whose JobManager runs until the application ends",
     "envFrom": NO_CLUSTER_OBJECTS,
     "volumes": NO_CLUSTER_OBJECTS,
     "volumeMounts": NO_CLUSTER_OBJECTS,
     "hadoopConfig": NO_CLUSTER_OBJECTS,
     "gcpConfig": NO_CLUSTER_OBJECTS,
-    "logConfig": "logs are those of the tasks: see shunter logs",
-    "noLoggingToStdout": "logs are those of the tasks: see shunter logs",
+    "logConfig": "the task logs have them: see shunter logs",
+    "noLoggingToStdout": "the task logs have them: see shunter logs",
     "initContainers": NO_PODS,
     "podAnnotations": NO_PODS,
     "podLabels": NO_PODS,
@@ -54,31 +54,31 @@ IGNORED_FLINK_FIELDS = {
     "batchSchedulerName": PLACED_BY_SLOTS,
     "batchScheduler": PLACED_BY_SLOTS,
     "restartPolicy": SINGLE_ATTEMPT,
-    "cleanupPolicy": "everything of an application ends with it",
+    "cleanupPolicy": "all processes of an application end with it",
     "cancelRequested": "a run ends when its Scheduling is deleted",
     "takeSavepointOnUpdate": NO_AUTO_SAVEPOINTS,
     "autoSavepointSeconds": NO_AUTO_SAVEPOINTS,
     "savepointGeneration": NO_AUTO_SAVEPOINTS,
     "maxStateAgeToRestoreSeconds": NO_AUTO_SAVEPOINTS,
-    "recreateOnUpdate": "a run is not changed by a change of its BatchJob",
-    "revisionHistoryLimit": "the history has limits of its own",
+    "recreateOnUpdate": "changing a BatchJob does not change its current run",
+    "revisionHistoryLimit": "the cluster limits the history",
 }
 IGNORED_PROPERTIES = {
-    "jobmanager.rpc.address": "the node's own address is used",
+    "jobmanager.rpc.address": "Shunter uses the address of the node",
     "jobmanager.rpc.port": "the node chooses free ports",
-    "jobmanager.bind-host": "the node's own address is used",
-    "rest.address": "the node's own address is used",
-    "rest.bind-address": "the node's own address is used",
+    "jobmanager.bind-host": "Shunter uses the address of the node",
+    "rest.address": "Shunter uses the address of the node",
+    "rest.bind-address": "Shunter uses the address of the node",
     "rest.port": "the node chooses free ports",
     "rest.bind-port": "the node chooses free ports",
     "blob.server.port": "the node chooses free ports",
-    "taskmanager.numberOfTaskSlots": "a TaskManager has one slot: that of its testbed",
-    "taskmanager.resource-id": "a TaskManager is called by its slot",
-    "taskmanager.host": "the node's own address is used",
-    "taskmanager.bind-host": "the node's own address is used",
-    "web.submit.enable": "whoever reaches the port could run programs as you",
+    "taskmanager.numberOfTaskSlots": "a TaskManager has exactly one slot, that of its Testbed",
+    "taskmanager.resource-id": "Shunter names a TaskManager after its slot",
+    "taskmanager.host": "Shunter uses the address of the node",
+    "taskmanager.bind-host": "Shunter uses the address of the node",
+    "web.submit.enable": "anyone who can reach the port could run programs as you",
     "web.cancel.enable": "a run ends when its Scheduling is deleted",
-    "parallelism.default": "say it in flinkSpec.parallelism",
+    "parallelism.default": "set flinkSpec.parallelism",
 }
 IGNORED_PROPERTY_PREFIXES = {"jobmanager.memory.": SIZED_BY_DRIVER_SPEC, "taskmanager.memory.": SIZED_BY_SLOT}
 
@@ -91,27 +91,29 @@ def ignored_reason(property_name: str) -> str | None:
 
 
 FLINK = Section(
-    "an application of Apache Flink",
+    "an Apache Flink application",
     {
-        "jarFile": FILE.about("its jar, on the nodes"),
-        "className": CLASS.about("the class with its main method; without it that of the jar's manifest"),
+        "jarFile": FILE.about("path of its jar on the nodes"),
+        "className": CLASS.about("class with the main method; default: that of the jar's manifest"),
         "args": ARGUMENTS,
-        "parallelism": integer(1, PARALLELISM_MAX).about("of operators that say nothing themselves; else one a slot"),
+        "parallelism": integer(1, PARALLELISM_MAX).about("default parallelism of operators; default: one per slot"),
         "classPath": value_list(FILE, count_max=DEPENDENCIES_MAX, fix="put it in a list").about(
-            "more jars on the nodes"
+            "additional jars on the nodes"
         ),
-        "pyFile": FILE.about("a Python program instead of a jar"),
+        "pyFile": FILE.about("Python program instead of a jar"),
         "pyModule": text(r"^\w+(\.\w+)*$", size_max=512, rule="a module like jobs.words").about(
-            "a Python module instead of a jar; pyFiles says where it is"
+            "Python module instead of a jar; pyFiles must contain it"
         ),
         "pyFiles": value_list(FILE, count_max=DEPENDENCIES_MAX, fix="put it in a list").about(
-            "files and folders that Python programs import from"
+            "files and directories that Python programs import from"
         ),
-        "fromSavepoint": text(size_max=PATH_SIZE_MAX).about("the path of a savepoint to go on from"),
-        "allowNonRestoredState": boolean(default=False).about("whether state of the savepoint may be left out"),
-        "savepointsDir": text(size_max=PATH_SIZE_MAX).about("where savepoints go that somebody asks for"),
-        "flinkProperties": CONF.about("settings of Flink; those that Shunter has to make itself are reported"),
-        "envVars": env_field().about("variables of JobManager and TaskManagers"),
+        "fromSavepoint": text(size_max=PATH_SIZE_MAX).about("path of the savepoint to resume from"),
+        "allowNonRestoredState": boolean(default=False).about(
+            "whether to ignore savepoint state that no operator uses"
+        ),
+        "savepointsDir": text(size_max=PATH_SIZE_MAX).about("directory of savepoints that users request"),
+        "flinkProperties": CONF.about("Flink settings; a condition reports those that Shunter sets itself"),
+        "envVars": env_field().about("environment variables of JobManager and TaskManagers"),
         **ignored_fields(IGNORED_FLINK_FIELDS),
     },
 )

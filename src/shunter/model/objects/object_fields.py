@@ -67,7 +67,7 @@ def _document(schema: Schema, size_max: int) -> Field:
         if type(value) is not dict:
             problems.add(path, "must be a mapping", value=value)
         elif (size := encoded_size(value)) < 0:
-            problems.add(path, "must be made of texts, numbers, lists and mappings that JSON can hold")
+            problems.add(path, "must contain only text, numbers, lists and mappings that JSON can represent")
         elif size > size_max:
             problems.add(path, f"must be at most {size_max:,} bytes", value=size)
         return value
@@ -94,7 +94,7 @@ def _resource_version() -> Field:
         version_text.read(word, path, problems)
         return int(word) if len(problems.found) == found else None
 
-    about = "the version that this is based on: another one present is a conflict"
+    about = "the version that the change is based on; a conflict if the current version differs"
     schema: Schema = {"anyOf": [version_text.schema, {"type": "integer", "minimum": 0}], "description": about}
     return Field(read, schema)
 
@@ -117,7 +117,7 @@ def _slot_resources() -> Field:
 def _metadata(about: str, name_size_max: int) -> Section:
     name = text(NAME_PATTERN, size_max=name_size_max, rule=NAME_RULE, required=True)
     annotation = text(size_max=ANNOTATION_SIZE_MAX)
-    read_only = {word: any_value().about("written by Shunter; leave it out") for word in READ_ONLY_METADATA}
+    read_only = {word: any_value().about("read-only, set by Shunter") for word in READ_ONLY_METADATA}
     return Section(
         about,
         {
@@ -132,22 +132,22 @@ def _metadata(about: str, name_size_max: int) -> Section:
 
 
 REFERENCE = Section(
-    "names one object; without a namespace, one of the same namespace as the manifest",
+    "reference to an object; default namespace: that of the manifest",
     {"name": replace(NAME, required=True), "namespace": nullable(NAME)},
 )
 
 # ---- specs ----
 
 TESTBED_SPEC = Section(
-    "slots reserved on labelled nodes",
+    "slots that are reserved on labelled nodes",
     {
-        "slotsPerNode": replace(integer(0, SLOTS_PER_NODE_MAX), required=True).about("slots on each node"),
+        "slotsPerNode": replace(integer(0, SLOTS_PER_NODE_MAX), required=True).about("number of slots on each node"),
         "nodeLabel": replace(LABEL_KEY, required=True).about(
-            "the key of a label; nodes that have it are part of the testbed, its value, a whole number, is their order"
+            "key of a node label; nodes with the label belong to the Testbed, ordered by its value, a whole number"
         ),
         "resourcesPerSlot": _slot_resources(),
         "sharing": nullable(choice(EXCLUSIVE, DISJOINT, default=EXCLUSIVE)).about(
-            "who may use it at a time: one Scheduling (exclusive), or several that name disjoint slots (disjoint)"
+            "who may use it at the same time: one Scheduling (exclusive), or several with disjoint slots (disjoint)"
         ),
     },
 )
@@ -173,7 +173,7 @@ def _external() -> Field:
             problems.add(path, f"must be at most {EXTERNAL_SIZE_MAX:,} bytes", value=size)
         return {key: list(rows) for key, rows in tables.items()}
 
-    about = "what external schedulers want to remember of the job; a key for each scheduler, and lists of texts by name"
+    about = "data that external schedulers store with the job: one key per scheduler, and lists of texts by name"
     return Field(read, table.schema | {"description": about}, {})
 
 
@@ -186,30 +186,30 @@ def _application(section: Section) -> Field:
 
 
 BATCH_JOB_SPEC = Section(
-    "a reoccurring application: exactly one of sparkSpec, flinkSpec and commandSpec",
+    "a recurring application: exactly one of sparkSpec, flinkSpec and commandSpec",
     {
         **{name: nullable(_application(SECTIONS[name])) for name in APPLICATIONS},
         "externalScheduler": nullable(EXTERNAL),
         "driver": nullable(replace(_application(SECTIONS["driver"]), default={})),
-        **{word: any_value().about("the claim, written by a Scheduling; leave it out") for word in READ_ONLY_SPEC},
+        **{word: any_value().about("read-only, set by the Scheduling that claims the job") for word in READ_ONLY_SPEC},
     },
 )
 
 SLOT_JOB = Section(
-    "a job and the slots that its executors go into",
+    "a job and the slots of its executors",
     {
         "name": REFERENCE.as_field(required=True),
         "slotIds": replace(
             value_list(integer(0, SLOT_ID_MAX), count_min=1, count_max=EXECUTORS_MAX, fix="write it like [0, 1]"),
             required=True,
-        ).about("the numbers of the slots, one for each executor"),
+        ).about("slot numbers, one per executor"),
     },
 )
 SLOT_BASED = Section(
-    "jobs with the slots that they shall use",
+    "jobs and the slots that they use",
     {
         "mode": choice(STRICT, RELAXED, default=STRICT).about(
-            "strict keeps the order of the jobs, relaxed lets a later one pass one that must wait"
+            "strict starts jobs in order; relaxed lets a later job pass one that must wait"
         ),
         "jobs": replace(
             section_list(SLOT_JOB.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), required=True
@@ -219,16 +219,16 @@ SLOT_BASED = Section(
 STRATEGIES = ("queueBased", "slotBased")
 
 SCHEDULING_SPEC = Section(
-    "BatchJobs and the Testbed that they go into: exactly one of queueBased and slotBased",
+    "BatchJobs and the Testbed that they run in: exactly one of queueBased and slotBased",
     {
         "queueBased": nullable(
             replace(section_list(REFERENCE.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), default=None)
-        ).about("jobs in their order; a job that is named several times has as many executors"),
+        ).about("jobs in order; each mention of a job adds one executor"),
         "slotBased": nullable(SLOT_BASED.as_field()),
         "testbed": nullable(REFERENCE.as_field()),
-        "slots": nullable(REFERENCE.as_field()).about("the old name of testbed"),
+        "slots": nullable(REFERENCE.as_field()).about("old name of testbed"),
         "confirmationTimeout": nullable(duration(CONFIRMATION_MAX_S, default=CONFIRMATION_TIMEOUT_S)).about(
-            "how long executors may take to start before the Scheduling fails"
+            "time that executors have to start before the Scheduling fails"
         ),
     },
 )
@@ -249,20 +249,22 @@ def _kind(
         {
             "apiVersion": choice(*versions, required=True),
             "kind": choice(kind, required=True),
-            "metadata": _metadata(f"who the {kind} is", name_size_max).as_field(required=True),
+            "metadata": _metadata(f"name, namespace, labels and annotations of the {kind}", name_size_max).as_field(
+                required=True
+            ),
             "spec": Field(spec.read, spec.schema | extra_schema, required=True),
-            "status": any_value().about("written by Shunter; leave it out"),
+            "status": any_value().about("read-only, set by Shunter"),
         },
     )
 
 
 DOCUMENTS: dict[str, Section] = {
     TESTBED: _kind(
-        TESTBED, "slots reserved on labelled nodes", TESTBED_SPEC, {}, (*API_VERSIONS, NATIVE_API_VERSION), 63
+        TESTBED, "slots that are reserved on labelled nodes", TESTBED_SPEC, {}, (*API_VERSIONS, NATIVE_API_VERSION), 63
     ),
     BATCH_JOB: _kind(
         BATCH_JOB,
-        "a reoccurring distributed application",
+        "a recurring distributed application",
         BATCH_JOB_SPEC,
         _one_of(APPLICATIONS),
         API_VERSIONS,
@@ -270,7 +272,7 @@ DOCUMENTS: dict[str, Section] = {
     ),
     SCHEDULING: _kind(
         SCHEDULING,
-        "what an external scheduler decided",
+        "a decision of an external scheduler",
         SCHEDULING_SPEC,
         {"allOf": [_one_of(STRATEGIES), _one_of(("testbed", "slots"))]},
         API_VERSIONS,

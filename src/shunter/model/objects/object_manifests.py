@@ -43,7 +43,7 @@ def read_objects(documents: Sequence[object], *, default_namespace: str | None =
         if draft is None:
             continue
         if drafts.setdefault((draft.kind, draft.name), draft) is not draft:
-            problems.add(f"{path}metadata.name", f"the {draft.kind} is given twice", value=str(draft.name))
+            problems.add(f"{path}metadata.name", f"the {draft.kind} appears twice", value=str(draft.name))
     problems.raise_any()
     return list(drafts.values())
 
@@ -133,7 +133,7 @@ def _kind(document: Any, path: str, problems: Problems) -> str | None:
     elif kind == JOB:
         problems.add(f"{path}kind", "is submitted, not applied", value=kind, fix="use: shunter submit")
     else:
-        fix = f"it is called {TESTBED}" if kind == _LEGACY_TESTBED_KIND else did_you_mean(str(kind), (*KINDS, JOB))
+        fix = f"use {TESTBED}" if kind == _LEGACY_TESTBED_KIND else did_you_mean(str(kind), (*KINDS, JOB))
         problems.add(f"{path}kind", f"must be {', '.join(KINDS)} or {JOB}", value=kind, fix=fix)
     return None
 
@@ -165,9 +165,9 @@ def _build_testbed(spec: dict[str, Any], path: str, problems: Problems) -> Testb
     size = spec["resourcesPerSlot"]
     for name in size:
         if name.startswith(LICENCE_PREFIX):
-            problems.add(f"{path}.resourcesPerSlot.{name}", "belongs to the whole cluster, not to a node")
+            problems.add(f"{path}.resourcesPerSlot.{name}", "is a resource of the whole cluster, not of a node")
     if not any(size.values()):
-        problems.add(f"{path}.resourcesPerSlot", "must ask for more than nothing", fix="give cpu or memory")
+        problems.add(f"{path}.resourcesPerSlot", "must request at least one resource", fix="set cpu or memory")
     return TestbedSpec(
         slots_per_node=spec["slotsPerNode"],
         node_label=spec["nodeLabel"],
@@ -191,7 +191,7 @@ def _build_scheduling(spec: dict[str, Any], namespace: str, path: str, problems:
     _check_one_of(STRATEGIES, spec, path, problems)
     testbed = _build_testbed_name(spec, namespace, path, problems)
     if spec["confirmationTimeout"] <= 0:
-        problems.add(f"{path}.confirmationTimeout", "must be more than nothing", value=spec["confirmationTimeout"])
+        problems.add(f"{path}.confirmationTimeout", "must be more than 0", value=spec["confirmationTimeout"])
     slot_based = spec["slotBased"] or {"mode": "", "jobs": ()}
     slots = tuple(SlotJob(_object_name(each["name"], namespace), each["slotIds"]) for each in slot_based["jobs"])
     _check_distinct(slots, f"{path}.slotBased.jobs", problems)
@@ -215,7 +215,7 @@ def _check_one_of(names: tuple[str, ...], spec: dict[str, Any], path: str, probl
 def _build_testbed_name(spec: dict[str, Any], namespace: str, path: str, problems: Problems) -> ObjectName:
     testbed, legacy = spec["testbed"], spec["slots"]
     if testbed and legacy:
-        problems.add(f"{path}.slots", "is the old name of testbed, which is there too", fix="leave slots out")
+        problems.add(f"{path}.slots", "is the old name of testbed, which is also set", fix="remove slots")
     elif not testbed and not legacy:
         problems.add(f"{path}.testbed", "is missing", fix="add testbed: {name: ...}")
         return ObjectName(namespace, "")
@@ -227,10 +227,10 @@ def _check_distinct(slots: tuple[SlotJob, ...], path: str, problems: Problems) -
     for number, each in enumerate(slots):
         if each.job in seen:
             fix = "name it once, with all its slotIds"
-            problems.add(f"{path}[{number}].name", "needs distinct jobs", value=str(each.job), fix=fix)
+            problems.add(f"{path}[{number}].name", "names the same job twice", value=str(each.job), fix=fix)
         seen.add(each.job)
         if len(set(each.slot_ids)) < len(each.slot_ids):
-            problems.add(f"{path}[{number}].slotIds", "names a slot twice", value=str(list(each.slot_ids)))
+            problems.add(f"{path}[{number}].slotIds", "names the same slot twice", value=str(list(each.slot_ids)))
 
 
 def _object_name(reference: dict[str, Any], namespace: str) -> ObjectName:

@@ -22,19 +22,19 @@ FILE_PATTERN = r"^(local://|file:(//)?)?/[^\u0000]*$"
 FILE_RULE = "a path on the nodes, like local:///opt/jobs/words.jar or /opt/jobs/words.py"
 JVM_MEMORY_PATTERN = r"^[0-9]{1,12}([kmgt]b?)?$"
 
-NO_PODS = "there are no pods here: the application runs as processes of the nodes"
-NO_IMAGES = "there are no images here: the Spark that is installed on the nodes runs the application"
-SIZED_BY_SLOT = "the slot says what an executor may use, and the Scheduling how many there are"
-NO_CLUSTER_OBJECTS = "there are no config maps, secrets or volumes here: programs see the files of their node"
-SINGLE_ATTEMPT = "a run of a BatchJob is one try; run it again with another Scheduling"
-PLACED_BY_SLOTS = "slots say where executors run, and the active policy where the driver runs"
+NO_PODS = "Shunter has no pods: the application runs as processes on the nodes"
+NO_IMAGES = "Shunter uses no images: the Spark that is installed on the nodes runs the application"
+SIZED_BY_SLOT = "the slot sets the size of an executor, and the Scheduling their number"
+NO_CLUSTER_OBJECTS = "Shunter has no config maps, secrets or volumes: programs see the files of their node"
+SINGLE_ATTEMPT = "a run of a BatchJob is one attempt; run it again with another Scheduling"
+PLACED_BY_SLOTS = "slots determine where executors run, and the active policy where the driver runs"
 RUNS_AS_WORKER_USER = "the application runs as the user of the worker"
 
 _IGNORED_POD_FIELDS = {
     "template": NO_PODS,
-    "coreLimit": "a driver or executor may use what it requests, not more",
-    "memoryLimit": "a driver or executor may use what it requests, not more",
-    "gpu": "slots have cpu and memory",
+    "coreLimit": "a driver or executor can use only what it requests",
+    "memoryLimit": "a driver or executor can use only what it requests",
+    "gpu": "slots have only cpu and memory",
     "image": NO_IMAGES,
     "configMaps": NO_CLUSTER_OBJECTS,
     "secrets": NO_CLUSTER_OBJECTS,
@@ -57,7 +57,7 @@ _IGNORED_POD_FIELDS = {
     "serviceAccount": RUNS_AS_WORKER_USER,
     "hostAliases": NO_PODS,
     "shareProcessNamespace": NO_PODS,
-    "priorityClassName": "priorities are those of jobs",
+    "priorityClassName": "only jobs have priorities",
     "lifecycle": NO_PODS,
     "ports": "the node chooses free ports",
 }
@@ -88,30 +88,30 @@ IGNORED_SPARK_FIELDS = {
     "nodeSelector": PLACED_BY_SLOTS,
     "failureRetries": SINGLE_ATTEMPT,
     "retryInterval": SINGLE_ATTEMPT,
-    "memoryOverheadFactor": "what a slot has is divided by its size",
-    "monitoring": "measurements of a run are told by the cluster",
+    "memoryOverheadFactor": "Shunter divides the memory of a slot by its size",
+    "monitoring": "the cluster provides the metrics of a run",
     "batchScheduler": PLACED_BY_SLOTS,
     "batchSchedulerOptions": PLACED_BY_SLOTS,
-    "timeToLiveSeconds": "the history has limits of its own",
+    "timeToLiveSeconds": "the cluster limits the history",
     "sparkUIOptions": NO_PODS,
     "driverIngressOptions": NO_PODS,
     "dynamicAllocation": SIZED_BY_SLOT,
 }
 IGNORED_CONF = {
-    "spark.master": "every application has a master of its own",
+    "spark.master": "every application has its own master",
     "spark.submit.deployMode": "the driver runs on a node of the cluster",
-    "spark.app.name": "the application is called like its BatchJob",
-    "spark.driver.host": "the node's own address is used",
-    "spark.driver.bindAddress": "the node's own address is used",
+    "spark.app.name": "the application has the name of its BatchJob",
+    "spark.driver.host": "Shunter uses the address of the node",
+    "spark.driver.bindAddress": "Shunter uses the address of the node",
     "spark.driver.port": "the node chooses free ports",
     "spark.driver.blockManager.port": "the node chooses free ports",
     "spark.ui.port": "the node chooses free ports",
-    "spark.authenticate": "every run has a secret of its own, without which nobody is let in",
-    "spark.authenticate.secret": "every run has a secret of its own, without which nobody is let in",
-    "spark.driver.memory": "say it in sparkSpec.driver.memory",
+    "spark.authenticate": "every run has its own secret",
+    "spark.authenticate.secret": "every run has its own secret",
+    "spark.driver.memory": "set sparkSpec.driver.memory",
     "spark.executor.memory": SIZED_BY_SLOT,
     "spark.executor.memoryOverhead": SIZED_BY_SLOT,
-    "spark.executor.cores": "say it in sparkSpec.executor.cores",
+    "spark.executor.cores": "set sparkSpec.executor.cores",
     "spark.executor.instances": SIZED_BY_SLOT,
     "spark.cores.max": SIZED_BY_SLOT,
     "spark.dynamicAllocation.enabled": SIZED_BY_SLOT,
@@ -125,7 +125,7 @@ def _kind() -> Field:
     def read(value: Any, path: str, problems: Problems) -> Any:
         if value == "R":
             fix = "use Scala, Java or Python"
-            problems.add(path, "Spark from PyPI comes without its R package, and Spark itself retires it", fix=fix)
+            problems.add(path, "Spark from PyPI does not contain R support, which Spark has deprecated", fix=fix)
             return value
         return known.read(value, path, problems)
 
@@ -161,46 +161,48 @@ _COORDINATES = value_list(text(size_max=PATH_SIZE_MAX), count_max=DEPENDENCIES_M
 
 
 def ignored_fields(reasons: dict[str, str]) -> dict[str, Field]:
-    return {name: any_value().about(f"reported: {reason}") for name, reason in reasons.items()}
+    return {name: any_value().about(f"not used: {reason}") for name, reason in reasons.items()}
 
 
 DRIVER = Section(
     "the driver, which runs outside the slots",
     {
-        "cores": integer(1, CORES_MAX).about("cores that it requests; coreRequest is more exact"),
+        "cores": integer(1, CORES_MAX).about("cores that it requests; coreRequest is more precise"),
         "coreRequest": amount(CPU, 1, CORES_MAX * 1000).about("cpu that it requests, like 500m"),
-        "memory": _jvm_memory().about("its heap; what it requests is that and what is beside a heap"),
-        "memoryOverhead": _jvm_memory().about("what it requests beside the heap"),
-        "javaOptions": text(size_max=CONF_SIZE_MAX).about("of the driver's virtual machine"),
-        "env": VARIABLES.about("variables of the driver, as {name, value}"),
-        "envVars": ENVIRONMENT.about("variables of the driver"),
+        "memory": _jvm_memory().about("heap size; it requests the heap plus memoryOverhead"),
+        "memoryOverhead": _jvm_memory().about("memory that it requests in addition to the heap"),
+        "javaOptions": text(size_max=CONF_SIZE_MAX).about("options of the driver's JVM"),
+        "env": VARIABLES.about("environment variables of the driver, as {name, value}"),
+        "envVars": ENVIRONMENT.about("environment variables of the driver"),
         **ignored_fields(IGNORED_DRIVER_FIELDS),
     },
 )
 EXECUTOR = Section(
     "the executors, one in each slot",
     {
-        "cores": integer(1, CORES_MAX).about("tasks that an executor runs at once; without it the slot's whole cores"),
-        "javaOptions": text(size_max=CONF_SIZE_MAX).about("of the executors' virtual machines"),
-        "env": VARIABLES.about("variables of the executors, as {name, value}"),
-        "envVars": ENVIRONMENT.about("variables of the executors"),
+        "cores": integer(1, CORES_MAX).about(
+            "tasks that an executor runs at once; default: the whole cores of its slot"
+        ),
+        "javaOptions": text(size_max=CONF_SIZE_MAX).about("options of the executors' JVMs"),
+        "env": VARIABLES.about("environment variables of the executors, as {name, value}"),
+        "envVars": ENVIRONMENT.about("environment variables of the executors"),
         **ignored_fields(IGNORED_EXECUTOR_FIELDS),
     },
 )
 DEPENDENCIES = Section(
-    "what the application needs beside its own file",
+    "dependencies of the application",
     {
         "jars": _FILES.about("jars on the nodes"),
         "files": _FILES.about("files on the driver's node, copied to every executor"),
         "pyFiles": _FILES.about(".py and .zip files on the driver's node, copied to every executor"),
-        "archives": _FILES.about("archives on the driver's node, unpacked beside every executor"),
-        "packages": _COORDINATES.about("Maven coordinates; the driver's node fetches them"),
+        "archives": _FILES.about("archives on the driver's node, unpacked for every executor"),
+        "packages": _COORDINATES.about("Maven coordinates, downloaded by the driver's node"),
         "excludePackages": _COORDINATES,
-        "repositories": _COORDINATES.about("where else packages are looked for"),
+        "repositories": _COORDINATES.about("additional repositories for packages"),
     },
 )
 RESTART_POLICY = Section(
-    "anything but Never is reported: a run of a BatchJob is one try",
+    "only Never has an effect: a run of a BatchJob is one attempt",
     {
         "type": choice("Never", "OnFailure", "Always"),
         "onFailureRetries": integer(0, 10_000),
@@ -210,17 +212,17 @@ RESTART_POLICY = Section(
     },
 )
 SPARK = Section(
-    "an application of Apache Spark",
+    "an Apache Spark application",
     {
         "type": _kind(),
         "mode": choice("cluster", "client").about(
-            "the driver always runs on a node of the cluster: client is reported"
+            "client has no effect: the driver always runs on a node of the cluster"
         ),
-        "mainClass": CLASS.about("of a Scala or Java application"),
-        "mainApplicationFile": Field(FILE.read, FILE.schema, required=True).about("its jar, or its Python file"),
+        "mainClass": CLASS.about("main class of a Scala or Java application"),
+        "mainApplicationFile": Field(FILE.read, FILE.schema, required=True).about("path of its jar or Python file"),
         "arguments": ARGUMENTS,
-        "sparkConf": CONF.about("settings of Spark; those that Shunter has to make itself are reported"),
-        "hadoopConf": CONF.about("settings of Hadoop's libraries"),
+        "sparkConf": CONF.about("Spark settings; a condition reports those that Shunter sets itself"),
+        "hadoopConf": CONF.about("settings of the Hadoop libraries"),
         "deps": DEPENDENCIES.as_field(default={}),
         "driver": DRIVER.as_field(default={}),
         "executor": EXECUTOR.as_field(default={}),

@@ -38,7 +38,7 @@ def _heartbeat() -> Field:
     def read(value: Any, path: str, problems: Problems) -> float | None:
         return None if value == AUTO else interval.read(value, path, problems)
 
-    about = "how often nodes send heartbeats; auto follows the number of nodes"
+    about = "heartbeat interval of nodes; auto: from the number of nodes"
     return Field(read, {"description": about, "anyOf": [interval.schema, {"const": AUTO}]})
 
 
@@ -56,7 +56,7 @@ def _licences() -> Field:
 
     name = text(r"^[a-z0-9]([a-z0-9._/-]*[a-z0-9])?$", size_max=LICENCE_SIZE_MAX, rule="a lower-case name like matlab")
     number = Field(read, {"anyOf": [count.schema, {"type": "null"}]})
-    about = f"how many of each the whole cluster has; tasks ask for them as resources: {LICENCE_PREFIX}<name>"
+    about = f"number of each licence in the cluster; tasks request them as resources: {LICENCE_PREFIX}<name>"
     return mapping(name, number, count_max=LICENCES_MAX).about(about)
 
 
@@ -71,7 +71,7 @@ def _preemption() -> Field:
             value = int(value)  # from a command line, or as JSON may write it
         return str(gap.read(value, path, problems))
 
-    about = "how much higher a priority must be to end others' tasks: 1 to 100, off for never, auto for the default"
+    about = "how much higher a priority must be to preempt tasks: 1 to 100; off: never; auto: the default"
     return Field(read, {"description": about, "anyOf": [gap.schema, {"enum": [AUTO, OFF]}]})
 
 
@@ -100,7 +100,7 @@ def _lease() -> Field:
             problems.add(path, "is too short", value=value, fix=f"use at least {LEASE_MIN_S:g}s")
         return f"{seconds:.10g}"
 
-    about = "how long an external scheduler may be silent before the fall-back decides; auto for the default"
+    about = "how long an external scheduler may be silent before the fallback policy decides; auto: the default"
     return Field(read, {"description": about, "anyOf": [lease.schema, {"const": AUTO}]})
 
 
@@ -120,36 +120,35 @@ SETTINGS: dict[str, Field] = {
     "heartbeat": HEARTBEAT,
     "preemption": _preemption(),
     "reserve_after": _wait_duration(
-        "how long a single task waits before it gets a reservation, a gang has one at once; off for never, auto "
-        "for the default"
+        "how long a single task waits before it gets a reservation (a gang gets one at once); off: never; auto: "
+        "the default"
     ),
     "hold_after": _wait_duration(
-        "how long somebody waits before room is held of which nobody knows when it is enough; off for never, auto "
-        "for the default"
+        "how long a task waits before room is reserved for it without a known start time; off: never; auto: the default"
     ),
     "licences": _licences(),
-    "policy": text(size_max=POLICY_SIZE_MAX).about("who decides where tasks run: one of GET /policies"),
-    "fallback": text(size_max=POLICY_SIZE_MAX).about("who decides while an external scheduler is silent"),
+    "policy": text(size_max=POLICY_SIZE_MAX).about("policy that places tasks: one of GET /policies"),
+    "fallback": text(size_max=POLICY_SIZE_MAX).about("policy that places tasks while an external scheduler is silent"),
     "lease": _lease(),
-    "flight": _on_off("whether every decision is recorded, with what it was made on"),
+    "flight": _on_off("whether the flight recorder records every decision and its input"),
 }
-CLUSTER_PATCH = Section("settings to change from now on, at least one; they outlive a restart", SETTINGS)
+CLUSTER_PATCH = Section("settings to change, at least one; they persist across restarts", SETTINGS)
 CLUSTER_PATCH_SCHEMA = CLUSTER_PATCH.schema | {"minProperties": 1}
 
 QUEUE_PATCH = Section(
-    "rules of a queue to change; what is left out stays as it is",
+    "queue rules to change; omitted rules stay as they are",
     {
-        "paused": boolean().about("whether nothing of it starts"),
-        "strict": boolean().about("whether its jobs start in the order in which they came"),
-        "running_max": integer(0, QUEUE_LIMIT_MAX).about("tasks on nodes at once; 0 means no limit"),
-        "queued_max": integer(0, QUEUE_LIMIT_MAX).about("tasks that may be queued; 0 means no limit"),
+        "paused": boolean().about("whether the queue is paused: none of its tasks start"),
+        "strict": boolean().about("whether its jobs start in the order of submission"),
+        "running_max": integer(0, QUEUE_LIMIT_MAX).about("maximum number of tasks on nodes; 0 means no limit"),
+        "queued_max": integer(0, QUEUE_LIMIT_MAX).about("maximum number of queued tasks; 0 means no limit"),
     },
 )
 DEAD_LETTER_SELECTOR = Section(
-    "dead letters: by number, or of a job; with neither, all",
+    "dead letters to select: by number or by job; default: all",
     {
         "numbers": value_list(integer(1, DEAD_LETTER_NUMBER_MAX), count_max=DEAD_LETTER_NUMBERS_MAX).about(
-            "their numbers"
+            "numbers of the dead letters"
         ),
         "job": NAME,
     },
@@ -163,8 +162,8 @@ def read_cluster_patch(document: object) -> dict[str, Any]:
     if not patch and not problems.found:
         problems.add(
             "document",
-            "must say what to change",
-            fix=f"give one or several of {', '.join(SETTINGS)}",
+            "must change at least one setting",
+            fix=f"set one or more of {', '.join(SETTINGS)}",
         )
     problems.raise_any()
     return patch

@@ -19,12 +19,14 @@ from shunter.model.schema.problems import Problems
 _PART = NAME_PATTERN.removeprefix("^").removesuffix("$")
 REFERENCE_PATTERN = rf"^({_PART}/)?{_PART}$"
 REFERENCE = text(
-    REFERENCE_PATTERN, size_max=2 * NAME_SIZE_MAX + 1, rule="a name, or NAMESPACE/NAME for one of another namespace"
+    REFERENCE_PATTERN,
+    size_max=2 * NAME_SIZE_MAX + 1,
+    rule="a name, or NAMESPACE/NAME for an object in another namespace",
 )
 MODES = (STRICT.upper(), RELAXED.upper(), STRICT, RELAXED)
 
 SLOT_JOB = Section(
-    "a job and the slots that its executors go into",
+    "a job and the slots of its executors",
     {
         "name": replace(REFERENCE, required=True),
         "slots": replace(
@@ -34,15 +36,15 @@ SLOT_JOB = Section(
     },
 )
 SLOTS = Section(
-    "jobs with the slots that they shall use",
+    "jobs and the slots that they use",
     {
         "mode": choice(*MODES, default=MODES[0]),
         "jobs": replace(section_list(SLOT_JOB.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), required=True),
     },
 )
-_READ_ONLY = any_value().about("written by Shunter; what a client sends is not looked at")
+_READ_ONLY = any_value().about("set by Shunter; ignored in requests")
 SCHEDULING_BODY = Section(
-    "BatchJobs and the Testbed that they go into: exactly one of queue and slots",
+    "BatchJobs and the Testbed that they run in: exactly one of queue and slots",
     {
         "name": replace(NAME, required=True),
         "testBed": replace(REFERENCE, required=True),
@@ -55,7 +57,7 @@ SCHEDULING_BODY = Section(
     },
 )
 JOB_BODY = Section(
-    "a BatchJob; only externalScheduler is written: the keys that it names are replaced, others stay",
+    "a BatchJob; only externalScheduler is written: named keys are replaced, others stay",
     {
         "name": nullable(NAME),
         "externalScheduler": nullable(replace(EXTERNAL, default=None)),
@@ -74,7 +76,7 @@ def read_scheduling(body: Any, namespace: str) -> Document:
     queue, slots = values["queue"] or None, values["slots"]
     if (queue is None) == (slots is None):
         fault = "has both queue and slots" if queue is not None else "has neither queue nor slots"
-        problems.add("body", fault, fix="give either queue: [JOB, ...] or slots: {mode, jobs: [{name, slots}]}")
+        problems.add("body", fault, fix="set either queue: [JOB, ...] or slots: {mode, jobs: [{name, slots}]}")
         problems.raise_any()
     if queue is not None:
         spec: Document = {"queueBased": [_reference(name) for name in queue]}

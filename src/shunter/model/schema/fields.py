@@ -69,7 +69,7 @@ class Section:
         values: dict[str, Any] = {}
         if type(value) is not dict:
             problems.add(
-                path.rstrip(".") or "document", "must be a mapping", value=value, fix=f"give {self._example()}"
+                path.rstrip(".") or "document", "must be a mapping", value=value, fix=f"write {self._example()}"
             )
             return values
         prefix = f"{path}." if path and path[-1] != "." else path
@@ -110,7 +110,7 @@ class Section:
 
     def _list_known_fields(self) -> str | None:
         """Where nothing known is near, what there is, if that can be read."""
-        return f"the known ones are {', '.join(self._fields)}" if len(self._fields) <= KNOWN_FIELDS_LISTED_MAX else None
+        return f"known fields: {', '.join(self._fields)}" if len(self._fields) <= KNOWN_FIELDS_LISTED_MAX else None
 
     def _example(self) -> str:
         return "{" + ", ".join(f"{name}: ..." for name in list(self._fields)[:3]) + "}"

@@ -12,10 +12,10 @@ LABEL_KEY_SIZE_MAX = 128
 LABEL_VALUE_SIZE_MAX = 256
 
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$"
-NAME_RULE = "lower-case letters, digits, '.', '_' and '-', beginning and ending with a letter or digit"
+NAME_RULE = "lower-case letters, digits, '.', '_' and '-', starting and ending with a letter or digit"
 RUN_PATTERN = NAME_PATTERN.removesuffix("$") + rf"(@[1-9][0-9]{{0,{RUN_DIGITS_MAX - 1}}})?$"
 LABEL_KEY_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?$"
-LABEL_KEY_RULE = "letters, digits, '.', '_', '/' and '-', beginning and ending with a letter or digit"
+LABEL_KEY_RULE = "letters, digits, '.', '_', '/' and '-', starting and ending with a letter or digit"
 LABEL_VALUE_PATTERN = r"^[^\u0000-\u001f\u007f]*$"
 
 NAME = text(NAME_PATTERN, size_max=NAME_SIZE_MAX, rule=NAME_RULE)

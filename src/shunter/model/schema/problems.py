@@ -57,4 +57,4 @@ def format_error(error: ShunterError) -> str:
     if len(error.problems) < 2:
         return error.detail
     problems = "\n".join(f"  {problem}" for problem in error.problems)
-    return f"{len(error.problems)} problems were found:\n{problems}"
+    return f"found {len(error.problems)} problems:\n{problems}"

@@ -70,11 +70,11 @@ def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
     if queue is not None and queue.is_paused:
         yield f"queue {task_class.queue} is paused"
     elif queue is not None and queue.running_max and queue.running >= queue.running_max:
-        yield f"queue {task_class.queue} has {queue.running} on nodes, as many as its running_max allows"
+        yield f"queue {task_class.queue} has {queue.running} tasks on nodes and has reached its running_max"
     elif queue is not None and queue.running_max and queue.running + sum(gang.values()) > queue.running_max:
         yield (
-            f"queue {task_class.queue} has {queue.running} on nodes, and its running_max of {queue.running_max} leaves "
-            f"no room for the {sum(gang.values())} tasks of the gang, which start together"
+            f"queue {task_class.queue} has {queue.running} tasks on nodes, and its running_max of {queue.running_max} "
+            f"leaves no room for the {sum(gang.values())} tasks of the gang, which start together"
         )
     for name, need in task_class.needs.items():
         if name.startswith(LICENCE_PREFIX):
@@ -118,7 +118,11 @@ def _refusals(task_class: TaskClass, ledger: NodeLedger, rows: IntArray, filters
         task_class, ledger, wanted, [each for each in filters if each.name not in REQUESTED_FILTERS]
     )
     is_gang = gang_of(task_class) > 0
-    turn = "has room for some of the gang, which starts together" if is_gang else "has room: waits for its turn"
+    turn = (
+        "has room for only some tasks of the gang, which starts as a whole"
+        if is_gang
+        else "has room: waiting for its turn"
+    )
     return _merged([*refusals, (turn, left)]) + _merged(unrequested)
 
 

@@ -127,7 +127,7 @@ def _parse(text: str) -> Constraint:
         return Constraint(text, Scope.KIND, simple, None)
     if found := _QUOTED_CAPACITY.search(text):  # CEL knows no map of whole numbers and fractions, so it would not tell
         raise ValueError(
-            f"node.capacity has numbers, and a text is at character {found.start(1) + 1}; write it without quotes: cpu "
+            f"node.capacity has numbers, not text as at character {found.start(1) + 1}; write it without quotes: cpu "
             "in cores, memory and disk in bytes (4 * 1024 * 1024 * 1024), others as counts"
         )
     for scope in (Scope.KIND, Scope.SIZE):
@@ -159,7 +159,7 @@ def _check_limits(text: str) -> None:
         raise ValueError(f"is longer than {LENGTH_MAX:,} characters")
     if _AMBIGUOUS_QUOTING.search(text):
         if found := _AMBIGUOUS_LOOP.search(text):
-            raise ValueError(f"must not loop beside \\, // or triple quotes, at character {found.start() + 1}")
+            raise ValueError(f"must not combine a loop with \\, // or triple quotes, at character {found.start() + 1}")
         return
     code = _STRING.sub(lambda found: " " * len(found[0]), text)
     opened: list[bool] = []  # of the parentheses around: whether it is a loop's

@@ -14,7 +14,7 @@ _OVERLOAD = re.compile(r"found no matching overload for '([^']*)' applied to '(.
 _RETURNS = re.compile(r"returns (.*)")
 _OPERATOR = re.compile(r"^_(.*)_$")
 _TYPES = {"string": "text", "int": "whole number", "double": "number", "bool": "true or false"}
-_QUOTE_KEY = "write a key with other characters than letters, digits and _ as node.labels['the-key']"
+_QUOTE_KEY = "write keys that contain other characters than letters, digits and _ as node.labels['the-key']"
 _QUOTES = "put texts in quotes, like 'ssd'"
 _OPERATOR_WORDS = {"and": "&&", "or": "||", "not": "!"}
 _NUMBERS = {"whole number", "number"}
@@ -24,7 +24,7 @@ _SIMILARITY_MIN = 0.8
 def explain_cel_error(text: str, message: str, names: Iterable[str]) -> str:
     """`names` are those that the expression may use."""
     if returned := _RETURNS.fullmatch(message):
-        return f"must be true or false, but is a {returned[1].lower()}; compare it with something"
+        return f"must be true or false, but is a {returned[1].lower()}; compare it with a value"
     found = _ERROR.search(message)
     if found is None:
         return f"cannot be read: {message.partition(' [')[0].removeprefix('CANCELLED: ')}"
@@ -47,7 +47,7 @@ def _explain_name(text: str, name: str, offset: int, names: list[str]) -> str:
         return f"unknown function {name} {where}"
     if before.endswith("-") and re.search(r"\w\.\w+(-\w+)*\s*-$", before):
         return f"unknown name {name} {where}; {_QUOTE_KEY}"
-    known = f"the names are {', '.join(names)}"
+    known = f"known names: {', '.join(names)}"
     if "." in name:
         near = get_close_matches(".".join(name.split(".")[:2]), names, n=1, cutoff=_SIMILARITY_MIN)
         return f"unknown name {name} {where}; {f'did you mean {near[0]}?' if near else known}"
@@ -62,28 +62,28 @@ def _explain_types(operator: str, types: str, offset: int) -> str:
     words = [_TYPES.get(each.strip(" )"), each.strip(" )")) for each in simplified.split(",")]
     fix = "labels and attributes are texts: put the value in quotes, or write int(...) or double(...) around the text"
     hint = f"; {fix}" if "text" in words and _NUMBERS.intersection(words) else ""
-    return f"{sign} does not go with {' and '.join(words)}, at character {offset + 1}{hint}"
+    return f"{sign} cannot be applied to {' and '.join(words)}, at character {offset + 1}{hint}"
 
 
 def _explain_syntax(text: str, error_text: str, offset: int) -> str:
     rest = text[offset:]
     if not rest.strip():
-        return f"ends too early, at character {offset + 1}"
+        return f"ends unexpectedly at character {offset + 1}"
     word = re.match(r"\w+|.", rest.lstrip())
     found = word[0] if word else rest[0]
     fix = _syntax_fix(text[:offset], rest, found, error_text)
-    return f"cannot be read from character {offset + 1} on, found {found!r}{f'; {fix}' if fix else ''}"
+    return f"has a syntax error at character {offset + 1}, found {found!r}{f'; {fix}' if fix else ''}"
 
 
 def _syntax_fix(before: str, rest: str, found: str, error_text: str) -> str:
     """What to write instead, where that is known."""
     if rest.startswith("=") and not rest.startswith("=="):
-        return "equality is spelt =="
+        return "write == for equality"
     if rest[0] in "'\"":
         return "the text is not closed" if "token recognition" in error_text else ""
     if rest[0] in "&|" and rest[:2] not in ("&&", "||"):
         return f"write {rest[0] * 2}"
     for word in (*before.split()[-1:], found):
         if word in _OPERATOR_WORDS:
-            return f"{word} is spelt {_OPERATOR_WORDS[word]}"
+            return f"write {_OPERATOR_WORDS[word]} for {word}"
     return _QUOTE_KEY if re.search(r"\.$", before) or re.match(r"\.\d", rest) else ""

@@ -62,7 +62,7 @@ def is_not_exclusive_to_other(task_class: TaskClass, ledger: NodeLedger, rows: R
 
 
 def why_exclusive_to_other(_: TaskClass, __: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
-    yield "another job has the node for itself", rows
+    yield "another job uses the node exclusively", rows
 
 
 def has_runtime(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
@@ -84,7 +84,7 @@ def avoid_filter(avoid: frozenset[int]) -> Filter:
         return accepted
 
     def reasons(_: TaskClass, __: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
-        yield "its tasks failed there before, and are to run elsewhere", rows
+        yield "its tasks failed on this node before and must run on another one", rows
 
     return Filter("avoid", accepts, reasons)
 
@@ -109,7 +109,7 @@ def meets_constraints(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> 
 def why_constraints_unmet(task_class: TaskClass, ledger: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     for text in task_class.constraints:
         met = ledger.kinds.hold_on(text, rows)
-        yield f"constraint does not hold: {text}", rows[~met]
+        yield f"constraint is false: {text}", rows[~met]
         rows = rows[met]
 
 

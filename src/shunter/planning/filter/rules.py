@@ -130,7 +130,7 @@ class RuleSet:
             repelled = self._view.repels(task_class.id)
             if repelled is not None:
                 yield (
-                    "a job that runs there keeps this one away by its anti-affinity",
+                    "a job that runs there excludes this one by its anti-affinity",
                     repelled[: self._ledger.count] > 0,
                 )
         if self._anti_affine_classes:
@@ -157,9 +157,9 @@ class RuleSet:
             for placed in self._placed.values():
                 if self.holds(rule.match, placed.task_class.id):
                     present[_rows_of(placed.tally())] = True
-            yield f"anti-affinity: a job runs there for which {rule.match}", present
+            yield f"anti-affinity: a job on the node matches {rule.match}", present
         elif not self._is_first_for_affinity(rule, task_class):
-            yield f"affinity: no job runs there for which {rule.match}", ~self._rows_with_jobs(rule)
+            yield f"affinity: no job on the node matches {rule.match}", ~self._rows_with_jobs(rule)
 
     def _refusals_by_placed(self, task_class: TaskClass) -> Iterator[tuple[str, BoolArray]]:
         for placed in self._placed.values():
@@ -170,17 +170,17 @@ class RuleSet:
                 for each in _affinities(placed.task_class)
             ):
                 refused = is_any_of(_rows_of(placed.tally()), self._ledger.count)
-                yield "a job that starts there keeps this one away by its anti-affinity", refused
+                yield "a job that starts there excludes this one by its anti-affinity", refused
 
     def _distinct_refusals(self, task_class: TaskClass, distinct: str) -> Iterator[tuple[str, BoolArray]]:
         rows = _rows_of(self._tally(task_class))
         if distinct == HOST:
-            yield "distinct host: the node has a task of this group", is_any_of(rows, self._ledger.count)
+            yield "distinct host: the node already has a task of this group", is_any_of(rows, self._ledger.count)
         else:
             domain = self._domain(distinct)
             yield f"distinct {distinct}: the node has no such label", domain == UNLABELLED
             yield (
-                f"distinct {distinct}: a node with the same value has a task of this group",
+                f"distinct {distinct}: a node with the same value already has a task of this group",
                 shares_domain(domain, rows),
             )
 
@@ -285,7 +285,11 @@ def is_required_node_affinity(rule: Affinity) -> bool:
 
 def why_affinity_refuses(rule: Affinity) -> str:
     """By a rule of nodes."""
-    return f"anti-affinity: the node matches {rule.match}" if rule.anti else f"affinity: not {rule.match}"
+    return (
+        f"anti-affinity: the node matches {rule.match}"
+        if rule.anti
+        else f"affinity: the node does not match {rule.match}"
+    )
 
 
 def rules_filter(rule_set: RuleSet) -> Filter:

@@ -23,7 +23,7 @@ class PolicyHost:
         """Take in what is new, and decide."""
         decision = self.policy.decide(self.observe(situation), situation.now, situation.budget)
         if not isinstance(decision, Decision):
-            raise TypeError(f"decide answered {decision!r}, not a Decision")
+            raise TypeError(f"decide returned {decision!r}, not a Decision")
         return decision_row(decision, situation.delta.number)
 
     @property

@@ -68,7 +68,7 @@ class HeldLimits:
             return
         if self._reservations.could_start(item):
             self._add_holds([LimitHold(pending_class, count, item) for pending_class, count in demand])
-            self._reservations.explain(item, "what comes free of its queue and licences is kept for it")
+            self._reservations.explain(item, "queue capacity and licences are reserved for it as they become free")
 
     def _charge_granted(self, pending_class: PendingClass) -> None:
         """Whoever shares a limit with an item ahead has to know what that comes to."""

@@ -134,15 +134,15 @@ class Reservations:
             at_ms = self._reservation.planned_start.at_ms
             until = f"until about {_format_time(at_ms)}" if at_ms else "until it starts"
             self.reasons[queued.task_class.id] = (
-                f"room is held for {self._item_name(self._items_by_role['reserved'])} {until}"
+                f"room is reserved for {self._item_name(self._items_by_role['reserved'])} {until}"
             )
         elif "winner" in self._items_by_role:
             name = self._item_name(self._items_by_role["winner"])
-            self.reasons[queued.task_class.id] = f"room is held for {name}, which waits for tasks that are ending"
+            self.reasons[queued.task_class.id] = f"room is reserved for {name}, which waits for tasks that are stopping"
 
     def explain_limit(self, class_id: int, item: Item, what: str) -> None:
         """A class waits since what is left of a queue or a licence is the item's."""
-        self.reasons[class_id] = f"what is left of {what} is kept for {self._item_name(item)}"
+        self.reasons[class_id] = f"the rest of {what} is reserved for {self._item_name(item)}"
 
     def explain(self, item: Item, text: str) -> None:
         for each in item.members:
@@ -256,8 +256,8 @@ class Reservations:
         self._cache.planned_starts = {key: reservation.planned_start}
         self.granted.append((item, reservation.planned_start.placed))
         where, at_ms = self._node_names(rows_of(reservation.planned_start.placed)), reservation.planned_start.at_ms
-        text = f"from about {_format_time(at_ms)}" if at_ms else "as it comes free"
-        self.explain(item, f"room on {where} is kept for it {text}")
+        text = f"from about {_format_time(at_ms)}" if at_ms else "as it becomes free"
+        self.explain(item, f"room on {where} is reserved for it {text}")
 
     def _avoiding_reserved(self, item: Item) -> Item:
         """Whoever ends others keeps off nodes that an item ahead of it was promised, unless it might end that one."""
@@ -272,7 +272,7 @@ class Reservations:
         victims = sum(plan.chosen.values())
         text = f"{victims} tasks are being preempted for it" if victims != 1 else "a task is being preempted for it"
         if not victims:
-            text = f"tasks on {self._node_names(rows_of(plan.placed))} are ending, and their room is kept for it"
+            text = f"tasks on {self._node_names(rows_of(plan.placed))} are stopping, and their room is reserved for it"
         self.explain(item, text)
 
     def _ends_before_reservation(self, queued: Queued) -> bool:

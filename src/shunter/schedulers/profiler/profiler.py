@@ -80,7 +80,7 @@ class ProfilingScheduler:
 
     async def _loop(self, prefix: str, testbed: str, step: Callable[[str, str, int], Awaitable[None]]) -> None:
         for name in await remove_leftovers(self.client, prefix, testbed):
-            self.report(f"{name} was left over and is deleted")
+            self.report(f"deleted {name}, which an earlier run left behind")
         number = failed_in_a_row = 0
         while self.settings.runs is None or number < self.settings.runs:
             try:
@@ -146,10 +146,13 @@ async def describe(client: SchedulerClient, scheduler_testbed: str | None) -> li
     if scheduler_testbed is not None:
         nodes = layout_of(await client.get(TESTBED, scheduler_testbed)).nodes
     partners = [f"{first} with {second}" for first, second in choose_partners(matrix, matrix.jobs, nodes)]
-    unread = [
-        f"not understood: {text!r} of {job} beside {other}" for job, other, text in unreadable_cells(rows_by_name)
+    unread = [f"cannot parse {text!r} of {job} with {other}" for job, other, text in unreadable_cells(rows_by_name)]
+    return [
+        *format_table(matrix),
+        "",
+        *(partners or ["cannot measure: the profiler needs two BatchJobs and a node"]),
+        *unread,
     ]
-    return [*format_table(matrix), "", *(partners or ["no partners: that takes two BatchJobs and a node"]), *unread]
 
 
 def rotated(jobs: Sequence[str], by: int) -> list[str]:

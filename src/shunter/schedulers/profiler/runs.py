@@ -61,12 +61,12 @@ async def completed_scheduling(
             await client.apply(_manifest(name, queue, testbed))
         except Rejected as error:
             is_created = False  # whatever has that name
-            raise RunFailed(f"{name} was refused: {error}") from error
+            raise RunFailed(f"{name} was rejected: {error}") from error
         try:
             async with asyncio.timeout(run_max_s):
                 found = await wait_until(client, SCHEDULING, name, _is_terminal)
         except TimeoutError as error:
-            raise RunFailed(f"{name} has not completed within {run_max_s:.0f} s") from error
+            raise RunFailed(f"{name} did not complete within {run_max_s:.0f} s") from error
         if found.status["state"] != COMPLETED:
             raise RunFailed(f"{name} failed: {'; '.join(found.status['problems']) or 'without a reason'}")
         yield
@@ -118,7 +118,7 @@ async def usable_jobs(client: SchedulerClient, report: Report) -> list[ObjectVie
         found = sorted(filter(_is_usable, await client.objects(BATCH_JOB)), key=lambda job: job.name)
         if len(found) >= JOBS_PER_NODE:
             return found
-        report(f"waits for {JOBS_PER_NODE} BatchJobs that can run; there are {len(found)}")
+        report(f"waiting for {JOBS_PER_NODE} BatchJobs that can run; found {len(found)}")
         usable: set[str] = set()
         async with aclosing(cast("Any", client.watch(BATCH_JOB, present=True))) as changes:
             async for line in changes:
@@ -138,11 +138,11 @@ async def wait_for_free_slots(client: SchedulerClient, name: str, report: Report
     if not _is_free(testbed):
         reasons = [*testbed.status.get("problems", []), *map(str, testbed.status.get("nodeProblems", {}).values())]
         state = testbed.status.get("state", "new") if layout_of(testbed).slots else "without slots"
-        report(f"waits for Testbed {name}, which is {'; '.join([state, *reasons])}")
+        report(f"waiting for Testbed {name}, which is {'; '.join([state, *reasons])}")
         testbed = await wait_until(client, TESTBED, name, _is_free)
     layout = layout_of(testbed)
     if layout.slots_per_node < JOBS_PER_NODE:
-        fix = f"at least {JOBS_PER_NODE}: jobs are measured side by side"
+        fix = f"use at least {JOBS_PER_NODE}: jobs run side by side"
         raise Invalid([Problem(f"Testbed {name}: spec.slotsPerNode", "is too small", layout.slots_per_node, fix)])
     return layout
 

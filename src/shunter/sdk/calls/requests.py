@@ -36,7 +36,7 @@ def job_path(reference: str, namespace: str, subpath: str = "", query: Query = (
     """The path of a job or of one of its tasks. INDEX~PIECE is a task that was replaced."""
     job, slash, _ = reference.partition("/")
     if slash:
-        raise Invalid([Problem("job", "is a task, and this is about whole jobs", reference, f"write {job}")])
+        raise Invalid([Problem("job", "must be a job, not a task", reference, f"write {job}")])
     pairs: list[tuple[str, object]] = [("namespace", namespace)]
     if task is not None:
         group, _, task_text = str(task).rpartition("/")

@@ -159,7 +159,7 @@ class ExternalScheduler:
 
     def _decide(self, link: Link, session: _Session, policy_host: PolicyHost, situations: list[Situation]) -> None:
         """On the newest one, having looked at all; a shadow decides on those on which the active policy did."""
-        assert session.lease is not None, "the first situation brings it"
+        assert session.lease is not None, "the first situation has it"
         for number, situation in enumerate(situations, start=1):
             is_skipped = number < len(situations) if self.mode == LEAD else situation.active is None
             if is_skipped:
@@ -196,7 +196,7 @@ def _connect(transport: str, address: str | None, token: str | None) -> Link:
 
         return RestLink(finder(address, token))
     if transport != GRPC:
-        raise Invalid([Problem("transport", "is not known", transport, f"choose {GRPC} or {REST}")])
+        raise Invalid([Problem("transport", "is unknown", transport, f"choose {GRPC} or {REST}")])
     from shunter.sdk.schedulers.grpc_link import GrpcLink, find_address
 
     return GrpcLink(*find_address(address, token))

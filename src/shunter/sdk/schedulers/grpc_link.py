@@ -20,7 +20,7 @@ from shunter.wire.situations import decision_message, read_answer, read_situatio
 
 CALL_MAX_S = 10.0
 MESSAGE_BYTES_MAX = 256 * 2**20
-NO_LISTENER = "the cluster has no door for schedulers; start it with: shunter up --external-grpc 127.0.0.1:0"
+NO_LISTENER = "the cluster has no gRPC address for schedulers; start it with: shunter up --external-grpc 127.0.0.1:0"
 _OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),

@@ -37,8 +37,8 @@ from shunter.sdk.schedulers.object_cache import ObjectCache
 from shunter.sdk.transport.blocking import Aborted, Transport
 
 LEASE_S = 3_600.0  # of no meaning here: the driver looks at it to see that it lives
-ONLY_OBJECTS = "shows objects to a scheduler that leads, and nothing else"
-NO_TASKS = "over REST only Schedulings are made and withdrawn; use gRPC to place tasks"
+ONLY_OBJECTS = "supports only objects, for a scheduler in lead mode"
+NO_TASKS = "REST supports only creating and deleting Schedulings; use gRPC to place tasks"
 
 _Item = ObjectList | WatchLine | ShunterError | None  # None: look at the clock
 
@@ -54,7 +54,7 @@ class RestLink:
 
     def watch(self, name: str, mode: str, wants: Sequence[str]) -> Iterator[tuple[Situation, Lease | None]]:
         if mode != "lead" or tuple(wants) != (OBJECTS,):
-            fix = f"let the policy say wants = ('{OBJECTS}',), or use the gRPC transport"
+            fix = f"set in the policy wants = ('{OBJECTS}',), or use the gRPC transport"
             raise Invalid([Problem("transport", ONLY_OBJECTS, f"rest, {mode}, wants {', '.join(wants)}", fix)])
         threading.Thread(target=self._read, daemon=True).start()
         lease: Lease | None = Lease(name, LEASE_S)

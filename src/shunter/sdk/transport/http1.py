@@ -77,7 +77,7 @@ class ResponseParser:
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self._buffer) > HEAD_MAX_BYTES:
-                raise AnswerNotUnderstood(f"the head of the answer is longer than {HEAD_MAX_BYTES} bytes")
+                raise AnswerNotUnderstood(f"the headers of the answer exceed {HEAD_MAX_BYTES} bytes")
             return
         first, *lines = self._buffer[:end].decode("latin-1").split("\r\n")
         del self._buffer[: end + 4]
@@ -115,7 +115,7 @@ class ResponseParser:
         end = self._buffer.find(b"\r\n")
         if end < 0:
             if len(self._buffer) > CHUNK_LINE_MAX_BYTES:
-                raise AnswerNotUnderstood("the answer is not framed as HTTP asks")
+                raise AnswerNotUnderstood("the answer is not valid HTTP")
             return False
         line = self._buffer[:end].decode("latin-1")
         del self._buffer[: end + 2]
@@ -130,7 +130,7 @@ class ResponseParser:
 def _status(line: str) -> int:
     words = line.split(" ", 2)
     if len(words) < 2 or not words[0].startswith("HTTP/1.") or not words[1].isdigit():
-        raise AnswerNotUnderstood(f"this is not an HTTP server: it answered {line[:60]!r}")
+        raise AnswerNotUnderstood(f"the server is not an HTTP server: it answered {line[:60]!r}")
     return int(words[1])
 
 
@@ -140,5 +140,5 @@ def _whole_number(text: str, base: int) -> int:
     except ValueError:
         number = -1
     if number < 0:
-        raise AnswerNotUnderstood(f"the answer is not framed as HTTP asks: length {text[:20]!r}")
+        raise AnswerNotUnderstood(f"the answer is not valid HTTP: length {text[:20]!r}")
     return number

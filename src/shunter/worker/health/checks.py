@@ -49,7 +49,7 @@ async def check_http(check: HealthCheck, target: Target) -> None:
             try:
                 line = await reader.readline()
             except ValueError:
-                raise Unwell("answered with an endless line") from None
+                raise Unwell("answered with a line that is too long") from None
         finally:
             writer.close()
     if not line:
@@ -79,4 +79,4 @@ async def check_command(check: HealthCheck, target: Target) -> None:
 
 
 async def check_unknown(check: HealthCheck, target: Target) -> None:  # noqa: ARG001
-    raise Unwell(f"this node has no health check of the kind {check.kind}: install the plugin that brings it")
+    raise Unwell(f"this node has no health check of kind {check.kind}; install the plugin that provides it")

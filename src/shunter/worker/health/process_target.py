@@ -29,7 +29,7 @@ def find_port(wanted: str, ports: Sequence[Port], granted: Mapping[str, int]) ->
     if wanted.isdigit():
         return int(wanted)
     names = ", ".join(port.name for port in ports) or "none"
-    raise LookupError(f"port {wanted or 'not named'}: the task has these: {names}")
+    raise LookupError(f"port {wanted or 'not named'} is not a port of the task: it has {names}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class CommandRunner:
 
     def _run(self, target: ProcessTarget, command: list[str], timeout_s: float) -> tuple[int, str]:
         if self._is_closed:
-            raise OSError("the worker ends")
+            raise OSError("the worker is stopping")
         try:
             identity = None if target.user is None else find_identity(target.user)
         except StartError as error:

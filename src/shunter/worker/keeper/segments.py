@@ -105,7 +105,7 @@ class Segments:
         except OSError as error:
             target.size = os.fstat(target.fd).st_size
             target.dropped_bytes += len(data)
-            self.write_error = f"some output was not kept: {os.strerror(error.errno or 0)}"
+            self.write_error = f"some output was not stored: {os.strerror(error.errno or 0)}"
         if target.size > target.cut_at:
             self._cut(target, stream, target.size - target.half_bytes)
 
@@ -149,7 +149,7 @@ class Segments:
         try:
             self._open()
         except OSError as error:
-            self.write_error = f"no new log segment could be made: {os.strerror(error.errno or 0)}"
+            self.write_error = f"cannot create a log segment: {os.strerror(error.errno or 0)}"
             return
         for fd in old:
             if fd >= 0:
@@ -226,7 +226,7 @@ class Segments:
         try:
             os.pwrite(fd, data, position)
         except OSError as error:
-            self.write_error = f"the log's index could not be written: {os.strerror(error.errno or 0)}"
+            self.write_error = f"cannot write the log index: {os.strerror(error.errno or 0)}"
 
 
 def _next_number(folder: str) -> int:

@@ -182,7 +182,7 @@ def describe_start_error(task_range: TaskRange, error: Exception) -> tuple[int, 
     if isinstance(error, StartError):
         return EXIT_NOT_STARTED, str(error)
     if not isinstance(error, OSError):
-        return EXIT_NOT_STARTED, f"the command or a variable cannot be passed on: {error}"
+        return EXIT_NOT_STARTED, f"the command or a variable cannot be passed to the process: {error}"
     spec = task_range.spec
     reason = os.strerror(error.errno) if error.errno else str(error)
     name = os.fsdecode(spec.argv[0])

@@ -63,7 +63,7 @@ class TaskSetup:
         if spec.has_ports:
             ports = self.ports.get((task_range.job, task_range.group, index, task_range.attempt))
             if not ports:
-                raise StartError("no host port was free for it on this node")
+                raise StartError("no host port is free on this node")
             for name, port in ports.items():
                 environment[variable_name(b"SHUNTER_PORT_", name)] = b"%d" % port
         names = (
@@ -103,7 +103,7 @@ class TaskSetup:
         except FileExistsError:
             found = os.lstat(folder)
             if found.st_uid != os.geteuid() or not os.path.isdir(folder) or os.path.islink(folder):
-                raise StartError(f"{folder} belongs to somebody else: remove it") from None
+                raise StartError(f"{folder} belongs to another user: remove it") from None
             remove_tree(folder)
             os.mkdir(folder, 0o711)
         self._to_remove.add(folder)
@@ -263,7 +263,7 @@ def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
                 os.close(fd)
             name = ("stdout", "stderr")[stream - 1]
             problem = "it is a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
-            raise StartError(f"{name} cannot go to {path}: {problem}") from None
+            raise StartError(f"{name} cannot be written to {path}: {problem}") from None
     return opened
 
 

@@ -91,8 +91,8 @@ class FrameworkRuntime:
 
     def _describe_missing(self) -> str:
         if self._framework is None:
-            return f"this node has no {self._kind.title}: run there: shunter install {self._kind.name}"
+            return f"this node has no {self._kind.title}; run on the node: shunter install {self._kind.name}"
         found = "no Java" if self._java is None else f"Java {self._java.version}"
         return (
-            f"this node has {found}, and {self._kind.title} needs {' or '.join(map(str, JAVA_VERSIONS))}: {JAVA_HINT}"
+            f"this node has {found}, but {self._kind.title} needs {' or '.join(map(str, JAVA_VERSIONS))}: {JAVA_HINT}"
         )

@@ -49,7 +49,7 @@ class RuntimeRegistry:
         runtime = self._runtimes.get(name)
         if runtime is None:
             known = ", ".join(sorted({PROCESS, *self._runtimes}))
-            raise LookupError(f"runtime {name}: this node has no such runtime, only {known}")
+            raise LookupError(f"runtime {name} does not exist on this node; it has {known}")
         return runtime
 
     def as_processes(self, specs: Mapping[int, TaskSpec]) -> Mapping[int, TaskSpec]:

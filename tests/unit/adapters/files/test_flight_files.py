@@ -42,7 +42,7 @@ def test_a_torn_or_damaged_end_is_left_out(tmp_path: Path) -> None:
     path.write_bytes(MAGIC)
     assert list(read_frames(path)) == []
     path.write_bytes(b"something else")
-    with pytest.raises(Invalid, match="is no recording of a flight"):
+    with pytest.raises(Invalid, match="is not a flight recording"):
         list(read_frames(path))
 
 

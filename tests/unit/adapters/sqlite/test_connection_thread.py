@@ -95,6 +95,6 @@ async def test_a_thread_that_cannot_connect_ends(tmp_path: Path) -> None:
 
 
 async def test_a_store_that_is_open_is_not_opened_twice(store: SqliteStore) -> None:
-    with pytest.raises(StoreFailed, match="open already"):
+    with pytest.raises(StoreFailed, match="already open"):
         await store.open()
     assert await store.last_version() == 0

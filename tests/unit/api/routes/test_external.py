@@ -244,7 +244,7 @@ async def test_both_strategies_or_neither_is_refused(client: Client, change: dic
     """S1-20."""
     answer = await client.post("/external/schedulings", QUEUE | change)
     assert answer.status == 400
-    assert detail in answer.json["detail"] and "give either queue" in answer.json["problems"][0]["fix"]
+    assert detail in answer.json["detail"] and "set either queue" in answer.json["problems"][0]["fix"]
     assert (await client.get("/external/schedulings")).json == []
 
 
@@ -292,7 +292,7 @@ async def test_a_wrong_path_is_answered_with_what_this_door_has(gateway: FakeGat
         assert "openapi" not in detail and "/external/schedulings and the WebSocket /scheduler" in detail
     answer = await client.get("/scheduler")
     assert (answer.status, answer.headers["upgrade"]) == (426, "websocket")
-    assert "connect to it with a STOMP client" in answer.json["detail"]
+    assert "connect with a STOMP client" in answer.json["detail"]
 
 
 @pytest.mark.usefixtures("object_service")

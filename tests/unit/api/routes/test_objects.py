@@ -48,7 +48,7 @@ async def test_an_object_is_made_read_replaced_and_deleted(client: Client) -> No
 async def test_what_is_there_is_not_made_twice(client: Client) -> None:
     await client.post(f"{HERE}/testbeds", testbed())
     again = await client.post(f"{HERE}/testbeds", testbed())
-    assert (again.status, again.json["detail"]) == (409, "Testbed default/bench is there already")
+    assert (again.status, again.json["detail"]) == (409, "Testbed default/bench already exists")
 
 
 async def test_a_put_makes_what_is_not_there(client: Client) -> None:
@@ -63,7 +63,7 @@ async def test_of_two_puts_of_one_version_the_second_conflicts(client: Client) -
         read["spec"]["slotsPerNode"] += 1
         answer = await send(client, "PUT", f"{HERE}/testbeds/bench", read)
         assert answer.status == status
-    assert "was changed in the meantime: its version is 2, and the manifest is based on 1" in answer.json["detail"]
+    assert "has changed: its version is 2, but the manifest is based on 1" in answer.json["detail"]
 
 
 async def test_a_delete_may_name_the_version_that_it_means(client: Client) -> None:

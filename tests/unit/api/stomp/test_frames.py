@@ -69,7 +69,7 @@ def test_each_version_escapes_as_it_says() -> None:
     assert encode(Frame("SEND", {"a": "b:c\r"}), V1_1) == b"SEND\na:b\\cc\r\n\n\0"
     assert encode(Frame("SEND", {"a": "b\\c"}), V1_0) == b"SEND\na:b\\c\n\n\0"
     assert decoded(b"SEND\na:b\\qc\n\n\0", version=V1_0)[0].headers == {"a": "b\\qc"}
-    with pytest.raises(BadFrame, match="no escape"):
+    with pytest.raises(BadFrame, match="not a valid escape"):
         decoded(b"SEND\na:b\\rc\n\n\0", version=V1_1)
 
 
@@ -102,8 +102,8 @@ def test_of_a_repeated_header_the_first_counts() -> None:
         (b"\rSEND\n\n\0", "begins with a command"),
         (b"SEND\nnothing\n\n\0", "NAME:VALUE"),
         (b"SEND\n:value\n\n\0", "NAME:VALUE"),
-        (b"SEND\na:\\t\n\n\0", "no escape"),
-        (b"SEND\na:b\\\n\n\0", "no escape"),
+        (b"SEND\na:\\t\n\n\0", "not a valid escape"),
+        (b"SEND\na:b\\\n\n\0", "not a valid escape"),
         (b"SEND\na:\xff\n\n\0", "not UTF-8"),
         (b"SEND\ncontent-length:x\n\n\0", "number of bytes"),
         (b"SEND\ncontent-length:-1\n\n\0", "number of bytes"),

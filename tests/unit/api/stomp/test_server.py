@@ -226,7 +226,7 @@ async def test_an_error_ends_the_connection(gateway: FakeGateway) -> None:
     async with serving(gateway) as server, peer(server, **BEARER) as one:
         await one.connected()
         await one.send_frame("SEND", destination="/topic/jobs")
-        assert (await one.receive_frame()).headers["message"] == "nothing can be sent here"
+        assert (await one.receive_frame()).headers["message"] == "SEND is not supported"
         with pytest.raises(ConnectionClosed) as closed:
             await one.receive_frame()
         assert closed.value.rcvd is not None and closed.value.rcvd.code == 1002

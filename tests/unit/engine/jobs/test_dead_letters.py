@@ -107,7 +107,7 @@ def test_a_task_that_gave_up_after_its_restarts_is_a_dead_letter_and_others_are_
         await harness.engine.purge_dead([1], "me")
         assert list(letters) == [2]
         assert "dead.dropped" in [event.type for event in await harness.events()]
-        with pytest.raises(NotFound, match="there is no dead letter 1"):
+        with pytest.raises(NotFound, match="dead letter 1 does not exist"):
             await harness.engine.purge_dead([1], "me")
 
     run_scenario(scenario)
@@ -149,7 +149,7 @@ def test_a_replay_runs_just_the_dead_tasks_with_their_own_indexes_and_entries() 
 def test_a_job_that_has_not_ended_is_not_repeated() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.submit(spec("work"))
-        with pytest.raises(Conflict, match="run 1 of work has not ended"):
+        with pytest.raises(Conflict, match="run 1 of job 'work' has not ended"):
             await harness.engine.start_run(rerun_spec(spec("work")), "me")
 
     run_scenario(scenario)

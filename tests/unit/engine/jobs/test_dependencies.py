@@ -74,7 +74,7 @@ def test_a_failure_cancels_the_whole_chain_behind_it_with_the_reason() -> None:
         assert not harness.engine.state.jobs
         assert final_state(harness, "b0") == final_state(harness, "b49") == "cancelled"
         finished = await harness.store.finished_run("default", "b0", None)
-        assert finished is not None and b"a@1 has failed, and was to have succeeded" in finished.summary
+        assert finished is not None and b"a@1 has failed, but had to have succeeded" in finished.summary
         assert not harness.orders()
 
     run_scenario(scenario)
@@ -134,7 +134,7 @@ def test_a_run_of_the_past_is_named_by_its_number() -> None:
         assert len(harness.orders()) == 1
         await harness.submit(spec("bad", options=after("a@2")))
         assert final_state(harness, "bad") == "cancelled"
-        with pytest.raises(Invalid, match=r"spec.after\[0\].job: is a run that there is not \(got 'a@9'\)"):
+        with pytest.raises(Invalid, match=r"spec.after\[0\].job: run 'a@9' does not exist in namespace 'default'"):
             await harness.submit(spec("none", options=after("a@9")))
 
     run_scenario(scenario)
@@ -143,10 +143,10 @@ def test_a_run_of_the_past_is_named_by_its_number() -> None:
 def test_edges_that_lead_nowhere_or_in_a_circle_are_refused_and_nothing_is_taken() -> None:
     async def scenario(harness: Harness) -> None:
         with pytest.raises(
-            Invalid, match=r"items\[1\].spec.after\[0\].job: is a job that there is not \(got 'nobody'\)"
+            Invalid, match=r"items\[1\].spec.after\[0\].job: job 'nobody' does not exist in namespace 'default'"
         ):
             await harness.submit(spec("a"), spec("b", options=after("nobody")))
-        with pytest.raises(Invalid, match="jobs wait for one another: a -> c -> b -> a"):
+        with pytest.raises(Invalid, match="jobs depend on each other in a cycle: a -> c -> b -> a"):
             await harness.submit(
                 spec("a", options=after("c")), spec("b", options=after("a")), spec("c", options=after("b"))
             )

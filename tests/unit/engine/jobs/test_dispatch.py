@@ -39,7 +39,7 @@ def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> 
 def test_what_no_clock_runs_cannot_be_paused() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.submit(parameterised_job())
-        with pytest.raises(Conflict, match="job render has no schedule to pause: it runs when it is dispatched"):
+        with pytest.raises(Conflict, match="template 'render' has no schedule to pause: it runs only when dispatched"):
             await harness.engine.pause_template("default", "render", True)
 
     run_scenario(scenario)
@@ -61,7 +61,7 @@ def test_a_dispatch_with_the_same_key_is_the_same_run() -> None:
         ("optional", {}, None, "parameters.input: is required; add --param input=VALUE"),
         ("optional", {"input": "a", "qualty": "low"}, None, "parameters.qualty: is not a parameter of this job"),
         ("required", {"input": "a"}, None, "payload: is required; add --payload FILE"),
-        ("forbidden", {"input": "a"}, b"x", "payload: is not taken by this job"),
+        ("forbidden", {"input": "a"}, b"x", "payload: is not allowed: this job takes no payload"),
         ("optional", {"input": "a"}, b"x" * (2**20 + 1), "payload: must be at most 1,048,576 bytes"),
         ("optional", {"input": "a" * 40_000}, None, "parameters.input: must be at most 32,768 bytes"),
     ],
@@ -85,7 +85,7 @@ def test_payloads_are_bounded_together_and_room_comes_back_when_runs_end() -> No
         await harness.submit(parameterised_job())
         for number in range(3):
             await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 300))
-        with pytest.raises(Busy, match="unfinished dispatches hold payloads of 900 bytes; at most 1,000 fit"):
+        with pytest.raises(Busy, match="payloads of unfinished dispatches use 900 of 1,000 bytes"):
             await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
         await harness.settle()
         await harness.end_all()

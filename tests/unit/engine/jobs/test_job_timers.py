@@ -155,7 +155,7 @@ def test_a_job_that_takes_too_long_is_stopped_and_fails_for_that_reason(is_kille
         assert harness.counts(job.job_id) == {"cancelled": 2, "stopping": 1}
         await harness.end(node, order, exit_code=143, how="stopped")
         state, summary = await finished_run(harness, "slow")
-        assert state == "failed" and b"took longer than 1m00s (timeout.job)" in summary
+        assert state == "failed" and b"exceeded timeout.job of 1m00s" in summary
         assert [event.type for event in await harness.events()].count("job.overrun") == 1
 
     run_scenario(scenario)
@@ -203,7 +203,7 @@ def test_so_many_failed_tasks_end_the_job() -> None:
             await harness.end(node, order, exit_code)
         assert job.job_id not in harness.engine.state.jobs
         state, summary = await finished_run(harness, "many")
-        assert state == "failed" and b"tasks failed, and 2 end the job (failures_max)" in summary
+        assert state == "failed" and b"tasks failed, which reaches failures_max of 2" in summary
         assert harness.orders() == []
 
     run_scenario(scenario)

@@ -96,9 +96,11 @@ def test_a_submit_past_a_queues_limit_is_refused_whole() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.engine.patch_queue("film", QueuePatch(queued_max=5))
         await harness.submit(film_job("a", 3))
-        with pytest.raises(Busy, match="queue film has 3 tasks queued, and 3 more would pass its queued_max of 5"):
+        with pytest.raises(Busy, match="queue 'film' has 3 queued tasks, and 3 more would exceed its queued_max of 5"):
             await harness.submit(spec("elsewhere"), film_job("b", 2), film_job("c", 1))
-        with pytest.raises(Conflict, match="queue film has a queued_max of 5, and these are 6 tasks; submit fewer, or"):
+        with pytest.raises(
+            Conflict, match="queue 'film' has a queued_max of 5, but the submit has 6 tasks; submit fewer tasks, or"
+        ):
             await harness.submit(film_job("b", 6))
         await harness.submit(film_job("b", 2), spec("elsewhere", 100))
         assert len(harness.engine.state.jobs) == 3
@@ -117,7 +119,7 @@ def test_a_purge_cancels_what_is_queued_and_nothing_else() -> None:
         assert harness.counts(other.job_id) == {"queued": 1}
         finished = await harness.store.finished_run("default", "b", None)
         assert finished is not None and finished.state == "cancelled"
-        assert b"queue film was purged by me" in finished.summary
+        assert b"queue film purged by me" in finished.summary
 
     run_scenario(scenario)
 
@@ -132,7 +134,7 @@ def test_a_deleted_queue_has_no_rules_and_keeps_its_tasks() -> None:
         await harness.settle()
         assert len(harness.orders()) == 1
         assert "queue.deleted" in [event.type for event in await harness.events()]
-        with pytest.raises(NotFound, match="queue film has no rules"):
+        with pytest.raises(NotFound, match="queue 'film' has no rules"):
             await harness.engine.drop_queue("film")
 
     run_scenario(scenario)

@@ -280,7 +280,7 @@ def test_a_deleted_template_fires_no_more_and_its_runs_go_on() -> None:
         await harness.settle(3600)
         assert len(harness.orders()) == 1
         assert "template.deleted" in [event.type for event in await harness.events()]
-        with pytest.raises(NotFound, match="there is no template tick"):
+        with pytest.raises(NotFound, match="template 'tick' does not exist"):
             await harness.engine.drop_template("default", "tick")
 
     run_scenario_from("2026-03-01 00:05", scenario)
@@ -289,7 +289,7 @@ def test_a_deleted_template_fires_no_more_and_its_runs_go_on() -> None:
 def test_a_plain_job_cannot_take_the_name_of_a_template() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.submit(cron_job())
-        with pytest.raises(Conflict, match="is a template"):
+        with pytest.raises(Conflict, match="is the name of a template"):
             await harness.submit(spec("tick"))
 
     run_scenario(scenario)
@@ -302,7 +302,7 @@ def test_nothing_waits_for_a_template_that_has_no_run_yet(is_there: bool) -> Non
         file = [later] if is_there else [cron_job(), later]
         if is_there:
             await harness.submit(cron_job())
-        with pytest.raises(Invalid, match=r"is a template that has no run yet \(got 'tick'\); submit this after its"):
+        with pytest.raises(Invalid, match=r"template 'tick' has no run yet; submit this job after its"):
             await harness.submit(*file)
 
     run_scenario(scenario)
@@ -319,6 +319,6 @@ def test_a_firing_that_cannot_be_carried_out_is_skipped_with_the_reason() -> Non
         harness.engine.state.last_runs.clear()  # as if history had forgotten it
         await harness.settle(6 * 60)
         [skipped] = [event for event in await harness.events() if event.type == "template.skipped"]
-        assert "is a job that there is not" in (skipped.reason or "")
+        assert "does not exist in namespace" in (skipped.reason or "")
 
     run_scenario_from("2026-03-01 00:05", scenario)

@@ -36,7 +36,7 @@ def test_where_tasks_of_three_jobs_fail_at_once_the_node_is_switched_off() -> No
         await fail_jobs_on_first_node(harness, fake_workers, "c")
         node = harness.engine.state.nodes.records[1]
         assert node.cordoned_by == "quarantine"
-        assert "3 jobs failed there within 60 s" in node.cordon_reason
+        assert "3 jobs failed on the node within 60 s" in node.cordon_reason
         assert node.cordon_reason.endswith("shunter node release n1")
         assert not harness.engine.state.nodes.view.eligible[1]
         await harness.submit(spec("next", constraints=("node.labels.bad == 'yes'",)))
@@ -132,7 +132,7 @@ def test_cordon_and_quarantine_have_ways_back_of_their_own() -> None:
         with pytest.raises(Conflict, match="use: shunter node uncordon n2"):
             await harness.engine.release_node("n2", "quarantine")
         await harness.engine.release_node("n2", "cordon")
-        with pytest.raises(Conflict, match="takes work already"):
+        with pytest.raises(Conflict, match="is already schedulable"):
             await harness.engine.release_node("n2", "cordon")
         await harness.engine.drain_node("n2", None, "tester")
         with pytest.raises(Conflict, match="use: shunter node undrain n2"):

@@ -210,7 +210,7 @@ def test_only_a_node_that_is_drained_can_be_undrained() -> None:
         await harness.join("n1")
         with pytest.raises(Conflict, match="is not being drained"):
             await harness.engine.undrain_node("n1")
-        with pytest.raises(NotFound, match="no node n9"):
+        with pytest.raises(NotFound, match="node 'n9' does not exist"):
             await harness.engine.drain_node("n9", None, "ada")
 
     run_scenario(scenario)
@@ -245,8 +245,9 @@ def test_every_state_of_a_node_is_reached_and_says_why() -> None:
             await harness.settle()
             observe()
         assert seen == [
-            ("ready", None, True), ("ready", "cordon: new disk", False), ("draining", "draining: asked by ada", False),
-            ("drained", "drained", False), ("suspect", "suspect: silent for 2 s", False),
+            ("ready", None, True), ("ready", "cordon: new disk", False),
+            ("draining", "draining: requested by ada", False), ("drained", "drained", False),
+            ("suspect", "suspect: silent for 2 s", False),
             ("down", "down: no heartbeat for 3 s", False),
         ]  # fmt: skip
 

@@ -35,7 +35,7 @@ def test_a_task_that_is_lost_too_often_fails_with_that_reason() -> None:
         finished = await harness.store.finished_run("default", "job", None)
         assert finished is not None
         assert finished.state == "failed"
-        assert b"lost 4 times, the last time: the machine burns" in finished.summary
+        assert b"lost 4 times; last reason: the machine burns" in finished.summary
 
     run_scenario(scenario, lost_max=4)
 

@@ -28,7 +28,7 @@ def test_a_task_that_the_job_never_had_refuses_the_whole_report() -> None:
         assert harness.engine.state.version == version
         [(rejected_node, error)] = harness.workers.rejected
         assert rejected_node == node
-        assert "has 2 tasks, and no task 2" in error.detail
+        assert "has 2 tasks, but no task 2" in error.detail
 
     run_scenario(scenario)
 

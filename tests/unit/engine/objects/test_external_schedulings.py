@@ -44,7 +44,7 @@ def test_a_scheduler_makes_and_withdraws_schedulings_though_another_policy_place
         assert [each.meta.object_name for each in situation.delta.batch_jobs] == [SORT]
         row = DecisionRow(1, schedulings=[SchedulingRow(MINE, QUEUE)], withdrawals=[OTHER])
         answer = await harness.engine.schedulers.decide(session.token, row)
-        assert reasons(answer) == [("withdrawals[0]", "there is no Scheduling default/other", 0)]
+        assert reasons(answer) == [("withdrawals[0]", "Scheduling 'default/other' does not exist", 0)]
         made = schedulings(harness)[MINE]
         assert (made.spec, made.meta.user) == (QUEUE, "mine")
         assert made.status.state is not SchedulingState.FAILED
@@ -77,7 +77,7 @@ def test_an_executor_is_not_moved_out_of_its_slot_nor_restarted() -> None:
         await harness.engine.apply_objects([Draft(SCHEDULING, MINE, QUEUE)], "tester")
         await harness.settle()
         [(application, _)] = harness.engine.state.objects.applications.items()
-        with pytest.raises(Conflict, match="runs a BatchJob"):
+        with pytest.raises(Conflict, match="belongs to a BatchJob"):
             await harness.engine.move(application, ("executor", 0), "n2", "tester")
         with pytest.raises(Conflict, match="its Scheduling runs it"):
             await harness.engine.restart(application, None, "tester")

@@ -121,9 +121,9 @@ def test_a_failed_executor_ends_the_others_and_fails_job_and_scheduling_until_re
         await harness.end(*orders[1], exit_code=143, how="stopped")
         assert state_of(harness, "a") is BatchJobState.FAILED_SUBMISSION
         job = harness.engine.state.objects.batch_jobs[ObjectName("default", "a")]
-        assert job.status.problems == ["1 of 2 tasks failed; the first, task 0: exit code 3"]
+        assert job.status.problems == ["1 of 2 tasks failed; first failure: task 0: exit code 3"]
         assert scheduling(harness, "q") is SchedulingState.FAILED
-        with pytest.raises(Conflict, match="delete that first"):
+        with pytest.raises(Conflict, match="delete the Scheduling first"):
             await harness.engine.reset_batch_job(ObjectName("default", "a"))
         await harness.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
         await harness.settle()
@@ -170,7 +170,7 @@ def test_a_failed_job_is_reset_and_a_second_reset_has_nothing_to_do() -> None:
         assert harness.engine.state.version == version
         await setup_testbed(harness, nodes=1)
         await apply_drafts(harness, queue("q", "a"))
-        with pytest.raises(Conflict, match="claimed by scheduling default/q"):
+        with pytest.raises(Conflict, match="for Scheduling 'default/q'"):
             await harness.engine.reset_batch_job(name)  # it is in use
 
     run_scenario(scenario)
@@ -206,10 +206,10 @@ def test_what_can_never_run_is_refused_at_once() -> None:
 
 def test_only_schedulings_start_the_jobs_of_batch_jobs() -> None:
     async def scenario(harness: Harness) -> None:
-        with pytest.raises(Conflict, match=r"begins with bj\."):
+        with pytest.raises(Conflict, match=r"starts with bj\."):
             await harness.engine.submit([spec("bj.a")], "tester")
         application = spec("bj.a", options=JobOptions(application="command"))
-        with pytest.raises(Conflict, match="name a in a scheduling"):
+        with pytest.raises(Conflict, match="name 'a' in a Scheduling"):
             await harness.engine.start_run(application, "tester")
 
     run_scenario(scenario)
@@ -221,7 +221,7 @@ def test_nobody_moves_an_executor_out_of_its_slot() -> None:
         await apply_drafts(harness, command("a"), queue("q", "a"))
         [(node, order)] = harness.orders()
         await harness.started(node, order)
-        with pytest.raises(Conflict, match="whose scheduling says where"):
+        with pytest.raises(Conflict, match="whose Scheduling determines where"):
             await harness.engine.move(order.job, ("executor", 0), "n1", "ada")
 
     run_scenario(scenario)

@@ -56,8 +56,8 @@ def test_what_no_longer_holds_is_refused_with_its_reason_and_the_rest_applies() 
         assert reasons(answer) == [
             ("placements[0]", "cpu: needs 1, 0 free at most", 1),
             ("placements[0]", "cordon: broken fan", 1),
-            ("placements[1]", "no tasks of class 77 wait for a policy any more", 1),
-            ("placements[2]", "names a row that is no node (rows are 1 to 2), one twice, or no tasks", 1),
+            ("placements[1]", "class 77 has no pending tasks", 1),
+            ("placements[2]", "must name each node row once (1 to 2), with at least one task", 1),
         ]
         assert [each.node for each in answer.refusals] == ["n1", "n2", "", ""]
 
@@ -115,8 +115,8 @@ def test_rules_between_tasks_hold_for_everybody() -> None:
         )  # fmt: skip
         assert answer.placed == 3
         assert reasons(answer) == [
-            ("placements[0]", "distinct host: the node has a task of this group", 1),
-            ("placements[2]", "anti-affinity: a job runs there for which job.name == 'loud'", 1),
+            ("placements[0]", "distinct host: the node already has a task of this group", 1),
+            ("placements[2]", "anti-affinity: a job on the node matches job.name == 'loud'", 1),
         ]
 
     run_scenario(scenario)
@@ -130,7 +130,7 @@ def test_a_gang_from_outside_starts_whole_or_not_at_all() -> None:
         [waiting] = (await next_situation(harness, session)).delta.queued
         answer = await decide(harness, session, PlacementRow(waiting.class_id, [1], [2]))
         assert reasons(answer) == [
-            ("placements[0]", "a gang starts whole, and only 2 of its tasks can be placed so", 2)
+            ("placements[0]", "a gang starts as a whole, but only 2 of its tasks can be placed", 2)
         ]
         assert harness.counts(job.job_id) == {"queued": 3}
         assert (await decide(harness, session, PlacementRow(waiting.class_id, [1], [3]))).placed == 3
@@ -156,7 +156,7 @@ def test_others_are_ended_only_for_somebody_who_waits_and_is_more_important() ->
         assert [(each.item, each.node) for each in answer.refusals] == [
             ("preemptions[0]", "n1"), ("preemptions[1]", "n1"), ("preemptions[2]", "n1"),
         ]  # fmt: skip
-        assert "priority 12 may not end 10: 10 more are needed" in answer.refusals[0].reason
+        assert "priority 12 must not preempt 10: the gap must be at least 10" in answer.refusals[0].reason
         answer = await decide(harness, session, preemptions=[PreemptionRow(first.class_id, 1, 1, high.class_id)])
         assert answer.refusals == []
         assert harness.counts(low.job_id) == {"stopping": 1}
@@ -170,7 +170,10 @@ def test_a_scheduler_that_does_not_lead_places_nothing() -> None:
         await harness.submit(spec("job"))
         [waiting] = (await next_situation(harness, session)).delta.queued
         answer = await decide(harness, session, PlacementRow(waiting.class_id, [1], [1]))
-        assert "bin-pack decides; change that by `shunter policies use remote:other`" in answer.refusals[0].reason
+        assert (
+            "the active policy is bin-pack; change it with `shunter policies use remote:other`"
+            in answer.refusals[0].reason
+        )
 
     run_scenario(scenario)
 
@@ -188,7 +191,7 @@ def test_when_the_leader_is_silent_the_built_in_planner_goes_on_within_one_lease
         assert harness.orders() == [], "its lease was renewed"
         await harness.settle(0.2)
         assert len(harness.orders()) == 1, "the fall-back places what waits, though nothing happened"
-        with pytest.raises(Conflict, match="the session of mine is over: its lease ended; watch again"):
+        with pytest.raises(Conflict, match="the session of scheduler 'mine' has ended: its lease expired; watch again"):
             await decide(harness, session)
         again = harness.engine.schedulers.open("mine", WANTS_DEFAULT)
         await harness.submit(spec("two"))
@@ -203,12 +206,12 @@ def test_an_older_session_of_the_same_name_is_fenced() -> None:
     async def scenario(harness: Harness) -> None:
         old = await open_leading_session(harness)
         new = await open_leading_session(harness)
-        with pytest.raises(Conflict, match="this token is void"):
+        with pytest.raises(Conflict, match="this token is no longer valid"):
             await decide(harness, old)
         assert await harness.engine.schedulers.next(old) is None
         await decide(harness, new)
         await harness.restart_manager()
-        with pytest.raises(Conflict, match="this token is void"):
+        with pytest.raises(Conflict, match="this token is no longer valid"):
             await decide(harness, new)
 
     run_scenario(scenario)
@@ -217,11 +220,11 @@ def test_an_older_session_of_the_same_name_is_fenced() -> None:
 def test_decisions_have_a_budget() -> None:
     async def scenario(harness: Harness) -> None:
         session = await open_leading_session(harness)
-        with pytest.raises(TooLarge, match="places 11 tasks; a decision places 10 at most"):
+        with pytest.raises(TooLarge, match="places 11 tasks, more than its budget of 10"):
             await decide(harness, session, PlacementRow(1, [1, 2], [5, 6]))
         for _ in range(int(DECISIONS_BURST) - 1):
             await decide(harness, session)
-        with pytest.raises(Busy, match="decides more than 100 times a second"):
+        with pytest.raises(Busy, match="sends more than 100 decisions per second"):
             await decide(harness, session)
         await harness.settle(0.05)
         await decide(harness, session)

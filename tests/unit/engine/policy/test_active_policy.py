@@ -101,7 +101,7 @@ def test_a_policy_that_never_has_enough_does_not_keep_the_engine_busy(more: dict
         [job] = await harness.submit(spec("job"))
         await harness.settle(10.0)
         assert UNPRODUCTIVE_ROUNDS_MAX < len(calls) < UNPRODUCTIVE_ROUNDS_MAX + 150
-        assert "nothing comes of it" in harness.engine.active_policy.last_error
+        assert "without placing anything" in harness.engine.active_policy.last_error
         harness.engine.policy = ThirdPartyPolicy(on_row(1))
         await harness.settle(1.0)
         assert harness.counts(job.job_id) == {"assigned": 1}
@@ -115,7 +115,7 @@ def test_a_constraint_holds_whatever_a_policy_says() -> None:
         harness.engine.policy = ThirdPartyPolicy(on_row(1))
         [job] = await harness.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
         assert harness.counts(job.job_id) == {"queued": 1}
-        assert "nodes that refuse them" in harness.engine.active_policy.last_error
+        assert "nodes that are not feasible" in harness.engine.active_policy.last_error
         await harness.engine.label_node("n1", {"disk": "ssd"})
         await harness.settle()
         assert harness.counts(job.job_id) == {"assigned": 1}
@@ -151,7 +151,8 @@ def test_what_is_left_out_is_told_but_is_no_failure_for_which_the_default_decide
         harness.engine.policy = ThirdPartyPolicy(on_row(1))
         await harness.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
         assert (
-            harness.engine.active_policy.last_error == "it placed tasks on nodes that refuse them; those were left out"
+            harness.engine.active_policy.last_error
+            == "it placed tasks on nodes that are not feasible; these placements were dropped"
         )
         assert harness.engine.active_policy.failures == 0
 
@@ -232,7 +233,7 @@ def test_a_row_must_not_be_named_twice() -> None:
     view = ClusterView(1, cluster.nodes, [Queued(TaskClass(1, {}, "default", "anna", 50), 5, 1)])
     with pytest.raises(Nonsense, match="twice"):
         check_decision(Decision(1, [Placement(1, np.array([1, 1]), np.array([1, 1]))]), view)
-    with pytest.raises(Nonsense, match="class that waits"):
+    with pytest.raises(Nonsense, match="pending class"):
         check_decision(Decision(1, [Placement(2, np.array([1]), np.array([1]))]), view)
     with pytest.raises(Nonsense, match="whole numbers"):
         check_decision(Decision(1, [Placement(1, np.array([1.0]), np.array([1]))]), view)

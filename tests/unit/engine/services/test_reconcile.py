@@ -107,7 +107,7 @@ def test_what_cannot_be_scaled_is_refused_with_the_reason() -> None:
         await harness.join("n1", cpu=16)
         [job] = await harness.submit(service(2))
         [batch] = await harness.submit(spec("batch"))
-        with pytest.raises(NotFound, match="no group other: its groups are main"):
+        with pytest.raises(NotFound, match="no group 'other': its groups are main"):
             await harness.engine.scale(job.job_id, {"other": 3}, "ada")
         with pytest.raises(Invalid, match="must be 0 to"):
             await harness.engine.scale(job.job_id, {"": -1}, "ada")

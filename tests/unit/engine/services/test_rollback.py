@@ -39,8 +39,8 @@ def test_a_version_that_is_never_healthy_is_rolled_back_with_the_reason() -> Non
         assert (state.jobs[job.job_id].version, state.services.jobs[job.job_id].status.wire_name) == (3, "steady")
         [event] = [event for event in await harness.events() if event.type == "job.rolled_back"]
         assert event.reason == (
-            "rolled back to version 1: task web/0 was not healthy within 10 s of its start; it is running, "
-            "and its checks fail"
+            "rolled back to version 1: task web/0 did not become healthy within 10 s; it is running"
+            "; its health checks fail"
         )
         assert (await types(harness))["tasks.healthy"] == 3
         assert (await types(harness))["tasks.unhealthy"] == 1
@@ -114,7 +114,7 @@ def test_someone_may_go_back_to_the_version_before_and_keeps_the_count() -> None
         fake_workers = FakeWorkers(harness)
         [job] = await harness.submit(service(2))
         await fake_workers.process(3)
-        with pytest.raises(Conflict, match="no earlier version"):
+        with pytest.raises(Conflict, match="no earlier stable version"):
             await harness.engine.roll_back(job.job_id, "ada")
         await harness.submit(service(2, "v2"))
         await fake_workers.advance(10)
@@ -172,7 +172,7 @@ def test_a_way_back_that_may_replace_nothing_more_stalls_and_says_what_to_do() -
         service_state = harness.engine.state.services.jobs[job.job_id]
         assert (service_state.status.wire_name, fake_workers.commands()) == ("stalled", ["v2"])
         assert service_state.reason == (
-            "task web/0 has given up, and no more than 1 may be unavailable; to try it again: shunter restart web"
+            "task web/0 has failed, and at most 1 may be unavailable; retry with: shunter restart web"
         )
         await harness.engine.restart(job.job_id, None, "ada")
         await fake_workers.advance(10)

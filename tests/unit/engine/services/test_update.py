@@ -172,10 +172,10 @@ def test_another_type_and_a_job_that_is_being_stopped_are_refused() -> None:
         fake_workers.ignores_stops = True
         [job] = await harness.submit(service(2))
         await fake_workers.process(3)
-        with pytest.raises(Conflict, match="is a service job, and cannot become a batch job"):
+        with pytest.raises(Conflict, match="is a service job and cannot become a batch job"):
             await harness.submit(service(2, type="batch"))
         await harness.engine.stop_tasks(job.job_id, None, False)
-        with pytest.raises(Conflict, match="is being stopped"):
+        with pytest.raises(Conflict, match="is stopping"):
             await harness.submit(service(2, "v2"))
 
     run_scenario(scenario)
@@ -222,7 +222,7 @@ def test_an_update_of_one_node_leaves_the_others_as_they_are() -> None:
             for node in (first, second)
         }
         assert versions == {first: {"v1"}, second: {"v2"}}
-        with pytest.raises(NotFound, match="no node n9"):
+        with pytest.raises(NotFound, match="node 'n9' does not exist"):
             await harness.engine.update(job.job_id, service(4, "v3"), "ada", "n9")
         await harness.submit(service(4, "v3"))
         await fake_workers.advance(30)

@@ -89,7 +89,7 @@ def test_an_update_of_a_service_that_never_was_well_says_what_is_not() -> None:
         await fake_workers.advance(20)
         word, reason = status(harness, job.job_id)
         assert (word, fake_workers.commands()) == ("stalled", ["a2", "a2", "b1", "b1"])
-        assert reason.startswith("task web/b/1 was not healthy within 10 s of its start")
+        assert reason.startswith("task web/b/1 did not become healthy within 10 s")
 
     run_scenario(scenario)
 
@@ -110,7 +110,7 @@ def test_a_restart_that_may_end_nothing_more_says_who_is_not_healthy() -> None:
         await fake_workers.advance(10)
         assert status(harness, job.job_id) == (
             "stalled",
-            "task web/2 is not healthy, and no more than 1 may be unavailable; to try it again: shunter restart web",
+            "task web/2 is not healthy, and at most 1 may be unavailable; retry with: shunter restart web",
         )
         assert healthy_count(harness, job.job_id) == 2
 
@@ -132,7 +132,7 @@ def test_one_instance_of_a_stalled_update_is_restarted_alone_and_does_not_try_fo
         await fake_workers.advance(60)
         assert fake_workers.starts[starts:] == [(1, 2)]
         word, reason = status(harness, job.job_id)
-        assert word == "stalled" and reason.startswith("task web/2 was not healthy within 10 s of its start")
+        assert word == "stalled" and reason.startswith("task web/2 did not become healthy within 10 s")
         assert healthy_count(harness, job.job_id) == 3
 
     run_scenario(scenario)
@@ -227,7 +227,7 @@ def test_a_scaled_service_of_one_version_has_none_to_go_back_to() -> None:
         await harness.engine.restart(job.job_id, None, "ada")
         await harness.engine.scale(job.job_id, {"": 3}, "ada")
         await fake_workers.advance(15)
-        with pytest.raises(Rejected, match="no earlier version"):
+        with pytest.raises(Rejected, match="no earlier stable version"):
             await harness.engine.roll_back(job.job_id, "ada")
 
     run_scenario(scenario)

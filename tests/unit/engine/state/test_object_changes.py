@@ -128,7 +128,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten() -> None:
         revision = harness.engine.state.objects.batch_jobs[ObjectName("default", "a")].meta.revision
         await harness.engine.write_external(ObjectName("default", "a"), {"profiler": [{"b": "24 (16)"}]})
         stale = replace(command("a"), revision=revision, labels={"x": "y"})
-        with pytest.raises(Conflict, match="changed in the meantime"):
+        with pytest.raises(Conflict, match="has changed"):
             await harness.engine.apply_objects([stale], "tester")
         await harness.engine.write_external(ObjectName("default", "a"), {"other": [{"b": "1"}]})
         external = harness.engine.state.objects.batch_jobs[ObjectName("default", "a")].spec.external

@@ -29,11 +29,11 @@ def test_a_job_starts_when_the_one_in_its_place_is_expected_to_end() -> None:
         await submit_and_start(harness, "render", estimate="10m")
         await harness.run("next")
         assert await start_estimate(harness, "next") == StartView(
-            at="2023-11-14T22:23:20.000Z", basis="when render@1 ends on n1, by its estimate of 10m00s"
+            at="2023-11-14T22:23:20.000Z", basis="when render@1 ends on n1, according to its estimate of 10m00s"
         )
         await harness.settle(900)
         assert (await start_estimate(harness, "next")).basis.endswith(
-            "by its estimate of 10m00s; it has run for longer already"
+            "according to its estimate of 10m00s; it is overdue"
         )
 
     run_scenario(scenario)
@@ -68,7 +68,7 @@ def test_what_the_cluster_or_a_queue_limits_starts_when_enough_of_that_comes_fre
         await submit_and_start(harness, "few", count=2, parallel_max=1, estimate="20m")
         assert "when a@1 ends" in (await start_estimate(harness, "one")).basis
         assert "when b@1 ends" in (await start_estimate(harness, "two")).basis
-        needs = "it needs 3 of licence/solver, and the cluster has 2"
+        needs = "it needs 3 of licence/solver, but the cluster has 2"
         assert await start_estimate(harness, "three") == StartView(at=None, basis=needs)
         assert "when late@1 ends" in (await start_estimate(harness, "night")).basis
         assert "when few@1 ends" in (await start_estimate(harness, "few")).basis
@@ -87,7 +87,7 @@ def test_how_long_tasks_took_is_learnt() -> None:
         for again, next_order in harness.orders():
             await harness.start_task(again, next_order, segment=2)
         basis = (await start_estimate(harness, "render")).basis
-        assert basis.startswith("when render@1 ends on n1, as its 1 tasks that ended took")
+        assert basis.startswith("when render@1 ends on n1, because its 1 finished tasks took")
 
     run_scenario(scenario)
 
@@ -97,7 +97,7 @@ def test_a_time_limit_bounds_what_nothing_else_tells() -> None:
         await harness.join("n1", cpu=1)
         await submit_and_start(harness, "render", timeout="1h")
         await harness.run("next")
-        assert "which may run for 1h00m at most" in (await start_estimate(harness, "next")).basis
+        assert "because its timeout.run is 1h00m" in (await start_estimate(harness, "next")).basis
 
     run_scenario(scenario)
 
@@ -107,9 +107,9 @@ def test_where_nobody_knows_there_is_no_estimate_and_it_says_why() -> None:
         await harness.join("n1", cpu=1)
         await submit_and_start(harness, "render")
         await harness.run("next")
-        assert await start_estimate(harness, "next") == StartView(at=None, basis="nothing that runs says how long")
+        assert await start_estimate(harness, "next") == StartView(at=None, basis="no running task has a known duration")
         await harness.run("huge", resources={"cpu": 50})
-        assert "no node could take it" in (await start_estimate(harness, "huge")).basis
+        assert "no node could run it" in (await start_estimate(harness, "huge")).basis
 
     run_scenario(scenario)
 
@@ -121,7 +121,7 @@ def test_a_back_off_ends_at_its_time() -> None:
         [(_, order)] = harness.orders()
         await harness.end(node, order, exit_code=1)
         start = await start_estimate(harness, "job")
-        assert (start.basis, (start.at or "")[:17]) == ("its back-off ends then", "2023-11-14T22:13:")
+        assert (start.basis, (start.at or "")[:17]) == ("its back-off ends", "2023-11-14T22:13:")
 
     run_scenario(scenario)
 
@@ -136,9 +136,7 @@ def test_a_gang_of_several_groups_starts_when_all_of_it_may() -> None:
         assert "when late@1 ends" in (await start_estimate(harness, "both")).basis
         sizes[1] = {"name": "b", "datacenters": ["far"]}
         await harness.run("never", groups=sizes, gang=True)
-        assert (
-            await start_estimate(harness, "never")
-        ).basis == "no node could take it as it is, even if nothing else ran"
+        assert (await start_estimate(harness, "never")).basis == "no node could run it, even if nothing else ran"
 
     run_scenario(scenario)
 
@@ -151,6 +149,6 @@ def test_room_that_others_take_again_is_not_said_to_come_free() -> None:
         await submit_and_start(harness, "array", count=9, estimate="1m")
         await harness.run("next", priority=40)
         basis = (await start_estimate(harness, "next")).basis
-        assert basis == "what is expected to end has more that waits, which comes first"
+        assert basis == "running jobs have more queued tasks ahead of this one"
 
     run_scenario(scenario)

@@ -35,7 +35,7 @@ def test_a_plan_says_where_tasks_would_start_and_changes_nothing() -> None:
             await harness.join(name, cpu=2)
         before = fingerprint(harness.engine.state)
         found = await harness.gateway.explain.plan([manifest("render", count=3)], namespace="default")
-        assert found.starts and found.sentence == "everything would start now: 3 tasks."
+        assert found.starts and found.sentence == "all tasks would start now: 3 tasks."
         [job] = found.jobs
         assert (job.verdict, job.starts, job.waits) == ("starts", 3, 0)
         assert [(placed.node, placed.count) for placed in job.placements] == [("n1", 2), ("n2", 1)]
@@ -62,7 +62,7 @@ def test_a_plan_says_what_would_wait_and_why() -> None:
 def test_a_plan_is_refused_as_the_submit_would_be() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.run("render", count=2)
-        with pytest.raises(Conflict, match="unfinished job with another spec"):
+        with pytest.raises(Conflict, match="unfinished job with a different spec"):
             await harness.gateway.explain.plan([manifest("render", count=3)], namespace="default")
         with pytest.raises(Invalid, match="count"):
             await harness.gateway.explain.plan([manifest("other", count=0)], namespace="default")
@@ -89,7 +89,7 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         [job] = other.jobs
         assert (job.verdict, job.starts, job.waits, job.count) == ("updates", 1, 0, 2)
         assert job.sentence == "version 2 of 2 tasks, 1 at a time: 1 task on 1 node would start."
-        assert other.starts and other.sentence == "everything would start now: 1 task."
+        assert other.starts and other.sentence == "all tasks would start now: 1 task."
         more = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
         [job] = more.jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 1, 2)
@@ -101,10 +101,10 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         assert [reason.text for reason in job.reasons] == ["cpu: needs 2, 1 free at most"]
         ending = web["spec"] | {"env": {"A": "1"}, "update": {"unavailable_max": 1}}
         plan = await harness.gateway.explain.plan([web | {"spec": ending}], namespace="default")
-        assert plan.jobs[0].sentence == "version 2 of 2 tasks, 1 at a time: 1 task would end first."
-        assert plan.starts and plan.sentence == "nothing would wait for room."
+        assert plan.jobs[0].sentence == "version 2 of 2 tasks, 1 at a time: 1 task would stop first."
+        assert plan.starts and plan.sentence == "no task would wait for room."
         fewer = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
-        assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would end."
+        assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would stop."
 
     run_scenario(scenario)
 
@@ -181,12 +181,12 @@ def test_why_of_a_task_tells_of_that_task() -> None:
         node = await harness.join("n1", cpu=1)
         await harness.run("render", count=2)
         [(_, order)] = harness.orders()
-        assert "sent to n1" in (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
+        assert "starting on n1" in (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
         await harness.start_task(node, order, segment=1)
         assert "is running on n1" in (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
         assert "wait" in (await harness.gateway.explain.why(reference("render"), TaskReference(1))).sentence
         await harness.end_task(node, order, segment=1, exit_code=3)
         failed = (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
-        assert "has failed on n1 with exit code 3" in failed
+        assert "failed on n1 with exit code 3" in failed
 
     run_scenario(scenario)

@@ -22,7 +22,7 @@ def test_why_says_that_room_is_being_made_and_for_whom() -> None:
         await harness.started(node, order)
         await harness.run("high", priority=90)
         assert await why_sentence(harness, "high") == (
-            "1 of 1 tasks wait: tasks on n1 are ending, and their room is kept for it."
+            "1 of 1 tasks wait: tasks on n1 are stopping, and their room is reserved for it."
         )
 
     run_scenario(scenario)
@@ -53,7 +53,7 @@ def test_why_says_for_which_gang_room_is_held_and_until_when() -> None:
         await harness.started(node, order)
         await harness.run("gang", 2, gang=True, resources={"cpu": 2})
         await harness.run("long", resources={"cpu": 1})
-        assert "room is held for gang gang@1 until about" in await why_sentence(harness, "long")
+        assert "room is reserved for gang gang@1 until about" in await why_sentence(harness, "long")
 
     run_scenario(scenario)
 
@@ -83,11 +83,11 @@ def test_what_was_sent_to_nodes_and_has_not_started_is_starting() -> None:
         await harness.run("job", 2)
         assert (
             await why_sentence(harness, "job")
-            == "job is starting: 2 of 2 tasks were sent to nodes, none has started there yet."
+            == "job is starting: 2 of 2 tasks were sent to nodes, none has started yet."
         )
         [(_, order)] = harness.orders()
         await harness.started(node, order)
-        assert await why_sentence(harness, "job") == "job is running: 2 of 2 tasks are on nodes, none waits."
+        assert await why_sentence(harness, "job") == "job is running: 2 of 2 tasks are on nodes, none are pending."
 
     run_scenario(scenario)
 
@@ -98,7 +98,7 @@ def test_a_container_that_starts_says_where_to_see_how_far_its_image_is() -> Non
         await harness.engine.attribute_node("n1", {"runtime.docker": "1"})
         await harness.run("boxed", image="busybox", command=["ls"])
         assert (await why_sentence(harness, "boxed")).endswith(
-            "none has started there yet; `shunter logs boxed` tells how far the image is."
+            "none has started yet; `shunter logs boxed` shows the progress of the image pull."
         )
 
     run_scenario(scenario)
@@ -113,7 +113,7 @@ def test_why_says_what_a_gang_waits_for_that_starts_again_as_a_whole() -> None:
         one, two, three = (replace(order, first=index, last=index) for index in range(3))
         await harness.report_lost(node, one)
         assert await why_sentence(harness, "gang") == (
-            "1 of 3 tasks wait: the gang starts again as a whole, and 2 more are ending."
+            "1 of 3 tasks wait: the gang restarts as a whole, and 2 tasks are still stopping."
         )
         await harness.end(node, two, 143)
         await harness.end(node, three, 143)
@@ -123,7 +123,7 @@ def test_why_says_what_a_gang_waits_for_that_starts_again_as_a_whole() -> None:
         for order in orders:
             await harness.end(node, order, 1)
         assert await why_sentence(harness, "gang") == (
-            "3 of 3 tasks wait: the gang starts again as a whole, after a back-off of 10s."
+            "3 of 3 tasks wait: the gang restarts as a whole, after a back-off of 10s."
         )
 
     run_scenario(scenario)

@@ -35,11 +35,11 @@ def test_an_update_without_room_may_let_old_tasks_end_first(fields: dict[str, An
         await fake_workers.process(10)
         assert fake_workers.commands() == ["v1"] * 3
         found = await why_view(harness)
-        assert "It is updating to version 2, 1 of 3 have a successor; web/0 has not started yet" in found.sentence
-        assert "if it is not healthy in 4m50s, version 1 comes back" in found.sentence
+        assert "It is updating to version 2, 1 of 3 instances are replaced; web/0 has not started yet" in found.sentence
+        assert "if it is not healthy within 4m50s, the job rolls back to version 1" in found.sentence
         [suggestion] = [each for each in found.suggestions if each.field == "spec.update.unavailable_max"]
         assert (suggestion.before, suggestion.after, suggestion.starts) == (0, 1, 1)
-        assert suggestion.text == "update.unavailable_max 0 → 1: the old one ends before its successor starts"
+        assert suggestion.text == "update.unavailable_max 0 → 1: an old instance stops before its replacement starts"
         changed = Update(unavailable_max=suggestion.after, healthy_for_s=2.0, deadline_s=300.0)
         await harness.submit(service(3, "v2", update=changed, **fields))
         for _ in range(40):
@@ -73,8 +73,8 @@ def test_a_successor_that_is_not_healthy_is_named_with_what_comes_of_it() -> Non
             await harness.submit(service(3, update=SLOW_UPDATE, task=TaskSpec(("serve", word), health=health)))
             await fake_workers.process(10)
         sentence = (await why_view(harness)).sentence
-        assert "web/0 runs and is not healthy yet, and its checks fail" in sentence
-        assert "if it is not healthy in 4m50s, version 1 comes back" in sentence
+        assert "web/0 is running but not healthy yet; its health checks fail" in sentence
+        assert "if it is not healthy within 4m50s, the job rolls back to version 1" in sentence
 
     run_scenario(scenario)
 
@@ -88,8 +88,8 @@ def test_an_update_that_stands_still_says_why_and_the_way_out() -> None:
             await fake_workers.process(3)
         await fake_workers.advance(40)
         sentence = (await why_view(harness)).sentence
-        assert "Its update to version 2 stands still: task web/0 was not healthy within 30 s" in sentence
-        assert "`shunter rollback web` goes back, another spec goes on" in sentence
+        assert "Its update to version 2 has stalled: task web/0 did not become healthy within 30 s" in sentence
+        assert "run `shunter rollback web`, or submit another spec" in sentence
 
     run_scenario(scenario)
 
@@ -100,7 +100,7 @@ def test_a_service_of_which_nothing_is_under_way_says_nothing_of_updates() -> No
         fake_workers = FakeWorkers(harness)
         await harness.submit(service(3))
         await fake_workers.process(5)
-        assert (await why_view(harness)).sentence == "web is running: 3 of 3 tasks are on nodes, none waits."
+        assert (await why_view(harness)).sentence == "web is running: 3 of 3 tasks are on nodes, none are pending."
 
     run_scenario(scenario)
 
@@ -115,7 +115,7 @@ def test_an_update_of_a_held_job_waits_for_its_release_and_has_no_time_that_runs
         await harness.submit(service(2, "v2", update=SLOW_UPDATE))
         await fake_workers.process(3)
         assert (await why_view(harness)).sentence == (
-            "1 of 3 tasks wait for its release (it is held). It is updating to version 2, 1 of 2 have a successor;"
+            "Held. Start it with `shunter release web`. It is updating to version 2, 1 of 2 instances are replaced;"
             " web/0 has not started yet."
         )
 

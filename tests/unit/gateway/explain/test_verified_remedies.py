@@ -200,7 +200,7 @@ def test_a_held_job_is_to_be_released() -> None:
         await harness.join("n1")
         await harness.run("job", hold=True)
         why = await harness.gateway.explain.why(reference("job"))
-        assert "its release (it is held)" in why.sentence
+        assert "Held. Start it with `shunter release job`." in why.sentence
         assert [(each.field, each.after) for each in why.suggestions] == [("spec.hold", False)]
 
     run_scenario(scenario)
@@ -269,7 +269,7 @@ def test_a_gang_that_its_queue_or_licences_never_let_through_is_told_so() -> Non
         assert (await suggestions(harness, "gang"))["queue.night.running_max"].after == 5
         await harness.run("behind", queue="night", resources={"cpu": 2})
         behind = await harness.gateway.explain.why(reference("behind"))
-        assert behind.sentence == "1 of 1 tasks wait: queue night is strict, and job gang came first."
+        assert behind.sentence == "1 of 1 tasks wait: queue night is strict, and job gang was submitted first."
         await harness.gateway.cluster.update({"licences": {"solver": 3}})
         await harness.run("licensed", count=4, gang=True, resources={"cpu": 1, "licence/solver": 1})
         why = await harness.gateway.explain.why(reference("licensed"))

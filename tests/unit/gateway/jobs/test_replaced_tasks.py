@@ -67,9 +67,9 @@ def test_the_log_of_a_replaced_task_is_read_by_its_name() -> None:
         assert (await harness.gateway.tasks.get(WEB, old)).name == f"web/1~{past.task_set_number}"
         assert (await harness.gateway.streams.read_log(WEB, old, LogQuery())).data == b"by the old one"
         assert [each.attempt for each in (await harness.gateway.tasks.attempts(WEB, old)).items] == [1]
-        with pytest.raises(NotFound, match="there is no earlier task 1~77: known are 1~0"):
+        with pytest.raises(NotFound, match="earlier task 1~77 does not exist; known tasks: 1~0"):
             await harness.gateway.tasks.get(WEB, TaskReference(1, piece=77))
-        with pytest.raises(NotFound, match="only attempt 1 is known"):
+        with pytest.raises(NotFound, match="has only attempt 1"):
             await harness.gateway.streams.read_log(WEB, old, LogQuery(attempt=2))
 
     run_scenario(scenario)

@@ -35,9 +35,9 @@ def test_a_name_is_its_newest_run_and_a_number_an_older_one() -> None:
     ("wanted", "words"),
     [
         (reference("jbo"), "did you mean job?"),
-        (reference("job", 9), "there is no job job@9 in namespace default"),
-        (reference("job", namespace="film"), "in namespace film"),
-        (JobReference("default", id=99), "there is no job with id 99"),
+        (reference("job", 9), "job 'job@9' does not exist in namespace 'default'"),
+        (reference("job", namespace="film"), "in namespace 'film'"),
+        (JobReference("default", id=99), "job 99 does not exist"),
     ],
 )
 def test_what_is_not_there_is_said_in_words(wanted: JobReference, words: str) -> None:

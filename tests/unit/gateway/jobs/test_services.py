@@ -85,7 +85,7 @@ def test_why_says_what_has_given_up_and_how_it_comes_back() -> None:
         await fake_workers.end(next(iter(fake_workers.active)), 1)
         await fake_workers.process(5)
         said = describe_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
-        assert "1 of 2 tasks are on nodes, 1 given up; `shunter restart web/INDEX` starts" in said
+        assert "1 of 2 tasks are on nodes, 1 failed; start them again with `shunter restart web/INDEX`" in said
 
     run_scenario(scenario)
 
@@ -99,7 +99,7 @@ def test_why_says_what_was_taken_down_and_how_it_comes_back() -> None:
         await harness.engine.stop_tasks(job.job_id, ("main", 1), False)
         await fake_workers.process(5)
         said = describe_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
-        assert "1 of 2 tasks are on nodes, 1 taken down" in said and "`shunter restart web/INDEX`" in said
+        assert "1 of 2 tasks are on nodes, 1 stopped by a user" in said and "`shunter restart web/INDEX`" in said
 
     run_scenario(scenario)
 
@@ -109,11 +109,11 @@ def test_why_says_what_nodes_lack_for_a_system_job_that_none_matches() -> None:
         beside = Affinity("job", "job.name == 'db'", require=True)
         [job] = await harness.submit(system(affinity=(beside,)))
         live, now_ms = harness.engine.state.jobs[job.job_id], 0
-        begin = "agent runs on every node that matches, and there is none"
+        begin = "agent runs on every matching node, but no node matches"
         assert describe_state(harness.engine.state, live, now_ms).startswith(begin)
         await harness.join("n1")
         assert describe_state(harness.engine.state, live, now_ms) == (
-            f"{begin}: affinity: no job runs there for which job.name == 'db'."
+            f"{begin}: affinity: no job on the node matches job.name == 'db'."
         )
 
     run_scenario(scenario)

@@ -35,7 +35,7 @@ async def run_until_idle(harness: GatewayHarness, node: int, bad: set[int] | Non
 def test_a_template_without_runs_has_no_tasks_whose_log_could_be_read() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.run("ingest", parameters={})
-        with pytest.raises(NotFound, match="job ingest has not run yet: runs when it is dispatched"):
+        with pytest.raises(NotFound, match="job 'ingest' has not run yet: runs when dispatched"):
             await harness.gateway.streams.read_log(reference("ingest"), TaskReference(0), LogQuery())
         with pytest.raises(NotFound, match="has not run yet"):
             await harness.gateway.tasks.get(reference("ingest"), TaskReference(0))
@@ -49,7 +49,7 @@ def test_a_template_stands_among_the_jobs_until_it_has_runs() -> None:
         assert (submitted.run, submitted.created) == (0, True)
         job = await harness.gateway.jobs.get(reference("nightly"))
         assert (job.state, job.run, job.id, job.counts) == ("scheduled", 0, submitted.id, {})
-        assert job.reason == "runs next at 2023-11-15T00:00:00.000Z, by '0 1 * * *' in Europe/Berlin"
+        assert job.reason == "runs next at 2023-11-15T00:00:00.000Z, schedule '0 1 * * *' in Europe/Berlin"
         assert job == await harness.gateway.jobs.get(JobReference("default", id=submitted.id))
         await harness.run("plain")
         page = await harness.gateway.jobs.page(JobQuery("default"))
@@ -64,7 +64,7 @@ def test_a_template_stands_among_the_jobs_until_it_has_runs() -> None:
         assert (await harness.gateway.explain.why(reference("nightly"))).sentence.startswith(
             "nightly is scheduled: runs"
         )
-        with pytest.raises(Conflict, match="is a template: delete it"):
+        with pytest.raises(Conflict, match="is a template; delete it"):
             await harness.gateway.jobs.stop(reference("nightly"), None, False)
 
         run = await harness.gateway.templates.dispatch(DispatchRequest("default", "nightly", {}))
@@ -108,7 +108,7 @@ def test_a_queue_shows_what_waits_and_runs_in_it() -> None:
         assert await harness.gateway.queues.purge("film") == 2
         assert (await harness.gateway.queues.patch("film", QueueChange(running_max=0))).running_max is None
         await harness.gateway.queues.delete("film")
-        with pytest.raises(NotFound, match="there is no queue night"):
+        with pytest.raises(NotFound, match="queue 'night' does not exist"):
             await harness.gateway.queues.get("night")
 
     run_scenario(scenario)
@@ -122,7 +122,7 @@ def test_a_held_job_says_so_and_an_ended_one_cannot_be_held() -> None:
         assert job.terms is not None and job.terms.waits_for == ["its release (it is held)"]
         assert (await harness.gateway.jobs.hold(reference("work"), False)).terms is not None
         await run_until_idle(harness, node)
-        with pytest.raises(Conflict, match="work has succeeded: only unfinished jobs"):
+        with pytest.raises(Conflict, match="'work' has succeeded; only unfinished jobs"):
             await harness.gateway.jobs.hold(reference("work"), True)
 
     run_scenario(scenario)
@@ -191,9 +191,9 @@ def test_letters_of_a_job_that_runs_are_left_unless_they_are_named() -> None:
         await run_until_idle(harness, node, {1})
         await harness.run("a", 2, hold=True)
         assert (await harness.gateway.dead_letters.replay(DeadLetterSelector("default"))).left == 1
-        with pytest.raises(Conflict, match="run 2 of a has not ended"):
+        with pytest.raises(Conflict, match="run 2 of job 'a' has not ended"):
             await harness.gateway.dead_letters.replay(DeadLetterSelector("default", job="a"))
-        with pytest.raises(NotFound, match="there is no dead letter 99"):
+        with pytest.raises(NotFound, match="dead letter 99 does not exist"):
             await harness.gateway.dead_letters.purge(DeadLetterSelector("default", (99,)))
         assert await harness.gateway.dead_letters.purge(DeadLetterSelector("default")) == 1
 

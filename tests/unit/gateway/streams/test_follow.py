@@ -190,7 +190,7 @@ def test_reading_on_skips_what_the_log_limit_cut() -> None:
 
 def test_a_followed_log_waits_for_its_task_and_ends_with_it() -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        await harness.run("job")  # there is no node yet
+        await harness.run("job")  # node 'yet' does not exist
         pieces: list[LogChunk] = []
         reading = asyncio.create_task(
             read_all(await harness.gateway.streams.follow_log(reference("job"), TaskReference(0), LogQuery()), pieces)

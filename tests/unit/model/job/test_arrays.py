@@ -94,7 +94,7 @@ def test_the_lines_of_a_file_are_entries() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("\n \n", "at least one line"),
+        ("\n \n", "at least one non-empty line"),
         ("a\n" * (arrays.ENTRIES_MAX + 1), "at most 100,000 lines, found 100,001"),
         ("a\n" + "x" * (arrays.ENTRY_SIZE_MAX + 1), "entry 2 must be at most 4,096 bytes"),
         ("a\nb\0", "entry 2 .* without NUL"),

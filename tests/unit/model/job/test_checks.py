@@ -26,7 +26,9 @@ def test_each_type_has_its_own_fields(job_type: str, field: str) -> None:
     else:
         (problem,) = problems(document)
         assert problem.field == f"spec.{field}"
-        assert problem.message == f"is for jobs of type {' or '.join(FIELDS_BY_TYPE[field])}, not {job_type}"
+        assert (
+            problem.message == f"is only allowed for jobs of type {' or '.join(FIELDS_BY_TYPE[field])}, not {job_type}"
+        )
 
 
 def test_a_group_is_held_to_the_type_of_its_job() -> None:
@@ -36,60 +38,76 @@ def test_a_group_is_held_to_the_type_of_its_job() -> None:
 @pytest.mark.parametrize(
     ("spec", "field", "words"),
     [
-        ({"args": ["x"]}, "args", "is for containers; put them into command"),
-        ({"mounts": [{"source": "/a", "target": "/b"}]}, "mounts", "is for containers; add image"),
-        ({"network": "host"}, "network", "is for containers"),
+        ({"args": ["x"]}, "args", "is only allowed for containers; put them into command"),
+        ({"mounts": [{"source": "/a", "target": "/b"}]}, "mounts", "is only allowed for containers; add image"),
+        ({"network": "host"}, "network", "is only allowed for containers"),
         (
             {"type": "system", "affinity": [{"to": "node", "match": "node.name == 'a'"}]},
             "affinity[0].require",
-            "which runs on every node that matches; add require: true",
+            "which runs on every matching node; add require: true",
         ),
         ({"runtime": "docker"}, "image", "is missing"),
         ({"image": "x", "runtime": "process"}, "runtime", "must not be process"),
-        ({"ports": [{"name": "web", "port": 80}]}, "ports[0].port", "serve $SHUNTER_PORT_WEB"),
-        ({"ports": [{"name": "a"}, {"name": "a"}]}, "ports[1].name", "is that of another port"),
+        ({"ports": [{"name": "web", "port": 80}]}, "ports[0].port", "listen on $SHUNTER_PORT_WEB"),
+        ({"ports": [{"name": "a"}, {"name": "a"}]}, "ports[1].name", "is already used by another port"),
         ({"ports": [{"name": "a", "host_port": 5}, {"name": "b", "host_port": 5}]}, "ports[1].host_port", "another"),
         ({"image": "x", "ports": [{"name": "web"}]}, "ports[0].port", "is missing"),
         ({"image": "x", "network": "host", "ports": [{"name": "web", "port": 80}]}, "ports[0].port", "host_port"),
-        ({"image": "x", "network": "none", "ports": [{"name": "w", "port": 1}]}, "ports", "without a network"),
+        (
+            {"image": "x", "network": "none", "ports": [{"name": "w", "port": 1}]},
+            "ports",
+            "is not allowed with network: none",
+        ),
         (
             {"image": "x", "mounts": [{"source": "/a", "target": "/t"}, {"source": "/b", "target": "/t"}]},
             "mounts[1].target",
-            "is mounted on before",
+            "is the target of another mount",
         ),
         ({"health": [{}]}, "health[0]", "exactly one of http, tcp, command and plugin"),
         ({"health": [{"tcp": 80, "command": ["x"]}]}, "health[0]", "exactly one"),
-        ({"health": [{"http": "/"}]}, "health[0].port", "is missing; add it, and ports"),
+        ({"health": [{"http": "/"}]}, "health[0].port", "is missing; add it, and define ports"),
         ({"health": [{"tcp": "wbe"}], "ports": [{"name": "web"}]}, "health[0].tcp", "did you mean web?"),
-        ({"health": [{"http": "/", "port": "db"}], "ports": [{"name": "web"}]}, "health[0].port", "is not one of the"),
+        (
+            {"health": [{"http": "/", "port": "db"}], "ports": [{"name": "web"}]},
+            "health[0].port",
+            "is not a port of this task",
+        ),
         ({"health": [{"plugin": "http"}]}, "health[0].plugin", "must name a plugin"),
-        ({"array": "1-5", "entries": ["a"]}, "entries", "cannot be given beside array"),
-        ({"array": "1-5", "count": 4}, "count", "differs from the 5 of array (got 4); leave it out, or set it to 5"),
-        ({"entries": ["a"], "count": 4}, "count", "differs from the 1 of entries"),
-        ({"array": "1-5%2"}, "array", "give the number after % as parallel_max"),
-        ({"gang": True, "count": 4, "parallel_max": 3}, "parallel_max", "must not be less than the 4 of a gang"),
+        ({"array": "1-5", "entries": ["a"]}, "entries", "is not allowed together with array"),
+        (
+            {"array": "1-5", "count": 4},
+            "count",
+            "must equal the 5 items of array (got 4); leave it out, or set it to 5",
+        ),
+        ({"entries": ["a"], "count": 4}, "count", "must equal the 1 items of entries"),
+        ({"array": "1-5%2"}, "array", "set the number after % as parallel_max"),
+        ({"gang": True, "count": 4, "parallel_max": 3}, "parallel_max", "must be at least 4, the size of the gang"),
         ({"restart": {"max": 3}}, "restart.policy", "is missing"),
-        ({"stdout": "/tmp/out", "count": 2}, "stdout", "must contain %i, or all tasks write to one file"),
+        (
+            {"stdout": "/tmp/out", "count": 2},
+            "stdout",
+            "must contain %i, because otherwise all tasks write to the same file",
+        ),
         ({"stderr": "out%%i", "count": 2}, "stderr", "must contain %i"),
         ({"stdout": "/tmp/%x"}, "stdout", "must be a path, with %j"),
-        ({"type": "service", "timeout": {"job": "1h"}}, "timeout.job", "is for jobs that end"),
+        ({"type": "service", "timeout": {"job": "1h"}}, "timeout.job", "which run until they are stopped"),
         ({"start_at": "tomorrow"}, "start_at", "must be a time or a duration"),
         ({"deadline": "1m", "start_at": "2m"}, "deadline", "must be later than start_at"),
-        ({"schedule": "@daily", "parameters": {}}, "parameters", "where a clock starts the runs"),
-        ({"schedule": "@daily", "start_at": "1m"}, "start_at", "cannot be given beside a schedule"),
+        ({"schedule": "@daily", "parameters": {}}, "parameters", "is not allowed together with schedule"),
+        ({"schedule": "@daily", "start_at": "1m"}, "start_at", "is not allowed together with schedule"),
         ({"schedule": "@daily", "deadline": "2030-01-01T00:00:00Z"}, "deadline", "must be a duration"),
         ({"parameters": {}, "start_at": "2030-01-01T00:00:00Z"}, "start_at", "must be a duration"),
         (
             {"parameters": {"required": ["a-b"], "optional": {"A_B": ""}}},
             "parameters",
-            "must not have a parameter twice",
+            "has the same parameter twice",
         ),
         ({"schedule": {"cron": "* * *"}}, "schedule.cron", "must have five fields, found 3"),
         ({"schedule": "0 0 30 2 *"}, "schedule", "has a bad day-of-month"),
         ({"schedule": {}}, "schedule.cron", "is missing"),
-        ({"after": ["a", "a"]}, "after[1]", "names a job that is named before"),
-        ({"resources": {"port/80": 1}}, "resources.port/80", "is what ports take"),
-        ({"env": {"SHUNTER_PORT_WEB": "1"}}, "env.SHUNTER_PORT_WEB", "is set by Shunter itself"),
+        ({"after": ["a", "a"]}, "after[1]", "names the same job twice"),
+        ({"resources": {"port/80": 1}}, "resources.port/80", "is reserved for ports"),
+        ({"env": {"SHUNTER_PORT_WEB": "1"}}, "env.SHUNTER_PORT_WEB", "is reserved for Shunter"),
         (
             {"restart": {"policy": "never", "on_exit": [{"codes": [], "action": "fail"}]}},
             "restart.on_exit[0].codes",
@@ -97,7 +115,7 @@ def test_a_group_is_held_to_the_type_of_its_job() -> None:
         ),
         ({"restart": {"policy": "never", "on_exit": [{"codes": [1]}]}}, "restart.on_exit[0].action", "is missing"),
         ({"affinity": [{"match": "x"}]}, "affinity[0].to", "is missing"),
-        ({"user": "a b"}, "user", "must be a user or number"),
+        ({"user": "a b"}, "user", "must be a user name or number"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_words(spec: dict[str, Any], field: str, words: str) -> None:

@@ -76,18 +76,18 @@ def test_problems_are_told_where_they_stand_and_once() -> None:
 @pytest.mark.parametrize(
     ("groups", "field", "message"),
     [
-        ([{"name": "a"}, {"name": "a"}], "groups[1].name", "is the name of another group"),
+        ([{"name": "a"}, {"name": "a"}], "groups[1].name", "is already the name of another group"),
         ([{"name": "a", "after": ["b"]}], "groups[0].after[0].group", "is not a group of this job"),
-        ([{"name": "a", "after": ["a"]}], "groups[0].after", "groups wait for one another: a -> a"),
+        ([{"name": "a", "after": ["a"]}], "groups[0].after", "groups depend on each other in a cycle: a -> a"),
         (
             [{"name": "x", "after": ["a"]}, {"name": "a", "after": ["b"]}, {"name": "b", "after": ["a"]}],
             "groups[1].after",
-            "groups wait for one another: a -> b -> a",
+            "groups depend on each other in a cycle: a -> b -> a",
         ),
         (
             [{"name": "a"}, {"name": "b", "after": ["a", "a"]}],
             "groups[1].after[1]",
-            "names a group that is named before",
+            "names the same group twice",
         ),
         (
             [{"name": "a", "count": 6_000_000}, {"name": "b", "count": 6_000_000}],
@@ -126,14 +126,17 @@ def test_jobs_of_one_file_that_wait_for_one_another_are_refused_with_the_cycle()
         manifest("c", after=[{"job": "b", "when": "finished"}]),
     ]
     (problem,) = validate_documents(documents)
-    assert (problem.field, problem.message) == ("items[1].spec.after", "jobs wait for one another: a -> c -> b -> a")
+    assert (problem.field, problem.message) == (
+        "items[1].spec.after",
+        "jobs depend on each other in a cycle: a -> c -> b -> a",
+    )
     assert validate_documents(documents[:3]) == []
 
 
 def test_a_job_may_wait_for_an_earlier_run_of_its_own_but_not_for_itself() -> None:
     assert validate_documents([manifest("a", after=["a@3"])]) == []
     (problem,) = validate_documents([manifest("a", after=["a"])])
-    assert (problem.field, problem.message) == ("spec.after", "jobs wait for one another: a -> a")
+    assert (problem.field, problem.message) == ("spec.after", "jobs depend on each other in a cycle: a -> a")
 
 
 def test_a_cycle_is_found_although_the_jobs_are_alike() -> None:

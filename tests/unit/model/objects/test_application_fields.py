@@ -86,15 +86,15 @@ SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({}, "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec; give one of them"),
+        ({}, "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec; add one of them"),
         (
             {"sparkSpec": SPARK, "commandSpec": {"command": ["true"]}},
-            "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec, and has sparkSpec and commandSpec; "
-            "leave out all but one",
+            "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec, but has sparkSpec and commandSpec; "
+            "remove all but one",
         ),
         (
             {"sparkSpec": SPARK | {"type": "R"}},
-            "spec.sparkSpec.type: Spark from PyPI comes without its R package, and Spark itself retires it; "
+            "spec.sparkSpec.type: Spark from PyPI does not contain R support, which Spark has deprecated; "
             "use Scala, Java or Python",
         ),
         (
@@ -108,7 +108,7 @@ SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
         ),
         (
             {"sparkSpec": SPARK | {"mainApplicationFile": "/opt/a.jar"}},
-            "spec.sparkSpec.mainApplicationFile: is a jar, and the type is Python (got '/opt/a.jar'); name a .py file",
+            "spec.sparkSpec.mainApplicationFile: is a jar, but the type is Python (got '/opt/a.jar'); name a .py file",
         ),
         (
             {"sparkSpec": SPARK | {"argument": []}},
@@ -128,11 +128,11 @@ SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
         ),
         (
             {"sparkSpec": SPARK | {"driver": {"envVars": {"SHUNTER_NODE": "x"}}}},
-            "spec.sparkSpec.driver.envVars.SHUNTER_NODE: is set by Shunter itself; leave it out",
+            "spec.sparkSpec.driver.envVars.SHUNTER_NODE: is reserved for Shunter; leave it out",
         ),
         (
             {"commandSpec": {"command": ["a"], "env": {"SHUNTER_SLOT_ID": "9"}}},
-            "spec.commandSpec.env.SHUNTER_SLOT_ID: is set by Shunter itself; leave it out",
+            "spec.commandSpec.env.SHUNTER_SLOT_ID: is reserved for Shunter; leave it out",
         ),
         (
             {"flinkSpec": {}},
@@ -140,12 +140,12 @@ SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
         ),
         (
             {"flinkSpec": {"jarFile": "/a.jar", "pyFile": "/a.py"}},
-            "spec.flinkSpec: must have exactly one of jarFile, pyFile and pyModule, and has jarFile and pyFile; "
+            "spec.flinkSpec: must have exactly one of jarFile, pyFile and pyModule, but has jarFile and pyFile; "
             "name one program",
         ),
         (
             {"flinkSpec": {"pyFile": "/a.py", "className": "A"}},
-            "spec.flinkSpec.className: belongs to a jarFile; leave it out, or name the jarFile",
+            "spec.flinkSpec.className: is only allowed with a jarFile; remove it, or set jarFile",
         ),
         (
             {"flinkSpec": {"jarFile": "/a.jar", "parallelism": 0}},
@@ -154,7 +154,7 @@ SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
         ({"commandSpec": {}}, "spec.commandSpec.command: is missing; add command"),
         (
             {"commandSpec": {"command": "sleep 1"}},
-            "spec.commandSpec.command: must be a list (got 'sleep 1'); write it as words, like [echo, hello] or "
+            "spec.commandSpec.command: must be a list (got 'sleep 1'); write it as a list, like [echo, hello] or "
             '[sh, -c, "echo hello | wc"]',
         ),
         (

@@ -288,16 +288,16 @@ def test_what_only_shunter_writes_must_be_as_it_is() -> None:
 
 
 def test_what_is_new_can_have_nothing_that_only_shunter_writes() -> None:
-    with pytest.raises(Invalid, match=r"^metadata\.uid: is written by Shunter alone"):
+    with pytest.raises(Invalid, match=r"^metadata\.uid: is read-only: only Shunter sets it"):
         check_read_only_fields([read(object_document(make_testbed()))], [None])
 
 
 @pytest.mark.parametrize(
     ("revision", "is_there", "said"),
     [
-        (2, True, "was changed in the meantime: its version is 3, and the manifest is based on 2: get it again"),
-        (ABSENT_REVISION, True, "is there already"),
-        (3, False, "is not there (any more)"),
+        (2, True, "has changed: its version is 3, but the manifest is based on 2; get it again"),
+        (ABSENT_REVISION, True, "already exists"),
+        (3, False, "does not exist"),
     ],
 )
 def test_a_draft_that_is_based_on_another_version_conflicts(revision: int, is_there: bool, said: str) -> None:

@@ -159,20 +159,20 @@ def test_what_only_shunter_writes_is_kept_apart() -> None:
         (testbed(resourcesPerSlot={"cpu": "700x"}), "spec.resourcesPerSlot.cpu: must be a quantity (got '700x')"),
         (testbed(resourcesPerSlot={"memry": "1Gi"}), "spec.resourcesPerSlot.memry: unknown resource; did you mean"),
         (testbed(resourcesPerSlot={}), "spec.resourcesPerSlot: must have at least one resource; write it like"),
-        (testbed(resourcesPerSlot={"cpu": 0}), "spec.resourcesPerSlot: must ask for more than nothing"),
-        (testbed(resourcesPerSlot={"cpu": 1, "licence/x": 1}), "spec.resourcesPerSlot.licence/x: belongs to the whole"),
+        (testbed(resourcesPerSlot={"cpu": 0}), "spec.resourcesPerSlot: must request at least one resource"),
+        (testbed(resourcesPerSlot={"cpu": 1, "licence/x": 1}), "spec.resourcesPerSlot.licence/x: is a resource"),
         (testbed(nodeLabel="-"), "spec.nodeLabel: must be letters, digits"),
         (testbed(slotPerNode=1), "spec.slotPerNode: unknown field; did you mean slotsPerNode?"),
         (testbed(sharing="shared"), "spec.sharing: must be exclusive or disjoint (got 'shared')"),
         (document("Testbed"), "spec.slotsPerNode: is missing; add slotsPerNode"),
         (batch_job("a" * 61), "metadata.name: must be at most 60 bytes"),
-        (batch_job(driver={}), "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec; give one of them"),
+        (batch_job(driver={}), "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec; add one of them"),
         (
             batch_job(commandSpec=TRUE, flinkSpec={"jarFile": "/a.jar"}),
-            "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec, and has flinkSpec and commandSpec",
+            "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec, but has flinkSpec and commandSpec",
         ),
         (batch_job(sparkSpec=[]), "spec.sparkSpec: must be a mapping"),
-        (batch_job(sparkSpec={"a": 10**400}), "spec.sparkSpec: must be made of texts, numbers"),
+        (batch_job(sparkSpec={"a": 10**400}), "spec.sparkSpec: must contain only text, numbers"),
         (batch_job(sparkSpec={"a": "x" * 2**18}), "spec.sparkSpec: must be at most 262,144 bytes"),
         (batch_job(commandSpec=TRUE, driver={"cpu": "x"}), "spec.driver.cpu: must be a quantity"),
         (batch_job(commandSpec=TRUE, driver={"gpu": 1}), "spec.driver.gpu: unknown field; did you mean cpu?"),
@@ -191,11 +191,11 @@ def test_what_only_shunter_writes_is_kept_apart() -> None:
         (scheduling(queueBased=None), "spec: must have exactly one of queueBased and slotBased (got 'none'); add"),
         (scheduling(testbed=None), "spec.testbed: is missing; add testbed: {name: ...}"),
         (scheduling(testbed={}), "spec.testbed.name: is missing; add name"),
-        (scheduling(queueBased=["a"]), "spec.queueBased[0]: must be a mapping (got 'a'); give {name: ..., "),
+        (scheduling(queueBased=["a"]), "spec.queueBased[0]: must be a mapping (got 'a'); write {name: ..., "),
         (scheduling(confirmationTimeout="soon"), "spec.confirmationTimeout: must be a duration (got 'soon'); write it"),
-        (scheduling(confirmationTimeout=0), "spec.confirmationTimeout: must be more than nothing (got 0.0)"),
+        (scheduling(confirmationTimeout=0), "spec.confirmationTimeout: must be more than 0 (got 0.0)"),
         ({"kind": "Testbd"}, "kind: must be BatchJob, Testbed, Scheduling or Job (got 'Testbd'); did you mean"),
-        ({"kind": "Slots"}, "kind: must be BatchJob, Testbed, Scheduling or Job (got 'Slots'); it is called Testbed"),
+        ({"kind": "Slots"}, "kind: must be BatchJob, Testbed, Scheduling or Job (got 'Slots'); use Testbed"),
         ({"kind": "Job"}, "kind: is submitted, not applied (got 'Job'); use: shunter submit"),
         ({}, "kind: is missing; add kind: BatchJob, Testbed, Scheduling or Job"),
         ([], "document: must be a mapping (got 'a list of 0')"),
@@ -215,7 +215,7 @@ def test_a_slot_based_scheduling_needs_distinct_jobs_and_slots() -> None:
     jobs = [{"name": {"name": "a"}, "slotIds": [0]}, {"name": {"name": "a"}, "slotIds": [1, 1]}]
     found = problems(document("Scheduling", slotBased={"jobs": jobs}, testbed={"name": "bench"}))
     assert [problem.field for problem in found] == ["spec.slotBased.jobs[1].name", "spec.slotBased.jobs[1].slotIds"]
-    assert found[0].message == "needs distinct jobs"
+    assert found[0].message == "names the same job twice"
 
 
 def test_the_problems_of_a_whole_file_are_found_together() -> None:
@@ -225,7 +225,7 @@ def test_the_problems_of_a_whole_file_are_found_together() -> None:
         "items[1].spec",
         "items[3].metadata.name",
     ]
-    assert found[2].message == "the BatchJob is given twice"
+    assert found[2].message == "the BatchJob appears twice"
     assert [str(each) for each in object_problems([testbed(slotsPerNode=-1)])] == [
         str(problems(testbed(slotsPerNode=-1))[0])
     ]

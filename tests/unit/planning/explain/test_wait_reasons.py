@@ -29,7 +29,7 @@ def test_each_node_counts_once_under_its_first_reason() -> None:
     assert explain(a_task, cluster.nodes) == [
         Reason("memory: needs 64Gi, 48Gi free at most", 4, ("n1", "n2", "n3")),
         Reason("datacenter is not berlin", 4, ("n5", "n6", "n7")),
-        Reason("constraint does not hold: node.labels.disk == 'ssd'", 1, ("n9",)),
+        Reason("constraint is false: node.labels.disk == 'ssd'", 1, ("n9",)),
     ]
 
 
@@ -41,7 +41,7 @@ def test_what_is_the_matter_with_the_nodes_that_were_asked_for_comes_first() -> 
     cluster.set_eligible(cluster.add({"cpu": 16_000}, labels={"disk": "hdd"}), False)
     assert explain(task_class(cpu=1000, constraints=("node.labels.disk == 'ssd'",)), cluster.nodes) == [
         Reason("down: no heartbeat for 5 s", 1, ("n4",)),
-        Reason("constraint does not hold: node.labels.disk == 'ssd'", 4, ("n1", "n2", "n3")),
+        Reason("constraint is false: node.labels.disk == 'ssd'", 4, ("n1", "n2", "n3")),
     ]
 
 
@@ -79,7 +79,7 @@ def test_a_cluster_without_nodes_says_so() -> None:
 def test_a_node_with_room_says_that_the_task_waits_for_its_turn() -> None:
     cluster = Cluster()
     cluster.add({"cpu": 4000})
-    assert explain(task_class(cpu=1), cluster.nodes) == [Reason("has room: waits for its turn", 1, ("n1",))]
+    assert explain(task_class(cpu=1), cluster.nodes) == [Reason("has room: waiting for its turn", 1, ("n1",))]
 
 
 def test_a_node_with_room_for_some_of_a_gang_says_that_it_starts_together() -> None:
@@ -87,7 +87,7 @@ def test_a_node_with_room_for_some_of_a_gang_says_that_it_starts_together() -> N
     cluster.add({"cpu": 4000})
     member = replace(task_class(cpu=1), rules=Rules(job=1, gang=1))
     [reason] = explain(member, cluster.nodes)
-    assert reason.text == "has room for some of the gang, which starts together"
+    assert reason.text == "has room for only some tasks of the gang, which starts as a whole"
 
 
 def test_a_node_with_room_on_which_the_tasks_have_failed_says_so() -> None:
@@ -98,8 +98,8 @@ def test_a_node_with_room_on_which_the_tasks_have_failed_says_so() -> None:
     running_cluster.run(running_cluster.make_class("other", cpu=4), 2)
     view = running_cluster.view([Queued(picky, 1, 0, avoid=frozenset({1}))])
     texts = {reason.text: reason.examples for reason in explain(picky, view.nodes, view=view)}
-    assert texts["its tasks failed there before, and are to run elsewhere"] == ("n1",)
-    assert len(texts) == 2 and "has room: waits for its turn" not in texts
+    assert texts["its tasks failed on this node before and must run on another one"] == ("n1",)
+    assert len(texts) == 2 and "has room: waiting for its turn" not in texts
 
 
 @pytest.mark.parametrize(

@@ -241,13 +241,13 @@ def test_every_rule_says_why_it_refuses_a_node() -> None:
     running_cluster.run(web, 1)
     assert {(each.text, each.nodes) for each in reasons(running_cluster, web)} == {
         ("exclusive: the node is in use", 1),
-        ("affinity: not !has(node.labels.rack) || node.labels.rack != 'c'", 1),
+        ("affinity: the node does not match !has(node.labels.rack) || node.labels.rack != 'c'", 1),
         ("distinct rack: the node has no such label", 1),
-        ("distinct rack: a node with the same value has a task of this group", 2),
+        ("distinct rack: a node with the same value already has a task of this group", 2),
     }
     assert {(each.text, each.nodes) for each in reasons(running_cluster, db)} == {
-        ("another job has the node for itself", 1),
-        ("has room: waits for its turn", 4),
+        ("another job uses the node exclusively", 1),
+        ("has room: waiting for its turn", 4),
     }
 
 
@@ -259,8 +259,8 @@ def test_a_job_that_keeps_others_away_is_named_as_the_reason() -> None:
     )
     running_cluster.run(web, 1)
     assert {(each.text, each.nodes) for each in reasons(running_cluster, db)} == {
-        ("a job that runs there keeps this one away by its anti-affinity", 1),
-        ("has room: waits for its turn", 1),
+        ("a job that runs there excludes this one by its anti-affinity", 1),
+        ("has room: waiting for its turn", 1),
     }
 
 

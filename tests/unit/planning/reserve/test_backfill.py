@@ -138,9 +138,9 @@ def test_only_what_ends_in_time_goes_ahead_of_a_blocked_gang() -> None:
     decision = harness.decide()
     assert chosen(decision) == {short.id: {2: 2}}
     assert decision.reasons == {
-        gang.id: "room on n1, n2 is kept for it from about 00:00 UTC",
-        long.id: "room is held for gang gang until about 00:00 UTC",
-        unknown.id: "room is held for gang gang until about 00:00 UTC",
+        gang.id: "room on n1, n2 is reserved for it from about 00:00 UTC",
+        long.id: "room is reserved for gang gang until about 00:00 UTC",
+        unknown.id: "room is reserved for gang gang until about 00:00 UTC",
     }
     assert harness.run_until_started(gang.id) == 10_000
 
@@ -202,7 +202,7 @@ def test_a_single_task_gets_a_reservation_when_it_has_waited_long_enough() -> No
     harness.now_ms = 60_000
     decision = harness.decide()
     assert chosen(decision) == {}
-    assert decision.reasons[small_again.id] == "room is held for large until about 00:09 UTC"
+    assert decision.reasons[small_again.id] == "room is reserved for large until about 00:09 UTC"
 
 
 def test_a_large_task_does_not_starve_when_nobody_says_how_long_it_runs() -> None:
@@ -225,7 +225,7 @@ def test_a_large_task_does_not_starve_when_nobody_says_how_long_it_runs() -> Non
             break
         harness.step()
     assert 20_000 <= harness.started_ms[large.id] <= 40_000
-    assert "room on n1 is kept for it as it comes free" in seen
+    assert "room on n1 is reserved for it as it becomes free" in seen
 
 
 @pytest.mark.parametrize("rules", [None, Rules(0, exclusive=True)])

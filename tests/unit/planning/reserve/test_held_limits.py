@@ -52,7 +52,7 @@ def test_nobody_ends_for_a_second_winner_that_the_limit_does_not_let_through(lim
     harness.queue(two, real_s=30)
     decision = harness.decide()
     assert [(each.winner, each.count) for each in decision.preemptions] == [(one.id, 1)]
-    assert decision.reasons[two.id].startswith("what is left of") and decision.reasons[two.id].endswith("kept for one")
+    assert decision.reasons[two.id].startswith("the rest of") and decision.reasons[two.id].endswith("reserved for one")
     [victim] = [task for task in harness.running_cluster.tasks if task.is_stopping]
     assert harness.decide().preemptions == [], "while the victim ends, the place is the winner's"
     harness.ends = [each for each in harness.ends if each[1] is not victim]
@@ -71,7 +71,7 @@ def test_nobody_takes_the_place_of_a_winner_whose_victims_have_not_ended(limit: 
     harness.queue(small := limited_class(harness, "small", 50))
     decision = harness.decide()
     assert ([each.winner for each in decision.preemptions], chosen(decision)) == ([preemptor.id], {})
-    assert decision.reasons[small.id].endswith("is kept for boss")
+    assert decision.reasons[small.id].endswith("is reserved for boss")
 
 
 # ---- reservations ----
@@ -89,7 +89,7 @@ def test_what_a_reserved_gang_needs_of_a_limit_is_kept_for_it(limit: str) -> Non
     decision = harness.decide()
     assert chosen(decision) == {}, "the short one may end late, and would then have its place"
     assert decision.reasons[long.id] == decision.reasons[short.id]
-    assert decision.reasons[long.id].endswith("is kept for gang gang")
+    assert decision.reasons[long.id].endswith("is reserved for gang gang")
     assert harness.run_until_started(gang.id) == 10_000
 
 
@@ -158,8 +158,8 @@ def test_a_task_that_needs_several_licences_does_not_starve_behind_those_that_ne
         harness.step()
     assert 20_000 <= harness.started_ms[large.id] <= 40_000
     assert seen == {
-        "what comes free of its queue and licences is kept for it",
-        "what is left of seat is kept for large",
+        "queue capacity and licences are reserved for it as they become free",
+        "the rest of seat is reserved for large",
     }
 
 

@@ -27,8 +27,8 @@ def test_the_room_of_victims_is_held_for_the_winner_until_they_have_ended() -> N
     harness.running_cluster.end(first)
     decision = harness.decide()
     assert (chosen(decision), decision.preemptions) == ({}, [])
-    assert decision.reasons[late.id] == "room is held for boss, which waits for tasks that are ending"
-    assert decision.reasons[preemptor.id] == "tasks on n1 are ending, and their room is kept for it"
+    assert decision.reasons[late.id] == "room is reserved for boss, which waits for tasks that are stopping"
+    assert decision.reasons[preemptor.id] == "tasks on n1 are stopping, and their room is reserved for it"
     harness.running_cluster.end(second)
     assert chosen(harness.decide()) == {preemptor.id: {1: 1}}
 

@@ -140,9 +140,9 @@ def test_what_it_cannot_see_or_do_over_rest_is_said(live_api: tuple[str, FakeGat
     url, _ = live_api
     policy = ScriptedPolicy()
     policy.wants = ("tasks", "objects")  # type: ignore[assignment]
-    with pytest.raises(shunter.Invalid, match="shows objects to a scheduler that leads"):
+    with pytest.raises(shunter.Invalid, match="supports only objects, for a scheduler"):
         ExternalScheduler(policy, url, token=TOKEN, transport="rest").run()
-    with pytest.raises(shunter.Invalid, match="shows objects to a scheduler that leads"):
+    with pytest.raises(shunter.Invalid, match="supports only objects, for a scheduler"):
         ExternalScheduler(ScriptedPolicy(), url, token=TOKEN, transport="rest", mode="shadow").run()
     with pytest.raises(shunter.Invalid, match="choose grpc or rest"):
         ExternalScheduler(ScriptedPolicy(), url, token=TOKEN, transport="stomp").run()

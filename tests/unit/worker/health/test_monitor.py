@@ -164,7 +164,7 @@ class Address:
         (b"SSH-2.0-OpenSSH\r\n", "the answer is not HTTP"),
         (b"HTTP/1.1 soon\r\n", "the answer is not HTTP"),
         (b"", "closed the connection without an answer"),
-        (b"x" * 20_000, "answered with an endless line"),
+        (b"x" * 20_000, "answered with a line that is too long"),
     ],
 )
 async def test_what_an_http_server_may_answer(answer: bytes, fault: str) -> None:

@@ -109,7 +109,7 @@ def test_a_segment_with_many_records_is_followed_by_a_new_one(tmp_path: Path, mo
 def test_a_log_that_is_not_there_is_told_as_such(tmp_path: Path, segment: int, record: int) -> None:
     Segments(str(tmp_path))
     log = read_log(tmp_path, ReadLog(3, segment, record, "stdout", 0, 10))
-    assert (log.request, log.eof, log.error) == (3, True, "the log is no longer kept")
+    assert (log.request, log.eof, log.error) == (3, True, "the log is no longer available")
 
 
 def test_old_segments_go_first_and_those_in_use_never(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_check_finds_its_port_by_name_number_or_as_the_only_one() -> None:
     assert find_port("admin", ports, granted) == find_port("81", ports, granted) == 20_002
     assert find_port("9000", ports, granted) == 9000
     assert find_port("", ports[:1], granted) == 20_001
-    with pytest.raises(LookupError, match="port not named: the task has these: web, admin"):
+    with pytest.raises(LookupError, match="port not named is not a port of the task: it has web, admin"):
         find_port("", ports, granted)
     with pytest.raises(LookupError, match="port db"):
         find_port("db", ports, granted)

@@ -63,7 +63,7 @@ async def test_a_node_without_it_announces_nothing_and_says_how_to_get_it(machin
     found = runtime(machine)
     assert await found.open() == {}
     assert found.as_process(SPEC) == SPEC
-    assert await reason(found, machine) == "this node has no Apache Spark: run there: shunter install spark"
+    assert await reason(found, machine) == "this node has no Apache Spark; run on the node: shunter install spark"
     await found.close()
 
 
@@ -73,7 +73,7 @@ async def test_a_java_that_does_not_fit_is_told(machine: Path, monkeypatch: pyte
     found = runtime(machine)
     assert await found.open() == {}
     assert (await reason(found, machine)).startswith(
-        "this node has Java 11, and Apache Spark needs 17 or 21: on Debian"
+        "this node has Java 11, but Apache Spark needs 17 or 21: on Debian"
     )
     await found.close()
 

@@ -124,7 +124,7 @@ class Container:
                     return self._address, known.port
                 return "127.0.0.1", self._launch.ports.get(known.name, known.host_port)
         if not port.isdigit():
-            raise LookupError(f"port {port}: the task has no port of this name")
+            raise LookupError(f"port {port}: the task has no port with this name")
         if not self._address and not self._is_on_host:
             raise LookupError(f"port {port}: the container has no address that the node can reach")
         return self._address or "127.0.0.1", int(port)

@@ -23,7 +23,7 @@ def container_config(launch: Launch, home_id: str, node: str, facts: Facts) -> d
     """The body of the create call. Raises NotStarted where the spec asks for what no container can have."""
     spec, container = launch.spec, launch.spec.container
     if container is None:
-        raise NotStarted("runtime docker: no image was given; set spec.image")
+        raise NotStarted("runtime docker: image is missing; set spec.image")
     if container.network == NO_NETWORK and spec.ports:
         raise NotStarted(f"port {spec.ports[0].name}: a container without a network has no ports; set network: bridge")
     config: dict[str, Any] = {

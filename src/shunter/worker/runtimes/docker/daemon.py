@@ -203,7 +203,7 @@ class Daemon:
     def _resolve_host(self) -> str:
         host = find_host(self._configured_host)
         if not host:
-            raise DaemonUnavailable("no Docker daemon was found; start one, or name its socket in DOCKER_HOST")
+            raise DaemonUnavailable("no Docker daemon was found; start one, or set DOCKER_HOST to its socket")
         if host.startswith(UNIX) and not Path(host.removeprefix(UNIX)).is_socket():
             raise DaemonUnavailable(f"no Docker daemon was found at {host}")
         return host

@@ -100,7 +100,7 @@ class Images:
                 if number == TRIES_MAX:
                     raise NotStarted(f"image {image} cannot be pulled, tried {TRIES_MAX} times: {reason}") from error
             wait_s = delay_s * random.uniform(1 - JITTER, 1 + JITTER)
-            notify(f"try {number} of {TRIES_MAX} failed ({reason}); the next follows in {wait_s:.1f} s")
+            notify(f"try {number} of {TRIES_MAX} failed ({reason}); next try in {wait_s:.1f} s")
             await asyncio.sleep(wait_s)
             delay_s = min(delay_s * DELAY_FACTOR, DELAY_MAX_S)
 
@@ -118,7 +118,7 @@ class Images:
                         notified_at = monotonic()
                         notify(summary(layers))
         except TimeoutError as error:
-            raise DaemonError(SILENT, f"nothing came for {self._silent_max_s:g} s") from error
+            raise DaemonError(SILENT, f"no data for {self._silent_max_s:g} s") from error
         notify(f"pulled in {monotonic() - started_at:.1f} s")
 
 

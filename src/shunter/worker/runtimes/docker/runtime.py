@@ -138,7 +138,7 @@ class DockerRuntime:
                     await self._images.pull(container.image, copier.write_notice)
                 else:
                     raise NotStarted(f"image {container.image}: {error}") from error
-        raise NotStarted(f"image {container.image}: the container's name {name} is taken, and does not get free")
+        raise NotStarted(f"image {container.image}: the container's name {name} is in use and does not become free")
 
     async def _start(self, id: str, launch: Launch, copier: OutputCopier, facts: Facts) -> Container:
         stream = None
@@ -299,5 +299,5 @@ def read_attempt(labels: Mapping[str, str]) -> Attempt | None:
 
 def _why_missing(image: str, policy: str) -> str:
     if policy == "never":
-        return f"image {image} is not on the node, and pull: never forbids to fetch it; set pull: missing"
-    return f"image {image} was pulled and is not on the node"
+        return f"image {image} is not on the node, and pull is never; set pull: missing"
+    return f"image {image} was pulled but is not on the node"

@@ -35,7 +35,7 @@ def test_a_policy_that_lets_jobs_wait_for_ever_is_found_out(lazy: str, capsys: p
     ]
 
 
-@pytest.mark.parametrize(("body", "fault"), [("1 / 0", "ZeroDivisionError"), ("pass", "decide answered None")])
+@pytest.mark.parametrize(("body", "fault"), [("1 / 0", "ZeroDivisionError"), ("pass", "decide returned None")])
 def test_a_policy_in_whose_place_the_default_decided_is_not_praised(
     body: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,7 +46,7 @@ def test_a_policy_in_whose_place_the_default_decided_is_not_praised(
     assert run_command(["simulate", "--policy", f"{module}:Broken", "--seeds", "4-5"]) == 1
     said = capsys.readouterr().out
     for seed in (4, 5):
-        assert f"seed {seed}, {module}:Broken: the default decided in its place" in said
+        assert f"seed {seed}, {module}:Broken: the default policy replaced it" in said
     assert said.count(fault) == 2 and "0 of 2" in said
 
 
@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_figures(capsys: pytest.CaptureFixture[str]
     ("words", "complaint"),
     [
         (["--policy", "best-fitt"], "unknown policy"),
-        (["--policy", "remote:mine"], "is not simulated"),
+        (["--policy", "remote:mine"], "cannot be simulated"),
         (["--policy", "e-pvm", "--seeds", "9-1"], "is no range of seeds"),
         (["--policy", "e-pvm", "--seeds", "some"], "is no range of seeds"),
     ],

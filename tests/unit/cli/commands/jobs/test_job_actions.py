@@ -223,7 +223,7 @@ def test_a_refused_manifest_lists_every_problem(cluster: Cluster, shunter: Shunt
     said = shunter("submit", "-f", str(file))
     assert said.code == 2
     assert said.err.splitlines() == [
-        "shunter: error: 2 problems were found:",
+        "shunter: error: found 2 problems:",
         "  spec.cuont: unknown field; did you mean count?",
         "  spec.cpu: must be a quantity (got 'lots')",
     ]

@@ -62,7 +62,7 @@ def test_apply_says_what_a_manifest_says_in_vain(shunter: Shunter, file: Callabl
     spark = {"type": "Python", "mainApplicationFile": "/opt/a.py", "image": "spark:4"}
     said = shunter("apply", "-f", file(batch_job(commandSpec=None, sparkSpec=spark)))
     assert (said.code, said.out) == (0, "BatchJob crawler created\n")
-    assert "crawler: sparkSpec.image is not used: there are no images here" in said.err
+    assert "crawler: sparkSpec.image is not used: Shunter uses no images" in said.err
 
 
 @pytest.mark.usefixtures("object_service")
