@@ -14,7 +14,7 @@ DETAIL_MAX = 1000
 
 
 class ProblemItem(msgspec.Struct):
-    """One thing that is wrong: where, what, what was found, and how to mend it."""
+    """One problem: the field, what is wrong, the value found, and how to fix it."""
 
     field: str
     message: str
@@ -23,7 +23,7 @@ class ProblemItem(msgspec.Struct):
 
 
 class ProblemDocument(msgspec.Struct):
-    """Why a request was not carried out. `problems` lists all that is wrong with an input."""
+    """Why a request failed. `problems` lists everything that is wrong with the input."""
 
     type: str
     title: str

@@ -20,7 +20,7 @@ NODE_NAME_SIZE_MAX = 253
 
 
 class Scale(msgspec.Struct, forbid_unknown_fields=True):
-    """New counts by the name of the group; "" is the only one."""
+    """New counts by group name; "" names the only group."""
 
     counts: dict[str, int]
 

@@ -26,7 +26,7 @@ PARALLELISM_MAX = 32_768  # Flink's own
 NO_IMAGES = "Shunter uses no images: the Flink that is installed on the nodes runs the application"
 SIZED_BY_DRIVER_SPEC = "set the resources of the JobManager in spec.driver: {cpu, memory}"
 SIZED_BY_SLOT = "the slot sets the size of a TaskManager, and the Scheduling their number"
-NO_AUTO_SAVEPOINTS = "Shunter takes no periodic savepoints of a batch job"
+NO_AUTO_SAVEPOINTS = "Shunter takes no savepoints of a batch job by itself"
 
 IGNORED_FLINK_FIELDS = {
     "image": NO_IMAGES,
@@ -112,7 +112,7 @@ FLINK = Section(
             "whether to ignore savepoint state that no operator uses"
         ),
         "savepointsDir": text(size_max=PATH_SIZE_MAX).about("directory of savepoints that users request"),
-        "flinkProperties": CONF.about("Flink settings; a condition reports those that Shunter sets itself"),
+        "flinkProperties": CONF.about("Flink settings; Shunter reports those that it sets itself"),
         "envVars": env_field().about("environment variables of JobManager and TaskManagers"),
         **ignored_fields(IGNORED_FLINK_FIELDS),
     },

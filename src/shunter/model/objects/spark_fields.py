@@ -221,7 +221,7 @@ SPARK = Section(
         "mainClass": CLASS.about("main class of a Scala or Java application"),
         "mainApplicationFile": Field(FILE.read, FILE.schema, required=True).about("path of its jar or Python file"),
         "arguments": ARGUMENTS,
-        "sparkConf": CONF.about("Spark settings; a condition reports those that Shunter sets itself"),
+        "sparkConf": CONF.about("Spark settings; Shunter reports those that it sets itself"),
         "hadoopConf": CONF.about("settings of the Hadoop libraries"),
         "deps": DEPENDENCIES.as_field(default={}),
         "driver": DRIVER.as_field(default={}),

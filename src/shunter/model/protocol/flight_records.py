@@ -85,7 +85,7 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 class FlightSegment(msgspec.Struct, frozen=True):
-    """One file of a recording."""
+    """One file of a flight recording."""
 
     name: str
     started_at: str

@@ -9,7 +9,7 @@ from shunter.model.rest.job_views import SubmittedJob
 
 
 class TemplateView(msgspec.Struct, kw_only=True):
-    """A job that a clock or dispatches run."""
+    """A job with a schedule or parameters, which starts runs by schedule or dispatch."""
 
     name: str
     namespace: str
@@ -43,7 +43,7 @@ class TemplatePage(msgspec.Struct):
 
 
 class QueueView(msgspec.Struct, kw_only=True):
-    """A limit of null means none."""
+    """A queue. A limit of null means no limit."""
 
     name: str
     queued: int  # tasks that could start
@@ -61,7 +61,7 @@ class QueuePage(msgspec.Struct):
 
 
 class DeadView(msgspec.Struct, kw_only=True):
-    """A task that gave up after all its restarts."""
+    """A task that failed after its last restart."""
 
     name: str  # JOB@RUN/INDEX, or JOB@RUN/GROUP/INDEX
     number: int
@@ -82,7 +82,7 @@ class DeadPage(msgspec.Struct):
 
 
 class Replayed(msgspec.Struct):
-    """The runs that a replay made; `left` counts the letters of jobs that have not ended, or that history forgot."""
+    """The runs that a replay started; `left` counts letters of jobs that have not ended or are no longer in history."""
 
     items: list[SubmittedJob]
     left: int = 0

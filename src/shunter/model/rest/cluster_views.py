@@ -49,7 +49,7 @@ class PolicyPage(msgspec.Struct):
 
 
 class EventView(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One line of history: one per range and move, never one per task. `id` orders all events and resumes a stream."""
+    """One event: one per range of tasks and transition, not per task. `id` orders all events and resumes a stream."""
 
     id: str  # VERSION-N
     at: str

@@ -18,7 +18,7 @@ from shunter.model.objects.testbeds import Testbed
 
 
 class ExternalTestbed(msgspec.Struct, kw_only=True, rename="camel"):
-    """Slots are as in a Testbed's status, by the names of their nodes; nodes in the order of their ids."""
+    """Slots as in the status of a Testbed, by node name; nodes in the order of their ids."""
 
     name: str
     state: str
@@ -28,7 +28,7 @@ class ExternalTestbed(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class ExternalBatchJob(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Why it failed stands in `problems`, which only a job has that did."""
+    """A failed job has `problems`, which say why."""
 
     name: str
     state: str
@@ -53,7 +53,7 @@ class ExternalSlots(msgspec.Struct):
 
 
 class ExternalScheduling(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Has either a queue or slots; the other is null. What it waits for, and why it failed, is there where it does."""
+    """Has either a queue or slots; the other is null. `waitsFor` and `problems` are set only where they apply."""
 
     name: str
     state: str

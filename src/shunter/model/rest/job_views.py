@@ -38,7 +38,7 @@ class AttemptView(msgspec.Struct, kw_only=True):
 
 
 class EdgeView(msgspec.Struct, kw_only=True):
-    """What a job or a group waits for, or has waited for."""
+    """A dependency of a job or a group, met or not."""
 
     name: str  # of the job, with its run, or of the group
     when: str  # succeeded | finished | failed
@@ -58,7 +58,7 @@ class GroupView(msgspec.Struct, kw_only=True):
 
 
 class JobTerms(msgspec.Struct, kw_only=True):
-    """What of a job is not plain: when it may start, by when it shall be done, what it waits for."""
+    """Terms of a job that are not defaults: start time, deadline, dependencies."""
 
     queue: str = "default"
     held: bool = False
@@ -72,7 +72,7 @@ class JobTerms(msgspec.Struct, kw_only=True):
 
 
 class UpdateView(msgspec.Struct, kw_only=True):
-    """How far a service or system job has come with its present version."""
+    """Progress of the rollout of a service or system job."""
 
     status: str  # starting | steady | updating | rolling back | restarting | stalled
     wanted: int  # instances
@@ -127,8 +127,8 @@ class JobPage(msgspec.Struct):
 
 
 class SubmittedJob(msgspec.Struct, kw_only=True):
-    """One line of the answer to a submit; not created means that the same key, or an unchanged job, was found; or, if
-    updated, a service or system job that has another spec now."""
+    """The result of one submitted job. Not created: the same key, or an unchanged job, already exists; or, if
+    updated, a service or system job has a new spec."""
 
     name: str
     namespace: str

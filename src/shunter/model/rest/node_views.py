@@ -42,7 +42,7 @@ class TaskStatsView(msgspec.Struct, kw_only=True):
 
 
 class NodeStatsView(msgspec.Struct, kw_only=True):
-    """A node's machine and its running tasks, fresh from the worker."""
+    """Current statistics of a node and its running tasks, read from the worker."""
 
     name: str
     at: str

@@ -42,7 +42,7 @@ class ListMeta(msgspec.Struct, rename="camel"):
 
 
 class ObjectList(msgspec.Struct, kw_only=True, rename="camel"):
-    """All that were asked for, by namespace and name."""
+    """The requested objects, by namespace and name."""
 
     api_version: str
     kind: str  # TestbedList, BatchJobList, SchedulingList, ObjectList
@@ -59,7 +59,7 @@ class WatchLine(msgspec.Struct, omit_defaults=True):
 
 
 class AppliedView(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What became of one document: an object of its kind, or, of a Job, the run that was submitted."""
+    """The result of one document: an object, or, for a Job, the submitted run."""
 
     kind: str
     namespace: str

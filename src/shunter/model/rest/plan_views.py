@@ -14,8 +14,8 @@ class ReasonView(msgspec.Struct, kw_only=True):
 
 
 class SuggestionView(msgspec.Struct, kw_only=True):
-    """One change that would start the job now; the planner was asked. `field` is that of the manifest, or of the thing
-    outside it that would have to change (`node.NAME.cordoned`, `queue.NAME.running_max`)."""
+    """One change that would start the job now, verified by the planner. `field` is in the manifest, or names the object
+    outside of it that has to change (`node.NAME.cordoned`, `queue.NAME.running_max`)."""
 
     field: str
     before: Any
@@ -27,7 +27,7 @@ class SuggestionView(msgspec.Struct, kw_only=True):
 
 
 class StartView(msgspec.Struct, kw_only=True):
-    """When the next task is expected to start; no time means that nobody can say. `basis` tells what it rests on."""
+    """When the next task is expected to start; null if unknown. `basis` explains the estimate."""
 
     at: str | None
     basis: str
@@ -50,7 +50,7 @@ class PlannedPlacementView(msgspec.Struct, kw_only=True):
 
 
 class PlannedJobView(msgspec.Struct, kw_only=True):
-    """What would become of one job of a plan."""
+    """What would happen to one job of a plan."""
 
     name: str
     namespace: str
@@ -71,7 +71,7 @@ class PlannedPreemptionView(msgspec.Struct, kw_only=True):
 
 
 class PlanView(msgspec.Struct, kw_only=True):
-    """What submitting these jobs would do now. Nothing was done."""
+    """What a submit of these jobs would do now. Nothing has changed."""
 
     starts: bool  # everything would start
     sentence: str
