@@ -126,7 +126,7 @@ async def of_two_updates_of_one_version_one_conflicts(harness: Harness) -> None:
     seen = {"resourceVersion": str((await harness.get("Testbed", "bench")).meta.revision)}
     [first] = await harness.apply(testbed(metadata=seen, slotsPerNode=3))
     assert first.action == "configured"
-    with pytest.raises(Conflict, match="was has changed"):
+    with pytest.raises(Conflict, match="has changed"):
         await harness.apply(testbed(metadata=seen, slotsPerNode=4))
     assert (await harness.get("Testbed", "bench")).spec == first.object.spec
 
@@ -135,7 +135,7 @@ async def version_0_is_that_of_what_is_not_there(harness: Harness) -> None:
     await harness.apply(testbed(metadata={"resourceVersion": "0"}))
     with pytest.raises(Conflict, match="already exists"):
         await harness.apply(testbed(metadata={"resourceVersion": "0"}))
-    with pytest.raises(Conflict, match="is not there"):
+    with pytest.raises(Conflict, match="does not exist"):
         await harness.apply(testbed("other", metadata={"resourceVersion": "1"}))
 
 

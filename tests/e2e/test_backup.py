@@ -43,7 +43,7 @@ def test_a_restored_cluster_goes_on_and_its_workers_end_what_it_does_not_know(
     manager.home.mkdir()
     (manager.home / "workers-address").write_text(address)
     assert "restored" in manager.shunter("restore", str(tmp_path / "copy.db")).out
-    assert "has a store already" in manager.shunter("restore", str(tmp_path / "copy.db"), code=None).err
+    assert "already has a store" in manager.shunter("restore", str(tmp_path / "copy.db"), code=None).err
     remote.start_manager()
     remote.until("w1", "ready")
     eventually(lambda: not is_alive(pids["later"]) or None, "what came after the backup is ended")

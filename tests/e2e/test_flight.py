@@ -46,4 +46,4 @@ def test_a_policy_of_ones_own_is_compared_with_the_recorded_one(cluster: Cluster
     assert found["different"] >= 1
     assert found["items"][0]["replayed"] == {}
     assert "unknown policy" in cluster.shunter("replay", str(file), "--policy", "zzz", code=2).err
-    assert "is no recording" in cluster.shunter("replay", str(policy), code=2).err
+    assert "is not a flight recording" in cluster.shunter("replay", str(policy), code=2).err

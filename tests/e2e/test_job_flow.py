@@ -70,7 +70,7 @@ def test_a_job_past_its_time_or_its_failures_fails_for_that_reason(cluster: Clus
     cluster.shunter("submit", "-f", "-", "--wait", stdin=as_yaml(*documents), code=1)
     assert cluster.json("job", "slow")["reason"] == "exceeded timeout.job of 0.50s"
     many = cluster.json("job", "many")
-    assert many["state"] == "failed" and "(failures_max)" in many["reason"]
+    assert many["state"] == "failed" and "failures_max of 3" in many["reason"]
     assert many["counts"]["cancelled"] > 0
     late = cluster.json("job", "late")
     assert (late["state"], late["terms"]["deadline_missed"]) == ("succeeded", True)

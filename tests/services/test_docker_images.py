@@ -32,7 +32,7 @@ async def test_a_missing_image_is_pulled_and_the_log_tells(tmp_path: Path, docke
 async def test_pull_always_asks_the_registry_again_and_never_does_not(tmp_path: Path, docker: TestDaemon) -> None:
     with registry("policy") as server:
         async with open_docker_harness(tmp_path, docker) as harness:
-            with pytest.raises(NotStarted, match="is not on the node, and pull: never"):
+            with pytest.raises(NotStarted, match="is not on the node, and pull is never"):
                 await harness.launch("/bin/true", image=server.image, pull="never")
             assert server.requested_paths == 0
             await harness.run("/bin/true", image=server.image)

@@ -70,7 +70,7 @@ async def test_requests_that_cannot_be_meant_are_refused_with_the_fix() -> None:
     async with open_scheduler_harness() as harness, harness.stub() as stub:
         refused = [
             (stub.watch("Not A Name"), "is not a valid scheduler name"),
-            (stub.watch(wants=["everything"]), "choose of tasks, objects"),
+            (stub.watch(wants=["everything"]), "choose from tasks, objects"),
             (stub.watch(mode="boss"), "choose lead or shadow"),
         ]
         for stream, text in refused:
@@ -88,7 +88,7 @@ async def test_a_void_token_is_refused_and_the_older_stream_ends() -> None:
         code, details = await code_of(stub.decide(token=token))
         assert (code, "this token is no longer valid" in details) == (grpc.StatusCode.FAILED_PRECONDITION, True)
         code, details = await code_of(first(older))
-        assert (code, "another session of the same name took over" in details) == (grpc.StatusCode.ABORTED, True)
+        assert (code, "another session with the same name took over" in details) == (grpc.StatusCode.ABORTED, True)
 
 
 async def test_beyond_the_budget_the_caller_is_asked_for_patience() -> None:

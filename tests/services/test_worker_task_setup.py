@@ -121,7 +121,7 @@ async def test_a_file_that_cannot_be_opened_ends_the_task_with_its_name(tmp_path
     async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/true", stdout=f"{tmp_path}/file/below")
         assert (ended.how, ended.exits) == ("error", [126])
-        assert ended.detail == f"stdout cannot go to {tmp_path}/file/below: Not a directory"
+        assert ended.detail == f"stdout cannot be written to {tmp_path}/file/below: Not a directory"
         assert (await harness.run("/bin/true", job=2)).how == ""
 
 
@@ -130,7 +130,7 @@ async def test_a_stream_does_not_follow_a_symbolic_link(tmp_path: Path) -> None:
         (tmp_path / "precious").write_text("precious")
         (tmp_path / "link").symlink_to(tmp_path / "precious")
         ended = await harness.run("/bin/echo", "overwritten", stdout=f"{tmp_path}/link")
-        assert ended.detail == f"stdout cannot go to {tmp_path}/link: it is a symbolic link"
+        assert ended.detail == f"stdout cannot be written to {tmp_path}/link: it is a symbolic link"
         assert (tmp_path / "precious").read_text() == "precious"
 
 
