@@ -1,1 +1,1 @@
-"""The command line, built on the SDK. `main` is the entry; `commands` lists what there is; one module per family."""
+"""The command line, built on the SDK. `main` is the entry, `registry` lists the commands, `commands` implements them."""

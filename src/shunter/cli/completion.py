@@ -1,4 +1,4 @@
-"""What the shell offers on TAB: names that the cluster knows, and states. Silent where there is no cluster."""
+"""Shell completion: names from the cluster, and states. Offers nothing if the cluster does not answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shunter.sdk.client import Client
 
 COMPLETIONS_MAX = 200
-# Of jobs and tasks; spelt here because the tables of lifecycles are slow to load for a TAB.
+# States of jobs and tasks. A copy, because importing the lifecycle tables is too slow for completion.
 STATES = ("waiting", "queued", "pending", "assigned", "running", "stopping", "succeeded", "failed", "cancelled")
 
 

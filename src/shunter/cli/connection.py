@@ -1,4 +1,4 @@
-"""The client that commands work with: it tells the person when the cluster has to be waited for."""
+"""The client that commands use. It prints a notice when it waits for the cluster."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def open_client(namespace: str = NAMESPACE_DEFAULT, patience_s: float = PATIENCE
         nonlocal has_notified
         if not has_notified and delay_s >= NOTICE_AFTER_S:
             has_notified = True
-            print_notice(f"{failure.detail}; trying again for up to {patience_s:.0f} s")
+            print_notice(f"{failure.detail}; retrying for up to {patience_s:.0f} s")
 
     return connect(namespace=namespace, patience_s=patience_s, on_retry=on_retry)

@@ -1,4 +1,4 @@
-"""Exit codes, and how errors are told to the person. Called by `main` and `run`."""
+"""Exit codes, and how commands print errors and notices."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ SUCCESS = 0
 JOB_FAILED = 1
 USAGE_ERROR = 2
 NOT_REACHABLE = 3
-INTERNAL_ERROR = 125  # of `run`, whose other codes are the task's; and of any command that breaks
+INTERNAL_ERROR = 125  # Shunter itself failed; `run` uses all other codes for the task's exit code
 INTERRUPTED = 130
-BROKEN_PIPE = 1  # what Typer makes of it too
+BROKEN_PIPE = 1  # as in Typer
 
 
 def exit_code_for(error: BaseException, has_task_exit_codes: bool = False) -> int:
-    """`has_task_exit_codes`: the command's codes are the task's, so that every error of ours must be told apart."""
+    """With `has_task_exit_codes`, every error of Shunter is 125, because other codes are those of the task."""
     if has_task_exit_codes:
         return INTERNAL_ERROR
     if isinstance(error, TimeoutError):
@@ -32,5 +32,5 @@ def print_error(error: BaseException) -> None:
 
 
 def print_notice(text: str) -> None:
-    """Say something to the person, beside the output."""
+    """Print a line for the user on standard error."""
     print(f"shunter: {text}", file=sys.stderr, flush=True)

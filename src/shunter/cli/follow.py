@@ -1,4 +1,4 @@
-"""Following a job from a terminal: Ctrl-C ends it, a reader that leaves ends it, and a job that waits says for what."""
+"""Follows a job from a terminal. Ctrl-C or a closed pipe stops the job; a job that stays pending prints why."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXPLAIN_DELAY_S = 3.0
 def follow_submit(
     client: Client, manifest: Manifest, mode: str, show: Callable[[FollowLine], None]
 ) -> tuple[FollowLine, bool]:
-    """Submit a job and `show` what comes of it; comes to the line that ends it, and whether it was interrupted."""
+    """Submit a job and `show` its lines. Returns the last line, and whether the user interrupted the job."""
     job: Job | None = None
     end = FollowLine()
     with StopOnInterrupt() as interrupt, _Explanation() as explanation:
@@ -34,14 +34,14 @@ def follow_submit(
                 else:
                     show(line)
         except BrokenPipeError:
-            if job is not None:  # nobody reads the output: as in any pipe, its writer ends
+            if job is not None:  # nobody reads the output: end the writer, as in any pipe
                 job.stop()
             raise
     return end, interrupt.interrupts > 0
 
 
 class _Explanation:
-    """Says what a job waits for if it has not started after a few seconds."""
+    """Prints why a job is pending if it has not started after a few seconds."""
 
     def __init__(self) -> None:
         self._timer: threading.Timer | None = None
@@ -65,6 +65,6 @@ def _explain(job: Job) -> None:
     try:
         found = job.why()
     except ShunterError:
-        return  # whoever follows the job hears of it too
+        return  # the follower of the job gets the same error
     if found.state == "pending":
         print_notice(found.sentence)

@@ -1,5 +1,5 @@
-"""What Ctrl-C means to a command that follows a job: once, end it gracefully; twice, at once; thrice, let it be. TERM
-and the end of the terminal mean the same: a job that runs in front does not outlive the command unasked."""
+"""Ctrl-C in a command that follows a job: the first stops the job gracefully, the second kills it, the third leaves it.
+SIGTERM and SIGHUP do the same, so that a job in the foreground does not outlive its command by accident."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopOnInterrupt:
-    """While it is entered, interrupts stop the job that `watch` was told of. The command goes on following it, so that
-    the last output is seen and the exit code is the task's.
+    """Context manager: while active, interrupts stop the watched job. The command continues to follow the job, so that
+    it prints the last output and exits with the task's code.
 
-    A thread does the stopping, woken through a pipe by the interpreter itself: the main thread may be on its way into a
-    wait for the cluster when the signal comes, and would then not notice before the cluster says something.
+    A thread stops the job; the interpreter wakes it through a pipe. The main thread could be about to wait for the
+    cluster when the signal arrives, and would then not notice the signal until the cluster sends something.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class StopOnInterrupt:
         signal.set_wakeup_fd(self._previous_wakeup_fd)
         for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
-        os.close(self._write_fd)  # which ends the thread
+        os.close(self._write_fd)  # ends the thread
 
     def watch(self, job: Job) -> None:
         self._job = job
@@ -70,14 +70,15 @@ class StopOnInterrupt:
         if self._job is None or self.interrupts > 2:
             return
         now = self.interrupts > 1
-        _write_notice(f"ending {self._job.name} at once" if now else f"ending {self._job.name}; again: at once")
+        name = self._job.name
+        _write_notice(f"Killing {name}." if now else f"Stopping {name} gracefully. Press Ctrl-C again to kill it.")
         try:
             self._job.stop(now=now)
         except ShunterError as error:
-            _write_notice(f"could not stop it: {error.detail}")
+            _write_notice(f"could not stop {name}: {error.detail}")
 
 
 def _write_notice(text: str) -> None:
-    """Past the buffered streams, which belong to the main thread."""
+    """Write directly to the file: the buffered streams belong to the main thread."""
     with suppress(OSError):  # the terminal may be gone
         os.write(sys.stderr.fileno(), f"\nshunter: {text}\n".encode())

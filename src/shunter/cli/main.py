@@ -1,4 +1,4 @@
-"""The entry of the command line: `shunter`. Owns how errors become sentences and exit codes."""
+"""The entry point of the command line. Turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def shunter(
 
     \b
     shunter up --detach               start a cluster on this machine
-    shunter run -- echo hello         run something on it
-    shunter run --count 1000 -- true  run it a thousand times
-    shunter jobs                      see what there is
+    shunter run -- echo hello         run a command on it
+    shunter run --count 1000 -- true  run a command a thousand times
+    shunter jobs                      list the jobs
 
-    'shunter COMMAND --help' tells more about a command. The cluster is found under SHUNTER_HOME, or at SHUNTER_URL
+    'shunter COMMAND --help' explains a command. Commands use the cluster in SHUNTER_HOME, or the one at SHUNTER_URL
     with the token in SHUNTER_TOKEN.
     """
 
@@ -52,10 +52,8 @@ def main() -> NoReturn:
 
 
 def run_command(arguments: list[str]) -> int:
-    """Carry a command line out; comes to the exit code."""
-    has_task_exit_codes = (
-        bool(arguments) and arguments[0] == "run"
-    )  # its exit codes are the task's: 125 tells ours from them
+    """Run one command line. Returns the exit code."""
+    has_task_exit_codes = bool(arguments) and arguments[0] == "run"
     try:
         code: object = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)
         sys.stdout.flush()
@@ -65,7 +63,7 @@ def run_command(arguments: list[str]) -> int:
     except typer.Abort:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. What is still buffered has nowhere to go.
+        # The reader of our output has left. Discard what is still buffered.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (ShunterError, TimeoutError) as error:

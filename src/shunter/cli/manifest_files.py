@@ -1,5 +1,4 @@
-"""Files of manifests, as commands are given them, and where in them a problem is. Used by apply, submit, plan, validate
-and graph."""
+"""Reads manifest files, and says in which document a problem is. Used by apply, submit, plan, validate and graph."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ def read_file(file: str) -> list[Manifest]:
 
 
 def read_files(files: Sequence[str]) -> list[tuple[str, list[Manifest]]]:
-    """The documents of each file; where there are several files, what is wrong with one says with which. Raises
-    Invalid."""
+    """The documents of each file. With several files, every problem names its file. Raises Invalid."""
     found = []
     for file in files:
         try:
@@ -42,8 +40,8 @@ def read_files(files: Sequence[str]) -> list[tuple[str, list[Manifest]]]:
 
 
 def document_labels(files: Iterable[tuple[str, Sequence[Manifest]]]) -> list[str]:
-    """How a person finds each document: `Testbed bench`, or `document 2` where it has no name; with its file where
-    there are several."""
+    """A label for each document: `Testbed bench`, or `document 2` if it has no name; with several files, also the
+    file."""
     listed = list(files)
     return [
         (f"{file}: " if len(listed) > 1 else "") + _document_label(document, number)
@@ -53,7 +51,7 @@ def document_labels(files: Iterable[tuple[str, Sequence[Manifest]]]) -> list[str
 
 
 def with_locations(problems: Iterable[Problem], labels: Sequence[str]) -> list[Problem]:
-    """Problems of documents that were sent together, each told by its place instead of its number."""
+    """Problems of documents that were sent together, with the label of the document instead of its number."""
     return [_with_location(problem, labels) for problem in problems]
 
 

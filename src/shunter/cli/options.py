@@ -1,4 +1,4 @@
-"""Options that several commands share, the values they come to, and the client that they open."""
+"""Options that several commands share, and functions that parse their values."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ Namespace = Annotated[
         "--namespace",
         "-n",
         metavar="NAME",
-        help="Namespace to work in.",
+        help="Namespace to use.",
         envvar="SHUNTER_NAMESPACE",
         autocompletion=complete_namespaces,
     ),
 ]
-Output = Annotated[Format, typer.Option("--output", "-o", metavar="table|json|yaml", help="How to print it.")]
-Limit = Annotated[int, typer.Option("--limit", "-l", min=0, metavar="N", help="Print at most so many; 0 means all.")]
+Output = Annotated[Format, typer.Option("--output", "-o", metavar="table|json|yaml", help="Output format.")]
+Limit = Annotated[int, typer.Option("--limit", "-l", min=0, metavar="N", help="Maximum number of rows; 0 means all.")]
 States = Annotated[
     list[str] | None,
     typer.Option(
         "--state",
         "-s",
         metavar="STATE",
-        help="Only those in this state. May be repeated.",
+        help="Show only this state. May be repeated.",
         autocompletion=complete_states,
     ),
 ]
 JobName = Annotated[
     str,
-    typer.Argument(metavar="JOB", help="NAME (its newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs),
+    typer.Argument(metavar="JOB", help="NAME (the newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs),
 ]
 JobOrTask = Annotated[
     str, typer.Argument(metavar="JOB[/[GROUP/]INDEX]", help="A job, or one of its tasks.", autocompletion=complete_jobs)
@@ -61,7 +61,7 @@ def pairs(words: Iterable[str] | None, option: str) -> dict[str, str]:
     for word in words or ():
         key, equals, value = word.partition("=")
         if not key or not equals:
-            problems.append(Problem(option, "is not a pair", word, f"write it as {option} KEY=VALUE"))
+            problems.append(Problem(option, "must be KEY=VALUE", word, f"write it as {option} KEY=VALUE"))
         found[key] = value
     if problems:
         raise Invalid(problems)
@@ -69,17 +69,17 @@ def pairs(words: Iterable[str] | None, option: str) -> dict[str, str]:
 
 
 def duration_s(text: str | None, option: str) -> float | None:
-    """A duration in seconds, None where none is given. Raises Invalid."""
+    """A duration in seconds, or None if not given. Raises Invalid."""
     if text is None:
         return None
     try:
         return parse_duration_s(float(text) if text.isdigit() else text)
     except ValueError as error:
-        raise Invalid([Problem(option, "is not a duration", text, "write it as 90s, 10m or 1h30m")]) from error
+        raise Invalid([Problem(option, "must be a duration", text, "write it as 90s, 10m or 1h30m")]) from error
 
 
 def check_amount(resource: str, text: str | None, option: str) -> str | None:
-    """A quantity as it was given. Raises Invalid if it is none."""
+    """Return the quantity as given. Raises Invalid if it is not one."""
     if text is not None:
         try:
             parse_amount(resource, text)
@@ -90,22 +90,22 @@ def check_amount(resource: str, text: str | None, option: str) -> str | None:
 
 
 def check_address(text: str | None, option: str) -> str | None:
-    """HOST:PORT as it was given. Raises Invalid if it is none."""
+    """Return HOST:PORT as given. Raises Invalid if it is not an address."""
     if text is not None:
         host, _, port = text.rpartition(":")
         if not host or not (port.isascii() and port.isdigit()) or int(port) > PORT_MAX:
-            raise Invalid([Problem(option, "is not an address", text, "write it as HOST:PORT, 127.0.0.1:7070")])
+            raise Invalid([Problem(option, "must be an address", text, "write it as HOST:PORT, for example 127.0.0.1:7070")])
     return text
 
 
 def job_and_task(reference: str) -> tuple[str, str | None]:
-    """JOB, JOB/INDEX or JOB/GROUP/INDEX as the job and the task in it; INDEX~PIECE is one that was replaced. Raises
+    """Split JOB, JOB/INDEX or JOB/GROUP/INDEX into the job and its task; INDEX~N is a replaced instance. Raises
     Invalid."""
     job, slash, task = reference.partition("/")
     index = task.rpartition("/")[2]
     if slash and (not _is_task(index) or task.count("/") > 1):
-        fix = "write JOB for the job, JOB/0 for its first task, JOB/GROUP/0 where it has several groups"
-        raise Invalid([Problem("task", "is not a task of a job", reference, fix)])
+        fix = "write JOB for the job, JOB/0 for its first task, JOB/GROUP/0 if it has several groups"
+        raise Invalid([Problem("task", "must be JOB, JOB/INDEX or JOB/GROUP/INDEX", reference, fix)])
     return job, task if slash else None
 
 

@@ -1,6 +1,6 @@
-"""The list of all commands, and the group that loads a command's module only when that command is used.
+"""The list of all commands, and a group that imports the module of a command only when the command is used.
 
-Building every command with its options takes as long as all the rest of a short command, so the summaries stand here.
+Building every command would double the time of a short command, so the summaries of `shunter --help` are here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`target` names the function, or the Typer of a family of commands, in its module."""
+    """`target` is MODULE:NAME of the command's function, or of the Typer of a command group."""
 
     name: str
     target: str
@@ -28,7 +28,7 @@ class Entry:
     settings: dict[str, Any] | None = None
 
 
-# Everything after the program's name belongs to the program: `shunter run ls -l` needs no `--`.
+# Everything after the program name belongs to the program: `shunter run ls -l` needs no `--`.
 _RUN = {"allow_interspersed_args": False}
 
 SECTIONS: dict[str, tuple[Entry, ...]] = {
@@ -36,67 +36,67 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("run", "jobs.run:run", "Run a command, once or many times, and wait for it.", _RUN),
         Entry("submit", "jobs.submit:submit", "Submit the jobs of a manifest file."),
         Entry("validate", "jobs.validate:validate", "Check manifest files without a cluster."),
-        Entry("plan", "jobs.plan:plan", "Say what submitting a manifest file would do."),
+        Entry("plan", "jobs.plan:plan", "Show what submitting a manifest file would do."),
         Entry("wait", "jobs.stop:wait", "Wait until jobs have ended."),
-        Entry("retry", "jobs.rerun:retry", "Run a finished job again, or what failed of it."),
-        Entry("dispatch", "jobs.templates:dispatch", "Run a job that has parameters."),
-        Entry("cron", "jobs.templates:cron", "Look after jobs that a clock or dispatches run."),
+        Entry("retry", "jobs.rerun:retry", "Run a finished job again, or only its failed tasks."),
+        Entry("dispatch", "jobs.templates:dispatch", "Run a parameterized job."),
+        Entry("cron", "jobs.templates:cron", "Manage scheduled and parameterized jobs."),
     ),
-    "Step in": (
-        Entry("stop", "jobs.stop:stop", "End jobs, or single tasks of them."),
-        Entry("hold", "jobs.rerun:hold", "Let nothing more of jobs start."),
-        Entry("release", "jobs.rerun:release", "Let held jobs go on."),
-        Entry("move", "services:move", "Let a task run on a node of your choice."),
+    "Control jobs": (
+        Entry("stop", "jobs.stop:stop", "Stop jobs, or single tasks."),
+        Entry("hold", "jobs.rerun:hold", "Stop new tasks of jobs from starting."),
+        Entry("release", "jobs.rerun:release", "Release held jobs."),
+        Entry("move", "services:move", "Move a task to another node."),
     ),
-    "Keep services up": (
-        Entry("update", "services:update", "Give a service or system job another spec."),
-        Entry("scale", "services:scale", "Change how many instances a service has."),
-        Entry("rollback", "services:rollback", "Go back to an earlier good version."),
-        Entry("restart", "services:restart", "Replace instances by fresh ones."),
+    "Manage services": (
+        Entry("update", "services:update", "Update a service or system job to a new spec."),
+        Entry("scale", "services:scale", "Change the number of instances of a service."),
+        Entry("rollback", "services:rollback", "Roll back to an earlier version."),
+        Entry("restart", "services:restart", "Restart instances of a service or system job."),
     ),
-    "Look at jobs": (
+    "Inspect jobs": (
         Entry("jobs", "jobs.jobs:jobs", "List jobs, newest first."),
         Entry("job", "jobs.jobs:job", "Show one job."),
         Entry("tasks", "jobs.jobs:tasks", "List the tasks of a job."),
-        Entry("logs", "jobs.logs:logs", "Print what a task wrote."),
-        Entry("graph", "jobs.graph:graph", "Draw which job waits for which."),
-        Entry("why", "jobs.plan:why", "Say why a job waits, and what would start it."),
+        Entry("logs", "jobs.logs:logs", "Print the output of a task."),
+        Entry("graph", "jobs.graph:graph", "Draw the dependencies between jobs."),
+        Entry("why", "jobs.plan:why", "Explain why a job is pending, and what would start it."),
     ),
     "Queues and dead letters": (
         Entry("queues", "queues:queues", "List the queues."),
-        Entry("queue", "queues:queue", "Limit, pause, purge or delete a queue."),
-        Entry("dead", "jobs.rerun:dead", "List, replay or purge tasks that gave up."),
+        Entry("queue", "queues:queue", "Show, limit, pause, purge or delete a queue."),
+        Entry("dead", "jobs.rerun:dead", "List, replay or purge tasks that failed for good."),
     ),
     "Testbeds and schedulings": (
         Entry("apply", "objects.apply:apply", "Apply manifests: Testbeds, BatchJobs, Schedulings, Jobs."),
         Entry("get", "objects.objects:get", "List Testbeds, BatchJobs or Schedulings."),
-        Entry("describe", "objects.describe:describe", "Describe one of them for a person."),
-        Entry("edit", "objects.edit:edit", "Edit one of them in your editor."),
-        Entry("delete", "objects.delete:delete", "Delete some of them."),
-        Entry("watch", "objects.objects:watch", "Watch them change."),
-        Entry("batchjob", "objects.objects:batchjob", "Step in on BatchJobs: reset failed ones."),
-        Entry("profiler", "objects.profiler:profiler", "Measure which BatchJobs bear one another; schedule by it."),
+        Entry("describe", "objects.describe:describe", "Describe one object in detail."),
+        Entry("edit", "objects.edit:edit", "Edit one object in your editor."),
+        Entry("delete", "objects.delete:delete", "Delete objects."),
+        Entry("watch", "objects.objects:watch", "Watch objects change."),
+        Entry("batchjob", "objects.objects:batchjob", "Reset failed BatchJobs."),
+        Entry("profiler", "objects.profiler:profiler", "Measure how BatchJobs interfere with each other."),
     ),
-    "Look at the cluster": (
+    "Inspect and change the cluster": (
         Entry("nodes", "cluster.nodes:nodes", "List the nodes."),
         Entry("node", "cluster.nodes:node", "Show, label, drain or cordon one node."),
-        Entry("cluster", "cluster.cluster_settings:cluster", "Show the whole cluster, or change it while it runs."),
-        Entry("policies", "jobs.plan:policies", "List who can decide where tasks run, or choose."),
+        Entry("cluster", "cluster.cluster_settings:cluster", "Show the cluster, or change its settings."),
+        Entry("policies", "jobs.plan:policies", "List scheduling policies, or choose one."),
         Entry("flight", "cluster.flight:flight", "List or export recorded decisions."),
-        Entry("replay", "cluster.flight:replay", "Decide recorded decisions again, and compare."),
-        Entry("simulate", "cluster.simulate:simulate", "Try policies in simulated worlds, and compare."),
-        Entry("events", "cluster.events:events", "Print what has happened, or what happens."),
-        Entry("metrics", "cluster.metrics:metrics", "Show what a run, a task or a node used over time."),
-        Entry("top", "cluster.top:top", "Watch resources, nodes and running jobs."),
+        Entry("replay", "cluster.flight:replay", "Replay recorded decisions, and compare."),
+        Entry("simulate", "cluster.simulate:simulate", "Compare policies in simulated clusters."),
+        Entry("events", "cluster.events:events", "Print past events, or follow new ones."),
+        Entry("metrics", "cluster.metrics:metrics", "Show the resource usage of a run, task or node."),
+        Entry("top", "cluster.top:top", "Watch resources, nodes and unfinished jobs."),
     ),
     "Start and stop clusters": (
         Entry("up", "processes.processes:up", "Start a cluster on this machine."),
         Entry("down", "processes.processes:down", "Stop the cluster of this machine."),
-        Entry("manager", "processes.processes:manager", "Start a manager alone; workers join it."),
+        Entry("manager", "processes.processes:manager", "Start a manager without a worker."),
         Entry("worker", "processes.processes:worker", "Start a worker that joins a manager."),
-        Entry("backup", "processes.store:backup", "Copy the store into a file while the cluster runs."),
-        Entry("restore", "processes.store:restore", "Make an empty home from a backup."),
-        Entry("store", "processes.store:store", "Check the store of this machine."),
+        Entry("backup", "processes.store:backup", "Back up the store while the cluster runs."),
+        Entry("restore", "processes.store:restore", "Restore a backup into an empty SHUNTER_HOME."),
+        Entry("store", "processes.store:store", "Check the store in SHUNTER_HOME."),
         Entry("install", "processes.install:install_frameworks", "Install Spark or Flink for BatchJobs."),
         Entry("version", "processes.processes:version", "Print the version."),
     ),
@@ -105,11 +105,11 @@ ENTRIES = {entry.name: entry for section in SECTIONS.values() for entry in secti
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are built when they are asked for."""
+    """A group that builds a command on first use."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        # Stand-ins: lists and suggestions want no more than names.
+        # Placeholders: listings and suggestions need only names.
         self.commands = {name: TyperCommand(name=name) for name in ENTRIES}
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002
@@ -123,17 +123,17 @@ class LazyGroup(TyperGroup):
 
 
 class SingleObjectGroup(TyperGroup):
-    """Commands about one thing of a kind. Who writes its name where a command belongs is told how to see it."""
+    """Commands about one object. If a user writes its name instead of a command, the error says how to show it."""
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         is_name = args and not args[0].startswith("-") and not get_close_matches(args[0], self.commands)
         if is_name and args[0] not in self.commands:
-            ctx.fail(f"No such command '{args[0]}'. To see what is called so: {ctx.command_path} show {args[0]}")
+            ctx.fail(f"No such command '{args[0]}'. To show the object with that name: {ctx.command_path} show {args[0]}")
         return super().resolve_command(ctx, args)
 
 
 class SectionedCommand(TyperCommand):
-    """A command whose help has its options in sections, where they name one."""
+    """A command whose help lists options in sections."""
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
@@ -154,7 +154,7 @@ class SectionedCommand(TyperCommand):
 
 
 def build(entry: Entry) -> Command:
-    """The command with all its options."""
+    """Build the command with all its options."""
     module, _, name = entry.target.partition(":")
     target = getattr(import_module(f"shunter.cli.commands.{module}"), name)
     if not isinstance(target, typer.Typer):
@@ -166,7 +166,7 @@ def build(entry: Entry) -> Command:
 
 
 def plain_typer(**settings: Any) -> typer.Typer:
-    """A Typer that draws nothing: rich would cost a tenth of a second at every call."""
+    """A Typer without rich, which would add a tenth of a second to every command."""
     return typer.Typer(
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

@@ -1,4 +1,4 @@
-"""The commands about queues: queues; queue set, pause, resume, purge, delete."""
+"""The commands about queues: queues; queue show, set, pause, resume, purge, delete."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from shunter.model.rest.admin_views import QueueView
 queue = plain_typer(
     cls=SingleObjectGroup,
     no_args_is_help=True,
-    help="Limit, pause, purge or delete a named queue.\n\n\b\nshunter queue set film --running-max 10",
+    help="Show, limit, pause, purge or delete a queue.\n\n\b\nshunter queue set film --running-max 10",
 )
 Name = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.", autocompletion=complete_queues)]
 
 
 def queues(output: Output = Format.TABLE) -> None:
-    """List the queues: what waits and runs in each, and its rules.
+    """List queues with their queued tasks, running tasks and rules.
 
-    A job names its queue in its manifest (queue: film) or by run --queue; without one it is in the queue default.
+    A job names its queue in its manifest (queue: film) or with `run --queue`. Otherwise it is in the queue `default`.
 
     \b
     shunter queues
@@ -55,18 +55,18 @@ def show(name: Name, output: Output = Format.TABLE) -> None:
 def change(
     name: Name,
     running_max: Annotated[
-        int | None, typer.Option("--running-max", min=0, metavar="N", help="Tasks at once; 0 means no limit.")
+        int | None, typer.Option("--running-max", min=0, metavar="N", help="Maximum number of running tasks; 0 means no limit.")
     ] = None,
     queued_max: Annotated[
         int | None,
-        typer.Option("--queued-max", min=0, metavar="N", help="Refuse submits past so many queued tasks; 0: never."),
+        typer.Option("--queued-max", min=0, metavar="N", help="Maximum number of queued tasks; more are rejected. 0 means no limit."),
     ] = None,
     strict: Annotated[
-        bool | None, typer.Option("--strict/--fair", help="Start its jobs strictly in the order in which they came.")
+        bool | None, typer.Option("--strict/--fair", help="Start jobs strictly in the order of submission, or share fairly.")
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Set rules of a queue; those that are not given stay as they are. They hold until they are set again.
+    """Set rules of a queue. Rules that are not given do not change.
 
     \b
     shunter queue set film --running-max 10 --queued-max 1000
@@ -75,66 +75,66 @@ def change(
     rules: dict[str, Any] = {"running_max": running_max, "queued_max": queued_max, "strict": strict}
     if all(value is None for value in rules.values()):
         fix = "give --running-max, --queued-max, --strict or --fair"
-        raise Invalid([Problem("set", "has nothing to set", name, fix)])
+        raise Invalid([Problem("set", "no rule is given", name, fix)])
     with open_client() as client:
         _print(client.update_queue(name, rules), output)
 
 
 @queue.command("pause")
 def pause(name: Name, output: Output = Format.TABLE) -> None:
-    """Start nothing more of a queue. What runs goes on, what is queued stays queued.
+    """Pause a queue: no new tasks start. Running tasks continue, queued tasks stay queued.
 
     \b
     shunter queue pause film
     """
     with open_client() as client:
         found = client.update_queue(name, {"paused": True})
-    print_result(f"{found.name} is paused: {found.queued:,} tasks queued, {found.running:,} still run", found, output)
+    print_result(f"{found.name} paused: {found.queued:,} queued, {found.running:,} running", found, output)
 
 
 @queue.command("resume")
 def resume(name: Name, output: Output = Format.TABLE) -> None:
-    """Let a paused queue go on.
+    """Resume a paused queue.
 
     \b
     shunter queue resume film
     """
     with open_client() as client:
         found = client.update_queue(name, {"paused": False})
-    print_result(f"{found.name} goes on: {found.queued:,} tasks queued", found, output)
+    print_result(f"{found.name} resumed: {found.queued:,} queued, {found.running:,} running", found, output)
 
 
 @queue.command("purge")
 def purge(name: Name, output: Output = Format.TABLE) -> None:
-    """Cancel everything that is queued in a queue. What runs goes on.
+    """Cancel all queued tasks of a queue. Running tasks continue.
 
     \b
     shunter queue purge film
     """
     with open_client() as client:
         count = client.purge_queue(name)
-    print_result(f"{name} is purged: {count:,} tasks cancelled", {"name": name, "count": count}, output)
+    print_result(f"{name} purged: {count:,} task{'' if count == 1 else 's'} cancelled", {"name": name, "count": count}, output)
 
 
 @queue.command("delete")
 def delete(name: Name, output: Output = Format.TABLE) -> None:
-    """Take a queue's rules away. What is in it stays, and may start.
+    """Delete the rules of a queue. Its tasks stay, and may start.
 
     \b
     shunter queue delete film
     """
     with open_client() as client:
         client.delete_queue(name)
-    print_result(f"{name} has no rules any more", {"name": name, "action": DELETED}, output)
+    print_result(f"{name} deleted: the queue has no rules", {"name": name, "action": DELETED}, output)
 
 
 def _print(found: QueueView, output: Format) -> None:
     if output is not Format.TABLE:
         print_document(found, output)
         return
-    rules = [f"running at most {found.running_max:,}"] if found.running_max else []
-    rules += [f"queued at most {found.queued_max:,}"] if found.queued_max else []
-    rules += ["strictly in order"] if found.strict else []
+    rules = [f"at most {found.running_max:,} running"] if found.running_max else []
+    rules += [f"at most {found.queued_max:,} queued"] if found.queued_max else []
+    rules += ["strict order"] if found.strict else []
     rules += ["paused"] if found.paused else []
     print(f"{found.name}: {found.queued:,} queued, {found.running:,} running;", ", ".join(rules) or "no rules")
 

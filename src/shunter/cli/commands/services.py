@@ -1,4 +1,4 @@
-"""The commands for jobs that last: update, scale, rollback, restart; and move, for any task."""
+"""The commands for service and system jobs: update, scale, rollback, restart; and move, for any task."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from shunter.sdk.client import Job
 
 POLL_INTERVAL_S = 0.5
 
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until it has settled; the exit code is 1 if it went wrong.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until all instances are healthy; the exit code is 1 if that fails.")]
 
 
 def update(
     file: File,
     node: Annotated[
-        str | None, typer.Option("--node", metavar="NODE", help="Replace only what runs on this node.")
+        str | None, typer.Option("--node", metavar="NODE", help="Replace only instances on this node.")
     ] = None,
     wait: Wait = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Give a service or system job that runs another spec.
+    """Update a running service or system job to a new spec, step by step.
 
-    Instances are replaced step by step, as the manifest's `update` says: each new one must be healthy before its
-    predecessor ends. Where that goes wrong, the job goes back to its last good version by itself.
+    The rollout follows `update` of the manifest: a new instance must be healthy before the old one stops. If the
+    rollout fails, the job rolls back to its last healthy version.
 
     \b
     shunter update -f web.yaml --wait
@@ -43,24 +43,26 @@ def update(
     """
     manifests = read_file(file)
     if len(manifests) != 1:
-        fix = "use shunter submit for files of several jobs"
-        raise Invalid([Problem("--file", "must hold one job", f"{len(manifests)} documents", fix)])
+        fix = "use `shunter submit` for files with several jobs"
+        raise Invalid([Problem("--file", "must contain one job", f"{len(manifests)} documents", fix)])
     metadata = manifests[0].get("metadata") or {}
     name = str(metadata.get("name") or "")
     if not name:
-        raise Invalid([Problem("metadata.name", "is missing", fix="name the job that is updated")])
+        raise Invalid([Problem("metadata.name", "is missing", fix="add the name of the job to update")])
     with open_client(str(metadata.get("namespace") or namespace)) as client:
-        _report_change(client.job(name).update(manifests[0], node), f"{name} is updated", wait, output)
+        job = client.job(name).update(manifests[0], node)
+        version = job.view.version
+        _report_change(job, f"{name} is updating to version {version}", f"{name} updated to version {version}", wait, output)
 
 
 def scale(
     name: JobName,
-    counts: Annotated[list[str], typer.Argument(metavar="[GROUP=]N...", help="How many; by group if it has several.")],
+    counts: Annotated[list[str], typer.Argument(metavar="[GROUP=]N...", help="Number of instances; per group if the job has several groups.")],
     wait: Wait = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Change how many instances a service has. New ones get the next numbers; the highest numbers go first.
+    """Change the number of instances of a service. New instances get the next indexes; the highest indexes stop first.
 
     \b
     shunter scale web 5
@@ -70,32 +72,34 @@ def scale(
     for word in counts:
         group, _, count = word.rpartition("=")
         if not (count.isascii() and count.isdigit()):
-            raise Invalid([Problem("count", "is not a number", word, "write it as 5 or GROUP=5")])
+            raise Invalid([Problem("N", "must be a number", word, "write it as 5 or GROUP=5")])
         wanted[group] = int(count)
     with open_client(namespace) as client:
-        _report_change(client.job(name).scale(wanted), f"{name} is scaled", wait, output)
+        _report_change(client.job(name).scale(wanted), f"{name} is scaling", f"{name} scaled", wait, output)
 
 
 def rollback(
     name: JobName, wait: Wait = False, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE
 ) -> None:
-    """Go back to an earlier good version of a service or system job: the last one, or from a good one the one before.
+    """Roll a service or system job back to its last healthy version; if that one is running, to the one before it.
 
-    How many instances there are stays as it is.
+    The number of instances does not change.
 
     \b
     shunter rollback web --wait
     """
     with open_client(namespace) as client:
-        _report_change(client.job(name).roll_back(), f"{name} goes back", wait, output)
+        job = client.job(name).roll_back()
+        target = f"back to version {rolled_back_to(job.view)}"
+        _report_change(job, f"{name} is rolling {target}", f"{name} rolled {target}", wait, output)
 
 
 def restart(
     target: JobOrTask, wait: Wait = False, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE
 ) -> None:
-    """Replace the instances of a service or system job by fresh ones, step by step; or just one of them.
+    """Restart all instances of a service or system job, step by step; or one instance.
 
-    An instance that was stopped, or has failed for good, comes back.
+    Instances that were stopped or have failed start again.
 
     \b
     shunter restart web
@@ -103,67 +107,67 @@ def restart(
     """
     name, task = job_and_task(target)
     with open_client(namespace) as client:
-        _report_change(client.job(name).restart(task), f"{target} is restarted", wait, output)
+        _report_change(client.job(name).restart(task), f"{target} is restarting", f"{target} restarted", wait, output)
 
 
 def move(
     target: Annotated[
         str,
-        typer.Argument(metavar="JOB/[GROUP/]INDEX", help="A task.", autocompletion=complete_jobs),
+        typer.Argument(metavar="JOB/[GROUP/]INDEX", help="Task to move.", autocompletion=complete_jobs),
     ],
     node: NodeName,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Let a task run on a node of your choice.
+    """Move a task to another node.
 
-    A service starts there before it ends where it was. A batch task is stopped and begins anew. If it must be started
-    again later, it may go anywhere.
+    A service instance starts on the new node before the old one stops. A batch task is stopped and starts again from
+    the beginning. A later restart may place the task on any node.
 
     \b
     shunter move web/2 worker-3
     """
     name, task = job_and_task(target)
     if task is None:
-        raise Invalid([Problem("task", "is missing", target, "write JOB/0 for its first task")])
+        raise Invalid([Problem("task", "index is missing", target, "write JOB/0 for the first task")])
     with open_client(namespace) as client:
-        _report_change(client.job(name).move(task, node), f"{target} moves to {node}", False, output)
+        _report_change(client.job(name).move(task, node), f"{target} is moving to {node}", "", False, output)
 
 
-def _report_change(job: Job, message: str, wait: bool, output: Format) -> None:
+def _report_change(job: Job, ongoing: str, done: str, wait: bool, output: Format) -> None:
+    """Print `ongoing`, or wait for the change and print `done`."""
     if output is Format.TABLE and not wait:
-        print(message)
+        print(ongoing)
         return
-    code = wait_until_settled(job, message) if wait else SUCCESS
+    code = wait_until_settled(job, done) if wait else SUCCESS
     if output is not Format.TABLE:
         print_document(job.view, output)
     if wait:
         raise typer.Exit(code)
 
 
-def wait_until_settled(job: Job, message: str) -> int:
-    """Wait until all instances of a long-running job run well, or something of it went wrong; comes to the exit
-    code."""
+def wait_until_settled(job: Job, done: str) -> int:
+    """Wait until all instances of a long-running job are healthy, or its rollout failed. Returns the exit code."""
     version = job.view.version
     while not job.ended and not _has_settled(job.view):
         time.sleep(POLL_INTERVAL_S)
         job.refresh()
-    return _print_outcome(job.view, message, version)
+    return _print_outcome(job.view, done, version)
 
 
 def _has_settled(view: JobView) -> bool:
-    """All of it is there, or something of it will never be."""
+    """Whether all instances are healthy, or some of them never will be."""
     update = view.update
     if update is None or update.status == "stalled":
         return True
     return update.status == "steady" and (update.healthy >= update.wanted or "failed" in view.counts)
 
 
-def _print_outcome(view: JobView, message: str, version: int) -> int:
+def _print_outcome(view: JobView, done: str, version: int) -> int:
     update = view.update
     is_healthy = update is not None and update.status == "steady" and update.healthy >= update.wanted
-    if is_healthy and view.version == version:
-        print_notice(f"{message}, and runs well")
+    if update is not None and is_healthy and view.version == version:
+        print_notice(f"{done}: {update.healthy}/{update.wanted} healthy")
         return SUCCESS
     reason = (update.reason if update is not None else None) or view.reason
     if view.version != version and reason:

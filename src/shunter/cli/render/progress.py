@@ -1,4 +1,4 @@
-"""The progress of an array while it runs: a bar on a terminal, now and then a line elsewhere. Used by run and wait."""
+"""Progress of an array: a bar on a terminal, otherwise a line every few seconds. Used by run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDS = tuple(state.wire_name for state in sorted(TASK.terminal_states))
 
 
 class Progress:
-    """Shows counts as they come in, on standard error."""
+    """Shows counts on standard error as they arrive."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -51,7 +51,7 @@ class Progress:
             )
 
     def summary(self, view: JobView) -> str:
-        """One line about how it all went."""
+        """One line about the result."""
         elapsed_s = time.monotonic() - self._began_s
         rate = f"{self._rate(view.counts):,.0f} tasks/s"
         return f"{view.name} {view.state}: {format_counts(view.counts)} in {format_duration(elapsed_s)}, {rate}"

@@ -1,6 +1,6 @@
-"""Listings: as an aligned table for people, as JSON or YAML for programs. Colours only on a terminal.
+"""Prints tables for people, and JSON or YAML for programs. Colours only on a terminal.
 
-Own instead of rich, whose table takes as long to import as the whole command takes to answer.
+This does not use rich, because importing its tables takes as long as a short command.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import msgspec
 
 from shunter.cli.options import Format
 
-MEASURED_ROWS_MAX = 1_000  # column widths follow the first rows, so that a million of them can stream
+MEASURED_ROWS_MAX = 1_000  # column widths follow these rows, so that a million rows can stream
 GAP = "  "
-FACT_WIDTH_MIN = 10  # of the words before facts, so that those of most objects stand alike
-DELETED = "deleted"  # as `action` of what is not there any more, as `shunter apply` says created and configured
+FACT_WIDTH_MIN = 10  # of the labels of facts, so that most objects align alike
+DELETED = "deleted"  # `action` of a deleted object, like created and configured in `shunter apply`
 COLOURS = {
     "ready": "32", "succeeded": "32", "running": "36", "assigned": "36", "failed": "31", "down": "31",
     "cancelled": "33", "stopping": "33", "suspect": "33", "draining": "33", "drained": "33", "lost": "33",
@@ -33,7 +33,7 @@ COLOURS = {
     "FinishedState": "32", "FailedState": "31", "FailedSubmissionState": "31", "PendingDeletion": "33",
     "InQueueState": "2", "AcquireState": "2",
 }  # fmt: skip
-Report = Callable[[str, Callable[[], Any]], None]  # the sentence, and what makes the document
+Report = Callable[[str, Callable[[], Any]], None]  # the sentence, and a function that makes the document
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -48,7 +48,7 @@ def on_terminal(stream: TextIO) -> bool:
 
 
 def coloured(word: str, text: str | None = None) -> str:
-    """`text` in the colour of a state's word, where there are colours."""
+    """`text` in the colour of a state, if the terminal has colours."""
     text = word if text is None else text
     if word not in COLOURS or os.environ.get("NO_COLOR") or not on_terminal(sys.stdout):
         return text
@@ -65,8 +65,8 @@ def print_document(value: Any, output: Format) -> None:
 
 
 def yaml_text(plain: Any) -> str:
-    """YAML that our own reader, which follows YAML 1.2, reads as the same again: the library quotes only what would be
-    a number in YAML 1.1."""
+    """YAML that our own reader, which follows YAML 1.2, reads back unchanged. The library quotes only text that is a
+    number in YAML 1.1."""
     import yaml
 
     from shunter.model.files.yaml_reader import parse_plain_scalar
@@ -91,8 +91,8 @@ def print_items(items: Iterable[Any], output: Format) -> None:
 
 @contextmanager
 def report_each(output: Format) -> Iterator[Report]:
-    """For verbs that act on several things: a sentence about each as soon as it is done; as JSON or YAML, in the end
-    the list of what was done, also where the next thing was refused."""
+    """For commands that act on several objects: print a sentence for each as soon as it is done; as JSON or YAML, print
+    one list at the end, even if a later object was rejected."""
     done: list[Any] = []
 
     def report(sentence: str, document: Callable[[], Any]) -> None:
@@ -112,7 +112,7 @@ def report_each(output: Format) -> Iterator[Report]:
 
 
 def print_result(sentence: str, document: Any, output: Format) -> None:
-    """What one verb did to one thing."""
+    """Print the result of a command that acts on one object."""
     if output is Format.TABLE:
         print(sentence, flush=True)
     else:
@@ -120,7 +120,7 @@ def print_result(sentence: str, document: Any, output: Format) -> None:
 
 
 def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_column: int | None = None) -> int:
-    """Rows under titles; comes to the number of rows. The last column is cut where the terminal ends."""
+    """Print rows under titles. Returns the number of rows. The last column is cut at the edge of the terminal."""
     remaining = iter(rows)
     first = [_clean(row) for row in islice(remaining, MEASURED_ROWS_MAX)]
     widths = [
@@ -151,7 +151,7 @@ def _line(
 
 
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
-    """One object for people: what is known of it, a line each. A fact named `state` begins with a state's word."""
+    """Print one object, one line per fact. A fact named `state` starts with a state."""
     known = [(word, fact) for word, fact in facts if fact]
     width = max([FACT_WIDTH_MIN, *(len(word) for word, _ in known)])
     print(title)
@@ -168,12 +168,12 @@ def _clean(row: Sequence[str]) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """What users wrote into commands and labels must not move the cursor or break a line."""
+    """Replace control characters, so that commands and labels of users cannot move the cursor or break a line."""
     return _UNPRINTABLE.sub("?", text)
 
 
 def age(at: str | None, now: datetime | None = None) -> str:
-    """How long ago a time was, in one unit: 12s, 3m, 5h, 2d."""
+    """The time since `at`, in one unit: 12s, 3m, 5h, 2d."""
     if at is None:
         return "-"
     seconds = max(0, int(((now or datetime.now(UTC)) - datetime.fromisoformat(at)).total_seconds()))
@@ -183,8 +183,15 @@ def age(at: str | None, now: datetime | None = None) -> str:
     return f"{seconds // 86400}d"
 
 
+def format_local_time(at: str) -> str:
+    """The time of day in the local time zone; with the date if it is not today."""
+    local = datetime.fromisoformat(at).astimezone()
+    is_today = local.date() == datetime.now().astimezone().date()
+    return f"{local:%H:%M:%S}" if is_today else f"{local:%H:%M:%S on %Y-%m-%d}"
+
+
 def time_until(at: str | None, now: datetime | None = None) -> str:
-    """How long it is to a time, in one unit."""
+    """The time until `at`, in one unit."""
     if at is None:
         return "-"
     ahead = datetime.fromisoformat(at) - (now or datetime.now(UTC))
@@ -192,7 +199,7 @@ def time_until(at: str | None, now: datetime | None = None) -> str:
 
 
 def elapsed_s(started_at: str | None, ended_at: str | None) -> float | None:
-    """Seconds between two times; until now for what has not ended."""
+    """Seconds between two times; up to now if it has not ended."""
     if started_at is None:
         return None
     end = datetime.fromisoformat(ended_at) if ended_at else datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""The command `graph`: which job waits for which, as a picture, as JSON or for Graphviz."""
+"""The command `graph`: dependencies between jobs, as a drawing, as JSON or YAML, or for Graphviz."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from shunter.sdk.client import Client
 UNFINISHED = ("pending", "running", "stopping")
 JOBS_DRAWN_MAX = 1_000
 LIST_TITLES = ("NAME", "STATE", "TASKS", "AFTER")
-BOXES_MAX = 200  # more are listed: nobody could follow their lines
-ENDED_LOOKUPS_MAX = 100  # jobs that have ended and are asked about one by one
+BOXES_MAX = 200  # larger graphs are listed as a table
+ENDED_LOOKUPS_MAX = 100  # ended jobs, one request each
 
 
 class GraphFormat(StrEnum):
@@ -51,22 +51,23 @@ class GraphFormat(StrEnum):
 def graph(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[JOB]", help="Only what hangs together with this job.", autocompletion=complete_jobs),
+        typer.Argument(metavar="[JOB]", help="Show only jobs connected to this job.", autocompletion=complete_jobs),
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option("--file", "-f", metavar="FILE", help="The jobs of a file instead of a cluster's; - reads stdin."),
+        typer.Option("--file", "-f", metavar="FILE", help="Read jobs from this file, not from the cluster; - reads stdin."),
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Annotated[
-        GraphFormat, typer.Option("--output", "-o", metavar="text|json|yaml|dot", help="How to print it.")
+        GraphFormat, typer.Option("--output", "-o", metavar="text|json|yaml|dot", help="Output format.")
     ] = (GraphFormat.TEXT),
-    ascii: Annotated[bool, typer.Option("--ascii", help="Draw with plain characters.")] = False,
+    ascii: Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters.")] = False,
 ) -> None:
-    """Draw which job waits for which: the unfinished jobs of the cluster, or those of a file, which needs no cluster.
+    """Draw the dependencies between unfinished jobs of the cluster, or between the jobs of a file.
 
-    With a JOB, what hangs together with it is drawn, also what has ended: as what, and what that meant for others.
-    A job whose groups wait for one another is drawn as its groups. What is wider than the terminal is listed.
+    With JOB, the graph has only the jobs connected to it, including ended ones with their outcome. A job whose groups
+    depend on each other is drawn as its groups. A graph that is too wide for the terminal is printed as a table. With
+    --file, no cluster is needed.
 
     \b
     shunter graph -f pipeline.yaml
@@ -78,7 +79,7 @@ def graph(
     if name is not None:
         found = connected_subgraph(found, name)
         if not found.nodes:
-            raise Invalid([Problem("JOB", "is not in this graph", name, "see all of it with: shunter graph")])
+            raise Invalid([Problem("JOB", "job is not in the graph", name, "list all jobs of the graph with: shunter graph")])
     if output in (GraphFormat.JSON, GraphFormat.YAML):
         print_document(found, Format(output.value))
     elif output is GraphFormat.DOT:
@@ -88,7 +89,7 @@ def graph(
 
 
 def _of_file(file: str) -> Graph:
-    from shunter.model.job.manifests import JobReader  # all tables of fields: only those who read a file wait for them
+    from shunter.model.job.manifests import JobReader  # slow to import, so only for files
 
     numbers = count(1)
     reader = JobReader(None)
@@ -97,12 +98,12 @@ def _of_file(file: str) -> Graph:
 
 
 def _of_cluster(namespace: str, name: str | None) -> Graph:
-    """All unfinished jobs; or what hangs together with one, whether it has ended or not."""
+    """All unfinished jobs; or all jobs connected to one, ended or not."""
     with open_client(namespace) as client:
         states = UNFINISHED if name is None else ()
         views = [job.view for job in client.jobs(states=states, limit=JOBS_DRAWN_MAX)]
         if len(views) == JOBS_DRAWN_MAX:
-            print_notice(f"only the newest {JOBS_DRAWN_MAX:,} jobs are looked at")
+            print_notice(f"the graph covers only the newest {JOBS_DRAWN_MAX:,} jobs")
         if name is not None:
             if not any(name in (view.name, f"{view.name}@{view.run}") for view in views):
                 views.append(client.job(name).view)
@@ -111,7 +112,7 @@ def _of_cluster(namespace: str, name: str | None) -> Graph:
 
 
 def _ended_states(client: Client, views: Iterable[JobView]) -> dict[str, str]:
-    """States of the jobs that are named by others and have ended."""
+    """States of ended jobs that other jobs depend on."""
     known = {name for view in views for name in (view.name, f"{view.name}@{view.run}")}
     edges = [(edge, view) for view in views if view.terms is not None for edge in view.terms.after]
     found = {edge.name: edge.outcome for edge, _ in edges if edge.outcome is not None}
@@ -120,13 +121,13 @@ def _ended_states(client: Client, views: Iterable[JobView]) -> dict[str, str]:
         try:
             found[name] = client.job(name, namespace).state
         except NotFound:
-            continue  # its history is gone already
+            continue  # its history was deleted
     return found
 
 
 def _show(found: Graph, plain: bool) -> None:
     if not found.nodes:
-        print_notice("there are no unfinished jobs")
+        print_notice("no unfinished jobs")
         return
     boxes = [Box(node.name, tuple(_lines(node, found)), node.state or "") for node in found.nodes]
     edges = list(dict.fromkeys((edge.before, edge.after) for edge in found.edges))
@@ -151,7 +152,7 @@ def _lines(node: Node, found: Graph) -> Iterable[str]:
 
 
 def _condition(edge: GraphEdge) -> str:
-    """What an edge says beside that one comes after the other; or, where that came otherwise, what did."""
+    """The condition of an edge, unless it is the default; or the outcome, if that did not meet the condition."""
     if edge.is_unmet:
         return f"{'although' if edge.otherwise == 'run' else 'not run:'} {edge.on} {edge.outcome}"
     if edge.when != SUCCEEDED or edge.otherwise == "run":
@@ -160,7 +161,7 @@ def _condition(edge: GraphEdge) -> str:
 
 
 def _list(found: Graph) -> None:
-    """For a graph that is wider than the terminal, or too large."""
+    """Print a graph that is too wide or too large to draw."""
 
     waits: dict[str, list[str]] = {}
     for edge in found.edges:
@@ -180,7 +181,7 @@ def _list(found: Graph) -> None:
 
 
 def _last_column_width(facts: Sequence[Sequence[str]]) -> int | None:
-    """How wide the last column may be; None where there is no terminal to be kept to."""
+    """The maximum width of the last column; None without a terminal."""
     if not on_terminal(sys.stdout):
         return None
     widths = [
@@ -191,7 +192,7 @@ def _last_column_width(facts: Sequence[Sequence[str]]) -> int | None:
 
 
 def _dot(found: Graph) -> Iterable[str]:
-    """For Graphviz."""
+    """The graph in the language of Graphviz."""
     yield "digraph jobs {"
     yield "  node [shape=box];"
     for node in found.nodes:

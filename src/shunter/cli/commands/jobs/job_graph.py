@@ -1,7 +1,7 @@
-"""The graph of jobs, and of groups where they wait for one another: from manifests, or from what a cluster knows.
+"""The graph of jobs and their groups, from manifests or from the views of a cluster.
 
-Pure; called by `cli.commands.jobs.graph`. A job whose groups have edges of their own is drawn as its groups: what the
-job waits for comes before its first groups, and what waits for the job comes after its last ones."""
+Pure; called by `cli.commands.jobs.graph`. A job whose groups depend on each other becomes one node per group: edges
+into the job end at its first groups, and edges out of the job start at its last groups."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from shunter.cli.render.graph_layout import topological
 from shunter.model.job.spec import JobSpec
 from shunter.model.rest.job_views import EdgeView, JobView
 
-SUCCEEDED = "succeeded"  # what an edge waits for unless it says otherwise
-NOT_IN_FILE = "not here"  # of a job that a file names but does not hold
+SUCCEEDED = "succeeded"  # the default condition of an edge
+NOT_IN_FILE = "not in this file"  # note of a job that is referenced but not in the file
 
 
 class Node(msgspec.Struct, kw_only=True):
@@ -23,18 +23,18 @@ class Node(msgspec.Struct, kw_only=True):
     job: str
     group: str | None = None
     count: int = 0
-    state: str | None = None  # of a job that is on a cluster
+    state: str | None = None  # only for jobs of a cluster
     note: str = ""
 
 
 class GraphEdge(msgspec.Struct, kw_only=True):
     before: str
     after: str
-    on: str  # the job or group whose end counts: that of a whole job, where its last groups are drawn
+    on: str  # the job or group that the edge waits for
     when: str = SUCCEEDED
     otherwise: str = "cancel"
     open: bool = True
-    outcome: str | None = None  # how what was waited for ended, if it had
+    outcome: str | None = None  # how that job or group ended, if it has
 
     @property
     def is_unmet(self) -> bool:
@@ -56,7 +56,7 @@ class _JobGroup:
 
 @dataclass(slots=True)
 class _Job:
-    """One job of either origin. `aliases` has all names by which edges may call it."""
+    """A job of a manifest or a view. `aliases` has all names that edges use for it."""
 
     name: str
     aliases: tuple[str, ...]
@@ -75,7 +75,7 @@ def graph_of_specs(specs: Iterable[JobSpec]) -> Graph:
 
 
 def graph_of_views(views: Iterable[JobView], ended: Mapping[str, str]) -> Graph:
-    """`ended` has the states of jobs that are named but not among the views."""
+    """`ended` has the states of referenced jobs that are not in `views`."""
     jobs = []
     seen: dict[str, int] = {}
     ordered = sorted(views, key=lambda view: view.id)
@@ -90,8 +90,7 @@ def graph_of_views(views: Iterable[JobView], ended: Mapping[str, str]) -> Graph:
 
 
 def connected_runs(views: Sequence[JobView], name: str) -> list[JobView]:
-    """The runs that a job hangs together with, over however many edges: its unfinished runs, else its newest one.
-    `views` are the newest first."""
+    """All runs connected to a job: to its unfinished runs, or else to its newest run. `views` are newest first."""
     named = [view for view in views if name in (view.name, _run_of(view))]
     wanted = [view for view in named if view.ended_at is None] or named[:1]
     neighbours = _neighbours(views)
@@ -105,7 +104,7 @@ def connected_runs(views: Sequence[JobView], name: str) -> list[JobView]:
 
 
 def _neighbours(views: Sequence[JobView]) -> dict[int, list[JobView]]:
-    """By id, the runs at the other ends of a run's edges. A name without a run means the newest."""
+    """By id, the runs that share an edge with a run. A name without a run means the newest run."""
     by_name = {view.name: view for view in reversed(views)} | {_run_of(view): view for view in views}
     neighbours: dict[int, list[JobView]] = {}
     for view in views:
@@ -125,13 +124,13 @@ def _run_of(view: JobView) -> str:
 
 
 def group_state(counts: Mapping[str, int]) -> str:
-    """One word for a group: the first of these that any of its tasks is in."""
+    """One state for a group: the first of these that any of its tasks has."""
     order = ("running", "stopping", "assigned", "queued", "waiting", "failed", "cancelled", SUCCEEDED)
     return next((state for state in order if counts.get(state)), "waiting")
 
 
 def connected_subgraph(graph: Graph, name: str) -> Graph:
-    """Only what hangs together with a job."""
+    """The part of the graph that is connected to a job."""
     wanted = {node.name for node in graph.nodes if name in (node.name, node.job, node.job.partition("@")[0])}
     while True:
         more = {end for edge in graph.edges for end in (edge.before, edge.after) if {edge.before, edge.after} & wanted}
@@ -196,7 +195,7 @@ def _graph_edge(before: str, after: str, edge: EdgeView) -> GraphEdge:
 
 
 def _sorted(graph: Graph) -> Graph:
-    """What is waited for first, as people read."""
+    """Sort nodes topologically."""
     ends = list(dict.fromkeys((edge.before, edge.after) for edge in graph.edges))
     nodes = {node.name: node for node in graph.nodes}
     return Graph([nodes[name] for name in topological(list(nodes), ends)], graph.edges)

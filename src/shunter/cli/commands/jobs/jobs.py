@@ -1,4 +1,4 @@
-"""The commands that look at jobs: jobs, job, tasks."""
+"""The commands that show jobs: jobs, job, tasks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def jobs(
     states: States = None,
     label: Annotated[
         list[str] | None,
-        typer.Option("--label", metavar="KEY=VALUE", help="Only those with this label. May be repeated."),
+        typer.Option("--label", metavar="KEY=VALUE", help="Show only jobs with this label. May be repeated."),
     ] = None,
     limit: Limit = JOBS_SHOWN,
     namespace: Namespace = NAMESPACE_DEFAULT,
@@ -50,7 +50,7 @@ def jobs(
     \b
     shunter jobs --state running --state pending
     shunter jobs --label team=film --output json
-    shunter jobs -n '*' --limit 0          all jobs of all namespaces
+    shunter jobs -n '*' --limit 0          list all jobs of all namespaces
     """
     with open_client(namespace) as client:
         found = client.jobs(states=states or (), labels=pairs(label, "--label"), limit=limit or None)
@@ -59,20 +59,20 @@ def jobs(
             print_items(views, output)
             return
         show_namespace = namespace == "*"
-        titles = ["NAMESPACE"] * show_namespace + ["NAME", "RUN", "STATE", "DONE", "AGE", "TOOK", "COMMAND"]
-        columns = [Column(title, right=title in ("RUN", "DONE", "AGE", "TOOK")) for title in titles]
+        titles = ["NAMESPACE"] * show_namespace + ["NAME", "RUN", "STATE", "DONE", "AGE", "ELAPSED", "COMMAND"]
+        columns = [Column(title, right=title in ("RUN", "DONE", "AGE", "ELAPSED")) for title in titles]
         row_count = print_table(columns, (_job_row(view, show_namespace) for view in views), titles.index("STATE"))
         if row_count == limit:
-            print_notice(f"the newest {limit} jobs are shown; --limit 0 shows all")
+            print_notice(f"showing the newest {limit} jobs; --limit 0 shows all")
 
 
 def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Show one job: its state, what it asked for, and its tasks.
+    """Show one job: its state, resources and tasks.
 
     \b
-    shunter job render            the newest run
-    shunter job render@3          the third run
-    shunter job render -o json    everything, with all its tasks
+    shunter job render            show the newest run
+    shunter job render@3          show run 3
+    shunter job render -o json    print everything, including all tasks
     """
     with open_client(namespace) as client:
         found = client.job(name)
@@ -86,14 +86,15 @@ def tasks(
     name: JobName,
     states: States = None,
     all: Annotated[
-        bool, typer.Option("--all", help="Also those of a service or system job that were replaced.")
+        bool, typer.Option("--all", help="Include replaced instances of a service or system job.")
     ] = False,
     limit: Limit = 0,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """List the tasks of a job, by index. With --all, what stood for a task earlier has a name like web/3~7, which
-    shunter logs takes too.
+    """List the tasks of a job, by index.
+
+    With --all, replaced instances have names like web/3~7, which `shunter logs` accepts too.
 
     \b
     shunter tasks render --state failed
@@ -111,7 +112,7 @@ def tasks(
 
 
 def _by_instance(task: TaskView) -> tuple[str, int, bool, str]:
-    """What stood for an instance, one after the other; the present one last."""
+    """Sort key: all attempts at an instance in order, the current one last."""
     _, tilde, piece = task.name.rpartition("~")
     return task.group, task.index, not tilde, piece.rjust(9) if tilde else ""
 
@@ -135,7 +136,7 @@ def describe_command(view: JobView | GroupView) -> str:
 
 
 def format_done(view: JobView) -> str:
-    """How many have ended; of what is kept up, how many run."""
+    """How many tasks have ended; of a long-running job, how many run."""
     if view.update is not None and not view.ended_at:
         return f"{view.counts.get('running', 0)}/{view.count} up"
     failed = view.counts.get("failed", 0)
@@ -151,10 +152,10 @@ def _describe(found: Job) -> None:
     notable = [state for state in view.counts if state != "succeeded"]
     if notable:
         print()
-        wanted = () if view.update is not None else notable  # a task that is being replaced runs next to its successor
+        wanted = () if view.update is not None else notable  # a task that is being replaced runs alongside its successor
         row_count = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
         if row_count == TASKS_SHOWN:
-            print_notice(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
+            print_notice(f"showing {TASKS_SHOWN} tasks; list all with: shunter tasks {view.name}")
 
 
 def _facts(view: JobView) -> list[tuple[str, str]]:
@@ -172,24 +173,24 @@ def _facts(view: JobView) -> list[tuple[str, str]]:
         ("version", _version(view)),
         ("labels", ", ".join(f"{key}={value}" for key, value in view.labels.items())),
         *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
-        ("took", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
+        ("elapsed", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
         ("user", view.user),
         *_terms(view.terms),
     ]
 
 
 def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
-    """What of a job is not plain."""
+    """Options of a job that differ from the defaults."""
     if terms is None:
         return []
-    missed = ", which it missed" if terms.deadline_missed else ""
+    missed = " (missed)" if terms.deadline_missed else ""
     return [
         ("waits for", "; ".join(terms.waits_for)),
         ("queue", terms.queue if terms.queue != QUEUE_DEFAULT else ""),
         ("start at", terms.start_at or ""),
         ("deadline", f"{terms.deadline}{missed}" if terms.deadline else ""),
         ("timeout", f"{format_duration(terms.timeout_s)} for the whole job" if terms.timeout_s else ""),
-        ("fails at", f"{terms.failures_max} failed tasks" if terms.failures_max else ""),
+        ("fails at", f"{terms.failures_max} failed task{'' if terms.failures_max == 1 else 's'}" if terms.failures_max else ""),
     ]
 
 
@@ -213,7 +214,7 @@ def _amounts(resources: dict[str, str]) -> str:
 
 
 def _version(view: JobView) -> str:
-    """`2: updating, 1 of 3 updated, 3 healthy (version 2 by ada)`; nothing for what is never updated."""
+    """`2: updating, 1 of 3 updated, 3 healthy (version 2 by ada)`; empty for batch jobs."""
     update = view.update
     if update is None:
         return ""
@@ -222,21 +223,12 @@ def _version(view: JobView) -> str:
 
 
 def _print_tasks(found: Iterator[TaskView]) -> int:
-    """With what each task is for, where an array counts as it likes or every task has a line of its own."""
+    """Tasks as a table; those of arrays and of --each-line with their index or entry. Returns the number of rows."""
     first = list(islice(found, MEASURED_ROWS_MAX))
     has_input_column = any(task.entry is not None or task.array_index is not None for task in first)
-    titles = [
-        "TASK",
-        "STATE",
-        *(["FOR"] if has_input_column else []),
-        "ATTEMPT",
-        "NODE",
-        "EXIT",
-        "STARTED",
-        "TOOK",
-        "REASON",
-    ]
-    columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "TOOK")) for title in titles]
+    input_titles = ["ENTRY" if any(task.entry is not None for task in first) else "INDEX"] * has_input_column
+    titles = ["TASK", "STATE", *input_titles, "ATTEMPT", "NODE", "EXIT", "STARTED", "ELAPSED", "REASON"]
+    columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "ELAPSED")) for title in titles]
     return print_table(columns, (_task_row(task, has_input_column) for task in chain(first, found)), state_column=1)
 
 
@@ -256,7 +248,7 @@ def _task_row(task: TaskView, has_input_column: bool) -> list[str]:
 
 
 def _condition(task: TaskView) -> str:
-    """Of what runs: whether its checks pass, and where it is reached."""
+    """Of a running task: its health and its ports."""
     health = "" if task.healthy is None else "healthy" if task.healthy else "not healthy"
     return ", ".join(filter(None, [health, *(f"{name} on port {port}" for name, port in task.ports.items())]))
 
@@ -267,5 +259,5 @@ def _duration(started_at: str | None, ended_at: str | None) -> str:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command as one would type it."""
+    """A command as typed in a shell."""
     return shlex.join(words)

@@ -1,4 +1,4 @@
-"""The command `logs`: what a task wrote, both streams where they belong."""
+"""The command `logs`: the output of a task."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from shunter.sdk.client import Job
 
 def logs(
     target: JobOrTask,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
-    stderr: Annotated[bool, typer.Option("--stderr", help="Only what it wrote to stderr, printed to stdout.")] = False,
-    stdout: Annotated[bool, typer.Option("--stdout", help="Only what it wrote to stdout.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the output until the task has ended.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="Print only stderr, to stdout.")] = False,
+    stdout: Annotated[bool, typer.Option("--stdout", help="Print only stdout.")] = False,
     attempt: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Of this attempt; default: the latest.")
+        int | None, typer.Option(min=1, metavar="N", help="Attempt to show. Default: the latest.")
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
 ) -> None:
-    """Print what a task wrote: its stdout to stdout, its stderr to stderr. JOB means its first task.
+    """Print the output of a task: its stdout to stdout, its stderr to stderr. JOB means its first task.
 
     \b
     shunter logs render
@@ -46,12 +46,12 @@ def logs(
 
 
 def first_task(job: Job) -> str:
-    """Of the first group, where there are several."""
+    """The first task, of the first group."""
     return f"{job.view.groups[0].name}/0" if job.view.groups else "0"
 
 
 def _copy_both(job: Job, index: str, follow: bool, attempt: int | None) -> None:
-    """Both streams, one after the other; side by side while they are being written."""
+    """Copy both streams: one after the other, or concurrently with `follow`."""
     if not follow:
         _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
         _copy(_read_stream(job, index, "stderr", follow, attempt), sys.stderr)

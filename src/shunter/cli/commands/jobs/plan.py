@@ -1,8 +1,7 @@
-"""The commands about decisions: why, plan, policies."""
+"""The commands that explain placement: why, plan, policies."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -14,22 +13,22 @@ from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_task
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import Column, coloured, print_document, print_items, print_table
+from shunter.cli.render.tables import Column, coloured, format_local_time, print_document, print_items, print_table
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.cluster_views import PolicyView
 from shunter.model.rest.plan_views import PlannedJobView, PlanView, ReasonView, StartView, WhyView
 
 NODES_SHOWN = 10  # of one job's placements
-REASONS_SHOWN = 3  # of one job that would wait
+REASONS_SHOWN = 3  # of one pending job
 
 policies = plain_typer(invoke_without_command=True)
 
 
 def why(name: JobOrTask, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Say why a job, or one of its tasks, is in the state it is in.
+    """Explain why a job, or one of its tasks, is in its state.
 
-    For what waits: the reasons, counted by nodes; the single changes that would start it now, the smallest first, each
-    tried out on a copy of the cluster; and when it may start as it is, with what that rests on.
+    For a pending job, this prints the reasons with the number of nodes for each, the changes that would start the job
+    now (smallest first, each verified on a copy of the cluster), and an estimate of the start without any change.
 
     \b
     shunter why render
@@ -49,10 +48,11 @@ def plan(
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Say what submitting a manifest file would do now, without doing it.
+    """Show what submitting a manifest file would do now, without submitting it.
 
-    Which tasks would start and where, which tasks of others would be preempted, and what would wait and why. The exit
-    code is 0 when everything would start, 1 when something would wait, 2 when the submit would be refused.
+    The plan lists which tasks would start and where, which other tasks would be preempted, and which tasks would stay
+    pending and why. The exit code is 0 if everything would start, 1 if something would stay pending, and 2 if the
+    submit would be rejected.
 
     \b
     shunter plan -f job.yaml
@@ -72,11 +72,11 @@ def plan(
 
 @policies.callback()
 def show_policies(context: typer.Context, output: Output = Format.TABLE) -> None:
-    """List who can decide where tasks run: built-in policies, those of plugins, and external schedulers. Or choose one.
+    """List scheduling policies, or choose one: built-in policies, policies of plugins, and external schedulers.
 
-    A star marks the policy that decides, and the filters of plugins, which always hold. A plugin that could not be
-    loaded, or that failed when it was asked, is shown with its error; the default decides whenever it fails. An
-    external scheduler is chosen as remote:NAME, also before it is connected; while it is silent, the fallback decides.
+    A star marks the active policy and the filters of plugins, which are always active. A plugin that failed to load or
+    to decide is listed with its error; when a policy fails, the default policy decides. Choose an external scheduler
+    as remote:NAME, even before it is connected; while it is not connected, the fallback policy decides.
 
     \b
     shunter policies
@@ -91,11 +91,11 @@ def show_policies(context: typer.Context, output: Output = Format.TABLE) -> None
 @policies.command("use")
 def use_policy(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="One of `shunter policies`.", autocompletion=complete_policies)
+        str, typer.Argument(metavar="NAME", help="Name of a policy, as `shunter policies` lists it.", autocompletion=complete_policies)
     ],
     output: Output = Format.TABLE,
 ) -> None:
-    """Let another policy decide, from now on and after a restart too. Nothing that runs is moved.
+    """Change the active policy. The choice survives restarts. Running tasks are not moved.
 
     \b
     shunter policies use bin-pack
@@ -119,14 +119,12 @@ def _print_why(found: WhyView) -> None:
 
 def _start(start: StartView) -> str:
     if start.at is None:
-        return f"No estimate of its start: {start.basis}."
-    at = datetime.fromisoformat(start.at).astimezone()
-    now = datetime.now().astimezone()
-    return f"It may start about {at:%H:%M:%S}{'' if at.date() == now.date() else f' on {at:%Y-%m-%d}'}: {start.basis}."
+        return f"No start estimate: {start.basis}."
+    return f"Estimated start: {format_local_time(start.at)}: {start.basis}."
 
 
 def _print_reasons(reasons: list[ReasonView]) -> None:
-    columns = [Column("NODES", right=True), Column("REASON"), Column("FOR EXAMPLE")]
+    columns = [Column("NODES", right=True), Column("REASON"), Column("EXAMPLES")]
     rows = ([f"{each.nodes:,}" if each.nodes else "-", each.text, ", ".join(each.examples)] for each in reasons)
     print_table(columns, rows)
 
@@ -142,7 +140,8 @@ def _print_plan(found: PlanView) -> None:
             nodes = f"{reason.nodes:,} node{'s' if reason.nodes != 1 else ''}: " if reason.nodes else ""
             print(f"  {nodes}{reason.text}")
     for preemption in found.preemptions[:NODES_SHOWN]:
-        print(f"ends first: {preemption.count:,} of {preemption.name} on {preemption.node}")
+        tasks = "task" if preemption.count == 1 else "tasks"
+        print(f"preempts {preemption.count:,} {tasks} of {preemption.name} on {preemption.node}")
     _print_more_nodes(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
     print(f"\n{found.sentence}")
 
@@ -167,5 +166,5 @@ def _print_policies(found: list[PolicyView], output: Format) -> None:
 
 
 def _error(view: PolicyView) -> str:
-    times = f" ({view.failures:,} times; the default decided)" if view.failures else ""
+    times = f" ({view.failures:,} {'time' if view.failures == 1 else 'times'}; the default policy decided)" if view.failures else ""
     return f"{view.error}{times}" if view.error else ""

@@ -1,4 +1,4 @@
-"""The commands that do things again or not yet: dead list, replay, purge; retry; hold, release."""
+"""The commands retry, hold, release, and dead list, replay, purge."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ LETTERS_SHOWN = 100
 dead = plain_typer(invoke_without_command=True)
 Which = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NUMBER|JOB]...", help="Letters by number, or a job's.", autocompletion=complete_jobs),
+    typer.Argument(metavar="[NUMBER|JOB]...", help="Numbers of dead letters, or one job.", autocompletion=complete_jobs),
 ]
-All = Annotated[bool, typer.Option("--all", help="All of the namespace.")]
+All = Annotated[bool, typer.Option("--all", help="All dead letters of the namespace.")]
 
 
 @dead.callback()
 def overview(context: typer.Context, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """List, replay or purge dead letters: tasks that gave up after all the restarts that their policy gives them.
+    """List, replay or purge dead letters: tasks that failed after all restarts that their policy allows.
 
-    They are kept until they are replayed or purged, the newest 10,000 of them.
+    Dead letters stay until they are replayed or purged. The cluster keeps the newest 10,000.
 
     \b
     shunter dead list
-    shunter dead replay 17 18          run just these tasks again
-    shunter dead replay render         all of one job
+    shunter dead replay 17 18          run these two tasks again
+    shunter dead replay render         run all dead tasks of one job again
     shunter dead purge --all
     """
     if context.invoked_subcommand is None:
@@ -46,7 +46,7 @@ def overview(context: typer.Context, namespace: Namespace = NAMESPACE_DEFAULT, o
 
 @dead.command("list")
 def list_all(
-    job: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Only of this job.")] = None,
+    job: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Show only this job.")] = None,
     limit: Limit = LETTERS_SHOWN,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
@@ -68,9 +68,9 @@ def replay(
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Run just the dead tasks again, each with its own index, as a new run of their job. Prints NAME@RUN of each run.
+    """Run dead tasks again, each with its index, as a new run of their job. Print NAME@RUN of each run.
 
-    With --all, letters of jobs that have not ended are left for later.
+    With --all, dead letters of unfinished jobs are skipped.
 
     \b
     shunter dead replay 17
@@ -86,7 +86,8 @@ def replay(
             for run in replayed.items:
                 print(f"{run.name}@{run.run}", flush=True)
         if replayed.left:
-            print_notice(f"{replayed.left} letters are left: their jobs have not ended, or history forgot them")
+            letters = "letter" if replayed.left == 1 else "letters"
+            print_notice(f"skipped {replayed.left} dead {letters}: the job has not ended, or its history was deleted")
         if wait:
             raise typer.Exit(wait_for([client.job(f"id:{run.id}", run.namespace) for run in replayed.items]))
 
@@ -98,7 +99,7 @@ def purge(
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Forget dead letters.
+    """Delete dead letters.
 
     \b
     shunter dead purge 17 18
@@ -107,19 +108,19 @@ def purge(
     numbers, job = _choice(which, all_letters)
     with open_client(namespace) as client:
         purged = client.purge_dead(numbers, job=job)
-        print_result(f"{purged:,} letter{'' if purged == 1 else 's'} purged", {"count": purged}, output)
+        print_result(f"purged {purged:,} dead letter{'' if purged == 1 else 's'}", {"count": purged}, output)
 
 
 def retry(
     name: JobName,
-    failed: Annotated[bool, typer.Option("--failed", help="Only the tasks that failed or were cancelled.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Run only tasks that failed or were cancelled.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Run a finished job again, as a new run of its name. Prints NAME@RUN.
+    """Run a finished job again, as a new run of its name. Print NAME@RUN.
 
-    With --failed, tasks keep their indexes, and SHUNTER_TASK_COUNT says how many there were at first.
+    With --failed, tasks keep their indexes, and SHUNTER_TASK_COUNT is the original number of tasks.
 
     \b
     shunter retry render
@@ -130,7 +131,7 @@ def retry(
 
 
 def hold(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Let nothing more of jobs start until they are released. What runs goes on.
+    """Stop new tasks of jobs from starting until the jobs are released. Running tasks continue.
 
     \b
     shunter hold render
@@ -138,11 +139,11 @@ def hold(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output =
     with open_client(namespace) as client, report_each(output) as report:
         for name in names:
             job = client.job(name).hold()
-            report(f"{name} is held", partial(getattr, job, "view"))
+            report(f"{name} held", partial(getattr, job, "view"))
 
 
 def release(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Let held jobs go on, also those that were submitted with hold: true.
+    """Release held jobs, including jobs that were submitted with hold: true.
 
     \b
     shunter release render
@@ -150,15 +151,15 @@ def release(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Outpu
     with open_client(namespace) as client, report_each(output) as report:
         for name in names:
             job = client.job(name).release()
-            report(f"{name} is released", partial(getattr, job, "view"))
+            report(f"{name} released", partial(getattr, job, "view"))
 
 
 def _choice(which: list[str] | None, all_letters: bool) -> tuple[list[int], str | None]:
     words = which or []
     names = [word for word in words if not word.isdecimal()]
     if bool(words) == all_letters or len(names) > 1 or (names and len(words) > 1):
-        fix = "give numbers, or the name of one job, or --all"
-        raise Invalid([Problem("letters", "are not said", " ".join(words) or None, fix)])
+        fix = "give numbers of dead letters, the name of one job, or --all"
+        raise Invalid([Problem("NUMBER|JOB", "must be numbers or one job", " ".join(words) or None, fix)])
     return [int(word) for word in words if word.isdecimal()], names[0] if names else None
 
 
@@ -171,7 +172,7 @@ def _list(job: str | None, limit: int, namespace: str, output: Format) -> None:
         titles = ["NUMBER", "TASK", "EXIT", "AGE", "REASON"]
         columns = [Column(title, right=title in ("NUMBER", "EXIT", "AGE")) for title in titles]
         if print_table(columns, map(_row, found)) == limit:
-            print_notice(f"the oldest {limit} are shown; --limit 0 shows all")
+            print_notice(f"showing the oldest {limit} dead letters; --limit 0 shows all")
 
 
 def _row(view: DeadView) -> list[str]:

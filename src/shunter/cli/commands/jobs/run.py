@@ -1,4 +1,4 @@
-"""The command `run`: a command on the cluster as if it ran here, or an array of it with its progress."""
+"""The command `run`: runs a command on the cluster and shows its output, or runs an array and shows its progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shunter.model.rest.job_views import FollowLine
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest, job_manifest
 
-SIGNALLED = 128  # exit codes from here on mean that a signal ended the task
+SIGNALLED = 128  # exit codes from 128 on mean that a signal ended the task
 
 Command = Annotated[
     list[str] | None, typer.Argument(metavar="COMMAND...", help="The program and its arguments.", show_default=False)
@@ -71,11 +71,12 @@ def run(
     namespace: Namespace = NAMESPACE_DEFAULT,
     detach: options.Detach = False,
 ) -> None:
-    """Run a command on the cluster, in this folder, and wait for it.
+    """Run a command on the cluster, in the current folder, and wait until it has ended.
 
-    One task: its output comes out here, and its exit code is the exit code (128+N for signal N, 125 where Shunter
-    itself failed). Several: a progress bar, then a summary; the exit code is 1 unless all succeeded. Ctrl-C ends the
-    job gracefully, a second one at once; so do TERM and a terminal that is closed. --detach leaves it running.
+    One task: prints the output of the task and exits with its exit code (128+N for signal N, 125 if Shunter itself
+    failed). Several tasks: shows a progress bar and a summary; the exit code is 1 unless all tasks succeeded. Ctrl-C,
+    SIGTERM or a closed terminal stops the job gracefully; a second Ctrl-C kills it. With --detach, the job continues
+    in the background.
 
     \b
     shunter run -- echo hello
@@ -101,7 +102,7 @@ def run(
         "timeout": options.timeouts(timeout, queue_timeout, job_timeout), "hold": hold or None,
     }  # fmt: skip
     if not command and not image:
-        raise typer.BadParameter("name the program to run, like: shunter run -- echo hello", param_hint="COMMAND")
+        raise typer.BadParameter("is missing; name the program to run, for example: shunter run -- echo hello", param_hint="COMMAND")
     words = command or []
     if keep_entrypoint:
         fields["args"], words = words or None, []
@@ -121,7 +122,7 @@ def _task_count(count: int | None, array: str | None, lines: Sequence[str] | Non
 
 
 def _run_task(client: Client, manifest: Manifest) -> int:
-    """The task's output as it comes; comes to its exit code."""
+    """Print the output of the task as it arrives. Returns its exit code."""
     end, interrupted = follow_submit(client, manifest, "logs", _print_log)
     view, code = end.end, end.exit_code
     assert view is not None
@@ -141,7 +142,7 @@ def _print_log(line: FollowLine) -> None:
 
 
 def _run_array(client: Client, manifest: Manifest, count: int) -> int:
-    """A progress bar, then a summary; comes to 0 if all tasks succeeded."""
+    """Show progress, then a summary. Returns 0 if all tasks succeeded."""
     with Progress(count) as progress:
         end, _ = follow_submit(client, manifest, "progress", progress.on_line)
     assert end.end is not None

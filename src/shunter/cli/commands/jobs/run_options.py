@@ -1,5 +1,4 @@
-"""The options of `run`, in the sections of its help, and what of them has to be read here. Used by
-`cli.commands.jobs.run` only."""
+"""The options of `run`, in the sections of its help, and functions that parse them. Used by `cli.commands.jobs.run`."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.job.arrays import ENTRIES_MAX, ENTRY_SIZE_MAX, parse_entries
 from shunter.model.job.spec import COUNT_MAX
 
-LINES_SIZE_MAX = ENTRIES_MAX * 1024  # of a file of entries: most are far shorter than they may be
+LINES_SIZE_MAX = ENTRIES_MAX * 1024  # of the file of --each-line
 STDIN = "-"
 
 Words = list[str] | None
@@ -27,22 +26,22 @@ def _option(section: str, *names: str, metavar: str | None = None, help: str, **
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=section, show_default=False, **limits)
 
 
-_WHAT, _CONTAINER, _OFTEN = "What to run", "In a container", "How often"
-_NEEDS, _WHEN, _JOB = "What it needs, and where", "When, and what follows", "The job"
+_WHAT, _CONTAINER, _OFTEN = "Command", "Container", "Arrays and gangs"
+_NEEDS, _WHEN, _JOB = "Resources and placement", "Order, time limits and restarts", "Job"
 
 Env = Annotated[
     Words,
     _option(
-        _WHAT, "--env", "-e", metavar="KEY[=VALUE]", help="A variable; KEY alone passes yours on. May be repeated."
+        _WHAT, "--env", "-e", metavar="KEY[=VALUE]", help="Environment variable; KEY alone copies your value. May be repeated."
     ),
 ]
-Dir = Annotated[Text, _option(_WHAT, "--dir", "-w", metavar="FOLDER", help="Folder to run in. Default: this one.")]
+Dir = Annotated[Text, _option(_WHAT, "--dir", "-w", metavar="FOLDER", help="Working folder. Default: the current folder.")]
 Stdout = Annotated[
     Text,
-    _option(_WHAT, "--stdout", metavar="PATH", help="File for its output; %j job, %g group, %i index, %a attempt."),
+    _option(_WHAT, "--stdout", metavar="PATH", help="File for stdout; %j job, %g group, %i index, %a attempt."),
 ]
-Stderr = Annotated[Text, _option(_WHAT, "--stderr", metavar="PATH", help="The same for its errors.")]
-User = Annotated[Text, _option(_WHAT, "--user", metavar="NAME[:GROUP]", help="Run as this user; names or numbers.")]
+Stderr = Annotated[Text, _option(_WHAT, "--stderr", metavar="PATH", help="File for stderr, with the same patterns.")]
+User = Annotated[Text, _option(_WHAT, "--user", metavar="NAME[:GROUP]", help="User and group to run as; names or numbers.")]
 
 Ports = Annotated[
     Words,
@@ -50,7 +49,7 @@ Ports = Annotated[
         _WHAT,
         "--port",
         metavar="NAME[=[HOST:]PORT]",
-        help="A port it serves, told in SHUNTER_PORT_NAME; the node's is HOST, or a free one. May be repeated.",
+        help="Port that the task serves, passed in SHUNTER_PORT_NAME. HOST is the port on the node; default: a free one. May be repeated.",
     ),
 ]
 
@@ -58,107 +57,107 @@ Image = Annotated[Text, _option(_CONTAINER, "--image", metavar="IMAGE", help="Ru
 KeepEntrypoint = Annotated[
     bool,
     _option(
-        _CONTAINER, "--keep-entrypoint", help="COMMAND is handed to the image's entry point, not run in its place."
+        _CONTAINER, "--keep-entrypoint", help="Pass COMMAND to the entry point of the image instead of replacing it."
     ),
 ]
 Mounts = Annotated[
     Words,
-    _option(_CONTAINER, "--mount", metavar="FROM:TO[:ro]", help="A folder of the node, or a volume. May be repeated."),
+    _option(_CONTAINER, "--mount", metavar="FROM:TO[:ro]", help="Folder of the node, or volume, to mount. May be repeated."),
 ]
-Network = Annotated[Text, _option(_CONTAINER, "--network", metavar="NAME", help="bridge (default), host, none, …")]
+Network = Annotated[Text, _option(_CONTAINER, "--network", metavar="NAME", help="Network of the container: bridge (default), host, none, …")]
 
 Count = Annotated[
-    int | None, _option(_OFTEN, "--count", min=1, max=COUNT_MAX, metavar="N", help="Run it so many times.")
+    int | None, _option(_OFTEN, "--count", min=1, max=COUNT_MAX, metavar="N", help="Number of tasks.")
 ]
 ArrayText = Annotated[
     Text,
-    _option(_OFTEN, "--array", metavar="RANGES", help="Once for each index: 1-100, 0-99:3, 1-3,7. %4 is 4 at once."),
+    _option(_OFTEN, "--array", metavar="RANGES", help="One task per index: 1-100, 0-99:3, 1-3,7. %4 means at most 4 at once."),
 ]
 EachLine = Annotated[
-    Text, _option(_OFTEN, "--each-line", metavar="FILE", help="Once for each line, in SHUNTER_ENTRY; - reads stdin.")
+    Text, _option(_OFTEN, "--each-line", metavar="FILE", help="One task per line, passed in SHUNTER_ENTRY; - reads stdin.")
 ]
-ParallelMax = Annotated[int | None, _option(_OFTEN, "--parallel-max", min=1, metavar="N", help="So many at once.")]
+ParallelMax = Annotated[int | None, _option(_OFTEN, "--parallel-max", min=1, metavar="N", help="Maximum number of tasks that run at once.")]
 FailuresMax = Annotated[
-    int | None, _option(_OFTEN, "--failures-max", min=1, metavar="N", help="So many failed tasks end the job.")
+    int | None, _option(_OFTEN, "--failures-max", min=1, metavar="N", help="Number of failed tasks after which the job fails.")
 ]
-Gang = Annotated[bool, _option(_OFTEN, "--gang", help="All tasks start together, or none.")]
+Gang = Annotated[bool, _option(_OFTEN, "--gang", help="Start all tasks together, or none.")]
 
-Cpu = Annotated[Text, _option(_NEEDS, "--cpu", metavar="CORES", help="Cores for each task: 2, 500m. Default: 1.")]
+Cpu = Annotated[Text, _option(_NEEDS, "--cpu", metavar="CORES", help="CPU cores per task: 2, 500m. Default: 1.")]
 Memory = Annotated[
-    Text, _option(_NEEDS, "--memory", metavar="AMOUNT", help="Memory for each task, which limits it: 256Mi.")
+    Text, _option(_NEEDS, "--memory", metavar="AMOUNT", help="Memory per task, also its limit: 256Mi.")
 ]
-Disk = Annotated[Text, _option(_NEEDS, "--disk", metavar="AMOUNT", help="Disk for each task: 1Gi.")]
-Gpu = Annotated[int | None, _option(_NEEDS, "--gpu", min=0, metavar="N", help="GPUs for each task.")]
+Disk = Annotated[Text, _option(_NEEDS, "--disk", metavar="AMOUNT", help="Disk space per task: 1Gi.")]
+Gpu = Annotated[int | None, _option(_NEEDS, "--gpu", min=0, metavar="N", help="GPUs per task.")]
 Resources = Annotated[
-    Words, _option(_NEEDS, "--resource", metavar="KEY=N", help="Any other: licence/matlab=1. May be repeated.")
+    Words, _option(_NEEDS, "--resource", metavar="KEY=N", help="Other resource per task: licence/matlab=1. May be repeated.")
 ]
-Exclusive = Annotated[bool, _option(_NEEDS, "--exclusive", help="On nodes that nobody else uses meanwhile.")]
-Datacenters = Annotated[Words, _option(_NEEDS, "--datacenter", metavar="NAME", help="Only there. May be repeated.")]
+Exclusive = Annotated[bool, _option(_NEEDS, "--exclusive", help="Use nodes exclusively: no other job runs there meanwhile.")]
+Datacenters = Annotated[Words, _option(_NEEDS, "--datacenter", metavar="NAME", help="Datacenter to run in. May be repeated.")]
 Constraints = Annotated[
     Words,
     _option(
         _NEEDS,
         "--constraint",
         metavar="RULE",
-        help="Only on such nodes: \"node.labels.disk == 'ssd'\". May be repeated.",
+        help="Condition for nodes: \"node.labels.disk == 'ssd'\". May be repeated.",
     ),
 ]
 
 Priority = Annotated[
-    int | None, _option(_WHEN, "--priority", metavar="N", help="0 to 100, more is sooner. Default: 50.")
+    int | None, _option(_WHEN, "--priority", metavar="N", help="Priority from 0 to 100; higher starts first. Default: 50.")
 ]
-Queue = Annotated[Text, _option(_WHEN, "--queue", metavar="NAME", help="Queue to wait in. Default: default.")]
+Queue = Annotated[Text, _option(_WHEN, "--queue", metavar="NAME", help="Queue of the job. Default: default.")]
 After = Annotated[
     Words,
     _option(
         _WHEN, "--after", metavar="JOB[:WHEN]", autocompletion=complete_jobs,
-        help="When that job has succeeded (default), failed or finished. May be repeated.",
+        help="Start after this job has succeeded (default), failed or finished. May be repeated.",
     ),
 ]  # fmt: skip
 StartAt = Annotated[
-    Text, _option(_WHEN, "--start-at", metavar="TIME", help="Not before: 2030-01-31T08:00, or 90m from now.")
+    Text, _option(_WHEN, "--start-at", metavar="TIME", help="Earliest start: 2030-01-31T08:00, or 90m for 90 minutes from now.")
 ]
-Deadline = Annotated[Text, _option(_WHEN, "--deadline", metavar="TIME", help="Wanted by then; sooner ones go first.")]
+Deadline = Annotated[Text, _option(_WHEN, "--deadline", metavar="TIME", help="Time by which the job should end; earlier deadlines start first.")]
 Estimate = Annotated[
-    Text, _option(_WHEN, "--estimate", metavar="TIME", help="How long a task runs, as far as you know: 10m.")
+    Text, _option(_WHEN, "--estimate", metavar="TIME", help="Expected run time of a task: 10m.")
 ]
-Timeout = Annotated[Text, _option(_WHEN, "--timeout", metavar="TIME", help="End a task after this time: 90s, 1h30m.")]
+Timeout = Annotated[Text, _option(_WHEN, "--timeout", metavar="TIME", help="Stop a task that runs longer: 90s, 1h30m.")]
 QueueTimeout = Annotated[
-    Text, _option(_WHEN, "--queue-timeout", metavar="TIME", help="Give a task up that has waited so long.")
+    Text, _option(_WHEN, "--queue-timeout", metavar="TIME", help="Fail a task that is queued longer than this.")
 ]
-JobTimeout = Annotated[Text, _option(_WHEN, "--job-timeout", metavar="TIME", help="End the whole job after this time.")]
+JobTimeout = Annotated[Text, _option(_WHEN, "--job-timeout", metavar="TIME", help="Stop the job if it takes longer than this.")]
 Restart = Annotated[
-    Text, _option(_WHEN, "--restart", metavar="POLICY", help="never (default), on-failure, on-failure:5 or always.")
+    Text, _option(_WHEN, "--restart", metavar="POLICY", help="Restart policy: never (default), on-failure, on-failure:5 or always.")
 ]
 Retries = Annotated[
-    int | None, _option(_WHEN, "--retries", min=0, metavar="N", help="The same as --restart on-failure:N.")
+    int | None, _option(_WHEN, "--retries", min=0, metavar="N", help="Same as --restart on-failure:N.")
 ]
-Hold = Annotated[bool, _option(_WHEN, "--hold", help="Not before it is released.")]
+Hold = Annotated[bool, _option(_WHEN, "--hold", help="Hold the job until `shunter release`.")]
 
-Name = Annotated[Text, _option(_JOB, "--name", metavar="NAME", help="Its name. Default: one made of the command.")]
-Labels = Annotated[Words, _option(_JOB, "--label", metavar="KEY=VALUE", help="A label. May be repeated.")]
-Detach = Annotated[bool, _option(_JOB, "--detach", "-d", help="Print the job's name and return.")]
+Name = Annotated[Text, _option(_JOB, "--name", metavar="NAME", help="Name of the job. Default: made from the command.")]
+Labels = Annotated[Words, _option(_JOB, "--label", metavar="KEY=VALUE", help="Label of the job. May be repeated.")]
+Detach = Annotated[bool, _option(_JOB, "--detach", "-d", help="Print the name of the job and return.")]
 
 
 def countables(gpu: int | None, words: Words) -> dict[str, int | str]:
-    """Counts as numbers; what is none is left for the cluster to refuse, with all other problems."""
+    """Counts as numbers. The cluster rejects values that are not numbers, together with all other problems."""
     found = {key: int(value) if value.isdecimal() else value for key, value in pairs(words, "--resource").items()}
     return found if gpu is None else {"gpu": gpu, **found}
 
 
 def environment(words: Words) -> dict[str, str]:
-    """KEY=VALUE as given, KEY with the value it has here."""
+    """KEY=VALUE as given; KEY alone with its value in this environment."""
     found = {}
     for word in words or ():
         key, equals, value = word.partition("=")
         if not equals and key not in os.environ:
-            raise Invalid([Problem("--env", "is not set here", word, f"write it as {word}=VALUE")])
+            raise Invalid([Problem("--env", "variable is not set in your environment", word, f"write it as {word}=VALUE")])
         found[key] = value if equals else os.environ[key]
     return found
 
 
 def timeouts(run: Text, queue: Text, job: Text) -> str | dict[str, str] | None:
-    """A bare one limits the tasks."""
+    """The `timeout` field of the manifest. Text alone limits the run time of a task."""
     if queue is None and job is None:
         return run
     return {word: text for word, text in (("run", run), ("queue", queue), ("job", job)) if text is not None}
@@ -178,9 +177,9 @@ def entries(file: Text) -> tuple[str, ...] | None:
             raise ValueError(f"must be at most {LINES_SIZE_MAX:,} bytes")
         return parse_entries(data.decode("utf-8-sig"))
     except OSError as error:
-        raise Invalid([Problem("--each-line", f"cannot be read: {error.strerror}", file)]) from error
+        raise Invalid([Problem("--each-line", f"cannot be read: {error.strerror}", file, "name a file that exists and is readable")]) from error
     except UnicodeDecodeError as error:
-        raise Invalid([Problem("--each-line", "is not UTF-8", file, "save it as UTF-8")]) from error
+        raise Invalid([Problem("--each-line", "must be UTF-8", file, "save it as UTF-8")]) from error
     except ValueError as error:
-        fix = f"give one line for each task, of at most {ENTRY_SIZE_MAX:,} bytes"
+        fix = f"give one line per task, of at most {ENTRY_SIZE_MAX:,} bytes"
         raise Invalid([Problem("--each-line", str(error), file, fix)]) from error

@@ -1,4 +1,4 @@
-"""The commands that end jobs or wait for their end: stop, wait."""
+"""The commands stop and wait."""
 
 from __future__ import annotations
 
@@ -13,49 +13,50 @@ from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.options import Format, Namespace, Output, duration_s, job_and_task
-from shunter.cli.render.tables import print_document, print_items, report_each
+from shunter.cli.render.tables import elapsed_s, format_counts, print_document, print_items, report_each
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.resources import format_duration
 from shunter.model.rest.job_views import JobView, TaskView, describe_end_state
 from shunter.model.signals import SIGNALS
 from shunter.sdk.client import Job
 
 Targets = Annotated[
     list[str],
-    typer.Argument(metavar="JOB[/[GROUP/]INDEX]...", help="Jobs, or tasks of them.", autocompletion=complete_jobs),
+    typer.Argument(metavar="JOB[/[GROUP/]INDEX]...", help="Jobs, or single tasks.", autocompletion=complete_jobs),
 ]
-Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs.", autocompletion=complete_jobs)]
+Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs: NAME (the newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs)]
 
 
 def stop(
     targets: Targets,
-    now: Annotated[bool, typer.Option("--now", help="Kill at once, without a grace period.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Kill without a grace period.")] = False,
     signal: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Send this instead of TERM: {', '.join(SIGNALS)}."),
+        typer.Option(metavar="NAME", help=f"Signal to send instead of TERM: {', '.join(SIGNALS)}."),
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """End jobs, or single tasks of them: what runs is asked to end, and killed after its grace period.
+    """Stop jobs, or single tasks: send TERM to running tasks, and kill them after their grace period.
 
-    What has ended already stays as it is. One instance of a service stays down until it is restarted: shunter restart.
+    Tasks that have ended do not change. A stopped instance of a service stays down until `shunter restart`.
 
     \b
     shunter stop render
-    shunter stop render/17          only this task
+    shunter stop render/17          stop only this task
     shunter stop --now render fetch
     shunter stop --signal INT render
     """
     signal_name = None if signal is None else signal.upper().removeprefix("SIG")
     if signal_name is not None and signal_name not in SIGNALS:
-        raise Invalid([Problem("--signal", "is not a signal that tasks may get", signal, f"use {', '.join(SIGNALS)}")])
+        raise Invalid([Problem("--signal", "signal is not supported", signal, f"use {', '.join(SIGNALS)}")])
     wanted = [job_and_task(target) for target in targets]
     with open_client(namespace) as client, report_each(output) as report:
         for (name, task), target in zip(wanted, targets, strict=True):
             job = client.job(name)
             job.stop(index=task, now=now, signal=signal_name)
-            outcome = f"{describe_end_state(job.state)} already" if job.ended else "is ending"
+            outcome = f"has already {describe_end_state(job.state)}" if job.ended else "is stopping"
             report(f"{target} {outcome}", partial(_refreshed_view, job, task))
 
 
@@ -65,7 +66,7 @@ def _refreshed_view(job: Job, task: str | None) -> JobView | TaskView:
 
 def wait(
     names: Jobs,
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Give up after this time: 90s, 1h30m.")] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Maximum time to wait: 90s, 1h30m.")] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
@@ -74,7 +75,7 @@ def wait(
     \b
     shunter wait render
     shunter wait render fetch --timeout 10m
-    shunter wait render --output json           how it ended
+    shunter wait render --output json           print the ended job
     """
     timeout_s = duration_s(timeout, "--timeout")
     with open_client(namespace) as client:
@@ -86,7 +87,7 @@ def wait(
 
 
 def wait_for(jobs: Iterable[Job], timeout_s: float | None = None) -> int:
-    """Wait for jobs to end, telling those that did not succeed; comes to the exit code."""
+    """Wait for jobs to end, and print how each of them ended. Returns the exit code."""
     code = SUCCESS
     deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
     for job in jobs:
@@ -94,12 +95,21 @@ def wait_for(jobs: Iterable[Job], timeout_s: float | None = None) -> int:
             _wait(job, deadline_s)
         if job.state != "succeeded":
             code = JOB_FAILED
-            print_notice(f"{job.name} {job.state}" + (f": {job.view.reason}" if job.view.reason else ""))
+        print_notice(_describe_end(job.view))
     return code
 
 
+def _describe_end(view: JobView) -> str:
+    """`render succeeded: 100 succeeded in 1.2s`, or `render failed: exit code 3`."""
+    if view.state != "succeeded" and view.reason:
+        return f"{view.name} {view.state}: {view.reason}"
+    counts = f": {format_counts(view.counts)}" if view.count > 1 else ""
+    took_s = elapsed_s(view.started_at, view.ended_at)
+    return f"{view.name} {view.state}{counts}" + ("" if took_s is None else f" in {format_duration(took_s)}")
+
+
 def print_run(job: Job, wait: bool, output: Format) -> None:
-    """A run that was started: NAME@RUN at once, or all of it, as it ended where that is waited for."""
+    """Print a new run: NAME@RUN, or the whole view; with `wait`, the view after the run has ended."""
     if output is Format.TABLE:
         print(f"{job.name}@{job.view.run}", flush=True)
     code = wait_for([job]) if wait else SUCCESS
@@ -113,4 +123,4 @@ def _wait(job: Job, deadline_s: float | None) -> None:
     try:
         job.wait(left_s)
     except TimeoutError:
-        raise TimeoutError(f"{job.name} has not ended in the time given; it goes on") from None
+        raise TimeoutError(f"{job.name} has not ended within the timeout; it continues to run") from None

@@ -1,4 +1,4 @@
-"""The command `submit`: the jobs of a manifest file."""
+"""The command `submit`: submits the jobs of a manifest file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.cli.commands.services import wait_until_settled
 from shunter.cli.connection import open_client
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, Namespace, Output
-from shunter.cli.render.tables import print_items
+from shunter.cli.render.tables import format_local_time, print_items
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import LONG_RUNNING, NAMESPACE_DEFAULT
 from shunter.model.objects.objects import KINDS
@@ -23,16 +23,16 @@ from shunter.sdk.manifests import Manifest
 def submit(
     file: File,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait until all of them have ended; services: until they run well.")
+        bool, typer.Option("--wait", help="Wait until all jobs have ended, and services are healthy.")
     ] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Submit the jobs of a manifest file: all of them, or none if one is refused.
+    """Submit the jobs of a manifest file: all of them, or none if one is rejected.
 
-    A job that is unfinished and says the same stays as it is ("unchanged"); a service or system job that says something
-    else is updated, step by step (shunter job NAME shows how far it is). With --wait, the exit code is 1 unless all
-    succeeded; what never ends is waited for until it runs well.
+    An unfinished job with the same spec is left unchanged. A service or system job with another spec gets a rolling
+    update; `shunter job NAME` shows its progress. With --wait, the exit code is 1 unless all jobs succeeded and all
+    services are healthy.
 
     \b
     shunter submit -f job.yaml
@@ -46,7 +46,7 @@ def submit(
             print_items(submitted, output)
         else:
             for each in submitted:
-                print(each.name, _outcome(each), flush=True)
+                print(_describe_outcome(client, each), flush=True)
         if wait:
             raise typer.Exit(wait_for_runs(client, [each for each in submitted if each.run]))
 
@@ -55,25 +55,33 @@ def refuse_objects(manifests: list[Manifest], file: str) -> None:
     for number, manifest in enumerate(manifests):
         if manifest.get("kind") in KINDS:
             field = f"items[{number}].kind" if len(manifests) > 1 else "kind"
-            fix = f"use: shunter apply -f {file}"
-            raise Invalid([Problem(field, "is applied, not submitted", manifest["kind"], fix)])
+            fix = f"use `shunter apply -f {file}`"
+            raise Invalid([Problem(field, "cannot be submitted", manifest["kind"], fix)])
 
 
 def wait_for_runs(client: Client, runs: list[SubmittedJob]) -> int:
-    """For the end of what ends; for what lasts, until it runs well. Comes to the exit code."""
+    """Wait until batch jobs have ended and long-running jobs are healthy. Returns the exit code."""
     jobs = [client.job(f"id:{each.id}", each.namespace) for each in runs]
     long_running = [job for job in jobs if job.view.type in LONG_RUNNING]
     code = wait_for([job for job in jobs if job.view.type not in LONG_RUNNING])
     for job in long_running:
-        code = wait_until_settled(job, f"{job.name} is there") or code
+        code = wait_until_settled(job, f"{job.name} is up") or code
     return code
 
 
-def _outcome(job: SubmittedJob) -> str:
-    """A run of 0 is none: the job is kept, for a clock or dispatches to run."""
+def _describe_outcome(client: Client, job: SubmittedJob) -> str:
+    """Run 0 means a template: the cluster saved it and runs it by its schedule or by dispatch."""
     if not job.created:
-        return "is updated" if job.updated else "unchanged"
-    return "submitted" if job.run else "kept"
+        return f"{job.name} {'updated' if job.updated else 'unchanged'}"
+    return f"{job.name} submitted" if job.run else f"{job.name}: {_describe_template(client, job)}"
+
+
+def _describe_template(client: Client, job: SubmittedJob) -> str:
+    templates = client if job.namespace == client.namespace else open_client(job.namespace)
+    next_at = templates.template(job.name).next_at
+    if next_at is None:
+        return f"template saved, run it with `shunter dispatch {job.name}`"
+    return f"schedule saved, next run {format_local_time(next_at)}"
 
 
 def _submit(client: Client, manifests: list[Manifest]) -> list[SubmittedJob]:
@@ -85,6 +93,6 @@ def _submit(client: Client, manifests: list[Manifest]) -> list[SubmittedJob]:
 
 
 def _is_long_running(manifest: Manifest) -> bool:
-    """Whether submitting it again may be an update, which only the answer for many tells."""
+    """Whether submitting it may update a job; only the answer to `submit_many` says so."""
     spec = manifest.get("spec")
     return isinstance(spec, dict) and spec.get("type") in LONG_RUNNING

@@ -1,4 +1,4 @@
-"""The commands about templates: cron list, show, pause, resume, run, delete; and dispatch."""
+"""The commands about scheduled and parameterized jobs: dispatch, and cron list, show, pause, resume, run, delete."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from shunter.cli.render.tables import (
     DELETED,
     Column,
     age,
+    format_local_time,
     print_document,
     print_facts,
     print_items,
@@ -29,7 +30,7 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.admin_views import TemplateView
 
-PAYLOAD_READ_MAX = 2**20 + 1  # one byte more than is taken, so that the cluster says what is wrong
+PAYLOAD_READ_MAX = 2**20 + 1  # one byte more than the limit, so that the cluster rejects it
 
 cron = plain_typer(cls=SingleObjectGroup, invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.", autocompletion=complete_templates)]
@@ -37,14 +38,14 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.", au
 
 @cron.callback()
 def overview(context: typer.Context, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Look after jobs that a clock runs (schedule), and jobs that dispatches run (parameters).
+    """Manage templates: jobs that run on a schedule, and parameterized jobs that run when dispatched.
 
-    Submitting such a manifest keeps it as a template; each firing or dispatch is a run of its name.
+    Submitting a manifest with `schedule` or `parameters` saves a template. Each run has the name of the template.
 
     \b
     shunter cron list
     shunter cron pause nightly
-    shunter cron run nightly            a run now, whatever the clock says
+    shunter cron run nightly            start a run now
     """
     if context.invoked_subcommand is None:
         _list(namespace, output)
@@ -52,7 +53,7 @@ def overview(context: typer.Context, namespace: Namespace = NAMESPACE_DEFAULT, o
 
 @cron.command("list")
 def list_all(namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """List templates: when they fire next, and how their last run went.
+    """List templates with their next run and the result of the last run.
 
     \b
     shunter cron list
@@ -86,44 +87,44 @@ def show(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = 
         ("payload", found.payload or ""),
         ("last run", _last(found)),
         ("skipped", f"{age(found.skipped_at)} ago: {found.skipped_because}" if found.skipped_at else ""),
-        ("set", f"{age(found.set_at)} ago by {found.user}"),
+        ("saved", f"{age(found.set_at)} ago by {found.user}"),
     ]
     print_facts(f"{found.name} in namespace {found.namespace}, id {found.id}", facts)
 
 
 @cron.command("pause")
 def pause(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Let the clock start no runs of a template; runs that there are go on.
+    """Pause the schedule of a template. Current runs continue.
 
     \b
     shunter cron pause nightly
     """
     with open_client(namespace) as client:
         found = client.pause_template(name)
-    print_result(f"{found.name} is paused", found, output)
+    print_result(f"{found.name} paused", found, output)
 
 
 @cron.command("resume")
 def resume(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Let the clock start runs again. What was due while it was paused is not made up for.
+    """Resume the schedule of a template. Runs that were due during the pause are not made up.
 
     \b
     shunter cron resume nightly
     """
     with open_client(namespace) as client:
         found = client.resume_template(name)
-    when = f"runs next at {found.next_at}" if found.next_at else "runs when it is dispatched"
-    print_result(f"{found.name} {when}", found, output)
+    when = f"next run {format_local_time(found.next_at)}" if found.next_at else "runs when dispatched"
+    print_result(f"{found.name} resumed: {when}", found, output)
 
 
 @cron.command("run")
 def run(
     name: Name,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Start a run now, whatever the clock says, also beside one that has not ended. Prints NAME@RUN.
+    """Start a run now, even if another run is unfinished. Print NAME@RUN.
 
     \b
     shunter cron run nightly --wait
@@ -134,31 +135,31 @@ def run(
 
 @cron.command("delete")
 def delete(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Delete a template. Its runs go on.
+    """Delete a template. Current runs continue.
 
     \b
     shunter cron delete nightly
     """
     with open_client(namespace) as client:
         client.delete_template(name)
-    print_result(f"{name} is deleted", {"name": name, "namespace": namespace, "action": DELETED}, output)
+    print_result(f"{name} deleted", {"name": name, "namespace": namespace, "action": DELETED}, output)
 
 
 def dispatch(
     name: Name,
     param: Annotated[
         list[str] | None,
-        typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter, as SHUNTER_PARAM_KEY. May be repeated."),
+        typer.Option("--param", "-p", metavar="KEY=VALUE", help="Parameter, passed in SHUNTER_PARAM_KEY. May be repeated."),
     ] = None,
     payload: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A file that the tasks find by SHUNTER_PAYLOAD; - reads stdin."),
+        typer.Option(metavar="FILE", help="File to pass to the tasks; SHUNTER_PAYLOAD is its path. - reads stdin."),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Run a job that has parameters. Prints NAME@RUN; with --wait, the exit code is 1 unless it succeeded.
+    """Run a parameterized job. Print NAME@RUN. With --wait, the exit code is 1 unless the run succeeded.
 
     \b
     shunter dispatch render --param input=/srv/a.blend --param quality=low
@@ -178,7 +179,7 @@ def _read(file: str | None) -> bytes | None:
         with Path(file).open("rb") as opened:
             return opened.read(PAYLOAD_READ_MAX)
     except OSError as error:
-        raise Invalid([Problem("--payload", f"cannot be read: {error.strerror}", file)]) from error
+        raise Invalid([Problem("--payload", f"cannot be read: {error.strerror}", file, "name a readable file")]) from error
 
 
 def _list(namespace: str, output: Format) -> None:
@@ -188,14 +189,14 @@ def _list(namespace: str, output: Format) -> None:
         print_items(found, output)
         return
     show_namespace = namespace == "*"
-    titles = ["NAMESPACE"] * show_namespace + ["NAME", "STATE", "WHEN", "NEXT IN", "LAST RUN", "COMMAND"]
+    titles = ["NAMESPACE"] * show_namespace + ["NAME", "STATE", "SCHEDULE", "NEXT IN", "LAST RUN", "COMMAND"]
     columns = [Column(title, right=title == "NEXT IN") for title in titles]
     print_table(columns, ([view.namespace] * show_namespace + _row(view) for view in found), titles.index("STATE"))
 
 
 def _row(view: TemplateView) -> list[str]:
     parameters = ", ".join([*view.required, *(f"{key}={value}" for key, value in view.optional.items())])
-    when = f"{view.cron} ({view.timezone})" if view.cron else f"dispatched: {parameters}".rstrip(": ")
+    when = f"{view.cron} ({view.timezone})" if view.cron else f"on dispatch: {parameters}".rstrip(": ")
     return [view.name, view.state, when, time_until(view.next_at), _last(view) or "-", command_line(view.command)]
 
 

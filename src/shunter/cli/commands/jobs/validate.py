@@ -1,4 +1,4 @@
-"""The command `validate`: all that is wrong with manifest files, without a cluster; and the schema for editors."""
+"""The command `validate`: checks manifest files without a cluster, and prints the JSON Schema for editors."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class FileReport(msgspec.Struct, kw_only=True):
 def validate(
     files: Annotated[
         list[str] | None,
-        typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON; - reads stdin. May be repeated."),
+        typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON file; - reads stdin. May be repeated."),
     ] = None,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of manifests, for editors.")] = False,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="Of --schema: job, testbed, batchjob, scheduling.")] = "job",
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of manifests.")] = False,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Kind for --schema: job, testbed, batchjob or scheduling.")] = "job",
     output: Output = Format.TABLE,
 ) -> None:
     """Check manifest files without a cluster. The exit code is 0 if all of them are valid, else 2.
 
-    Every problem is told with its field, its value and the fix. Only a cluster knows whether the jobs
-    that a job waits for exist, and whether a node is large enough: ask it with shunter plan -f FILE.
+    Each problem is printed with its field, its value and a fix. Whether dependencies exist and nodes are large enough
+    depends on the cluster: check that with `shunter plan -f FILE`.
 
     \b
     shunter validate -f job.yaml
@@ -52,7 +52,7 @@ def validate(
         print_document(_schema(kind), Format.YAML if output is Format.YAML else Format.JSON)
         return
     if not files:
-        raise typer.BadParameter("name a file to check, like: shunter validate -f job.yaml", param_hint="--file")
+        raise typer.BadParameter("is missing; name a file, for example: shunter validate -f job.yaml", param_hint="--file")
     checked = [_check(file) for file in files]
     if output is not Format.TABLE:
         print_document({"items": [report for report, _ in checked]}, output)
@@ -70,7 +70,7 @@ def _schema(kind: str) -> dict[str, Any]:
 
 
 def _check(file: str) -> tuple[FileReport, list[str]]:
-    """What is wrong with it, and how a person finds each of its documents."""
+    """The report, and a label for each document."""
     from shunter.model.files.mixed_files import split
     from shunter.model.objects.objects import KINDS
 
@@ -79,7 +79,7 @@ def _check(file: str) -> tuple[FileReport, list[str]]:
     except Invalid as error:
         return FileReport(name=file, valid=False, jobs=0, problems=list(error.problems)), []
     jobs, objects = split(documents)
-    if not any(document.get("kind") in KINDS for document in documents):  # what has no known kind is meant as a Job
+    if not any(document.get("kind") in KINDS for document in documents):  # a document of an unknown kind is checked as a Job
         jobs, objects = replace(jobs, documents=documents), replace(objects, documents=())
     problems = _problems(jobs, objects)
     counts = {"jobs": len(jobs.documents), "objects": len(objects.documents)}
