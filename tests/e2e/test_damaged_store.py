@@ -26,5 +26,5 @@ def test_a_damaged_log_starts_no_empty_cluster(home: Cluster) -> None:
     verified = home.shunter("store", "verify", code=1)
     assert "the store is damaged" in verified.out
     assert "is ready at" in home.up("--cpu", "2", "--accept-loss").out
-    assert "the store is whole" in home.shunter("store", "verify").out
+    assert "the store is intact" in home.shunter("store", "verify").out
     home.shunter("run", "--", "/bin/true")

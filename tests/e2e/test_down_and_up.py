@@ -18,7 +18,7 @@ def test_up_says_where_it_is_and_down_leaves_no_process(home: Cluster) -> None:
     started = home.up("--cpu", "2")
     assert re.fullmatch(r"the cluster is ready at http://127\.0\.0\.1:\d+\n", started.out)
     assert [node["state"] for node in home.items("nodes")] == ["ready"]
-    assert home.down().out == "the cluster has stopped\n"
+    assert home.down().out == "cluster stopped\n"
     assert home.processes() == []
     assert not (home.home / "cluster.json").exists()
 
@@ -28,12 +28,12 @@ def test_up_twice_says_so(home: Cluster) -> None:
     home.up("--cpu", "2")
     before = home.description
     again = home.up("--cpu", "1")
-    assert "is running already at" in again.out
+    assert "is already running at" in again.out
     assert home.description == before
     in_front = home.shunter("up")
-    assert "is running already at" in in_front.out
+    assert "is already running at" in in_front.out
     home.down()
-    assert home.down().out == "no cluster is running here\n"
+    assert home.down().out == "no cluster is running\n"
 
 
 def test_a_home_whose_only_node_takes_no_work_starts_again(home: Cluster) -> None:
@@ -51,7 +51,7 @@ def test_a_home_whose_only_node_takes_no_work_starts_again(home: Cluster) -> Non
 def test_up_says_who_decides_where_another_policy_was_chosen_than_it_names(home: Cluster) -> None:
     """And where schedulers find it, since the port was chosen by the system."""
     started = home.up("--policy", "spread", "--external-grpc", "127.0.0.1:0")
-    assert f"schedulers that speak gRPC find it at {home.description['schedulers']}\n" in started.out
+    assert f"external schedulers connect over gRPC at {home.description['schedulers']}\n" in started.out
     home.shunter("policies", "use", "bin-pack")
     home.down()
     told = "bin-pack decides: it was chosen while the cluster ran. Change it: shunter policies use spread"
@@ -66,7 +66,7 @@ def test_down_means_the_cluster_of_this_home(make_home: Callable[[], Cluster]) -
     mine.up("--cpu", "1")
     other.up("--cpu", "1")
     mine.environment |= {"SHUNTER_URL": other.description["url"], "SHUNTER_TOKEN": other.token}
-    assert mine.down().out == "the cluster has stopped\n"
+    assert mine.down().out == "cluster stopped\n"
     assert mine.processes() == []
     other.shunter("run", "--", "/bin/true")
 

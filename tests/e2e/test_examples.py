@@ -36,7 +36,7 @@ def test_the_service_is_kept_and_updated_one_task_after_the_other(cluster: Clust
     assert greetings(cluster) == ["hello", "hello"]
     changed = manifest.replace("GREETING: hello", "GREETING: welcome")
     done = cluster.shunter("submit", "-f", "-", "--wait", stdin=changed)
-    assert done.out == "greeter is updated\n"
+    assert done.out == "greeter updated\n"
     eventually(lambda: greetings(cluster) == ["welcome", "welcome"], "those that were replaced have ended")
     cluster.shunter("stop", "greeter")
     cluster.shunter("wait", "greeter", code=1)

@@ -23,7 +23,7 @@ Ask = Callable[..., tuple[int, Any]]
 def testbed_cluster(home: Cluster) -> Cluster:
     """A cluster with an open door for external schedulers, a testbed of two slots and two jobs."""
     started = home.up("--cpu", "2", "--external-listen", "127.0.0.1:0", "--external-open")
-    assert f"external schedulers find it at {home.description['external']}" in started.out
+    assert f"external schedulers connect over REST at {home.description['external']}" in started.out
     home.shunter("node", "label", home.items("nodes")[0]["name"], "bench=0")
     apply(home, testbed(), command("crawler"), command("sorter"))
     return home

@@ -93,7 +93,7 @@ def test_a_payload_arrives_byte_for_byte(cluster: Cluster, tmp_path: Path) -> No
     script = f'cp "$SHUNTER_PAYLOAD" {tmp_path}/out-$SHUNTER_PARAM_WHICH; echo "$SHUNTER_PARAM_QUALITY"'
     parameters = {"required": ["which"], "optional": {"quality": "high"}, "payload": "required"}
     said = cluster.shunter("submit", "-f", "-", stdin=as_yaml(shell("ingest", script, parameters=parameters)))
-    assert said.out == "ingest kept\n"
+    assert said.out == "ingest: template saved, run it with `shunter dispatch ingest`\n"
     said = cluster.shunter("dispatch", "ingest", "-p", "wich=1", code=2)
     assert "parameters.which: is required" in said.err and "payload: is required" in said.err
     for which in ("1", "2"):
@@ -141,7 +141,7 @@ def test_a_paused_queue_starts_nothing_and_loses_nothing(cluster: Cluster, gate:
         found = client.job("shots")
         eventually(lambda: found.refresh().counts == {"succeeded": 1, "queued": 3}, "only what ran has ended")
         cluster.shunter("submit", "-f", "-", stdin=as_yaml(job("more", queue="film")))
-        assert cluster.shunter("queue", "purge", "film").out == "film is purged: 4 tasks cancelled\n"
+        assert cluster.shunter("queue", "purge", "film").out == "film purged: 4 tasks cancelled\n"
     assert cluster.json("job", "more")["state"] == "cancelled"
     cluster.shunter("queue", "delete", "film")
     assert [queue["name"] for queue in cluster.items("queues")] == ["default"]

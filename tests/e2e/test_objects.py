@@ -259,10 +259,10 @@ def test_who_failed_is_told_with_its_last_words_and_whoever_waits_for_it_with_wh
     said = apply(testbed_cluster, *documents, queue("first", "broken", "broken"), code=1, words=("--wait",))
     assert "shunter logs bj.broken/1\n  no such table\n" in said.err
     for kind, name in (("bj", "broken"), ("sched", "first")):
-        words = "Last words of what failed: shunter logs bj.broken/1\n  no such table\n"
+        words = "Last output of the failed task (shunter logs bj.broken/1)\n  no such table\n"
         assert words in described(testbed_cluster, kind, name)
     apply(testbed_cluster, queue("second", "other"))
-    advice = "first: it keeps its testbed and its jobs until it is deleted: shunter delete scheduling first"
+    advice = "first holds its testbed and jobs until you delete it: shunter delete scheduling first"
     assert advice in described(testbed_cluster, "sched", "second")
     testbed_cluster.shunter("delete", "sched", "first")
     eventually(

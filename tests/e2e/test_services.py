@@ -46,7 +46,7 @@ def test_a_service_is_scaled_updated_and_taken_back(cluster: Cluster) -> None:
     eventually(lambda: len(running(cluster, "web")) == 2, "two instances run")
     cluster.shunter("scale", "web", "3", "--wait")
     assert len(running(cluster, "web")) == 3
-    assert "is updated" in cluster.shunter("submit", "-f", "-", stdin=as_yaml(service("web", "v2", 3))).out
+    assert "web updated" in cluster.shunter("submit", "-f", "-", stdin=as_yaml(service("web", "v2", 3))).out
     eventually(lambda: cluster.json("job", "web")["update"]["status"] == "steady", "the update has settled")
     view = cluster.json("job", "web")
     assert (view["version"], view["command"][-1], view["counts"]) == (2, "v2", {"running": 3})
@@ -106,6 +106,7 @@ def test_a_drained_node_is_left_and_one_that_joins_gets_its_system_task(remote: 
     manager.shunter("node", "undrain", "n1")
     eventually(lambda: running(manager, "agent") == ["0@n1", "1@n2"], "the system task is back")
     assert (
-        manager.shunter("node", "cordon", "n1", "--reason", "new disk").out == "n1 takes no work (cordon: new disk)\n"
+        manager.shunter("node", "cordon", "n1", "--reason", "new disk").out
+        == "n1 accepts no new tasks (cordon: new disk)\n"
     )
-    assert manager.shunter("node", "uncordon", "n1").out == "n1 takes work\n"
+    assert manager.shunter("node", "uncordon", "n1").out == "n1 accepts new tasks\n"

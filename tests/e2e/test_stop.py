@@ -16,7 +16,7 @@ def test_a_running_job_is_cancelled(cluster: Cluster, gate: Gate) -> None:
     """D-27, R-04: the order reaches the node, the process ends, the job is cancelled and its room is free again."""
     name = cluster.shunter("run", "--detach", "--count", "5", "--", *gate.command).out.strip()
     pids = [arrival.pid for arrival in gate.reached(2)]
-    assert cluster.shunter("stop", name).out == f"{name} is ending\n"
+    assert cluster.shunter("stop", name).out == f"{name} is stopping\n"
     cluster.shunter("wait", name, code=1)
     found = cluster.json("job", name)
     assert (found["state"], found["counts"]) == ("cancelled", {"cancelled": 5})
@@ -104,7 +104,7 @@ def test_wait_gives_up_after_its_time_and_the_job_goes_on(cluster: Cluster, gate
     name = cluster.shunter("run", "--detach", "--", *gate.command).out.strip()
     gate.reached()
     done = cluster.shunter("wait", name, "--timeout", "200ms", code=1)
-    assert "it goes on" in done.err
+    assert "it continues to run" in done.err
     cluster.until(name, "running")
     gate.open()
     cluster.shunter("wait", name)

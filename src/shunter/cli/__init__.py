@@ -1,1 +1,1 @@
-"""The command line, built on the SDK. `main` is the entry, `registry` lists the commands, `commands` implements them."""
+"""The command line, built on the SDK. `main` is the entry point; `registry` lists the commands."""

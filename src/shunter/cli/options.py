@@ -94,7 +94,9 @@ def check_address(text: str | None, option: str) -> str | None:
     if text is not None:
         host, _, port = text.rpartition(":")
         if not host or not (port.isascii() and port.isdigit()) or int(port) > PORT_MAX:
-            raise Invalid([Problem(option, "must be an address", text, "write it as HOST:PORT, for example 127.0.0.1:7070")])
+            raise Invalid(
+                [Problem(option, "must be an address", text, "write it as HOST:PORT, for example 127.0.0.1:7070")]
+            )
     return text
 
 

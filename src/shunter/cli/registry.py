@@ -84,7 +84,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("policies", "jobs.plan:policies", "List scheduling policies, or choose one."),
         Entry("flight", "cluster.flight:flight", "List or export recorded decisions."),
         Entry("replay", "cluster.flight:replay", "Replay recorded decisions, and compare."),
-        Entry("simulate", "cluster.simulate:simulate", "Compare policies in simulated clusters."),
+        Entry("simulate", "cluster.simulate:simulate", "Run policies in simulated clusters, and compare."),
         Entry("events", "cluster.events:events", "Print past events, or follow new ones."),
         Entry("metrics", "cluster.metrics:metrics", "Show the resource usage of a run, task or node."),
         Entry("top", "cluster.top:top", "Watch resources, nodes and unfinished jobs."),
@@ -128,7 +128,9 @@ class SingleObjectGroup(TyperGroup):
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         is_name = args and not args[0].startswith("-") and not get_close_matches(args[0], self.commands)
         if is_name and args[0] not in self.commands:
-            ctx.fail(f"No such command '{args[0]}'. To show the object with that name: {ctx.command_path} show {args[0]}")
+            ctx.fail(
+                f"No such command '{args[0]}'. To show the object with that name: {ctx.command_path} show {args[0]}"
+            )
         return super().resolve_command(ctx, args)
 
 

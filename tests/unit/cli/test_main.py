@@ -184,7 +184,7 @@ def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: 
         process.send_signal(number)
         assert at_once.wait(30)
         assert process.wait(30) == 137
-        assert "ending echo-1; again: at once" in process.stderr.read()
+        assert "Stopping echo-1 gracefully. Press Ctrl-C again to kill it." in process.stderr.read()
 
 
 def test_an_interrupt_is_heard_while_the_main_thread_waits_and_does_not_notice(cluster: Cluster) -> None:

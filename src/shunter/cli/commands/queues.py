@@ -55,14 +55,21 @@ def show(name: Name, output: Output = Format.TABLE) -> None:
 def change(
     name: Name,
     running_max: Annotated[
-        int | None, typer.Option("--running-max", min=0, metavar="N", help="Maximum number of running tasks; 0 means no limit.")
+        int | None,
+        typer.Option("--running-max", min=0, metavar="N", help="Maximum number of running tasks; 0 means no limit."),
     ] = None,
     queued_max: Annotated[
         int | None,
-        typer.Option("--queued-max", min=0, metavar="N", help="Maximum number of queued tasks; more are rejected. 0 means no limit."),
+        typer.Option(
+            "--queued-max",
+            min=0,
+            metavar="N",
+            help="Maximum number of queued tasks; more are rejected. 0 means no limit.",
+        ),
     ] = None,
     strict: Annotated[
-        bool | None, typer.Option("--strict/--fair", help="Start jobs strictly in the order of submission, or share fairly.")
+        bool | None,
+        typer.Option("--strict/--fair", help="Start jobs strictly in the order of submission, or share fairly."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
@@ -113,7 +120,9 @@ def purge(name: Name, output: Output = Format.TABLE) -> None:
     """
     with open_client() as client:
         count = client.purge_queue(name)
-    print_result(f"{name} purged: {count:,} task{'' if count == 1 else 's'} cancelled", {"name": name, "count": count}, output)
+    print_result(
+        f"{name} purged: {count:,} task{'' if count == 1 else 's'} cancelled", {"name": name, "count": count}, output
+    )
 
 
 @queue.command("delete")

@@ -20,7 +20,9 @@ from shunter.sdk.client import Job
 
 POLL_INTERVAL_S = 0.5
 
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until all instances are healthy; the exit code is 1 if that fails.")]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait until all instances are healthy; the exit code is 1 if that fails.")
+]
 
 
 def update(
@@ -51,13 +53,16 @@ def update(
         raise Invalid([Problem("metadata.name", "is missing", fix="add the name of the job to update")])
     with open_client(str(metadata.get("namespace") or namespace)) as client:
         job = client.job(name).update(manifests[0], node)
-        version = job.view.version
-        _report_change(job, f"{name} is updating to version {version}", f"{name} updated to version {version}", wait, output)
+        target = f"to version {job.view.version}"
+        _report_change(job, f"{name} is updating {target}", f"{name} updated {target}", wait, output)
 
 
 def scale(
     name: JobName,
-    counts: Annotated[list[str], typer.Argument(metavar="[GROUP=]N...", help="Number of instances; per group if the job has several groups.")],
+    counts: Annotated[
+        list[str],
+        typer.Argument(metavar="[GROUP=]N...", help="Number of instances; per group if the job has several groups."),
+    ],
     wait: Wait = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
@@ -90,8 +95,9 @@ def rollback(
     """
     with open_client(namespace) as client:
         job = client.job(name).roll_back()
-        target = f"back to version {rolled_back_to(job.view)}"
-        _report_change(job, f"{name} is rolling {target}", f"{name} rolled {target}", wait, output)
+        reason = (job.view.update and job.view.update.reason) or "rolled back"
+        target = reason.partition(" by ")[0]  # the user knows who asked for it
+        _report_change(job, f"{name} is rolling back", f"{name} {target}", wait, output)
 
 
 def restart(

@@ -1,4 +1,4 @@
-"""Testbeds, BatchJobs and Schedulings in a line each: rows of `get`, lines of `watch`."""
+"""Testbeds, BatchJobs and Schedulings in one line each: rows of `get`, lines of `watch`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESULTS_SHOWN = 6  # of the runs of one Scheduling
 
 
 def print_objects(kind: str, found: Sequence[ObjectView], *, show_namespace: bool) -> None:
-    """One kind as a table; with `show_namespace` in which namespace each is."""
+    """Print objects of one kind as a table."""
     first = ["NAMESPACE", "NAME"] if show_namespace else ["NAME"]
     columns = [Column(title, right=title in NUMBERS and kind == "Testbed") for title in [*first, *TITLES[kind]]]
     names = ([each.namespace, each.name] if show_namespace else [each.name] for each in found)
@@ -55,7 +55,7 @@ def row_of(each: ObjectView) -> list[str]:
 
 
 def summary_line(each: ObjectView) -> str:
-    """What there is to say of it while it changes."""
+    """The details of an object in `watch`."""
     if each.kind == "Testbed":
         states = Counter(slot["state"].lower() for slot in each.status.get("slots", []))
         return ", ".join(f"{count} {word}" for word, count in sorted(states.items())) or "no slots"
@@ -83,13 +83,13 @@ def strategy_of(each: ObjectView) -> str:
 
 
 def format_job_states(each: ObjectView) -> str:
-    """`2 Completed, 1 SubmitResult`, the furthest first."""
+    """`2 Completed, 1 Submitted`, most advanced first."""
     states = Counter(job["state"] for job in each.status.get("jobStates", []))
     return ", ".join(f"{states[word]} {word}" for word in reversed(PROGRESS) if states[word]) or "-"
 
 
 def name_of(reference: dict[str, Any], relative_to: ObjectView) -> str:
-    """The namespace is only said where it is another one."""
+    """The name, with its namespace if that differs."""
     is_here = reference.get("namespace", relative_to.namespace) == relative_to.namespace
     return str(reference["name"]) if is_here else f"{reference['namespace']}/{reference['name']}"
 
@@ -129,13 +129,13 @@ def print_past(found: Iterable[PastSchedulingView]) -> None:
 
 
 def results_of(runs: Sequence[PastRunView]) -> str:
-    """Of each run; of many, how many ended how, and the first that did not end well."""
+    """The result of each run; of many runs, the counts and the first run that did not succeed."""
     if len(runs) <= RESULTS_SHOWN:
         return ", ".join(f"{run.name} {_result(run.successful)}" for run in runs) or "-"
     counts = Counter(_result(run.successful) for run in runs)
-    bad = next((f"; the first that did not: {run.name}" for run in runs if not run.successful), "")
+    bad = next((f"; first that did not succeed: {run.name}" for run in runs if not run.successful), "")
     return ", ".join(f"{count:,} {word}" for word, count in counts.most_common()) + bad
 
 
 def _result(successful: bool | None) -> str:
-    return "was ended" if successful is None else "succeeded" if successful else "failed"
+    return "stopped" if successful is None else "succeeded" if successful else "failed"

@@ -44,7 +44,7 @@ def test_jobs_are_a_table_for_people(cluster: Cluster, shunter: Shunter) -> None
     said = shunter("jobs")
     assert said.code == 0 and said.err == ""
     header, first, second = said.out.splitlines()
-    assert header.split() == ["NAME", "RUN", "STATE", "DONE", "AGE", "TOOK", "COMMAND"]
+    assert header.split() == ["NAME", "RUN", "STATE", "DONE", "AGE", "ELAPSED", "COMMAND"]
     assert first.split()[:3] == ["render", "12", "failed"] and "10/10 (3 failed)" in first
     assert first.endswith("2.5s  sh -c 'a b'")
     assert second.split()[:4] == ["fetch", "1", "pending", "0/1"]
@@ -161,22 +161,22 @@ def test_a_running_task_says_how_it_is_and_where(cluster: Cluster, shunter: Shun
     assert words in shunter("tasks", "render").out
 
 
-@pytest.mark.parametrize("what", [{"array_index": 35}, {"entry": "35"}])
+@pytest.mark.parametrize(("title", "what"), [("INDEX", {"array_index": 35}), ("ENTRY", {"entry": "35"})])
 def test_tasks_say_what_they_are_for_where_they_differ(
-    cluster: Cluster, shunter: Shunter, what: dict[str, object]
+    cluster: Cluster, shunter: Shunter, title: str, what: dict[str, object]
 ) -> None:
     cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(TASK | what)}
     header, row = columns(shunter("tasks", "render").out)
-    assert (header[2], row[2]) == ("FOR", "35")
+    assert (header[2], row[2]) == (title, "35")
     cluster.answers["GET /jobs/id:7/tasks"] = page(TASK, TASK | what)  # a later group may be an array, too
     header, plain, row = columns(shunter("tasks", "render").out)
-    assert (header[2], plain[2], row[2]) == ("FOR", "-", "35")
+    assert (header[2], plain[2], row[2]) == (title, "-", "35")
 
 
 def test_tasks_are_listed_by_state(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(TASK)}
     header, row = columns(shunter("tasks", "render", "--state", "failed").out)
-    assert header == ["TASK", "STATE", "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
+    assert header == ["TASK", "STATE", "ATTEMPT", "NODE", "EXIT", "STARTED", "ELAPSED", "REASON"]
     assert row[:5] == ["render/0", "failed", "2", "vm", "3"] and row[6] == "2.5s"
     assert "state=failed" in cluster.received[-1]
 
@@ -193,7 +193,7 @@ def test_why_is_a_sentence_and_its_reasons(cluster: Cluster, shunter: Shunter) -
 def test_nodes_show_what_is_reserved_of_them(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /nodes"] = page(NODE, NODE | {"name": "other", "state": "down", "labels": {}})
     header, vm, other = columns(shunter("nodes").out)
-    assert header == ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "HEARD"]
+    assert header == ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "LAST", "SEEN"]
     assert vm[:7] == ["vm", "ready", "1.5/2", "0/7Gi", "3", "berlin", "disk=ssd"]
     assert other[:2] == ["other", "down"]
     assert len(columns(shunter("nodes", "--state", "down").out)) == 2
@@ -228,7 +228,7 @@ def test_why_a_node_is_down_is_said_once(cluster: Cluster, shunter: Shunter) -> 
 
 def test_labels_are_set_and_removed(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["PATCH /nodes/vm"] = answer(200, NODE)
-    assert shunter("node", "label", "vm", "disk=ssd", "rack-", "note=").out == "vm disk=ssd\n"
+    assert shunter("node", "label", "vm", "disk=ssd", "rack-", "note=").out == "vm labels: disk=ssd\n"
     assert cluster.server.received[0].json == {"labels": {"disk": "ssd", "rack": None, "note": ""}}
     refused = shunter("node", "label", "vm", "rack")
     assert refused.code == 2 and "KEY=VALUE to set it" in refused.err

@@ -1,4 +1,4 @@
-"""The commands about the cluster as a whole: cluster, cluster set."""
+"""The commands cluster and cluster set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ cluster = plain_typer(invoke_without_command=True)
 
 @cluster.callback()
 def show(context: typer.Context, output: Output = Format.TABLE) -> None:
-    """Show the whole cluster: its nodes, work, resources and settings. Or change settings while it runs.
+    """Show the cluster: its nodes, jobs, resources and settings. Or change settings while it runs.
 
     \b
     shunter cluster
@@ -38,28 +38,30 @@ def change(
         list[str],
         typer.Argument(
             metavar="KEY=VALUE...",
-            help="heartbeat: a time, or auto. preemption: 1 to 100, off or auto. reserve_after, hold_after: a time, "
-            "off or auto. licence/NAME: how many, or none. policy, fallback: a policy. lease: a time, or auto. flight: "
-            "on or off.",
+            help="heartbeat: duration or auto. preemption: 1 to 100, off or auto. reserve_after, hold_after: duration, "
+            "off or auto. licence/NAME: count or none. policy, fallback: name of a policy. lease: duration or auto. "
+            "flight: on or off.",
         ),
     ],
     output: Output = Format.TABLE,
 ) -> None:
     """Change settings of the running cluster.
 
-    They outlive a restart and win over config.toml. Preemption is how much higher a priority must be to end others'
-    tasks. A single task that has waited for reserve_after gets a reservation, and where nobody knows when there will be
-    room, it is held after hold_after. Licences are counts of the whole cluster that tasks ask for as resources
-    (run --resource licence/matlab=1). An external scheduler that is silent for longer than its lease is replaced by the
-    fallback until it comes back.
+    Settings survive restarts and override config.toml.
+
+    preemption: how much higher the priority of a task must be to preempt other tasks. reserve_after: how long a task
+    waits before it gets a reservation. hold_after: how long a task waits, if the end of running tasks is unknown,
+    before nodes are held for it. licence/NAME: number of licences in the cluster, which tasks request as resources
+    (run --resource licence/matlab=1). lease: how long an external scheduler may be silent before the fallback policy
+    takes over.
 
     \b
     shunter cluster set heartbeat=2s
-    shunter cluster set heartbeat=auto        follow the number of nodes again
-    shunter cluster set preemption=off        nobody's tasks are ended for others
-    shunter cluster set reserve_after=5m      smaller ones may overtake a large task for so long
-    shunter cluster set licence/matlab=5      so many tasks at once may use it
-    shunter cluster set licence/matlab=none   forget it
+    shunter cluster set heartbeat=auto        choose it by the number of nodes
+    shunter cluster set preemption=off        preempt no tasks
+    shunter cluster set reserve_after=5m      let smaller tasks overtake for up to 5 minutes
+    shunter cluster set licence/matlab=5      let at most 5 tasks use it at once
+    shunter cluster set licence/matlab=none   remove it
     shunter cluster set policy=remote:mine fallback=bin-pack lease=5s
     shunter cluster set flight=off            record no decisions
     """
@@ -68,7 +70,7 @@ def change(
 
 
 def _patch(settings: dict[str, str]) -> dict[str, Any]:
-    """As the cluster takes it: licences apart. What is no number is left for the cluster to refuse."""
+    """The body of the request. The cluster rejects values that are not numbers."""
     patch: dict[str, Any] = {key: value for key, value in settings.items() if not key.startswith(LICENCE_PREFIX)}
     licences = {
         key.removeprefix(LICENCE_PREFIX): None if value == NO_LICENCE else int(value) if value.isdecimal() else value

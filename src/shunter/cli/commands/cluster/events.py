@@ -1,4 +1,4 @@
-"""The command `events`: what has happened, or what happens."""
+"""The command `events`: past and live events."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ LOOKBACK_FACTOR = 10  # how much further to look back when too few events were f
 def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print events as they happen, until Ctrl-C.")] = False,
     job: Annotated[
-        str | None, typer.Option(metavar="JOB", help="Only those of this job.", autocompletion=complete_jobs)
+        str | None, typer.Option(metavar="JOB", help="Show only events of this job.", autocompletion=complete_jobs)
     ] = None,
-    after: Annotated[str | None, typer.Option(metavar="ID", help="Only those after this one: 42 or 42-3.")] = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="Show only events after this one: 42 or 42-3.")
+    ] = None,
     limit: Limit = EVENTS_SHOWN,
     namespace: Annotated[
         str | None,
-        typer.Option("--namespace", "-n", metavar="NAME", help="Only those of this namespace. Default: all."),
+        typer.Option("--namespace", "-n", metavar="NAME", help="Show only events of this namespace. Default: all."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Print the latest events, oldest first; with --follow, what happens from now on.
+    """Print the latest events, oldest first. With --follow, print new events as they happen.
 
     \b
     shunter events --job render
-    shunter events --follow --output json     one JSON object a line
-    shunter events --follow --after 42-3      goes on where another call ended
+    shunter events --follow --output json     print one JSON object per line
+    shunter events --follow --after 42-3      continue after event 42-3
     """
     with open_client() as client:
         fetch = partial(client.events, job=job, namespace=namespace)
@@ -53,13 +55,13 @@ def events(
     if output is not Format.TABLE:
         print_items(found, output)
     else:
-        columns = [Column("ID"), Column("TIME"), Column("EVENT"), Column("NAME"), Column("WHAT")]
+        columns = [Column("ID"), Column("TIME"), Column("EVENT"), Column("NAME"), Column("DETAILS")]
         print_table(columns, map(_row, found))
 
 
 def _latest(fetch: Callable[..., Iterator[EventView]], version: int, limit: int) -> list[EventView]:
-    """The last `limit` events. They are listed from the oldest on, so begin a bit before the present version, and
-    further back as long as that gives too few."""
+    """The last `limit` events. The API lists from the oldest on, so start shortly before the current version, and go
+    further back until there are enough."""
     back = limit
     while True:
         start = max(0, version - back)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +15,7 @@ from shunter.cli.exit_codes import JOB_FAILED, print_notice
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_document, print_items, print_table
+from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.flight_records import FlightSegment, Replayed
 from shunter.model.protocol.scheduler_messages import DecisionRow
 
@@ -26,9 +27,9 @@ flight = plain_typer(invoke_without_command=True)
 
 @flight.callback()
 def show(context: typer.Context, output: Output = Format.TABLE) -> None:
-    """List what the flight recorder has kept: every decision with what it was made on. Or export it.
+    """List or export the recordings of the flight recorder: every scheduling decision with its input.
 
-    The newest 64 MiB are kept in SHUNTER_HOME/flight. Switch it off with: shunter cluster set flight=off
+    SHUNTER_HOME/flight has the newest 64 MiB. Switch the recorder off with: shunter cluster set flight=off
 
     \b
     shunter flight
@@ -42,9 +43,9 @@ def show(context: typer.Context, output: Output = Format.TABLE) -> None:
 
 @flight.command("export")
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write it; - writes to stdout.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File to write; - writes to stdout.")],
 ) -> None:
-    """Write all recorded decisions into one file, for shunter replay.
+    """Write all recorded decisions into one file, for `shunter replay`.
 
     \b
     shunter flight export day.flight
@@ -55,26 +56,36 @@ def export(
             for chunk in chunks:
                 sys.stdout.buffer.write(chunk)
             return
-        with Path(file).open("wb") as target:
-            for chunk in chunks:
-                target.write(chunk)
-            size = target.tell()
+        try:
+            size = _write(Path(file), chunks)
+        except OSError as error:
+            fix = "choose a file in a folder that exists and that you may write to"
+            raise Invalid([Problem("FILE", f"cannot be written: {error.strerror}", file, fix)]) from error
     print(f"{file}: {_size(size)}")
 
 
+def _write(path: Path, chunks: Iterable[bytes]) -> int:
+    with path.open("wb") as target:
+        for chunk in chunks:
+            target.write(chunk)
+        return target.tell()
+
+
 def replay(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A recording, as shunter flight export writes it.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File that `shunter flight export` wrote.")],
     policy: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who decides instead: a policy, or MODULE:CLASS. Default: who did."),
+        typer.Option(
+            metavar="NAME", help="Policy to replay with: a name or MODULE:CLASS. Default: the recorded policy."
+        ),
     ] = None,
-    show_all: Annotated[bool, typer.Option("--all", help="Show the decisions that are equal, too.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Also show decisions that are equal.")] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Decide recorded decisions again, each on just what it was made on, and show the differences. Needs no cluster.
+    """Replay recorded decisions, each on its recorded input, and show the differences. Needs no cluster.
 
-    The same policy must give the same decisions. Ends with code 0 if all are equal, 1 if some differ
-    or were made by a scheduler that is not known here.
+    The same policy must make the same decisions. The exit code is 0 if all decisions are equal, and 1 if some differ
+    or were made by a policy that is not installed here.
 
     \b
     shunter replay day.flight
@@ -88,7 +99,7 @@ def replay(
         print_notice(damage)
     for name, count in skipped_by_policy.items():
         of = f"{count:,} decision{'s' if count > 1 else ''} of {name}"
-        print_notice(f"{of} left out: no policy of that name is here; say who decides instead: --policy NAME")
+        print_notice(f"skipped {of}: that policy is not installed here; choose another one with --policy NAME")
     different = [each for each in compared if not each.is_same]
     listed = compared if show_all else different
     if output is not Format.TABLE:
@@ -114,17 +125,24 @@ def _size(size: int) -> str:
 
 def _print_compared(compared: list[Replayed], different: list[Replayed], listed: list[Replayed]) -> None:
     if listed:
-        columns = [Column("TIME"), Column("VERSION", right=True), Column("BY"), Column("RECORDED"), Column("REPLAYED")]
+        columns = [
+            Column("TIME"),
+            Column("VERSION", right=True),
+            Column("POLICY"),
+            Column("RECORDED"),
+            Column("REPLAYED"),
+        ]
         print_table(
             columns, ([_time(each), f"{each.version:,}", each.policy, *_format_difference(each)] for each in listed)
         )
         print()
-    print(f"{len(compared):,} decisions: {len(compared) - len(different):,} equal, {len(different):,} different")
+    decisions = "decision" if len(compared) == 1 else "decisions"
+    print(f"{len(compared):,} {decisions}: {len(compared) - len(different):,} equal, {len(different):,} different")
     missing = sum(1 for each in compared if each.missing)
     if missing:
-        print(f"{missing:,} of them asked what the recording does not know: what runs counted as nothing there")
+        print(f"{missing:,} of them needed data that is not in the recording; those nodes counted as idle")
     if different and not all(each.is_fresh for each in different):
-        print("some were recorded of a policy that remembered something from before the recording")
+        print("some recorded decisions used state of the policy from before the recording")
 
 
 def _time(each: Replayed) -> str:
@@ -132,7 +150,7 @@ def _time(each: Replayed) -> str:
 
 
 def _format_difference(each: Replayed) -> tuple[str, str]:
-    """What one of them has and the other has not; all of it where they are equal."""
+    """The items that differ; all items if the decisions are equal."""
     one, other = _items(each.recorded, each.names), _items(each.made, each.names)
     return (
         (_format_items(one), _format_items(other))
@@ -147,15 +165,15 @@ def _format_items(items: Mapping[str, str], without: Mapping[str, str] | None = 
 
 
 def _items(row: DecisionRow, names: list[str]) -> dict[str, str]:
-    """What a decision says, as words by item."""
+    """A decision as text, by item."""
     found: dict[str, str] = {}
     for placement in row.placements:
         nodes = sorted(zip(placement.nodes, placement.counts, strict=True))
         node_texts = [f"{names[node]}×{count}" for node, count in nodes[:NODES_SHOWN]]
-        more = f" and {len(nodes) - NODES_SHOWN:,} nodes more" if len(nodes) > NODES_SHOWN else ""
+        more = f" and {len(nodes) - NODES_SHOWN:,} more nodes" if len(nodes) > NODES_SHOWN else ""
         found[f"class {placement.class_id}"] = " ".join(node_texts) + more
     for each in row.preemptions:
-        found[f"ends class {each.victim} on {names[each.node]}"] = f"{each.count} for class {each.winner}"
+        found[f"preempts class {each.victim} on {names[each.node]}"] = f"{each.count} for class {each.winner}"
     for scheduling in row.schedulings:
         found[f"scheduling {scheduling.name}"] = f"on {scheduling.spec.testbed}"
     for name in row.withdrawals:

@@ -1,4 +1,4 @@
-"""The commands for metrics: metrics batchjob, metrics task, metrics node."""
+"""The commands metrics batchjob, metrics task and metrics node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BARS = "▁▂▃▄▅▆▇█"
 SPARK_WIDTH = 40
 UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 COLUMNS = (
-    Column("OF"),
+    Column("NAME"),
     Column("NODE"),
     Column("METRIC"),
     Column("MEAN", right=True),
@@ -29,14 +29,14 @@ COLUMNS = (
 
 metrics = plain_typer(no_args_is_help=True)
 
-Step = Annotated[str | None, typer.Option(metavar="TIME", help="How long one value stands for: 1s, 10s, 1m.")]
+Step = Annotated[str | None, typer.Option(metavar="TIME", help="Time between two values: 1s, 10s, 1m.")]
 
 
 @metrics.callback()
 def _metrics() -> None:
-    """Show what a run, a task or a node used over time: CPU, memory, disk and network.
+    """Show the resource usage of a run, task or node over time: CPU, memory, disk and network.
 
-    They are samples of the last day that the manager has in memory; a restart of it forgets them.
+    The manager keeps samples of the last day in memory. They are lost when it restarts.
 
     \b
     shunter metrics batchjob spark-crawler
@@ -47,12 +47,14 @@ def _metrics() -> None:
 @metrics.command("batchjob")
 def batchjob(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the BatchJob.")],
-    run: Annotated[int | None, typer.Option(metavar="N", min=1, help="Which run, from 1. Default: the last.")] = None,
+    run: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Number of the run, from 1. Default: the last run.")
+    ] = None,
     step: Step = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """What a run of a BatchJob used from its start to its stop: each of its slots, its driver and its nodes.
+    """Show the resource usage of one run of a BatchJob: its slots, its driver and its nodes.
 
     \b
     shunter metrics batchjob spark-crawler
@@ -69,7 +71,7 @@ def task(
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """What a task used from its start to its end, and its node meanwhile.
+    """Show the resource usage of a task, and of its node during that time.
 
     \b
     shunter metrics task render/17
@@ -83,11 +85,11 @@ def task(
 @metrics.command("node")
 def node(
     name: NodeName,
-    last: Annotated[str, typer.Option(metavar="TIME", help="How far to look back: 90s, 10m, 2h.")] = "10m",
+    last: Annotated[str, typer.Option(metavar="TIME", help="Time span until now: 90s, 10m, 2h.")] = "10m",
     step: Step = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """What a node used: CPU, memory, disks and network.
+    """Show the resource usage of a node: CPU, memory, disks and network.
 
     \b
     shunter metrics node worker-3
@@ -104,7 +106,7 @@ def _show(found: MetricsView, output: Format) -> None:
         print_document(found, output)
         return
     run = "" if found.run is None else f", run {found.run}"
-    print(f"{found.name}{run}: {found.start} to {found.stop}, a value for each {found.step_s:g} s")
+    print(f"{found.name}{run}: {found.start} to {found.stop}, one value per {found.step_s:g} s")
     print_table(COLUMNS, [*_rows(found.tasks), *_rows(found.nodes)])
 
 
@@ -125,7 +127,7 @@ def _rows(measured: Iterable[MeasuredView]) -> Iterator[tuple[str, ...]]:
 
 
 def format_value(metric: str, value: float) -> str:
-    """A number that a person reads: cores with two digits, bytes with a unit."""
+    """A readable number: cores with two decimals, bytes with a unit."""
     if "bytes" not in metric:
         return f"{value:.2f}"
     for suffix, unit in UNITS:
@@ -135,7 +137,7 @@ def format_value(metric: str, value: float) -> str:
 
 
 def sparkline(view: MetricView) -> str:
-    """Its values from 0 to the highest, in one line; a gap where there was no sample."""
+    """The values as bars from 0 to the maximum; a gap where there is no sample."""
     values = downsample(view.values, SPARK_WIDTH)
     top = max((value for value in values if value is not None), default=0.0)
     return "".join(
@@ -144,7 +146,7 @@ def sparkline(view: MetricView) -> str:
 
 
 def downsample(values: Sequence[float | None], width: int) -> list[float | None]:
-    """At most so many, each the highest of its neighbours, so that no peak gets lost."""
+    """At most `width` values, each the maximum of its bucket, so that peaks stay visible."""
     if len(values) <= width:
         return list(values)
     parts = [values[bucket * len(values) // width : (bucket + 1) * len(values) // width] for bucket in range(width)]

@@ -24,15 +24,16 @@ node = plain_typer(cls=SingleObjectGroup, no_args_is_help=True, help="Show, labe
 
 def nodes(
     state: Annotated[
-        list[str] | None, typer.Option("--state", "-s", metavar="STATE", help="Only those in this state.")
+        list[str] | None,
+        typer.Option("--state", "-s", metavar="STATE", help="Show only nodes in this state. May be repeated."),
     ] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option("--label", metavar="KEY=VALUE", help="Only those with this label. May be repeated."),
+        typer.Option("--label", metavar="KEY=VALUE", help="Show only nodes with this label. May be repeated."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """List the nodes, with what of them is reserved.
+    """List nodes with their reserved resources.
 
     \b
     shunter nodes
@@ -43,14 +44,14 @@ def nodes(
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "HEARD"]
+    titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "LAST SEEN"]
     columns = [Column(title, right=title in ("CPU", "MEMORY", "TASKS")) for title in titles]
     print_table(columns, map(_row, found), state_column=1)
 
 
 @node.command("show")
 def show(name: NodeName, output: Output = Format.TABLE) -> None:
-    """Show one node: its resources, labels, and the tasks that run on it now.
+    """Show one node: its resources, labels and running tasks.
 
     \b
     shunter node show worker-3
@@ -64,7 +65,7 @@ def show(name: NodeName, output: Output = Format.TABLE) -> None:
 
 
 def _stats(name: str) -> NodeStatsView | None:
-    """None where the worker does not answer: that is not waited for, and the rest is worth showing all the same."""
+    """None if the worker does not answer at once; the other facts are still worth showing."""
     with open_client(patience_s=0) as client:
         try:
             return client.node_stats(name)
@@ -82,14 +83,14 @@ def label(
 
     \b
     shunter node label worker-3 disk=ssd rack=b7
-    shunter node label worker-3 rack-             removes it
+    shunter node label worker-3 rack-             remove the label rack
     """
     with open_client() as client:
         found = client.label_node(name, _changes(labels, "label"))
     if output is not Format.TABLE:
         print_document(found, output)
     else:
-        print(found.name, _pairs(found.labels) or "has no labels")
+        print(f"{found.name} labels: {_pairs(found.labels) or 'none'}")
 
 
 @node.command("attribute", context_settings={"ignore_unknown_options": True})
@@ -104,14 +105,14 @@ def attribute(
 
     \b
     shunter node attribute worker-3 role=edge
-    shunter node attribute worker-3 role-         removes it
+    shunter node attribute worker-3 role-         remove the attribute role
     """
     with open_client() as client:
         found = client.attribute_node(name, _changes(attributes, "attribute"))
     if output is not Format.TABLE:
         print_document(found, output)
     else:
-        print(found.name, _pairs(found.attributes) or "has no attributes")
+        print(f"{found.name} attributes: {_pairs(found.attributes) or 'none'}")
 
 
 @node.command("drain")
@@ -119,14 +120,16 @@ def drain(
     name: NodeName,
     deadline: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Wait so long for batch tasks, then queue them again: 90s, 10m."),
+        typer.Option(
+            metavar="TIME", help="Maximum time to wait for batch tasks, which are then queued again: 90s, 10m."
+        ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the node is empty.")] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Empty a node: nothing more starts there, services start elsewhere first, batch tasks are waited for.
+    """Drain a node: no new tasks start, services move to other nodes, and batch tasks finish.
 
-    Without a deadline they are waited for as long as they take. System tasks end last.
+    Without a deadline, batch tasks may take as long as they need. Tasks of system jobs stop last.
 
     \b
     shunter node drain worker-3 --deadline 10m --wait
@@ -143,7 +146,7 @@ def drain(
 
 @node.command("undrain")
 def undrain(name: NodeName, output: Output = Format.TABLE) -> None:
-    """Let a node that was drained take work again.
+    """End the drain of a node: new tasks may start there again.
 
     \b
     shunter node undrain worker-3
@@ -155,13 +158,13 @@ def undrain(name: NodeName, output: Output = Format.TABLE) -> None:
 @node.command("cordon")
 def cordon(
     name: NodeName,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for others to read.")] = "",
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Reason to show to other users.")] = "",
     output: Output = Format.TABLE,
 ) -> None:
-    """Let nothing more start on a node. What runs there goes on.
+    """Stop new tasks from starting on a node. Running tasks continue.
 
     \b
-    shunter node cordon worker-3 --reason 'the disk is replaced at noon'
+    shunter node cordon worker-3 --reason 'disk replacement at noon'
     """
     with open_client() as client:
         _print_eligibility(client.cordon_node(name, reason), output)
@@ -169,7 +172,7 @@ def cordon(
 
 @node.command("uncordon")
 def uncordon(name: NodeName, output: Output = Format.TABLE) -> None:
-    """Let a cordoned node take work again.
+    """Let new tasks start on a cordoned node again.
 
     \b
     shunter node uncordon worker-3
@@ -180,7 +183,7 @@ def uncordon(name: NodeName, output: Output = Format.TABLE) -> None:
 
 @node.command("release")
 def release(name: NodeName, output: Output = Format.TABLE) -> None:
-    """Let a node out of quarantine, when what made tasks of several jobs fail there is mended.
+    """Release a node from quarantine, after you fixed what made tasks of several jobs fail there.
 
     \b
     shunter node release worker-3
@@ -193,7 +196,9 @@ def _print_eligibility(view: NodeView, output: Format) -> None:
     if output is not Format.TABLE:
         print_document(view, output)
     else:
-        print(view.name, "takes work" if view.eligible else f"takes no work ({view.reason or view.state})")
+        print(
+            view.name, "accepts new tasks" if view.eligible else f"accepts no new tasks ({view.reason or view.state})"
+        )
 
 
 def _changes(words: list[str], what: str) -> dict[str, str | None]:
@@ -203,7 +208,7 @@ def _changes(words: list[str], what: str) -> dict[str, str | None]:
         key, equals, value = word.partition("=")
         if not equals and not word.endswith("-"):
             fix = "write KEY=VALUE to set it, KEY- to remove it"
-            raise Invalid([Problem(what, "is neither set nor removed", word, fix)])
+            raise Invalid([Problem(what, "must be KEY=VALUE or KEY-", word, fix)])
         changes[key if equals else word[:-1]] = value if equals else None
     return changes
 
@@ -227,7 +232,7 @@ def _row(view: NodeView) -> list[str]:
 
 
 def _ineligible_reason(view: NodeView) -> str:
-    """`quarantine`, `cordon`, `not connected yet`: the reason is in `shunter node show`."""
+    """`quarantine`, `cordon`, `not connected yet`; `shunter node show` has the whole reason."""
     return (view.reason or "not eligible").partition(":")[0]
 
 
@@ -240,7 +245,7 @@ def share(view: NodeView | ClusterInfo, resource: str) -> str:
 
 
 def format_quantity(resource: str, quantity: str) -> str:
-    """A quantity in few digits."""
+    """A quantity with few digits."""
     amount = parse_amount(resource, quantity)
     if resource == "cpu":
         return f"{amount / 1000:g}"
@@ -273,7 +278,7 @@ def _facts(view: NodeView) -> list[tuple[str, str]]:
         ("datacenter", view.datacenter),
         ("labels", _pairs(view.labels)),
         ("attributes", _pairs(view.attributes)),
-        ("heard", f"{age(view.heard_at)} ago" if view.heard_at else ""),
+        ("last seen", f"{age(view.heard_at)} ago" if view.heard_at else ""),
     ]
 
 
@@ -283,7 +288,7 @@ def _task_row(task: TaskStatsView) -> list[str]:
 
 
 def _format_stats(machine: dict[str, Any]) -> str:
-    """`cpu_busy=0.35, memory_available=21.2Gi`: what the worker measured, its time left out."""
+    """`cpu_busy=0.35, memory_available=21.2Gi`: measurements of the worker, without their time."""
     found = []
     for key, value in machine.items():
         if key.endswith("_bytes"):

@@ -1,4 +1,4 @@
-"""The command that tries policies in simulated worlds: simulate."""
+"""The command `simulate`: runs policies in simulated clusters."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ SEEDS_MAX = 100_000
 def simulate(
     policy: Annotated[
         list[str],
-        typer.Option(metavar="NAME", help="Who decides: a policy, or your MODULE:CLASS. Several are compared."),
+        typer.Option(metavar="NAME", help="Policy to simulate: a name or MODULE:CLASS. Repeat it to compare."),
     ],
-    seeds: Annotated[str, typer.Option(metavar="A-B", help="Which worlds; from 1000000 on with testbeds.")] = "0-9",
+    seeds: Annotated[
+        str, typer.Option(metavar="A-B", help="Range of seeds; seeds from 1000000 on have testbeds.")
+    ] = "0-9",
     output: Output = Format.TABLE,
 ) -> None:
-    """Try policies in simulated worlds: does everything end well, and how long do tasks wait?
+    """Run policies in simulated clusters, check their decisions, and compare how long tasks wait.
 
-    A seed decides all of a world: nodes, jobs, users, and faults such as crashes, lost machines and broken connections.
-    Time is virtual, nothing is started, and no cluster is needed. After every step it is checked that nothing is lost,
-    started twice or promised twice; in the end everything must have ended. Ends with code 1 if it has not.
+    A seed determines a whole simulation: nodes, jobs, users, and faults such as crashes, lost machines and broken
+    connections. Time is virtual, no processes are started, and no cluster is needed. After every step, checkers verify
+    that no task is lost, started twice or overcommitted; at the end, all jobs must have ended. The exit code is 1 if a
+    check failed.
 
     \b
     shunter simulate --policy mine:BestFit
@@ -58,15 +61,15 @@ def _range(seeds: str) -> range:
     except ValueError:
         found = range(0)
     if not 0 < len(found) <= SEEDS_MAX:
-        raise typer.BadParameter(f"{seeds!r} is no range of seeds: write 7, or 0-20", param_hint="--seeds")
+        raise typer.BadParameter(f"{seeds!r} is not a range of seeds; write 7 or 0-20", param_hint="--seeds")
     return found
 
 
 def _print(found: list[SimulationResult]) -> None:
-    """The means are over the worlds that ended well with every policy, so that they can be compared."""
+    """Means cover only seeds that passed with every policy, so that they are comparable."""
     failed = {each.seed for each in found if each.error}
-    columns = [Column("POLICY"), Column("ENDED WELL", right=True), Column("TASKS", right=True)]
-    columns += [Column("MEAN WAIT", right=True), Column("MEAN LENGTH", right=True)]
+    columns = [Column("POLICY"), Column("PASSED", right=True), Column("TASKS", right=True)]
+    columns += [Column("MEAN WAIT", right=True), Column("MEAN DURATION", right=True)]
     print_table(columns, (_row(name, found, failed) for name in dict.fromkeys(each.policy for each in found)))
 
 

@@ -1,4 +1,4 @@
-"""The command `top`: the cluster at a glance, drawn anew every second. One of the two places that use rich."""
+"""The command `top`: an overview of the cluster, refreshed every second. One of two modules that use rich."""
 
 from __future__ import annotations
 
@@ -34,14 +34,18 @@ BAR_WIDTH = 30
 
 
 def top(
-    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How often to look.")] = 1.0,
+    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Refresh interval.")] = 1.0,
     namespace: Annotated[
-        str, typer.Option("--namespace", "-n", metavar="NAME", help="Jobs of this namespace; * means all.")
+        str, typer.Option("--namespace", "-n", metavar="NAME", help="Namespace of the jobs; * means all.")
     ] = "*",
 ) -> None:
-    """Watch the cluster: what is reserved, the nodes, the unfinished jobs. q or Ctrl-C ends it.
+    """Watch resources, nodes and unfinished jobs of the cluster. Press q or Ctrl-C to quit.
 
-    Where the output is not a terminal, it is printed once.
+    If the output is not a terminal, print it once.
+
+    \b
+    shunter top
+    shunter top --every 5
     """
     from rich.console import Console
     from rich.live import Live
@@ -57,7 +61,7 @@ def top(
 
 @contextmanager
 def _raw_key_input() -> Iterator[None]:
-    """Hand over keys as they are pressed, without waiting for a line, and do not print them."""
+    """Read keys as they are pressed, without waiting for a line, and do not echo them."""
     before = termios.tcgetattr(sys.stdin)
     tty.setcbreak(sys.stdin)
     try:
@@ -104,7 +108,7 @@ def _bar(cluster: ClusterInfo, resource: str) -> str:
 
 
 def _nodes(nodes: list[NodeView]) -> Table:
-    table = _table("NODE", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "HEARD")
+    table = _table("NODE", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LAST SEEN")
     busiest = sorted(nodes, key=lambda node: (node.state == "ready", -node.tasks, node.name))
     for node in busiest[:NODES_SHOWN]:
         shares = [
@@ -147,7 +151,7 @@ def _table(*titles: str) -> Table:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", caption_justify="left", expand=True)
-    for title in titles:  # the last column alone gives way where the terminal is narrow
+    for title in titles:  # only the last column shrinks on a narrow terminal
         table.add_column(title, no_wrap=True, overflow="ellipsis", ratio=1 if title == titles[-1] else None)
     return table
 

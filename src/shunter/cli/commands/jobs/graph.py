@@ -55,7 +55,9 @@ def graph(
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option("--file", "-f", metavar="FILE", help="Read jobs from this file, not from the cluster; - reads stdin."),
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Read jobs from this file, not from the cluster; - reads stdin."
+        ),
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Annotated[
@@ -79,7 +81,9 @@ def graph(
     if name is not None:
         found = connected_subgraph(found, name)
         if not found.nodes:
-            raise Invalid([Problem("JOB", "job is not in the graph", name, "list all jobs of the graph with: shunter graph")])
+            raise Invalid(
+                [Problem("JOB", "job is not in the graph", name, "list all jobs of the graph with: shunter graph")]
+            )
     if output in (GraphFormat.JSON, GraphFormat.YAML):
         print_document(found, Format(output.value))
     elif output is GraphFormat.DOT:

@@ -15,7 +15,7 @@ from shunter.model.job.spec import JobSpec
 from shunter.model.rest.job_views import EdgeView, JobView
 
 SUCCEEDED = "succeeded"  # the default condition of an edge
-NOT_IN_FILE = "not in this file"  # note of a job that is referenced but not in the file
+NOT_FOUND = "not found"  # note of a job that is referenced, but is neither in the file nor on the cluster
 
 
 class Node(msgspec.Struct, kw_only=True):
@@ -162,7 +162,7 @@ def _graph(jobs: Sequence[_Job], ended: Mapping[str, str]) -> Graph:
                 before = edge.name
                 if before not in exit_nodes:
                     state = ended.get(before)
-                    graph.nodes.append(Node(name=before, job=before, state=state, note="" if state else NOT_IN_FILE))
+                    graph.nodes.append(Node(name=before, job=before, state=state, note="" if state else NOT_FOUND))
                     exit_nodes[before] = [before]
             renamed = msgspec.structs.replace(edge, name=before)
             graph.edges += [

@@ -85,9 +85,7 @@ def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output 
 def tasks(
     name: JobName,
     states: States = None,
-    all: Annotated[
-        bool, typer.Option("--all", help="Include replaced instances of a service or system job.")
-    ] = False,
+    all: Annotated[bool, typer.Option("--all", help="Include replaced instances of a service or system job.")] = False,
     limit: Limit = 0,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
@@ -152,7 +150,9 @@ def _describe(found: Job) -> None:
     notable = [state for state in view.counts if state != "succeeded"]
     if notable:
         print()
-        wanted = () if view.update is not None else notable  # a task that is being replaced runs alongside its successor
+        wanted = (
+            () if view.update is not None else notable
+        )  # a task that is being replaced runs alongside its successor
         row_count = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
         if row_count == TASKS_SHOWN:
             print_notice(f"showing {TASKS_SHOWN} tasks; list all with: shunter tasks {view.name}")
@@ -190,7 +190,10 @@ def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
         ("start at", terms.start_at or ""),
         ("deadline", f"{terms.deadline}{missed}" if terms.deadline else ""),
         ("timeout", f"{format_duration(terms.timeout_s)} for the whole job" if terms.timeout_s else ""),
-        ("fails at", f"{terms.failures_max} failed task{'' if terms.failures_max == 1 else 's'}" if terms.failures_max else ""),
+        (
+            "fails at",
+            f"{terms.failures_max} failed task{'' if terms.failures_max == 1 else 's'}" if terms.failures_max else "",
+        ),
     ]
 
 

@@ -91,7 +91,10 @@ def show_policies(context: typer.Context, output: Output = Format.TABLE) -> None
 @policies.command("use")
 def use_policy(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of a policy, as `shunter policies` lists it.", autocompletion=complete_policies)
+        str,
+        typer.Argument(
+            metavar="NAME", help="Name of a policy, as `shunter policies` lists it.", autocompletion=complete_policies
+        ),
     ],
     output: Output = Format.TABLE,
 ) -> None:
@@ -166,5 +169,9 @@ def _print_policies(found: list[PolicyView], output: Format) -> None:
 
 
 def _error(view: PolicyView) -> str:
-    times = f" ({view.failures:,} {'time' if view.failures == 1 else 'times'}; the default policy decided)" if view.failures else ""
+    times = (
+        f" ({view.failures:,} {'time' if view.failures == 1 else 'times'}; the default policy decided)"
+        if view.failures
+        else ""
+    )
     return f"{view.error}{times}" if view.error else ""

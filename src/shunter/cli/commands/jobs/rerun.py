@@ -23,7 +23,9 @@ LETTERS_SHOWN = 100
 dead = plain_typer(invoke_without_command=True)
 Which = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NUMBER|JOB]...", help="Numbers of dead letters, or one job.", autocompletion=complete_jobs),
+    typer.Argument(
+        metavar="[NUMBER|JOB]...", help="Numbers of dead letters, or one job.", autocompletion=complete_jobs
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters of the namespace.")]
 

@@ -102,7 +102,7 @@ def run(
         "timeout": options.timeouts(timeout, queue_timeout, job_timeout), "hold": hold or None,
     }  # fmt: skip
     if not command and not image:
-        raise typer.BadParameter("is missing; name the program to run, for example: shunter run -- echo hello", param_hint="COMMAND")
+        raise typer.BadParameter("no program given; write for example: shunter run -- echo hello", param_hint="COMMAND")
     words = command or []
     if keep_entrypoint:
         fields["args"], words = words or None, []

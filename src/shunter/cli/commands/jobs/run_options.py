@@ -32,16 +32,24 @@ _NEEDS, _WHEN, _JOB = "Resources and placement", "Order, time limits and restart
 Env = Annotated[
     Words,
     _option(
-        _WHAT, "--env", "-e", metavar="KEY[=VALUE]", help="Environment variable; KEY alone copies your value. May be repeated."
+        _WHAT,
+        "--env",
+        "-e",
+        metavar="KEY[=VALUE]",
+        help="Environment variable; KEY alone copies your value. May be repeated.",
     ),
 ]
-Dir = Annotated[Text, _option(_WHAT, "--dir", "-w", metavar="FOLDER", help="Working folder. Default: the current folder.")]
+Dir = Annotated[
+    Text, _option(_WHAT, "--dir", "-w", metavar="FOLDER", help="Working folder. Default: the current folder.")
+]
 Stdout = Annotated[
     Text,
     _option(_WHAT, "--stdout", metavar="PATH", help="File for stdout; %j job, %g group, %i index, %a attempt."),
 ]
 Stderr = Annotated[Text, _option(_WHAT, "--stderr", metavar="PATH", help="File for stderr, with the same patterns.")]
-User = Annotated[Text, _option(_WHAT, "--user", metavar="NAME[:GROUP]", help="User and group to run as; names or numbers.")]
+User = Annotated[
+    Text, _option(_WHAT, "--user", metavar="NAME[:GROUP]", help="User and group to run as; names or numbers.")
+]
 
 Ports = Annotated[
     Words,
@@ -49,7 +57,8 @@ Ports = Annotated[
         _WHAT,
         "--port",
         metavar="NAME[=[HOST:]PORT]",
-        help="Port that the task serves, passed in SHUNTER_PORT_NAME. HOST is the port on the node; default: a free one. May be repeated.",
+        help="Port that the task serves, passed in SHUNTER_PORT_NAME. HOST is the port on the node; default: a free "
+        "one. May be repeated.",
     ),
 ]
 
@@ -62,37 +71,52 @@ KeepEntrypoint = Annotated[
 ]
 Mounts = Annotated[
     Words,
-    _option(_CONTAINER, "--mount", metavar="FROM:TO[:ro]", help="Folder of the node, or volume, to mount. May be repeated."),
+    _option(
+        _CONTAINER, "--mount", metavar="FROM:TO[:ro]", help="Folder of the node, or volume, to mount. May be repeated."
+    ),
 ]
-Network = Annotated[Text, _option(_CONTAINER, "--network", metavar="NAME", help="Network of the container: bridge (default), host, none, …")]
+Network = Annotated[
+    Text,
+    _option(_CONTAINER, "--network", metavar="NAME", help="Network of the container: bridge (default), host, none, …"),
+]
 
-Count = Annotated[
-    int | None, _option(_OFTEN, "--count", min=1, max=COUNT_MAX, metavar="N", help="Number of tasks.")
-]
+Count = Annotated[int | None, _option(_OFTEN, "--count", min=1, max=COUNT_MAX, metavar="N", help="Number of tasks.")]
 ArrayText = Annotated[
     Text,
-    _option(_OFTEN, "--array", metavar="RANGES", help="One task per index: 1-100, 0-99:3, 1-3,7. %4 means at most 4 at once."),
+    _option(
+        _OFTEN,
+        "--array",
+        metavar="RANGES",
+        help="One task per index: 1-100, 0-99:3, 1-3,7. %4 means at most 4 at once.",
+    ),
 ]
 EachLine = Annotated[
-    Text, _option(_OFTEN, "--each-line", metavar="FILE", help="One task per line, passed in SHUNTER_ENTRY; - reads stdin.")
+    Text,
+    _option(_OFTEN, "--each-line", metavar="FILE", help="One task per line, passed in SHUNTER_ENTRY; - reads stdin."),
 ]
-ParallelMax = Annotated[int | None, _option(_OFTEN, "--parallel-max", min=1, metavar="N", help="Maximum number of tasks that run at once.")]
+ParallelMax = Annotated[
+    int | None, _option(_OFTEN, "--parallel-max", min=1, metavar="N", help="Maximum number of tasks that run at once.")
+]
 FailuresMax = Annotated[
-    int | None, _option(_OFTEN, "--failures-max", min=1, metavar="N", help="Number of failed tasks after which the job fails.")
+    int | None,
+    _option(_OFTEN, "--failures-max", min=1, metavar="N", help="Number of failed tasks after which the job fails."),
 ]
 Gang = Annotated[bool, _option(_OFTEN, "--gang", help="Start all tasks together, or none.")]
 
 Cpu = Annotated[Text, _option(_NEEDS, "--cpu", metavar="CORES", help="CPU cores per task: 2, 500m. Default: 1.")]
-Memory = Annotated[
-    Text, _option(_NEEDS, "--memory", metavar="AMOUNT", help="Memory per task, also its limit: 256Mi.")
-]
+Memory = Annotated[Text, _option(_NEEDS, "--memory", metavar="AMOUNT", help="Memory per task, also its limit: 256Mi.")]
 Disk = Annotated[Text, _option(_NEEDS, "--disk", metavar="AMOUNT", help="Disk space per task: 1Gi.")]
 Gpu = Annotated[int | None, _option(_NEEDS, "--gpu", min=0, metavar="N", help="GPUs per task.")]
 Resources = Annotated[
-    Words, _option(_NEEDS, "--resource", metavar="KEY=N", help="Other resource per task: licence/matlab=1. May be repeated.")
+    Words,
+    _option(_NEEDS, "--resource", metavar="KEY=N", help="Other resource per task: licence/matlab=1. May be repeated."),
 ]
-Exclusive = Annotated[bool, _option(_NEEDS, "--exclusive", help="Use nodes exclusively: no other job runs there meanwhile.")]
-Datacenters = Annotated[Words, _option(_NEEDS, "--datacenter", metavar="NAME", help="Datacenter to run in. May be repeated.")]
+Exclusive = Annotated[
+    bool, _option(_NEEDS, "--exclusive", help="Use nodes exclusively: no other job runs there meanwhile.")
+]
+Datacenters = Annotated[
+    Words, _option(_NEEDS, "--datacenter", metavar="NAME", help="Datacenter to run in. May be repeated.")
+]
 Constraints = Annotated[
     Words,
     _option(
@@ -104,7 +128,8 @@ Constraints = Annotated[
 ]
 
 Priority = Annotated[
-    int | None, _option(_WHEN, "--priority", metavar="N", help="Priority from 0 to 100; higher starts first. Default: 50.")
+    int | None,
+    _option(_WHEN, "--priority", metavar="N", help="Priority from 0 to 100; higher starts first. Default: 50."),
 ]
 Queue = Annotated[Text, _option(_WHEN, "--queue", metavar="NAME", help="Queue of the job. Default: default.")]
 After = Annotated[
@@ -115,23 +140,35 @@ After = Annotated[
     ),
 ]  # fmt: skip
 StartAt = Annotated[
-    Text, _option(_WHEN, "--start-at", metavar="TIME", help="Earliest start: 2030-01-31T08:00, or 90m for 90 minutes from now.")
+    Text,
+    _option(
+        _WHEN, "--start-at", metavar="TIME", help="Earliest start: 2030-01-31T08:00, or 90m for 90 minutes from now."
+    ),
 ]
-Deadline = Annotated[Text, _option(_WHEN, "--deadline", metavar="TIME", help="Time by which the job should end; earlier deadlines start first.")]
-Estimate = Annotated[
-    Text, _option(_WHEN, "--estimate", metavar="TIME", help="Expected run time of a task: 10m.")
+Deadline = Annotated[
+    Text,
+    _option(
+        _WHEN, "--deadline", metavar="TIME", help="Time by which the job should end; earlier deadlines start first."
+    ),
 ]
+Estimate = Annotated[Text, _option(_WHEN, "--estimate", metavar="TIME", help="Expected run time of a task: 10m.")]
 Timeout = Annotated[Text, _option(_WHEN, "--timeout", metavar="TIME", help="Stop a task that runs longer: 90s, 1h30m.")]
 QueueTimeout = Annotated[
     Text, _option(_WHEN, "--queue-timeout", metavar="TIME", help="Fail a task that is queued longer than this.")
 ]
-JobTimeout = Annotated[Text, _option(_WHEN, "--job-timeout", metavar="TIME", help="Stop the job if it takes longer than this.")]
+JobTimeout = Annotated[
+    Text, _option(_WHEN, "--job-timeout", metavar="TIME", help="Stop the job if it takes longer than this.")
+]
 Restart = Annotated[
-    Text, _option(_WHEN, "--restart", metavar="POLICY", help="Restart policy: never (default), on-failure, on-failure:5 or always.")
+    Text,
+    _option(
+        _WHEN,
+        "--restart",
+        metavar="POLICY",
+        help="Restart policy: never (default), on-failure, on-failure:5 or always.",
+    ),
 ]
-Retries = Annotated[
-    int | None, _option(_WHEN, "--retries", min=0, metavar="N", help="Same as --restart on-failure:N.")
-]
+Retries = Annotated[int | None, _option(_WHEN, "--retries", min=0, metavar="N", help="Same as --restart on-failure:N.")]
 Hold = Annotated[bool, _option(_WHEN, "--hold", help="Hold the job until `shunter release`.")]
 
 Name = Annotated[Text, _option(_JOB, "--name", metavar="NAME", help="Name of the job. Default: made from the command.")]
@@ -151,7 +188,9 @@ def environment(words: Words) -> dict[str, str]:
     for word in words or ():
         key, equals, value = word.partition("=")
         if not equals and key not in os.environ:
-            raise Invalid([Problem("--env", "variable is not set in your environment", word, f"write it as {word}=VALUE")])
+            raise Invalid(
+                [Problem("--env", "variable is not set in your environment", word, f"write it as {word}=VALUE")]
+            )
         found[key] = value if equals else os.environ[key]
     return found
 
@@ -177,7 +216,13 @@ def entries(file: Text) -> tuple[str, ...] | None:
             raise ValueError(f"must be at most {LINES_SIZE_MAX:,} bytes")
         return parse_entries(data.decode("utf-8-sig"))
     except OSError as error:
-        raise Invalid([Problem("--each-line", f"cannot be read: {error.strerror}", file, "name a file that exists and is readable")]) from error
+        raise Invalid(
+            [
+                Problem(
+                    "--each-line", f"cannot be read: {error.strerror}", file, "name a file that exists and is readable"
+                )
+            ]
+        ) from error
     except UnicodeDecodeError as error:
         raise Invalid([Problem("--each-line", "must be UTF-8", file, "save it as UTF-8")]) from error
     except ValueError as error:

@@ -17,7 +17,7 @@ from shunter.cli.render.tables import elapsed_s, format_counts, print_document, 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.resources import format_duration
-from shunter.model.rest.job_views import JobView, TaskView, describe_end_state
+from shunter.model.rest.job_views import JobView, TaskView
 from shunter.model.signals import SIGNALS
 from shunter.sdk.client import Job
 
@@ -25,7 +25,12 @@ Targets = Annotated[
     list[str],
     typer.Argument(metavar="JOB[/[GROUP/]INDEX]...", help="Jobs, or single tasks.", autocompletion=complete_jobs),
 ]
-Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs: NAME (the newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs)]
+Jobs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="JOB...", help="Jobs: NAME (the newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs
+    ),
+]
 
 
 def stop(
@@ -56,7 +61,7 @@ def stop(
         for (name, task), target in zip(wanted, targets, strict=True):
             job = client.job(name)
             job.stop(index=task, now=now, signal=signal_name)
-            outcome = f"has already {describe_end_state(job.state)}" if job.ended else "is stopping"
+            outcome = f"has already ended ({job.state})" if job.ended else "is stopping"
             report(f"{target} {outcome}", partial(_refreshed_view, job, task))
 
 

@@ -46,7 +46,7 @@ def submit(
             print_items(submitted, output)
         else:
             for each in submitted:
-                print(_describe_outcome(client, each), flush=True)
+                print(_describe_outcome(each), flush=True)
         if wait:
             raise typer.Exit(wait_for_runs(client, [each for each in submitted if each.run]))
 
@@ -55,7 +55,7 @@ def refuse_objects(manifests: list[Manifest], file: str) -> None:
     for number, manifest in enumerate(manifests):
         if manifest.get("kind") in KINDS:
             field = f"items[{number}].kind" if len(manifests) > 1 else "kind"
-            fix = f"use `shunter apply -f {file}`"
+            fix = f"use: shunter apply -f {file}"
             raise Invalid([Problem(field, "cannot be submitted", manifest["kind"], fix)])
 
 
@@ -69,16 +69,16 @@ def wait_for_runs(client: Client, runs: list[SubmittedJob]) -> int:
     return code
 
 
-def _describe_outcome(client: Client, job: SubmittedJob) -> str:
+def _describe_outcome(job: SubmittedJob) -> str:
     """Run 0 means a template: the cluster saved it and runs it by its schedule or by dispatch."""
     if not job.created:
         return f"{job.name} {'updated' if job.updated else 'unchanged'}"
-    return f"{job.name} submitted" if job.run else f"{job.name}: {_describe_template(client, job)}"
+    return f"{job.name} submitted" if job.run else f"{job.name}: {_describe_template(job)}"
 
 
-def _describe_template(client: Client, job: SubmittedJob) -> str:
-    templates = client if job.namespace == client.namespace else open_client(job.namespace)
-    next_at = templates.template(job.name).next_at
+def _describe_template(job: SubmittedJob) -> str:
+    with open_client(job.namespace) as namespace_client:
+        next_at = namespace_client.template(job.name).next_at
     if next_at is None:
         return f"template saved, run it with `shunter dispatch {job.name}`"
     return f"schedule saved, next run {format_local_time(next_at)}"

@@ -149,7 +149,9 @@ def dispatch(
     name: Name,
     param: Annotated[
         list[str] | None,
-        typer.Option("--param", "-p", metavar="KEY=VALUE", help="Parameter, passed in SHUNTER_PARAM_KEY. May be repeated."),
+        typer.Option(
+            "--param", "-p", metavar="KEY=VALUE", help="Parameter, passed in SHUNTER_PARAM_KEY. May be repeated."
+        ),
     ] = None,
     payload: Annotated[
         str | None,
@@ -179,7 +181,9 @@ def _read(file: str | None) -> bytes | None:
         with Path(file).open("rb") as opened:
             return opened.read(PAYLOAD_READ_MAX)
     except OSError as error:
-        raise Invalid([Problem("--payload", f"cannot be read: {error.strerror}", file, "name a readable file")]) from error
+        raise Invalid(
+            [Problem("--payload", f"cannot be read: {error.strerror}", file, "name a readable file")]
+        ) from error
 
 
 def _list(namespace: str, output: Format) -> None:

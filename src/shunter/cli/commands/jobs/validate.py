@@ -34,7 +34,9 @@ def validate(
         typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON file; - reads stdin. May be repeated."),
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of manifests.")] = False,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="Kind for --schema: job, testbed, batchjob or scheduling.")] = "job",
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="Kind for --schema: job, testbed, batchjob or scheduling.")
+    ] = "job",
     output: Output = Format.TABLE,
 ) -> None:
     """Check manifest files without a cluster. The exit code is 0 if all of them are valid, else 2.
@@ -52,7 +54,7 @@ def validate(
         print_document(_schema(kind), Format.YAML if output is Format.YAML else Format.JSON)
         return
     if not files:
-        raise typer.BadParameter("is missing; name a file, for example: shunter validate -f job.yaml", param_hint="--file")
+        raise typer.BadParameter("no file given; write for example: shunter validate -f job.yaml", param_hint="--file")
     checked = [_check(file) for file in files]
     if output is not Format.TABLE:
         print_document({"items": [report for report, _ in checked]}, output)
@@ -79,7 +81,9 @@ def _check(file: str) -> tuple[FileReport, list[str]]:
     except Invalid as error:
         return FileReport(name=file, valid=False, jobs=0, problems=list(error.problems)), []
     jobs, objects = split(documents)
-    if not any(document.get("kind") in KINDS for document in documents):  # a document of an unknown kind is checked as a Job
+    if not any(
+        document.get("kind") in KINDS for document in documents
+    ):  # a document of an unknown kind is checked as a Job
         jobs, objects = replace(jobs, documents=documents), replace(objects, documents=())
     problems = _problems(jobs, objects)
     counts = {"jobs": len(jobs.documents), "objects": len(objects.documents)}

@@ -1,4 +1,4 @@
-"""The command `apply`: manifests of Testbeds, BatchJobs, Schedulings and Jobs, and what became of them."""
+"""The command `apply`: creates and changes Testbeds, BatchJobs, Schedulings and Jobs."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ FAILED_STATE = "FailedState"
 
 Files = Annotated[
     list[str],
-    typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON, any documents; - reads stdin. May be repeated."),
+    typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON file; - reads stdin. May be repeated."),
 ]
 
 
 def apply(
     files: Files,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait until its Schedulings and Jobs are done; code 1 if one fails.")
+        bool,
+        typer.Option("--wait", help="Wait until Schedulings and Jobs have ended; the exit code is 1 if one failed."),
     ] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Apply manifests of Testbeds, BatchJobs, Schedulings and Jobs: all of them, or none if one is refused.
+    """Apply manifests of Testbeds, BatchJobs, Schedulings and Jobs: all of them, or none if one is rejected.
 
-    What is not there is created, what says something else is changed, the rest stays as it is. A manifest that names a
-    resourceVersion is refused if the object was changed since. Jobs are submitted, in the same step.
+    New objects are created, changed objects are updated, and other objects stay unchanged. A manifest with a
+    resourceVersion is rejected if the object has changed since. Jobs are submitted in the same transaction.
 
     \b
     shunter apply -f testbed.yaml
@@ -74,7 +75,7 @@ def _print_applied(applied: AppliedView, namespace: str) -> None:
 
 
 def _wait_for(client: Client, applied: AppliedView) -> int:
-    """Until a Scheduling is completed or has failed; comes to the exit code. Others have no end."""
+    """Wait until a Scheduling has completed or failed. Returns the exit code. Other objects never end."""
     if applied.kind != "Scheduling" or applied.object is None:
         return SUCCESS
     _print_waiting(client, applied.object)
@@ -95,11 +96,11 @@ def _wait_for(client: Client, applied: AppliedView) -> int:
 
 
 def _print_waiting(client: Client, each: ObjectView) -> None:
-    """If it cannot start at once: for whom or what it waits, and who must be deleted for that."""
+    """If a Scheduling cannot start yet, print what it waits for, and which ended Schedulings to delete."""
     if state_of(each) == ACQUIRE_STATE and each.status.get("waitsFor"):
         print_notice(f"{each.name} waits for {each.status['waitsFor']}")
         for other in ended_holders(client, each):
-            print_notice(f"{other.name} has ended; {release_hint(other)}")
+            print_notice(f"{other.name} has ended but {release_hint(other)}")
 
 
 def _watch_object(client: Client, each: ObjectView) -> Iterator[WatchLine]:

@@ -1,5 +1,5 @@
-"""Who stands in the way of a Scheduling that waits, though it has ended: a Scheduling keeps what it claimed until it is
-deleted, which newcomers do not expect. Used by `describe` and `apply --wait`."""
+"""Finds ended Schedulings that block a pending one: a Scheduling holds its claims until it is deleted, which new users
+do not expect. Used by `describe` and `apply --wait`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.object_views import ObjectView
 from shunter.sdk.client import Client
 
-LOOKUPS_MAX = 20  # jobs of which is asked who has them
+LOOKUPS_MAX = 20  # BatchJobs to look up
 ACQUIRE_STATE = "AcquireState"
 ENDED_STATES = ("CompletedState", "FailedState")
 
 
 def ended_holders(client: Client, each: ObjectView) -> list[ObjectView]:
-    """The Schedulings that have ended and still hold what this one waits to claim. Nothing passes them by itself."""
+    """Ended Schedulings that still hold what this one needs. They hold it until somebody deletes them."""
     if state_of(each) != ACQUIRE_STATE:
         return []
     claims: list[dict[str, str]] = []
@@ -32,7 +32,7 @@ def ended_holders(client: Client, each: ObjectView) -> list[ObjectView]:
 
 
 def claimed_jobs(client: Client, each: ObjectView) -> list[ObjectView]:
-    """The BatchJobs that it claims, of the first that it names."""
+    """The BatchJobs that a Scheduling claims; it looks only at the first ones."""
     own_reference = {"namespace": each.namespace, "name": each.name}
     found = (_get(client, "BatchJob", job) for job in _jobs(each))
     return [job for job in found if job is not None and job.spec.get("activeScheduling") == own_reference]
@@ -55,4 +55,4 @@ def _get(client: Client, kind: str, reference: dict[str, Any]) -> ObjectView | N
 
 def release_hint(each: ObjectView) -> str:
     space = "" if each.namespace == NAMESPACE_DEFAULT else f" -n {each.namespace}"
-    return f"it keeps its testbed and its jobs until it is deleted: shunter delete scheduling {each.name}{space}"
+    return f"holds its testbed and jobs until you delete it: shunter delete scheduling {each.name}{space}"

@@ -1,4 +1,4 @@
-"""The command `delete`: Testbeds, BatchJobs and Schedulings by name, or all that a file describes."""
+"""The command `delete`: deletes Testbeds, BatchJobs and Schedulings by name, or all objects of a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POLL_INTERVAL_S = 0.2
 NOTICE_AFTER_S = 2.0
 DELETING = "deleting"
 JOB, TEMPLATE = "Job", "Template"
-TEMPLATE_FIELDS = {"schedule", "parameters"}  # of a Job that is kept, for a clock or dispatches to run
+TEMPLATE_FIELDS = {"schedule", "parameters"}  # a Job with one of these fields is a template
 Target = tuple[str, str, str]  # kind, name, namespace
 
 
@@ -36,16 +36,17 @@ def delete(
         typer.Argument(metavar="NAME...]", help="Names of the objects.", autocompletion=complete_objects),
     ] = None,
     files: Annotated[
-        list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="Delete what this file describes.")
+        list[str] | None,
+        typer.Option("--file", "-f", metavar="FILE", help="Delete all objects of this file. May be repeated."),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until they are gone.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the objects are deleted.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Delete Testbeds, BatchJobs or Schedulings. What they hold is released first. Those of a file go one by one.
+    """Delete Testbeds, BatchJobs or Schedulings. Objects of a file are deleted one by one, the last one first.
 
-    Deleting a Scheduling ends its applications; its jobs are ready again once all processes are gone. A Testbed in use
-    goes when its executors have ended. Jobs of a file are stopped; those that a clock or dispatches run are forgotten.
+    Deleting a Scheduling stops its applications; its BatchJobs are ready again when all processes have ended. A Testbed
+    in use is deleted when its executors have ended. Jobs of a file are stopped; templates of a file are deleted.
 
     \b
     shunter delete scheduling first
@@ -53,7 +54,9 @@ def delete(
     """
     targets = _targets_by_name(kind, names or [], namespace) + _targets_from_files(files or [], namespace)
     if not targets:
-        raise typer.BadParameter("name what to delete, like: shunter delete scheduling first", param_hint="KIND NAME")
+        raise typer.BadParameter(
+            "no object given; write for example: shunter delete scheduling first", param_hint="KIND NAME"
+        )
     code = SUCCESS
     with open_client(namespace) as client, report_each(output) as report:
         for target in targets:
@@ -64,13 +67,13 @@ def delete(
                 code = USAGE_ERROR
                 continue
             document = dict(zip(("kind", "name", "namespace", "action"), (*target, outcome), strict=True))
-            note = "; it goes when what runs in it has ended" if outcome == DELETING else ""
+            note = ": waiting for its running tasks to end" if outcome == DELETING else ""
             report(f"{target[0]} {target[1]} {outcome}{note}", partial(dict, document))
     raise typer.Exit(code)
 
 
 def _delete(client: Client, target: Target, should_wait: bool) -> str:
-    """What comes next in a file is used by what has just been asked to go, so that is waited for."""
+    """Delete one object. For a file, wait for it: the next object to delete may be in use by this one."""
     kind, name, namespace = target
     if kind == TEMPLATE:
         with open_client(namespace) as namespace_client:
@@ -90,12 +93,12 @@ def _delete(client: Client, target: Target, should_wait: bool) -> str:
 
 def _targets_by_name(kind: str | None, names: list[str], namespace: str) -> list[Target]:
     if kind is not None and not names:
-        raise typer.BadParameter(f"name which {kind} to delete", param_hint="NAME")
+        raise typer.BadParameter(f"no name given; name the {kind} to delete", param_hint="NAME")
     return [(kind_of(kind), name, namespace) for name in names] if kind is not None else []
 
 
 def _targets_from_files(files: list[str], namespace: str) -> list[Target]:
-    """The last document first: what stands later may use what stands before it."""
+    """The last document first: later documents may use earlier ones."""
     documents = expand_lists([document for file in files for document in read_file(file)])
     return [_target(document, namespace) for document in reversed(documents)]
 
@@ -103,7 +106,7 @@ def _targets_from_files(files: list[str], namespace: str) -> list[Target]:
 def _target(document: Manifest, namespace: str) -> Target:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        raise Invalid([Problem("metadata.name", "is missing", fix="add name")])
+        raise Invalid([Problem("metadata.name", "is missing", fix="add the name of the object")])
     kind, spec = str(document.get("kind")), document.get("spec")
     if kind == JOB:
         kind = TEMPLATE if isinstance(spec, dict) and spec.keys() & TEMPLATE_FIELDS else JOB
@@ -113,11 +116,11 @@ def _target(document: Manifest, namespace: str) -> Target:
 
 
 def _wait_until_deleted(client: Client, target: Target) -> None:
-    """What takes longer than a moment is told, so that nobody wonders."""
+    """Wait, with a notice if it takes longer than a moment."""
     notice_at = time.monotonic() + NOTICE_AFTER_S
     while _exists(client, target):
         if time.monotonic() >= notice_at:
-            print_notice(f"{target[0]} {target[1]} goes when what runs in it has ended; this waits for it")
+            print_notice(f"waiting for {target[0]} {target[1]}: it is deleted when its running tasks have ended")
             notice_at = math.inf
         time.sleep(POLL_INTERVAL_S)
 

@@ -1,4 +1,4 @@
-"""The command `describe`: all that a person wants to know of one Testbed, BatchJob or Scheduling."""
+"""The command `describe`: one Testbed, BatchJob or Scheduling in detail."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from shunter.model.resources import format_duration
 from shunter.model.rest.object_views import ObjectView
 from shunter.sdk.client import Client
 
-GRID_COLUMNS_MAX = 6  # with more slots on a node, each slot gets a line
+GRID_COLUMNS_MAX = 6  # with more slots per node, each slot gets a row
 RUNS_SHOWN = 10
 JOBS_SHOWN = 20  # of a Scheduling, in each state
-ROWS_SHOWN = 10  # of what a scheduler noted
+ROWS_SHOWN = 10  # of the notes of an external scheduler
 ROW_SHOWN_MAX = 200
 STARTED_STATES = ("SubmittedState", "ScheduledState", "RunningState")
 Facts = list[tuple[str, str]]
 
 
 def describe(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
-    """Describe one Testbed, BatchJob or Scheduling for a person.
+    """Describe one Testbed, BatchJob or Scheduling in detail.
 
-    Of a Testbed its slots by node, who has each and since when; of a Scheduling how far it is with each job and what
-    it waits for; of a BatchJob its state, its slots, its runs, and what of its manifest is not used here.
+    For a Testbed: its slots by node, and who holds each slot since when. For a Scheduling: the progress of each job,
+    and what it waits for. For a BatchJob: its state, slots, runs, and the fields of its manifest that have no effect.
 
     \b
     shunter describe testbed profiler-testbed
@@ -66,7 +66,7 @@ def _head(each: ObjectView) -> Facts:
     deletion_time = metadata.get("deletionTimestamp")
     return [
         ("state", state_of(each)),
-        ("deleted", f"asked {age(deletion_time)} ago; it goes when nothing needs it any more" if deletion_time else ""),
+        ("deleted", f"requested {age(deletion_time)} ago; waiting until nothing uses it" if deletion_time else ""),
         ("age", age(metadata.get("creationTimestamp"))),
         ("labels", labels),
     ]
@@ -85,7 +85,7 @@ def _print_list(title: str, lines: Iterable[str]) -> None:
 
 
 def _print_last_output(last: list[str]) -> None:
-    _print_list(f"Last words of what failed: {last[0]}", last[1:] or ["it wrote nothing"])
+    _print_list(f"Last output of the failed task ({last[0]})", last[1:] or ["(no output)"])
 
 
 # ---- testbeds ----
@@ -115,10 +115,10 @@ def _testbed(each: ObjectView) -> None:
 
 
 def _print_slots(each: ObjectView, slots: list[dict[str, Any]], nodes: dict[str, int]) -> None:
-    """A grid: a row for each node in the order of the testbed, a column for each place on it."""
+    """A grid: one row per node in the order of the testbed, one column per slot of the node."""
     slots_per_node = max(slot["slotPositionOnNode"] for slot in slots) + 1
     if slots_per_node > GRID_COLUMNS_MAX:
-        columns = [Column("SLOT", right=True), Column("STATE"), Column("NODE"), Column("WHO"), Column("SINCE")]
+        columns = [Column("SLOT", right=True), Column("STATE"), Column("NODE"), Column("HELD BY"), Column("SINCE")]
         rows = ([str(s["position"]), s["state"], s["nodeName"], _holder(s, each), age(s["since"])] for s in slots)
         print_table(columns, rows, state_column=1)
         return
@@ -132,12 +132,12 @@ def _print_slots(each: ObjectView, slots: list[dict[str, Any]], nodes: dict[str,
 
 def _cell(slot: dict[str, Any], each: ObjectView) -> str:
     holder = f" {_holder(slot, each)}" if "heldBy" in slot else ""
-    leaving = ", leaves" if slot.get("leaving") else ""
+    leaving = ", leaving" if slot.get("leaving") else ""
     return f"#{slot['position']} {slot['state']}{holder} {age(slot['since'])}{leaving}"
 
 
 def _holder(slot: dict[str, Any], each: ObjectView) -> str:
-    """`spark-pi[0] by first`: the executor, and the Scheduling that put it there."""
+    """`spark-pi[0] by first`: the executor, and its Scheduling."""
     held = slot.get("heldBy")
     if held is None:
         return "-"
@@ -154,19 +154,19 @@ def _scheduling(each: ObjectView, ended: list[ObjectView], outputs: list[list[st
         ("testbed", name_of(each.spec["testbed"], each)),
         ("strategy", _strategy(each)),
         ("waits for", each.status.get("waitsFor", "")),
-        ("next", release_hint(each) if state_of(each) in ENDED_STATES else ""),
+        ("note", release_hint(each) if state_of(each) in ENDED_STATES else ""),
     ]
     print_facts(_title(each), facts)
     _print_list("Problems", each.status.get("problems", []))
     for last in filter(None, outputs):
         _print_last_output(last)
-    _print_list("In its way, though it has ended", (f"{other.name}: {release_hint(other)}" for other in ended))
+    _print_list("Blocked by Schedulings that have ended", (f"{other.name} {release_hint(other)}" for other in ended))
     states = each.status.get("jobStates", [])
     for word in PROGRESS:
         found = [job for job in states if job["state"] == word]
         left = f"and {len(found) - JOBS_SHOWN:,} more" if len(found) > JOBS_SHOWN else ""
         _print_list(word, [*(_progress(job, each) for job in found[:JOBS_SHOWN]), *filter(None, [left])])
-    _print_list("Leaving, when they have ended", (name_of(name, each) for name in each.status.get("leaving", [])))
+    _print_list("Leaving after they end", (name_of(name, each) for name in each.status.get("leaving", [])))
 
 
 def _strategy(each: ObjectView) -> str:
@@ -190,12 +190,12 @@ def _progress(job: dict[str, Any], each: ObjectView) -> str:
 
 
 def _waiting_tasks(client: Client, each: ObjectView) -> str:
-    """What keeps its driver or an executor from running, if they do not."""
+    """Why its driver or an executor is pending, if one is."""
     if state_of(each) not in STARTED_STATES:
         return ""
     try:
         found = client.job(f"bj.{each.name}", each.namespace).why()
-    except NotFound:  # it has ended meanwhile
+    except NotFound:  # it has ended in the meantime
         return ""
     return found.sentence if any(found.counts.get(state) for state in ("waiting", "queued")) else ""
 
@@ -210,26 +210,26 @@ def _batch_job(each: ObjectView, waiting: str, last: list[str]) -> None:
         ("claimed by", name_of(claim, each) if claim else "nobody"),
         ("testbed", name_of(status["slots"], each) if "slots" in status else ""),
         ("slots", _format_slot_nodes(status)),
-        ("waits", f"{waiting} See: shunter why bj.{each.name}" if waiting else ""),
+        ("pending", f"{waiting} See: shunter why bj.{each.name}" if waiting else ""),
         ("runs", f"{runs:,}" + (f"; output: shunter logs {_output_task(each)}" if runs else "")),
     ]
     print_facts(_title(each), facts)
     _print_list("Problems", status.get("problems", []))
     if last:
         _print_last_output(last)
-    _print_list("Not used here", status.get("unusedFields", []))
+    _print_list("Fields without effect", status.get("unusedFields", []))
     for scheduler, rows in each.spec.get("externalScheduler", {}).items():
-        _print_list(f"Noted by {scheduler}", (_row(row) for row in rows[:ROWS_SHOWN]))
+        _print_list(f"Notes of {scheduler}", (_row(row) for row in rows[:ROWS_SHOWN]))
     events = status.get("scheduledEvents", [])
     if events:
         print("\nRuns, newest first")
-        columns = [Column("START"), Column("TOOK", right=True)]
+        columns = [Column("START"), Column("ELAPSED", right=True)]
         columns += [Column(title) for title in ("RESULT", "SCHEDULING", "TESTBED", "SLOTS")]
         print_table(columns, (_run(event, each) for event in events[: -RUNS_SHOWN - 1 : -1]), state_column=2)
 
 
 def _output_task(each: ObjectView) -> str:
-    """The task that prints what the program prints."""
+    """The task whose output is the output of the program."""
     return f"bj.{each.name}/executor/0" if "commandSpec" in each.spec else f"bj.{each.name}/driver/0"
 
 

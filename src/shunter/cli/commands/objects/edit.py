@@ -1,4 +1,4 @@
-"""The command `edit`: one Testbed, BatchJob or Scheduling in the person's own editor."""
+"""The command `edit`: edits one Testbed, BatchJob or Scheduling in the user's editor."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from shunter.model.rest.object_views import ObjectView
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest, read_manifest
 
-WRITES_MAX = 20  # a status may move between reading and writing again and again
+WRITES_MAX = 20  # the status may change between reading and writing, repeatedly
 HEAD = """\
-# Save and leave the editor to apply what you changed. Nothing changes where the file stays as it is, or is empty.
+# Save the file and close the editor to apply your changes. An unchanged or empty file changes nothing.
 """
 
 
 def edit(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
     """Edit one Testbed, BatchJob or Scheduling in your editor ($VISUAL or $EDITOR), and apply it.
 
-    If somebody else changed it in the meantime, or the change is refused, nothing happens to it and the file stays.
+    If somebody else changed the object in the meantime, or the change is rejected, the object stays unchanged and your
+    file is saved.
 
     \b
     shunter edit testbed profiler-testbed
@@ -48,9 +49,9 @@ def edit(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> No
                 print(original.kind, name, "configured")
         except ShunterError:
             if path.read_text(encoding="utf-8", errors="replace") == _text(original):
-                path.unlink()  # nothing was written
+                path.unlink()  # nothing was changed
             else:
-                print_notice(f"what you wrote is kept: shunter apply -f {path}")
+                print_notice(f"your changes are in {path}; apply them with: shunter apply -f {path}")
             raise
     path.unlink()
 
@@ -67,7 +68,7 @@ def _text(original: ObjectView) -> str:
 
 
 def manifest_of(each: ObjectView) -> dict[str, Any]:
-    """What a person may change of it: no status, no claims, no versions."""
+    """The fields that a user may change: no status, claims or versions."""
     from shunter.model.objects.object_fields import CLAIM_LABELS, READ_ONLY_SPEC
 
     labels = {key: value for key, value in each.metadata.get("labels", {}).items() if key not in CLAIM_LABELS}
@@ -83,14 +84,14 @@ def _open_editor(path: Path) -> None:
     try:
         code = subprocess.run([*words, str(path)], check=False).returncode
     except OSError as error:
-        fix = "set EDITOR to the editor of your choice"
+        fix = "set EDITOR to your editor"
         raise Invalid([Problem("EDITOR", f"cannot be started: {error.strerror}", words[0], fix)]) from error
     if code:
-        raise Invalid([Problem("EDITOR", "ended with an error, and nothing was applied", code)])
+        raise Invalid([Problem("EDITOR", f"editor failed with exit code {code}; nothing was applied")])
 
 
 def _read(path: Path, original: ObjectView) -> Manifest | None:
-    """What was written; None where that says the same as before."""
+    """The edited manifest; None if it did not change."""
     if not "".join(line for line in path.read_text().splitlines() if not line.startswith("#")).strip():
         return None
     edited = read_manifest(path)
@@ -98,8 +99,8 @@ def _read(path: Path, original: ObjectView) -> Manifest | None:
     for where in ("kind", "metadata.name", "metadata.namespace"):
         actual, expected = _lookup(edited, where), _lookup(before, where)
         if actual != expected:
-            fix = f"leave it at {expected}; another object is made by: shunter apply -f FILE"
-            raise Invalid([Problem(where, "says which object is edited", actual, fix)])
+            fix = f"restore {expected}; create another object with: shunter apply -f FILE"
+            raise Invalid([Problem(where, "cannot be changed", actual, fix)])
     return None if edited == before else edited
 
 
@@ -110,7 +111,7 @@ def _lookup(document: Manifest, path: str) -> Any:
 
 
 def _apply(client: Client, edited: Manifest, original: ObjectView) -> None:
-    """Based on the version that was edited: its status may have moved since, what a person says may not."""
+    """Apply, unless the object changed since it was read. Changes of its status do not matter."""
     for tries_left in reversed(range(WRITES_MAX)):
         current = client.get(original.kind, original.name)
         if manifest_of(current) != manifest_of(original) or current.metadata["uid"] != original.metadata["uid"]:

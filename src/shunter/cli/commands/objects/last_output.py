@@ -1,4 +1,4 @@
-"""What a failed task of a BatchJob wrote last: an exit code alone tells nobody what went wrong. Used by `describe` and
+"""The last output of a failed task of a BatchJob, because an exit code explains little. Used by `describe` and
 `apply --wait`."""
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ LINE_SHOWN_MAX = 300
 
 
 def last_output(client: Client, each: ObjectView) -> list[str]:
-    """Of the first task that failed in the newest run of a BatchJob: how to read all of it, and its last lines. Nothing
-    where no task failed, or its node cannot be asked."""
+    """For the first failed task in the newest run of a BatchJob: the command that prints its log, and its last lines.
+    Empty if no task failed, or its node does not answer."""
     events = each.status.get("scheduledEvents", [])
     if not events or events[-1]["successful"] is not False:
         return []
@@ -35,5 +35,5 @@ def last_output(client: Client, each: ObjectView) -> list[str]:
 
 
 def _printable(line: str) -> str:
-    """Short, and without what would move the cursor of a terminal."""
+    """Cut the line, and replace control characters."""
     return "".join(char if char.isprintable() else " " for char in line[:LINE_SHOWN_MAX])

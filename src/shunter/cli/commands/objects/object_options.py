@@ -1,4 +1,4 @@
-"""Arguments of the commands about Testbeds, BatchJobs and Schedulings: kinds, names, and what the shell offers."""
+"""Arguments of the commands about Testbeds, BatchJobs and Schedulings: kinds and names, with shell completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.cli.completion import COMPLETIONS_MAX
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.objects.objects import KINDS, PLURALS, TESTBED
 
-# What somebody may be used to ask for in this way; it has a command of its own.
+# Kinds that users of kubectl may try here; each has its own command.
 OTHER_COMMANDS = {
     "job": "jobs",
     "jobs": "jobs",
@@ -28,7 +28,7 @@ def complete_kinds(incomplete: str) -> list[str]:
 
 
 def complete_objects(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of the kind that was typed before."""
+    """Names of objects of the kind typed before."""
     return _names(ctx.params.get("kind"), incomplete)
 
 
@@ -53,16 +53,14 @@ AnyKind = Annotated[
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the object.", autocompletion=complete_objects)]
 AnyName = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Only this one.", autocompletion=complete_objects)
+    str | None, typer.Argument(metavar="[NAME]", help="Name of one object.", autocompletion=complete_objects)
 ]
 
 
 def kind_of(word: str) -> str:
-    """The kind that is meant. Raises Invalid, with the nearest or with the command that knows."""
+    """The kind with this name. Raises Invalid, with the closest match or the right command."""
     from shunter.model.objects.object_manifests import parse_kind
 
     if word.lower() in OTHER_COMMANDS:
-        raise Invalid(
-            [Problem("KIND", "has a command of its own", word, f"use: shunter {OTHER_COMMANDS[word.lower()]}")]
-        )
+        raise Invalid([Problem("KIND", "has its own command", word, f"use: shunter {OTHER_COMMANDS[word.lower()]}")])
     return parse_kind(word, "KIND")

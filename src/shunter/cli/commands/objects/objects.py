@@ -1,4 +1,4 @@
-"""The commands that look at Testbeds, BatchJobs and Schedulings, get and watch; and batchjob reset."""
+"""The commands get, watch and batchjob reset, for Testbeds, BatchJobs and Schedulings."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ batchjob = plain_typer(no_args_is_help=True)
 def get(
     kind: Kind,
     name: AnyName = None,
-    past: Annotated[bool, typer.Option("--past", help="Deleted Schedulings, and what they did.")] = False,
+    past: Annotated[bool, typer.Option("--past", help="List deleted Schedulings with their results.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """List Testbeds, BatchJobs or Schedulings, or show one in a line. Namespace '*' means all.
+    """List Testbeds, BatchJobs or Schedulings, or show one of them. Namespace '*' means all.
 
-    As YAML or JSON it is all that is known of them, and can be applied again.
+    YAML and JSON output contains the whole object, and can be applied again.
 
     \b
     shunter get testbeds
@@ -57,7 +57,7 @@ def get(
 
 def _get_past(client: Client, kind: str, name: str | None, output: Format) -> None:
     if kind != "Scheduling":
-        raise Invalid([Problem("--past", "is for schedulings only", kind, "use: shunter get schedulings --past")])
+        raise Invalid([Problem("--past", "works only for schedulings", kind, "use: shunter get schedulings --past")])
     found = client.past_schedulings(name)
     if output is Format.TABLE:
         print_past(found)
@@ -69,19 +69,19 @@ def watch(
     kind: AnyKind = None,
     name: AnyName = None,
     after: Annotated[
-        int | None, typer.Option(metavar="VERSION", min=0, help="Changes behind this resourceVersion only.")
+        int | None, typer.Option(metavar="VERSION", min=0, help="Show only changes after this resourceVersion.")
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Watch Testbeds, BatchJobs and Schedulings change, until Ctrl-C: first what is there, then each change.
+    """Watch Testbeds, BatchJobs and Schedulings: print each object, then each change, until Ctrl-C.
 
-    It goes on by itself when the cluster restarts. Namespace '*' means all.
+    The command reconnects if the cluster restarts. Namespace '*' means all.
 
     \b
     shunter watch
     shunter watch schedulings
-    shunter watch testbed bench --output json     one JSON object a line
+    shunter watch testbed bench --output json     print one JSON object per line
     """
     with open_client(namespace) as client:
         lines = client.watch(None if kind is None else kind_of(kind), name, after=after, present=after is None)
@@ -103,7 +103,7 @@ def _live(line: WatchLine, *, show_namespace: bool) -> str:
 
 @batchjob.callback()
 def _batchjob() -> None:
-    """Step in on BatchJobs.
+    """Reset failed BatchJobs.
 
     \b
     shunter batchjob reset spark-crawler
@@ -112,13 +112,14 @@ def _batchjob() -> None:
 
 @batchjob.command("reset")
 def reset(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Failed BatchJobs.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of failed BatchJobs.")],
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Bring failed BatchJobs back to Ready, once what made them fail is mended.
+    """Set failed BatchJobs back to Ready, after you fixed the cause of the failure.
 
-    A job that a Scheduling still claims is released by deleting the Scheduling. One that has not failed stays as it is.
+    To release a BatchJob that a Scheduling still claims, delete the Scheduling. A BatchJob that has not failed does not
+    change.
 
     \b
     shunter batchjob reset spark-crawler
@@ -126,5 +127,5 @@ def reset(
     with open_client(namespace) as client, report_each(output) as report:
         for name in names:
             before, found = client.get("BatchJob", name), client.reset(name)
-            note = " already: nothing to reset" if found.resource_version == before.resource_version else ""
+            note = ": nothing to reset" if found.resource_version == before.resource_version else ""
             report(f"{name} is {state_of(found)}{note}", partial(document_of, found))

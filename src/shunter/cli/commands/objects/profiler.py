@@ -1,4 +1,4 @@
-"""The command that runs the profiling scheduler: profiler."""
+"""The command `profiler`: runs the profiling scheduler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def profiler(
     url: Annotated[
         str | None,
-        typer.Argument(metavar="[URL]", help="Another cluster than usual; its token is read from SHUNTER_TOKEN."),
+        typer.Argument(metavar="[URL]", help="URL of another cluster; its token is in SHUNTER_TOKEN."),
     ] = None,
     profiler_testbed: Annotated[
         str | None,
@@ -30,7 +30,7 @@ def profiler(
             "--profiler-testbed",
             "-p",
             metavar="TESTBED",
-            help="Measure pairs of BatchJobs here.",
+            help="Testbed to measure pairs of BatchJobs on.",
             autocompletion=complete_testbeds,
         ),
     ] = None,
@@ -40,23 +40,23 @@ def profiler(
             "--scheduler-testbed",
             "-s",
             metavar="TESTBED",
-            help="Run the BatchJobs here, each beside its best partner.",
+            help="Testbed to run BatchJobs on, each next to its best partner.",
             autocompletion=complete_testbeds,
         ),
     ] = None,
     just_print: Annotated[
-        bool, typer.Option("--just-print", help="Print the matrix and the partners; change nothing.")
+        bool, typer.Option("--just-print", help="Print the matrix and the partners, and exit.")
     ] = False,
     runs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="End after so many runs on each Testbed. Default: never.")
+        int | None, typer.Option(min=1, metavar="N", help="Number of runs per Testbed. Default: no limit.")
     ] = None,
-    run_max: Annotated[str, typer.Option(metavar="DURATION", help="Give a run up that takes longer.")] = "1h",
+    run_max: Annotated[str, typer.Option(metavar="DURATION", help="Maximum time of one run.")] = "1h",
     namespace: Namespace = NAMESPACE_DEFAULT,
 ) -> None:
-    """Measure which BatchJobs bear one another on a node, and schedule them by that.
+    """Measure how BatchJobs interfere with each other on a node, and schedule them accordingly.
 
-    What it learns is kept with the BatchJobs, so it may be ended and started again at any time. With --runs, the exit
-    code is 1 if a run failed.
+    The results are stored in the BatchJobs, so you can stop and restart the profiler at any time. With --runs, the
+    exit code is 1 if a run failed.
 
     \b
     shunter profiler -p profiler-testbed --runs 12
@@ -67,7 +67,7 @@ def profiler(
 
     if not (just_print or profiler_testbed or scheduler_testbed):
         fix = "add -p TESTBED to measure, -s TESTBED to schedule, or --just-print"
-        raise Invalid([Problem("--profiler-testbed", "is missing, and so is --scheduler-testbed", fix=fix)])
+        raise Invalid([Problem("--profiler-testbed", "no testbed is given", fix=fix)])
     run_max_s = duration_s(run_max, "--run-max") or RUN_MAX_S
     settings = Settings(profiler_testbed, scheduler_testbed, runs, run_max_s)
     try:
@@ -79,7 +79,7 @@ def profiler(
 
 
 async def _run(url: str | None, namespace: str, settings: Settings, just_print: bool) -> int:
-    """The number of runs that failed. Ctrl-C and TERM end it after what it has made is deleted again."""
+    """Run it. Returns the number of failed runs. On Ctrl-C and SIGTERM it first deletes what it has created."""
     from shunter.schedulers.profiler.profiler import ProfilingScheduler, describe
     from shunter.sdk.async_client import connect
 

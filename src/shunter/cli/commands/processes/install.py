@@ -1,4 +1,4 @@
-"""The command `install`: Spark and Flink for BatchJobs, on this machine."""
+"""The command `install`: installs Spark and Flink for BatchJobs on this machine."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from shunter.frameworks.locations import JAVA_HINT, JAVA_VERSIONS, KINDS, find_f
 
 
 def install_frameworks(
-    names: Annotated[list[str], typer.Argument(metavar="spark|flink...", help="What to install.")],
+    names: Annotated[list[str], typer.Argument(metavar="spark|flink...", help="Frameworks to install.")],
     version: Annotated[
-        str, typer.Option(metavar="VERSION", help="A certain version; without it the newest that is known to work.")
+        str, typer.Option(metavar="VERSION", help="Version to install. Default: the newest tested version.")
     ] = "",
-    again: Annotated[bool, typer.Option("--again", help="Install it anew where it is installed already.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Reinstall if it is already installed.")] = False,
 ) -> None:
-    """Install Apache Spark or Apache Flink for BatchJobs, on this machine.
+    """Install Apache Spark or Apache Flink for BatchJobs on this machine.
 
-    Each goes into a virtual environment of its own in your data folder, which all your clusters share. Every machine
-    whose worker should run such applications needs it. Where SPARK_HOME or FLINK_HOME is set, that one is used, and
-    nothing is installed. Both need Java 17 or 21.
+    Each framework gets its own virtual environment in your data folder, which all your clusters share. Install it on
+    every machine whose worker runs such applications. If SPARK_HOME or FLINK_HOME is set, Shunter uses that
+    installation and installs nothing. Both need Java 17 or 21.
 
     \b
     shunter install spark
@@ -32,9 +32,9 @@ def install_frameworks(
     """
     unknown = [name for name in names if name not in KINDS]
     if unknown:
-        raise typer.BadParameter(f"{unknown[0]} is unknown; there are {' and '.join(KINDS)}", param_hint="NAME")
+        raise typer.BadParameter(f"{unknown[0]!r} is not a framework; use {' or '.join(KINDS)}", param_hint="NAME")
     if version and len(names) > 1:
-        raise typer.BadParameter("a version belongs to one of them: install them one by one", param_hint="--version")
+        raise typer.BadParameter("it applies to one framework; install them one by one", param_hint="--version")
     try:
         for name in dict.fromkeys(names):
             _install(name, version, again)
@@ -49,8 +49,10 @@ def _install(name: str, version: str, again: bool) -> None:
     if home := os.environ.get(kind.home_variable):
         found = find_framework(kind)
         if found is None:
-            raise NotInstalled(f"{kind.home_variable} is {home}, and there is no {kind.title}: mend or unset it")
-        print(f"{kind.home_variable} is set: {kind.title} {found.version} in {home} is used")
+            raise NotInstalled(
+                f"{kind.home_variable}: {home} does not contain {kind.title}; correct or unset the variable"
+            )
+        print(f"{kind.home_variable} is set: using {kind.title} {found.version} in {home}")
         return
     install(InstallRequest(kind, version, again), print)
 
@@ -58,9 +60,9 @@ def _install(name: str, version: str, again: bool) -> None:
 def _check_java() -> int:
     java = find_java()
     if java is not None and java.is_supported:
-        print(f"Java {java.version} is in {java.home}")
+        print(f"found Java {java.version} in {java.home}")
         return SUCCESS
     versions = " or ".join(map(str, JAVA_VERSIONS))
-    found = "there is none" if java is None else f"here is Java {java.version}, in {java.home}"
-    print_notice(f"error: applications need Java {versions}, and {found}. {JAVA_HINT}")
+    found = "found none" if java is None else f"found Java {java.version} in {java.home}"
+    print_notice(f"error: applications need Java {versions}; {found}. {JAVA_HINT}")
     return INTERNAL_ERROR

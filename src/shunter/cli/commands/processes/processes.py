@@ -1,5 +1,5 @@
-"""The commands that start and stop clusters: up, down, manager, worker; and version. The work is done by `shunter.app`,
-which is loaded here and nowhere else, and only as far as needed, because it brings the whole server with it."""
+"""The commands that start and stop clusters: up, down, manager, worker; and version. `shunter.app` does the work. It is
+imported only here, inside the functions, because it imports the whole server."""
 
 from __future__ import annotations
 
@@ -18,45 +18,49 @@ if TYPE_CHECKING:
     from shunter.app.serve import Readiness
     from shunter.app.up import StartResult
 
-Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when it is ready; it goes on running.")]
+Detach = Annotated[
+    bool, typer.Option("--detach", "-d", help="Return when it is ready, and leave it running in the background.")
+]
 Listen = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Where the API listens. Default: 127.0.0.1, a free port.")
+    str | None, typer.Option(metavar="HOST:PORT", help="Address of the API. Default: 127.0.0.1 and a free port.")
 ]
-WorkersListen = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Where workers of other machines may join.")
-]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Let other machines reach it although there is no TLS.")]
+WorkersListen = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address for workers of other machines.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Allow connections from other machines without TLS.")]
 ExternalListen = Annotated[
     str | None,
-    typer.Option(metavar="HOST:PORT", help="Where external schedulers find /external and /scheduler, and only them."),
+    typer.Option(
+        metavar="HOST:PORT", help="Address for external schedulers that serves only /external and /scheduler."
+    ),
 ]
 ExternalGrpc = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Where external schedulers connect over gRPC. Default: nowhere.")
+    str | None, typer.Option(metavar="HOST:PORT", help="Address for external schedulers that use gRPC. Default: none.")
 ]
-ExternalOpen = Annotated[bool, typer.Option("--external-open", help="They need no token there; on loopback only.")]
+ExternalOpen = Annotated[
+    bool, typer.Option("--external-open", help="Require no token at --external-listen; loopback only.")
+]
 Policy = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="How to choose nodes: e-pvm, bin-pack, spread, ..., remote:NAME, or your MODULE:CLASS."
+        metavar="NAME", help="Scheduling policy: e-pvm, bin-pack, spread, ..., remote:NAME, or your MODULE:CLASS."
     ),
 ]
-Store = Annotated[str, typer.Option(metavar="sqlite|memory", help="memory forgets everything at the end.")]
+Store = Annotated[str, typer.Option(metavar="sqlite|memory", help="Where to store the state; memory loses it on exit.")]
 AcceptLoss = Annotated[
-    bool, typer.Option("--accept-loss", help="Start although committed work is missing from a damaged store.")
+    bool, typer.Option("--accept-loss", help="Start even if committed changes are missing from a damaged store.")
 ]
-ClusterName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster. Default: the machine's.")]
+ClusterName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster. Default: the host name.")]
 Cpu = Annotated[
-    str | None, typer.Option(metavar="CORES", help="Cores for tasks; may be more than there are. Default: all.")
+    str | None, typer.Option(metavar="CORES", help="CPU cores for tasks; may exceed the real number. Default: all.")
 ]
 Memory = Annotated[str | None, typer.Option(metavar="AMOUNT", help="Memory for tasks: 4Gi. Default: all.")]
 Resource = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=N", help="A countable it has: gpu=2. May be repeated.")
+    list[str] | None, typer.Option(metavar="KEY=N", help="Countable resource of the node: gpu=2. May be repeated.")
 ]
 Device = Annotated[
-    list[str] | None, typer.Option(metavar="KIND=ID,...", help="Devices it has: gpu=0,1. May be repeated.")
+    list[str] | None, typer.Option(metavar="KIND=ID,...", help="Devices of the node: gpu=0,1. May be repeated.")
 ]
-Label = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label of the node. May be repeated.")]
-Datacenter = Annotated[str | None, typer.Option(metavar="NAME", help="Where the machine stands.")]
+Label = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Label of the node. May be repeated.")]
+Datacenter = Annotated[str | None, typer.Option(metavar="NAME", help="Datacenter of the node.")]
 
 
 def up(
@@ -74,18 +78,18 @@ def up(
     external_open: ExternalOpen = False,
     external_grpc: ExternalGrpc = None,
     simulate_nodes: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Simulate so many nodes; no task really runs.")
+        int, typer.Option(min=0, metavar="N", help="Number of simulated nodes; tasks do not really run.")
     ] = 0,
-    speed: Annotated[float, typer.Option(min=0.001, metavar="X", help="How fast simulated time passes.")] = 1.0,
+    speed: Annotated[float, typer.Option(min=0.001, metavar="X", help="Speed of simulated time.")] = 1.0,
     policy: Policy = None,
     store: Store = "sqlite",
     accept_loss: AcceptLoss = False,
     name: ClusterName = None,
 ) -> None:
-    """Start a cluster on this machine: a manager and a worker in one process, with all state under SHUNTER_HOME.
+    """Start a cluster on this machine: a manager and a worker in one process, with all state in SHUNTER_HOME.
 
-    If it runs already, say so. Stopping it loses nothing: the next start goes on where it was. What is not said here,
-    SHUNTER_HOME/config.toml may say.
+    If the cluster is already running, print its URL. Stopping it loses nothing: the next start continues where it
+    stopped. SHUNTER_HOME/config.toml may set these options too.
 
     \b
     shunter up --detach
@@ -108,12 +112,10 @@ def up(
 
 
 def _reject_machine_options(**given: object) -> None:
-    """What is said of this machine says nothing of simulated nodes."""
-    fix = "leave it out; their labels are set by: shunter node label sim-00001 KEY=VALUE"
+    """Reject options about this machine, which do not apply to simulated nodes."""
+    fix = "remove it; set labels with: shunter node label sim-00001 KEY=VALUE"
     wrong = [
-        Problem(f"--{option}", "is of this machine, and the nodes are simulated", None, fix)
-        for option in given
-        if given[option]
+        Problem(f"--{option}", "does not apply to simulated nodes", None, fix) for option in given if given[option]
     ]
     if wrong:
         raise Invalid(wrong)
@@ -121,10 +123,10 @@ def _reject_machine_options(**given: object) -> None:
 
 def down(
     leave_running: Annotated[
-        bool, typer.Option("--leave-running", help="Leave running tasks alone; the next start finds them again.")
+        bool, typer.Option("--leave-running", help="Leave tasks running; the next start finds them again.")
     ] = False,
 ) -> None:
-    """Stop the cluster of this machine. Nothing is lost: running tasks are ended gracefully and queued again.
+    """Stop the cluster of this machine. Nothing is lost: running tasks stop gracefully and are queued again.
 
     \b
     shunter down
@@ -132,7 +134,7 @@ def down(
     from shunter.app.down import stop_cluster
 
     stopped = stop_cluster(leave_running)
-    print("the cluster has stopped" if stopped else "no cluster is running here")
+    print("cluster stopped" if stopped else "no cluster is running")
 
 
 def manager(
@@ -148,8 +150,9 @@ def manager(
     accept_loss: AcceptLoss = False,
     name: ClusterName = None,
 ) -> None:
-    """Start a manager alone. Workers join it, from this machine or from others, with the token in
-    SHUNTER_HOME/worker-token.
+    """Start a manager without a worker.
+
+    Workers on this and other machines join it with the token in SHUNTER_HOME/worker-token.
 
     \b
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
@@ -160,10 +163,12 @@ def manager(
 
 
 def worker(
-    manager: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the manager lets workers join.")],
-    token: Annotated[str | None, typer.Option(envvar="SHUNTER_WORKER_TOKEN", help="The workers' token.")] = None,
-    token_file: Annotated[str | None, typer.Option(metavar="FILE", help="A file that holds it.")] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the node. Default: the machine's.")] = None,
+    manager: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Address for workers of the manager (--workers-listen).")
+    ],
+    token: Annotated[str | None, typer.Option(envvar="SHUNTER_WORKER_TOKEN", help="Token for workers.")] = None,
+    token_file: Annotated[str | None, typer.Option(metavar="FILE", help="File that contains the token.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the node. Default: the host name.")] = None,
     cpu: Cpu = None,
     memory: Memory = None,
     resource: Resource = None,
@@ -171,7 +176,9 @@ def worker(
     label: Label = None,
     datacenter: Datacenter = None,
 ) -> None:
-    """Start a worker that joins a manager, in the foreground. Its tasks outlive it: the next start finds them again.
+    """Start a worker in the foreground, and join a manager.
+
+    Tasks continue to run when the worker stops; the next start finds them again.
 
     \b
     shunter worker --manager 10.0.0.5:7071 --token-file worker-token --label disk=ssd
@@ -201,7 +208,7 @@ def _manager_options(
     name: str | None,
 ) -> dict[str, Any]:
     if store not in ("sqlite", "memory"):
-        raise Invalid([Problem("--store", "is not known", store, "choose sqlite or memory")])
+        raise Invalid([Problem("--store", "must be sqlite or memory", store)])
     return {
         "listen": check_address(listen, "--listen"),
         "workers_listen": check_address(workers_listen, "--workers-listen"),
@@ -265,29 +272,30 @@ def _report_ready(policy: str | None, readiness: Readiness) -> None:
 
 
 def _report_start(started: StartResult, policy: str | None = None) -> int:
-    """Tell what came of a start for which `policy` was named; comes to the exit code."""
+    """Print the result of a start with `policy`. Returns the exit code."""
     if started.error:
         print_notice(f"error: {started.error}")
         return USAGE_ERROR if started.is_rejected else JOB_FAILED
     print(
-        f"the cluster {'is running already' if started.was_running else 'is ready'} at {started.url}",
+        f"the cluster {'is already running' if started.was_running else 'is ready'} at {started.url}",
         flush=True,
     )
     if started.external:
-        print(f"external schedulers find it at {started.external}", flush=True)
+        print(f"external schedulers connect over REST at {started.external}", flush=True)
     if started.schedulers:
-        print(f"schedulers that speak gRPC find it at {started.schedulers}", flush=True)
+        print(f"external schedulers connect over gRPC at {started.schedulers}", flush=True)
     if started.workers:
         print(f"workers join at {started.workers}", flush=True)
     if policy and started.policy not in ("", policy):
         print_notice(
-            f"{started.policy} decides: it was chosen while the cluster ran. Change it: shunter policies use {policy}"
+            f"the active policy is {started.policy}, which `shunter policies use` or `cluster set` chose earlier; "
+            f"change it with: shunter policies use {policy}"
         )
     return SUCCESS
 
 
 def _json(options: dict[str, Any]) -> bytes:
-    """What was said, for `app.options`; the rest has its defaults there."""
+    """The given options as JSON, for `app.options`, which has the defaults."""
     return msgspec.json.encode({key: value for key, value in options.items() if value is not None})
 
 
@@ -295,10 +303,12 @@ def _worker_token(token: str | None, token_file: str | None) -> str:
     if token is not None:
         return token
     if token_file is None:
-        fix = "give --token-file; the manager keeps the token in SHUNTER_HOME/worker-token"
+        fix = "give --token-file; the token is in SHUNTER_HOME/worker-token of the manager"
         raise Invalid([Problem("--token", "is missing", fix=fix)])
     try:
         with open(token_file) as file:
             return file.read().strip()
     except OSError as error:
-        raise Invalid([Problem("--token-file", f"cannot be read: {error.strerror}", token_file)]) from error
+        raise Invalid(
+            [Problem("--token-file", f"cannot be read: {error.strerror}", token_file, "name a readable file")]
+        ) from error

@@ -1,4 +1,4 @@
-"""The commands about the store of this machine's cluster: store verify, backup, restore."""
+"""The commands about the store in SHUNTER_HOME: store verify, backup, restore."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import print_items
 
-store = plain_typer(no_args_is_help=True, help="Check the store under SHUNTER_HOME.")
+store = plain_typer(no_args_is_help=True, help="Check the store in SHUNTER_HOME.")
 
 
 @store.callback()
 def _store() -> None:
-    """Check the store under SHUNTER_HOME."""
+    """Check the store in SHUNTER_HOME."""
 
 
 @store.command()
 def verify(output: Output = Format.TABLE) -> None:
-    """Check the store under SHUNTER_HOME: is it whole, and is everything there that was committed?
+    """Check that the store in SHUNTER_HOME is intact and contains every committed change.
 
-    No file is changed, and the cluster may run meanwhile. Exits with code 1 if something is wrong.
+    This changes no file, and the cluster may be running. The exit code is 1 if something is wrong.
 
     \b
     shunter store verify
@@ -40,17 +40,17 @@ def verify(output: Output = Format.TABLE) -> None:
         print(f"{found.path}: version {found.version} of epoch {found.epoch}, {found.jobs} jobs, {found.nodes} nodes")
         for problem in found.problems:
             print(f"  {problem}")
-        print("the store is damaged" if found.problems else "the store is whole")
+        print("the store is damaged" if found.problems else "the store is intact")
     if found.problems:
         raise typer.Exit(JOB_FAILED)
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not be there yet.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it must not exist.")],
 ) -> None:
-    """Copy the store of this machine's cluster into a file, while the cluster runs.
+    """Back up the store of this machine's cluster to a file. The cluster may be running.
 
-    The file also holds the tokens and config.toml, so keep it as safe as SHUNTER_HOME. Logs of tasks are not in it.
+    The file also contains the tokens and config.toml, so protect it like SHUNTER_HOME. It does not contain task logs.
 
     \b
     shunter backup /backups/cluster.db
@@ -62,11 +62,11 @@ def backup(
     print(f"backed up to {done.path}: version {done.version}, {done.size_bytes:,} bytes")
 
 
-def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `shunter backup` wrote.")]) -> None:
-    """Make an empty SHUNTER_HOME into the cluster that was backed up. Start it afterwards with `shunter up`.
+def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="File that `shunter backup` wrote.")]) -> None:
+    """Restore a backup into an empty SHUNTER_HOME. Then start the cluster with `shunter up`.
 
-    What was submitted after the backup is not in it. Workers that join again end what the restored cluster does not
-    know.
+    Jobs that were submitted after the backup are lost. Workers that join again stop tasks that the restored cluster
+    does not know.
 
     \b
     shunter restore /backups/cluster.db

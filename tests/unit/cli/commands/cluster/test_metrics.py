@@ -26,7 +26,7 @@ def test_a_run_is_shown_by_slot_and_node(cluster: Cluster, shunter: Shunter) -> 
     said = shunter("metrics", "batchjob", "sum", "--run", "2", "--step", "1s")
     assert said.code == 0 and cluster.received == [f"GET {HERE}/sum/metrics?run=2&step=1s"]
     head, _, cpu, memory, node = said.out.splitlines()
-    assert "sum, run 2" in head and "each 1 s" in head
+    assert "sum, run 2" in head and "one value per 1 s" in head
     assert cpu.split()[:7] == ["slot", "4", "n1", "cpu_cores", "0.50", "1.00", "▁"] and cpu.endswith("▁ █")
     assert memory.split()[4:6] == ["3.0Gi", "3.5Gi"]
     assert "no samples" in node

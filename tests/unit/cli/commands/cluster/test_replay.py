@@ -36,7 +36,7 @@ def test_what_a_stranger_decided_is_left_out_and_told(recording: str, capsys: py
     assert run_command(["replay", recording]) == 1, "not all of it is known to be equal"
     told = capsys.readouterr()
     assert " equal, 0 different" in told.out and not told.out.startswith("0 decisions")
-    assert "of last-first left out: no policy of that name is here; say who decides instead: --policy NAME" in told.err
+    assert "of last-first: that policy is not installed here; choose another one with --policy NAME" in told.err
 
 
 def test_with_a_policy_nothing_is_left_out(recording: str, capsys: pytest.CaptureFixture[str]) -> None:

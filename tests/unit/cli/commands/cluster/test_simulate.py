@@ -65,8 +65,8 @@ def test_the_same_seed_gives_the_same_figures(capsys: pytest.CaptureFixture[str]
     [
         (["--policy", "best-fitt"], "unknown policy"),
         (["--policy", "remote:mine"], "cannot be simulated"),
-        (["--policy", "e-pvm", "--seeds", "9-1"], "is no range of seeds"),
-        (["--policy", "e-pvm", "--seeds", "some"], "is no range of seeds"),
+        (["--policy", "e-pvm", "--seeds", "9-1"], "is not a range of seeds"),
+        (["--policy", "e-pvm", "--seeds", "some"], "is not a range of seeds"),
     ],
 )
 def test_wrong_use_is_said(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,7 +84,7 @@ def test_validate_needs_a_file(shunter: Shunter) -> None:
 def test_a_file_is_drawn_with_its_groups_and_conditions(shunter: Shunter, pipeline: str) -> None:
     said = shunter("graph", "-f", pipeline, "--ascii")
     assert said.code == 0 and said.out.isascii()
-    for words in ("| fetch ", "| train/split ", "| 5 tasks ", "| if train finished |", "| elsewhere ", "| not here "):
+    for words in ("| fetch ", "| train/split ", "| 5 tasks ", "| if train finished |", "| elsewhere ", "| not found "):
         assert words in said.out, said.out
 
 

@@ -246,7 +246,7 @@ def test_stop_ends_jobs_and_single_tasks(cluster: Cluster, shunter: Shunter) -> 
         "DELETE /jobs/id:7": raw_response(204, b""),
         "DELETE /jobs/id:7/tasks/4": raw_response(204, b""),
     }
-    assert shunter("stop", "a/4", "b", "--now").out == "a/4 is ending\nb has succeeded already\n"
+    assert shunter("stop", "a/4", "b", "--now").out == "a/4 is stopping\nb has already ended (succeeded)\n"
     assert [path for path in cluster.received if path.startswith("DELETE")] == [
         "DELETE /jobs/id:7/tasks/4?namespace=default&now=true",
         "DELETE /jobs/id:7?namespace=default&now=true",

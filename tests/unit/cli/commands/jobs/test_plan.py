@@ -54,7 +54,7 @@ def test_why_lists_what_would_start_the_job_and_when_it_may_start(cluster: Clust
     said = shunter("why", "render").out
     assert [line.split()[:2] for line in said.splitlines()[3:5]] == [["-", "queue"], ["4", "cpu:"]]
     assert "Any one of these would start it now:\n  memory 64Gi → 48Gi fits 12 nodes  (spec.resources.memory)\n" in said
-    assert said.endswith("No estimate of its start: nothing that runs says how long.\n")
+    assert said.endswith("No start estimate: nothing that runs says how long.\n")
     timed = why | {"start": {"at": "2026-01-02T03:04:05.000Z", "basis": "when a@1 ends"}}
     cluster.answers["GET /jobs/render/why"] = answer(200, timed)
     assert ": when a@1 ends." in shunter("why", "render").out
@@ -87,7 +87,7 @@ def test_a_plan_that_starts_exits_with_0_and_tells_whom_it_ends(
     cluster.answers["POST /plan"] = answer(200, PLAN | {"starts": True, "preemptions": ended})
     said = shunter("plan", "-f", manifest)
     assert said.code == 0
-    assert "ends first: 2 of old on n1" in said.out
+    assert "preempts 2 tasks of old on n1" in said.out
     assert json.loads(shunter("plan", "-f", manifest, "-o", "json").out)["preemptions"] == ended
 
 
@@ -114,6 +114,6 @@ def test_policies_show_their_source_who_decides_and_what_went_wrong(cluster: Clu
     header, first, second = shunter("policies").out.splitlines()
     assert header.split() == ["NAME", "KIND", "SOURCE", "ERROR"]
     assert first.split() == ["*", "e-pvm", "score", "built", "in"]
-    assert second.endswith("ValueError: x (3 times; the default decided)")
+    assert second.endswith("ValueError: x (3 times; the default policy decided)")
     assert shunter("policies", "use", "e-pvm").out.splitlines()[1] == first
     assert cluster.server.received[-1].body == b'{"name":"e-pvm"}'

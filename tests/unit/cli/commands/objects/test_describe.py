@@ -59,7 +59,7 @@ def test_get_tells_what_deleted_schedulings_did(object_service: MemoryObjectServ
     lines = shunter("get", "schedulings", "--past").out.splitlines()
     assert lines[1].split()[1:5] == ["first", "AcquireState", "bench", "queue"]
     assert json.loads(shunter("get", "sched", "--past", "-o", "json").out)["items"][0]["name"] == "first"
-    assert "is for schedulings only" in shunter("get", "tb", "--past").err
+    assert "works only for schedulings" in shunter("get", "tb", "--past").err
 
 
 # ---- describe ----
@@ -75,7 +75,7 @@ def test_describe_shows_a_testbed_as_a_grid(
     grid = said[said.index("NODE") :].splitlines()
     assert re.split(r"  +", grid[0]) == ["NODE", "SLOT 1", "SLOT 2"]
     assert re.split(r"  +", grid[1]) == ["beta", "#0 OCCUPIED crawler[0] by first 0s", "#2 FREE 0s"]
-    assert re.split(r"  +", grid[2]) == ["alpha", "#1 RESERVED crawler[1] by first 0s", "#3 FREE 0s, leaves"]
+    assert re.split(r"  +", grid[2]) == ["alpha", "#1 RESERVED crawler[1] by first 0s", "#3 FREE 0s, leaving"]
     assert "gamma: Requires 200m of cpu. Available: 100m" in said and "a node is too small" in said
 
 
@@ -119,8 +119,8 @@ def test_describe_shows_a_batch_job_with_its_runs(
     shunter("apply", "-f", file(testbed(), batch_job(externalScheduler=noted), scheduling()))
     do(occupy(object_service))
     said = shunter("describe", "bj", "crawler").out
-    assert "claimed by first" in said and "0-1 on beta, alpha" in said and "waits" not in said
-    assert "Noted by profiler\n  sorter: 24 (16), pi: 27 (16)\n  long: xxx" in said
+    assert "claimed by first" in said and "0-1 on beta, alpha" in said and "pending" not in said
+    assert "Notes of profiler\n  sorter: 24 (16), pi: 27 (16)\n  long: xxx" in said
     assert max(map(len, said.splitlines())) <= 2 + ROW_SHOWN_MAX
     assert "shunter logs bj.crawler/executor/0" in said and "Problems\n  once it failed" in said
     runs = [re.split(r"  +", line) for line in said[said.index("START") :].splitlines()[1:]]
@@ -138,7 +138,7 @@ def test_describe_says_which_task_of_a_batch_job_waits_and_for_what(
     do(occupy(object_service))
     job = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["true"]}}
     assert shunter("submit", "-f", file(job | {"metadata": {"name": "bj.crawler"}})).code == 0
-    assert "waits      it waits for the test See: shunter why bj.crawler" in shunter("describe", "bj", "crawler").out
+    assert "pending    it waits for the test See: shunter why bj.crawler" in shunter("describe", "bj", "crawler").out
 
 
 def test_who_waits_for_a_scheduling_that_has_ended_is_told_to_delete_it(
@@ -155,9 +155,9 @@ def test_who_waits_for_a_scheduling_that_has_ended_is_told_to_delete_it(
     do(move(object_service, "Scheduling", ObjectName("default", "second"), status=waits))
     assert "delete" not in shunter("describe", "sched", "second").out
     do(move(object_service, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.COMPLETED)))
-    advice = "it keeps its testbed and its jobs until it is deleted: shunter delete scheduling first"
-    assert f"In its way, though it has ended\n  first: {advice}\n" in shunter("describe", "sched", "second").out
-    assert f"  next       {advice}\n" in shunter("describe", "sched", "first").out
+    advice = "holds its testbed and jobs until you delete it: shunter delete scheduling first"
+    assert f"Blocked by Schedulings that have ended\n  first {advice}\n" in shunter("describe", "sched", "second").out
+    assert f"  note       {advice}\n" in shunter("describe", "sched", "first").out
 
 
 def test_the_results_of_many_runs_are_counted() -> None:
@@ -166,6 +166,6 @@ def test_the_results_of_many_runs_are_counted() -> None:
         msgspec.convert({"name": f"j{number}", "successful": number != 7, **same}, PastRunView)
         for number in range(1_000)
     ]
-    assert results_of(runs) == "999 succeeded, 1 failed; the first that did not: j7"
+    assert results_of(runs) == "999 succeeded, 1 failed; first that did not succeed: j7"
     assert results_of(runs[6:9]) == "j6 succeeded, j7 failed, j8 succeeded"
     assert results_of([]) == "-"

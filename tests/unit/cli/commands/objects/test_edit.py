@@ -43,7 +43,7 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
 
 
 def retained_file(text: str) -> Path:
-    found = re.search(r"what you wrote is kept: shunter apply -f (\S+)", text)
+    found = re.search(r"apply them with: shunter apply -f (\S+)", text)
     assert found is not None, text
     return Path(found[1])
 
@@ -106,7 +106,7 @@ def test_edit_keeps_what_is_refused(
     assert "slotsPerNode: -1" in retained_file(said.err).read_text()
     editor('sed -i "s/name: bench/name: other/" "$1"')
     said = shunter("edit", "tb", "bench")
-    assert said.code == 2 and "metadata.name: says which object is edited" in said.err
+    assert said.code == 2 and "metadata.name: cannot be changed" in said.err
     editor('echo "# half" >> "$1"; exit 1')
     said = shunter("edit", "tb", "bench")
     assert "EDITOR: ended with an error" in said.err
@@ -126,8 +126,8 @@ def test_edit_leaves_no_file_behind_where_nothing_was_written(
     monkeypatch.setenv("EDITOR", "/no/such/editor")
     said.append(shunter("edit", "tb", "bench"))
     assert [each.code for each in said] == [2, 2]
-    assert "ended with an error" in said[0].err and "set EDITOR to the editor of your choice" in said[1].err
-    assert "is kept" not in said[0].err + said[1].err
+    assert "editor failed with exit code 1" in said[0].err and "set EDITOR to your editor" in said[1].err
+    assert "your changes are in" not in said[0].err + said[1].err
     assert list(tmp_path.glob("shunter-*")) == []
 
 
@@ -176,7 +176,7 @@ def watched(shunter: Shunter, object_service: MemoryObjectService, *words: str) 
 
 def test_a_failed_batch_job_is_reset(object_service: MemoryObjectService, shunter: Shunter) -> None:
     do(object_service.apply([batch_job()], namespace="default"))
-    assert shunter("batchjob", "reset", "crawler").out == "crawler is ReadyState already: nothing to reset\n"
+    assert shunter("batchjob", "reset", "crawler").out == "crawler is ReadyState: nothing to reset\n"
     do(move(object_service, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
     assert shunter("batchjob", "reset", "crawler").out == "crawler is ReadyState\n"
     do(move(object_service, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
@@ -190,7 +190,7 @@ def test_submit_points_to_apply(shunter: Shunter, file: Callable[..., str]) -> N
     said = shunter("submit", "-f", path)
     assert said.code == 2 and f"use: shunter apply -f {path}" in said.err
     said = shunter("plan", "-f", path)
-    assert said.code == 2 and said.err.count("\n") == 1 and "is applied, not submitted" in said.err
+    assert said.code == 2 and said.err.count("\n") == 1 and "cannot be submitted" in said.err
 
 
 def test_validate_knows_every_kind_without_a_cluster(shunter: Shunter, file: Callable[..., str]) -> None:

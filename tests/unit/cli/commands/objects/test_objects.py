@@ -115,7 +115,7 @@ def test_delete_says_of_what_is_still_needed_that_it_goes_later_and_goes_on_past
 
     monkeypatch.setattr(object_service, "delete", refuse_or_retain)
     said = shunter("delete", "tb", "bench", "other")
-    assert said.out == "Testbed bench deleting; it goes when what runs in it has ended\nTestbed other deleted\n"
+    assert said.out == "Testbed bench deleting: waiting for its running tasks to end\nTestbed other deleted\n"
     said = shunter("delete", "bj", "crawler", "second")
     assert (said.code, said.out) == (2, "BatchJob second deleted\n")
     assert "is used by scheduling default/first; delete that first" in said.err

@@ -11,12 +11,12 @@ from shunter.cli.main import run_command
 
 def test_what_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["install", "storm"]) == 2
-    assert "storm is unknown; there are spark and flink" in capsys.readouterr().err
+    assert "'storm' is not a framework; use spark or flink" in capsys.readouterr().err
 
 
 def test_a_version_belongs_to_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["install", "spark", "flink", "--version", "4.0.1"]) == 2
-    assert "a version belongs to one of them" in capsys.readouterr().err
+    assert "it applies to one framework" in capsys.readouterr().err
 
 
 def test_a_home_that_is_set_is_used_and_nothing_installed(
@@ -24,8 +24,8 @@ def test_a_home_that_is_set_is_used_and_nothing_installed(
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     assert run_command(["install", "spark"]) == 125
-    assert f"SPARK_HOME is {tmp_path}, and there is no Apache Spark: mend or unset it" in capsys.readouterr().err
+    assert f"SPARK_HOME: {tmp_path} does not contain Apache Spark; correct or unset" in capsys.readouterr().err
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.13-4.0.1.jar").touch()
     run_command(["install", "spark"])
-    assert f"SPARK_HOME is set: Apache Spark 4.0.1 in {tmp_path} is used" in capsys.readouterr().out
+    assert f"SPARK_HOME is set: using Apache Spark 4.0.1 in {tmp_path}" in capsys.readouterr().out
