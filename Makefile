@@ -1,4 +1,4 @@
-# Everything a developer or CI does with Shunter. `make` alone lists the targets.
+# The tasks of developers and CI. `make` alone lists the targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 # Tests start thousands of processes. Where the environment forbids bytecode, each of them would compile Shunter again.
@@ -15,35 +15,35 @@ help: ## list the targets
 
 # ---- use it ----
 
-setup: ## make .venv with the locked dependencies and shunter in it
+setup: ## create .venv with the locked dependencies and Shunter
 	@sh scripts/setup.sh
 
-up: setup ## start the embedded cluster in the background and run a demo job
+up: setup ## start a local cluster in the background and run a demo job
 	@sh scripts/demo.sh
 
-down: setup ## stop the cluster; its jobs and history stay
+down: setup ## stop the local cluster; its jobs and history stay
 	@$(BIN)/shunter down
 
 # ---- change it ----
 
 # End-to-end tests wait half of the time, so a third process keeps two cores busy. tests/conftest.py orders the folders.
-test: setup setup-docker ## all everyday tests
+test: setup setup-docker ## run all tests except slow ones
 	$(PYTEST) $(TESTS) -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
 
-test-frameworks: setup setup-frameworks ## BatchJobs with real Spark and Flink
+test-frameworks: setup setup-frameworks ## test BatchJobs with real Spark and Flink
 	$(PYTEST) tests/frameworks
 
-check: lint types test ## what CI asks of every change: lint, types, tests
+check: lint types test ## run what CI runs for every change: lint, types, tests
 
-lint: setup ## ruff: rules and format
+lint: setup ## check rules and format with ruff
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-format: setup ## let ruff mend what it can
+format: setup ## fix and format the code with ruff
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-types: setup ## mypy --strict
+types: setup ## check types with mypy --strict
 	$(BIN)/mypy
 
 docs: setup ## regenerate cli.md, events.md, lifecycles.md and schema/ in docs/reference/
@@ -52,45 +52,45 @@ docs: setup ## regenerate cli.md, events.md, lifecycles.md and schema/ in docs/r
 	$(BIN)/python scripts/generate_cli_docs.py
 	$(BIN)/python scripts/generate_schema.py
 
-client: setup ## write again the blocking client of the SDK from the async one
+client: setup ## generate the blocking client of the SDK from the async client
 	$(BIN)/python scripts/generate_client.py
 
-proto: setup ## write again the gRPC stubs from proto/
+proto: setup ## generate the gRPC stubs from proto/
 	$(BIN)/python scripts/generate_proto.py
 
-lock: ## resolve the dependencies again (needs uv) and write both lock files
+lock: ## update both lock files (needs uv)
 	sh scripts/lock.sh
 
-# ---- shake it ----
+# ---- stress it ----
 
-sim: setup ## thousands of simulated clusters with faults
+sim: setup ## run thousands of simulated clusters with faults
 	$(BIN)/python -m shunter.simulation --seeds 0-5000 --jobs 2
 
-sim-ci: setup ## the same, bounded; `make test` runs the first 40 seeds of both kinds
+sim-ci: setup ## run a few hundred of them; `make test` runs the first 40 seeds of both kinds
 	$(BIN)/python -m shunter.simulation --seeds 40-300 --jobs 2
 	$(BIN)/python -m shunter.simulation --seeds 1000040-1000140 --jobs 2
 
-sim-objects: setup ## ten thousand simulated clusters with testbeds, batch jobs and schedulings, and faults
+sim-objects: setup ## run ten thousand simulated clusters with testbeds, BatchJobs, Schedulings and faults
 	$(BIN)/python -m shunter.simulation --seeds 1000000-1009999 --jobs 2
 
 crash: setup ## kill real managers, workers and keepers under load
 	$(PYTEST) tests/e2e -m crash -n 2
 
-setup-docker: ## install what tests of containers need, where that is allowed
+setup-docker: ## install what tests of containers need, if permitted
 	@sh scripts/setup_docker.sh
 
-setup-frameworks: setup ## install Java, Spark and Flink for BatchJobs, where that is allowed
+setup-frameworks: setup ## install Java, Spark and Flink for BatchJobs, if permitted
 	@sh scripts/setup_frameworks.sh
 
-setup-bench: setup ## add the benchmarks' peers to .venv
+setup-bench: setup ## add the peers of the benchmarks to .venv
 	@sh scripts/setup.sh bench
 
-bench: setup-bench ## all benchmarks, each beside its peer
+bench: setup-bench ## run all benchmarks, each next to its peer
 	$(BIN)/python -m benchmarks.all
 
-bench-small: setup-bench ## the benchmarks in small, to see that they run
+bench-small: setup-bench ## run all benchmarks at a small size
 	$(BIN)/python -m benchmarks.all --small
 
-clean: ## remove .venv and every cache
+clean: ## remove .venv and all caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -27,10 +27,10 @@ text. `shunter --install-completion` installs shell completion for commands, opt
 **Output.** Listings print tables. `--output json` and `--output yaml` print `{"items": [...]}` with the fields of the
 REST API. Commands that change something accept the same option:
 
-- A command on one thing prints the thing as it is now. With `--wait`, it prints a run as it ended.
-- A command on several things prints `{"items": [...]}`, one item for each thing it changed, even if a later one was
+- A command on one object prints its new state. With `--wait`, it prints the ended run.
+- A command on several objects prints `{"items": [...]}`, one item for each thing it changed, even if a later one was
   refused.
-- Deleted things have `action: deleted`; a purge prints its `count`.
+- Deleted objects have `action: deleted`; a purge prints its `count`.
 
 Progress, warnings and errors go to standard error. Colours appear only on a terminal, and never if `NO_COLOR` is set.
 

@@ -61,7 +61,7 @@ def pairs(words: Iterable[str] | None, option: str) -> dict[str, str]:
     for word in words or ():
         key, equals, value = word.partition("=")
         if not key or not equals:
-            problems.append(Problem(option, "must be KEY=VALUE", word, f"write it as {option} KEY=VALUE"))
+            problems.append(Problem(option, "must have the form KEY=VALUE", word))
         found[key] = value
     if problems:
         raise Invalid(problems)
@@ -107,7 +107,7 @@ def job_and_task(reference: str) -> tuple[str, str | None]:
     index = task.rpartition("/")[2]
     if slash and (not _is_task(index) or task.count("/") > 1):
         fix = "write JOB for the job, JOB/0 for its first task, JOB/GROUP/0 if it has several groups"
-        raise Invalid([Problem("task", "must be JOB, JOB/INDEX or JOB/GROUP/INDEX", reference, fix)])
+        raise Invalid([Problem("task", "must be a job or a task", reference, fix)])
     return job, task if slash else None
 
 

@@ -58,7 +58,7 @@ def error_of(response: Response) -> ShunterError:
     if response.status == 400 and problems:
         return Invalid(list(problems))
     if response.status == 401:
-        detail = "the cluster rejected the token; check SHUNTER_TOKEN, or the file `token` in SHUNTER_HOME"
+        detail = f"{detail}; check SHUNTER_TOKEN, or the file `token` in SHUNTER_HOME"
     if response.status == 429:
         return Busy(detail, _retry_after_s(response))
     if response.status in (502, 503, 504):

@@ -131,7 +131,7 @@ class App:
         token = _bearer_token(scope)
         caller = self._gateway.authenticate(token) if token else None
         if caller is None:
-            raise Unauthorized("send the token of the cluster as `Authorization: Bearer TOKEN`")
+            raise Unauthorized("the token is missing or wrong (header `Authorization: Bearer TOKEN`)")
         return caller
 
     async def _dispatch(self, exchange: Exchange, found: RouteMatch, caller: Caller) -> None:
@@ -204,7 +204,7 @@ class _LazyStompServer:
         has_token = find_header(scope, b"authorization") is not None
         if has_token and not is_open and not self._is_valid_token(_bearer_token(scope)):
             await receive()
-            await refuse(send, 401, "send the token of the cluster as `Authorization: Bearer TOKEN`")
+            await refuse(send, 401, "the token is missing or wrong (header `Authorization: Bearer TOKEN`)")
             return
         if self._server is None:
             self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER).objects))

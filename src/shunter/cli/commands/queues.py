@@ -10,7 +10,7 @@ from shunter.cli.completion import complete_queues
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import SingleObjectGroup, plain_typer
-from shunter.cli.render.tables import DELETED, Column, print_document, print_items, print_result, print_table
+from shunter.cli.render.tables import DELETED, Column, plural, print_document, print_items, print_result, print_table
 from shunter.model.errors import Invalid, Problem
 from shunter.model.rest.admin_views import QueueView
 
@@ -82,7 +82,7 @@ def change(
     rules: dict[str, Any] = {"running_max": running_max, "queued_max": queued_max, "strict": strict}
     if all(value is None for value in rules.values()):
         fix = "give --running-max, --queued-max, --strict or --fair"
-        raise Invalid([Problem("set", "no rule is given", name, fix)])
+        raise Invalid([Problem("set", "no rule is given", fix=fix)])
     with open_client() as client:
         _print(client.update_queue(name, rules), output)
 
@@ -120,9 +120,7 @@ def purge(name: Name, output: Output = Format.TABLE) -> None:
     """
     with open_client() as client:
         count = client.purge_queue(name)
-    print_result(
-        f"{name} purged: {count:,} task{'' if count == 1 else 's'} cancelled", {"name": name, "count": count}, output
-    )
+    print_result(f"{name} purged: {plural(count, 'task')} cancelled", {"name": name, "count": count}, output)
 
 
 @queue.command("delete")

@@ -1,7 +1,7 @@
 """A graph as text: boxes in layers, joined by lines. Pure; called by `cli.commands.jobs.graph`.
 
-Between two layers, all that leads to the same boxes shares one line; every line enters a box at a place of its own, and
-one that passes another is drawn as unbroken. So a junction is always one, and a picture has just one meaning.
+Between two layers, edges to the same boxes share one line. Each line enters a box at its own position, and a line that
+crosses another is drawn unbroken. So every junction is a real one, and a drawing is unambiguous.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _LINES = {
 ARROW = "▼"
 _PLAIN = str.maketrans({"│": "|", "─": "-", ARROW: "v"} | dict.fromkeys("┌┐└┘├┤┬┴┼", "+"))
 
-Paint = Callable[[str, str], str]  # a state's word, a text -> the text in its colour
+Paint = Callable[[str, str], str]  # (state, text) -> the text in the colour of the state
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
     key: str
     lines: tuple[str, ...]
-    state: str = ""  # the word in which the first line is painted
+    state: str = ""  # the state whose colour the first line gets
 
     @property
     def width(self) -> int:
@@ -36,8 +36,8 @@ class Box:
 
 
 def draw(boxes: Sequence[Box], edges: Sequence[Edge], width_max: int | None = None) -> list[Canvas] | None:
-    """Canvases to be shown one below the other, each of what hangs together; side by side where there is room.
-    None where something is wider than `width_max`."""
+    """Canvases to print one below the other, one per connected component; side by side if there is room. None if one is
+    wider than `width_max`."""
     known = {box.key: box for box in boxes}
     drawn = []
     for keys in components(list(known), edges):
@@ -55,7 +55,7 @@ def draw(boxes: Sequence[Box], edges: Sequence[Edge], width_max: int | None = No
 
 
 class Canvas:
-    """Characters by row and column, some of them in the colour of a state."""
+    """Characters by row and column, some in the colour of a state."""
 
     def __init__(self) -> None:
         self._rows: list[list[str]] = []
@@ -75,7 +75,7 @@ class Canvas:
             self._painted.setdefault(row, []).append((column, column + len(text), word))
 
     def append(self, other: Canvas) -> None:
-        """Another canvas to the right of this one."""
+        """Add another canvas to the right of this one."""
         start = self.width + GAP
         for number, cells in enumerate(other._rows):
             self.put(number, start, "".join(cells))
@@ -148,7 +148,7 @@ class _Bus:
 
 
 def _draw_channel(canvas: Canvas, row: int, layer: Sequence[Cell]) -> int:
-    """The lines between a layer and the next; comes to the number of rows."""
+    """Draw the lines between two layers. Returns the number of rows."""
     buses = _buses(layer)
     height = max(_assign_tracks(buses), 1)
     grid: dict[tuple[int, int], int] = {}
@@ -190,7 +190,7 @@ def _buses(layer: Sequence[Cell]) -> list[_Bus]:
 
 
 def _choose_ports(cell: Cell, buses: list[_Bus], above: int) -> None:
-    """Where each line enters: straight below its source where that is above the box."""
+    """The column where each line enters a box: straight below its source, if that is above the box."""
     least, most = cell.left + 1, cell.left + cell.width - 2
     if len(buses) == 1 and (above > 1 or not least <= min(buses[0].sources) <= most or not cell.key):
         buses[0].entered.append((cell, cell.centre))
@@ -203,7 +203,7 @@ def _choose_ports(cell: Cell, buses: list[_Bus], above: int) -> None:
 
 
 def _assign_tracks(buses: Sequence[_Bus]) -> int:
-    """Give each bus the first row that is free of others; comes to the number of rows.
+    """Give each bus the first free row. Returns the number of rows.
 
     In a column where one bus comes from above and another leads down, the first must be above the second. Where that
     goes round in a circle, a source turns to a column of its own in a row above all others.
@@ -229,7 +229,7 @@ def _assign_tracks(buses: Sequence[_Bus]) -> int:
 
 
 def _first_unblocked(waiting: Sequence[_Bus]) -> _Bus | None:
-    """A bus that need not be below any other that waits."""
+    """A bus that does not have to be below another remaining bus."""
     for bus in waiting:
         if not any(_must_follow(bus, other) for other in waiting if other is not bus):
             return bus

@@ -19,7 +19,7 @@ Edge = tuple[str, str]  # from, to
 
 @dataclass(slots=True)
 class Cell:
-    """A box, or the stand-in of an edge that passes this layer (`key` is empty)."""
+    """A box, or a placeholder for an edge that passes this layer (`key` is empty)."""
 
     key: str
     width: int
@@ -33,7 +33,7 @@ class Cell:
 
     @property
     def entries(self) -> list[list[Cell]]:
-        """What comes from above, by where it leads: cells that lead to the same ones share a line."""
+        """Cells above, grouped by their targets: cells with the same targets share a line."""
         shared: dict[frozenset[int], list[Cell]] = {}
         for cell in self.above:
             shared.setdefault(frozenset(map(id, cell.below)), []).append(cell)
@@ -53,7 +53,7 @@ def layout_layers(widths: Mapping[str, int], edges: Sequence[Edge]) -> list[list
 
 
 def components(keys: Sequence[str], edges: Sequence[Edge]) -> list[list[str]]:
-    """Keys that hang together, in the order in which they were given."""
+    """Connected components, in the given order."""
     parent = {key: key for key in keys}
 
     def find_root(key: str) -> str:
@@ -70,7 +70,7 @@ def components(keys: Sequence[str], edges: Sequence[Edge]) -> list[list[str]]:
 
 
 def topological(keys: Sequence[str], edges: Sequence[Edge]) -> list[str]:
-    """What is waited for comes first; otherwise as given."""
+    """Keys in topological order; otherwise in the given order."""
     waiting = dict.fromkeys(keys, 0)
     below: dict[str, list[str]] = {key: [] for key in keys}
     for upper, lower in edges:
@@ -87,7 +87,7 @@ def topological(keys: Sequence[str], edges: Sequence[Edge]) -> list[str]:
 
 
 def _depths(keys: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
-    """The longest way to each; what nothing comes before stands right above what needs it."""
+    """The longest path to each key; a key without predecessors moves down to right above its first successor."""
     depths = dict.fromkeys(keys, 0)
     below: dict[str, list[str]] = {key: [] for key in keys}
     for upper, lower in edges:
@@ -128,7 +128,7 @@ def _join(upper: Cell, lower: Cell) -> None:
 
 
 def _order(layers: list[list[Cell]]) -> None:
-    """Sort by the mean of the neighbours, down and up by turns; the best of all sweeps stays."""
+    """Sort by the mean position of the neighbours, alternating down and up; keep the best sweep."""
     best, fewest = [list(layer) for layer in layers], _crossings(layers)
     for sweep in range(SWEEPS):
         if not fewest:
@@ -149,7 +149,7 @@ def _order(layers: list[list[Cell]]) -> None:
 
 
 def _walk(layers: list[list[Cell]], downwards: bool) -> Iterable[tuple[list[Cell], list[Cell]]]:
-    """Every layer but the first on the way, with the one before it."""
+    """Every layer except the first in this direction, with its predecessor."""
     ordered_layers = layers if downwards else layers[::-1]
     return zip(ordered_layers[1:], ordered_layers, strict=False)
 
@@ -181,7 +181,7 @@ def _assign_columns(layers: list[list[Cell]]) -> None:
 
 
 def _fit_centres(layer: list[Cell], wanted: list[float]) -> None:
-    """Centres as near to the wanted ones as the order and the gaps allow."""
+    """Centres as close to the wanted ones as the order and the gaps allow."""
     offsets, at = [], 0
     for number, cell in enumerate(layer):
         if number:
@@ -193,7 +193,7 @@ def _fit_centres(layer: list[Cell], wanted: list[float]) -> None:
 
 
 def fit_positions(wanted: Sequence[float], offsets: Sequence[int]) -> list[int]:
-    """Whole numbers, nearest to the wanted ones by least squares, that keep at least the distances of the offsets."""
+    """Integers closest to the wanted ones (least squares) whose distances are at least those of the offsets."""
     pools: list[tuple[float, int]] = []  # mean, size
     for want, offset in zip(wanted, offsets, strict=True):
         mean, size = want - offset, 1

@@ -206,6 +206,11 @@ def elapsed_s(started_at: str | None, ended_at: str | None) -> float | None:
     return max(0.0, (end - datetime.fromisoformat(started_at)).total_seconds())
 
 
+def plural(count: int, word: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def format_counts(counts: dict[str, int]) -> str:
     """`3 running, 97 queued`."""
     return ", ".join(f"{number:,} {state}" for state, number in counts.items()) or "none"

@@ -14,7 +14,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, print_notice
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import Column, print_document, print_items, print_table
+from shunter.cli.render.tables import Column, plural, print_document, print_items, print_table
 from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.flight_records import FlightSegment, Replayed
 from shunter.model.protocol.scheduler_messages import DecisionRow
@@ -98,7 +98,7 @@ def replay(
     if damage := describe_damage(Path(file)):
         print_notice(damage)
     for name, count in skipped_by_policy.items():
-        of = f"{count:,} decision{'s' if count > 1 else ''} of {name}"
+        of = f"{plural(count, 'decision')} of {name}"
         print_notice(f"skipped {of}: that policy is not installed here; choose another one with --policy NAME")
     different = [each for each in compared if not each.is_same]
     listed = compared if show_all else different
@@ -136,8 +136,8 @@ def _print_compared(compared: list[Replayed], different: list[Replayed], listed:
             columns, ([_time(each), f"{each.version:,}", each.policy, *_format_difference(each)] for each in listed)
         )
         print()
-    decisions = "decision" if len(compared) == 1 else "decisions"
-    print(f"{len(compared):,} {decisions}: {len(compared) - len(different):,} equal, {len(different):,} different")
+    decisions = plural(len(compared), "decision")
+    print(f"{decisions}: {len(compared) - len(different):,} equal, {len(different):,} different")
     missing = sum(1 for each in compared if each.missing)
     if missing:
         print(f"{missing:,} of them needed data that is not in the recording; those nodes counted as idle")

@@ -208,7 +208,7 @@ def _changes(words: list[str], what: str) -> dict[str, str | None]:
         key, equals, value = word.partition("=")
         if not equals and not word.endswith("-"):
             fix = "write KEY=VALUE to set it, KEY- to remove it"
-            raise Invalid([Problem(what, "must be KEY=VALUE or KEY-", word, fix)])
+            raise Invalid([Problem(what, "no value is given", word, fix)])
         changes[key if equals else word[:-1]] = value if equals else None
     return changes
 

@@ -20,6 +20,7 @@ from shunter.cli.render.tables import (
     age,
     elapsed_s,
     format_counts,
+    plural,
     print_document,
     print_facts,
     print_items,
@@ -192,7 +193,7 @@ def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
         ("timeout", f"{format_duration(terms.timeout_s)} for the whole job" if terms.timeout_s else ""),
         (
             "fails at",
-            f"{terms.failures_max} failed task{'' if terms.failures_max == 1 else 's'}" if terms.failures_max else "",
+            plural(terms.failures_max, "failed task") if terms.failures_max else "",
         ),
     ]
 

@@ -13,7 +13,15 @@ from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_task
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import Column, coloured, format_local_time, print_document, print_items, print_table
+from shunter.cli.render.tables import (
+    Column,
+    coloured,
+    format_local_time,
+    plural,
+    print_document,
+    print_items,
+    print_table,
+)
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.cluster_views import PolicyView
 from shunter.model.rest.plan_views import PlannedJobView, PlanView, ReasonView, StartView, WhyView
@@ -137,21 +145,20 @@ def _print_plan(found: PlanView) -> None:
         print(f"{job.name}: {_verdict(job)}")
         for placement in job.placements[:NODES_SHOWN]:
             group = f" ({placement.group})" if placement.group != "main" else ""
-            print(f"  {placement.node}  {placement.count:,} task{'s' if placement.count != 1 else ''}{group}")
+            print(f"  {placement.node}  {plural(placement.count, 'task')}{group}")
         _print_more_nodes(len({each.node for each in job.placements[NODES_SHOWN:]}), "  ")
         for reason in job.reasons[:REASONS_SHOWN]:
-            nodes = f"{reason.nodes:,} node{'s' if reason.nodes != 1 else ''}: " if reason.nodes else ""
+            nodes = f"{plural(reason.nodes, 'node')}: " if reason.nodes else ""
             print(f"  {nodes}{reason.text}")
     for preemption in found.preemptions[:NODES_SHOWN]:
-        tasks = "task" if preemption.count == 1 else "tasks"
-        print(f"preempts {preemption.count:,} {tasks} of {preemption.name} on {preemption.node}")
+        print(f"preempts {plural(preemption.count, 'task')} of {preemption.name} on {preemption.node}")
     _print_more_nodes(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
     print(f"\n{found.sentence}")
 
 
 def _print_more_nodes(nodes: int, indent: str = "") -> None:
     if nodes:
-        print(f"{indent}and {'on ' if not indent else ''}{nodes:,} more node{'s' if nodes != 1 else ''}")
+        print(f"{indent}and {'on ' if not indent else ''}{plural(nodes, 'more node')}")
 
 
 def _verdict(job: PlannedJobView) -> str:
@@ -169,9 +176,5 @@ def _print_policies(found: list[PolicyView], output: Format) -> None:
 
 
 def _error(view: PolicyView) -> str:
-    times = (
-        f" ({view.failures:,} {'time' if view.failures == 1 else 'times'}; the default policy decided)"
-        if view.failures
-        else ""
-    )
+    times = f" ({plural(view.failures, 'time')}; the default policy decided)" if view.failures else ""
     return f"{view.error}{times}" if view.error else ""

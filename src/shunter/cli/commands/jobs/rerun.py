@@ -13,7 +13,16 @@ from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import print_notice
 from shunter.cli.options import Format, JobName, Limit, Namespace, Output
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import Column, age, print_document, print_items, print_result, print_table, report_each
+from shunter.cli.render.tables import (
+    Column,
+    age,
+    plural,
+    print_document,
+    print_items,
+    print_result,
+    print_table,
+    report_each,
+)
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.admin_views import DeadView
@@ -88,8 +97,8 @@ def replay(
             for run in replayed.items:
                 print(f"{run.name}@{run.run}", flush=True)
         if replayed.left:
-            letters = "letter" if replayed.left == 1 else "letters"
-            print_notice(f"skipped {replayed.left} dead {letters}: the job has not ended, or its history was deleted")
+            letters = plural(replayed.left, "dead letter")
+            print_notice(f"skipped {letters}: the job has not ended, or its history was deleted")
         if wait:
             raise typer.Exit(wait_for([client.job(f"id:{run.id}", run.namespace) for run in replayed.items]))
 
@@ -110,7 +119,7 @@ def purge(
     numbers, job = _choice(which, all_letters)
     with open_client(namespace) as client:
         purged = client.purge_dead(numbers, job=job)
-        print_result(f"purged {purged:,} dead letter{'' if purged == 1 else 's'}", {"count": purged}, output)
+        print_result(f"purged {plural(purged, 'dead letter')}", {"count": purged}, output)
 
 
 def retry(
@@ -161,7 +170,7 @@ def _choice(which: list[str] | None, all_letters: bool) -> tuple[list[int], str 
     names = [word for word in words if not word.isdecimal()]
     if bool(words) == all_letters or len(names) > 1 or (names and len(words) > 1):
         fix = "give numbers of dead letters, the name of one job, or --all"
-        raise Invalid([Problem("NUMBER|JOB", "must be numbers or one job", " ".join(words) or None, fix)])
+        raise Invalid([Problem("NUMBER|JOB", "must select dead letters in one way", " ".join(words) or None, fix)])
     return [int(word) for word in words if word.isdecimal()], names[0] if names else None
 
 

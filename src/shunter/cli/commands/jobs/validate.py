@@ -13,7 +13,7 @@ import typer
 from shunter.cli.exit_codes import SUCCESS, USAGE_ERROR
 from shunter.cli.manifest_files import document_labels, read_file, with_locations
 from shunter.cli.options import Format, Output
-from shunter.cli.render.tables import print_document
+from shunter.cli.render.tables import plural, print_document
 from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ def _problems(jobs: FilePart, objects: FilePart) -> list[Problem]:
 
 def _print_report(report: FileReport, labels: list[str]) -> None:
     if report.valid:
-        format_counts = [(report.jobs, "job"), (report.objects, "object")]
-        found = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in format_counts if count]
+        found = [plural(count, word) for count, word in ((report.jobs, "job"), (report.objects, "object")) if count]
         print(f"{report.name}: valid, {', '.join(found)}")
     for problem in with_locations(report.problems, labels):
         print(f"{report.name}: {problem}", file=sys.stderr)

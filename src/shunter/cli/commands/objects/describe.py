@@ -20,7 +20,7 @@ from shunter.cli.render.object_tables import (
     state_of,
     strategy_of,
 )
-from shunter.cli.render.tables import Column, age, elapsed_s, format_counts, print_facts, print_table
+from shunter.cli.render.tables import Column, age, elapsed_s, format_counts, plural, print_facts, print_table
 from shunter.model.errors import NotFound
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.object_fields import CLAIM_LABELS
@@ -99,7 +99,7 @@ def _testbed(each: ObjectView) -> None:
     claims = ", ".join(name_of(claim, each) for claim in each.status.get("claims", []))
     facts = [
         *_head(each),
-        ("slots", f"{len(slots)} on {_plural(len(nodes), 'node')}: {format_counts(dict(sorted(states.items())))}"),
+        ("slots", f"{len(slots)} on {plural(len(nodes), 'node')}: {format_counts(dict(sorted(states.items())))}"),
         ("size", size),
         ("node label", each.spec["nodeLabel"]),
         ("sharing", each.spec.get("sharing", "exclusive")),
@@ -173,12 +173,8 @@ def _strategy(each: ObjectView) -> str:
     if "queueBased" in each.spec:
         entries = each.spec["queueBased"]
         jobs = {(entry["namespace"], entry["name"]) for entry in entries}
-        return f"queue of {_plural(len(entries), 'executor')} of {_plural(len(jobs), 'job')}"
-    return f"{strategy_of(each)}, {_plural(len(each.spec['slotBased']['jobs']), 'job')}"
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+        return f"queue of {plural(len(entries), 'executor')} of {plural(len(jobs), 'job')}"
+    return f"{strategy_of(each)}, {plural(len(each.spec['slotBased']['jobs']), 'job')}"
 
 
 def _progress(job: dict[str, Any], each: ObjectView) -> str:

@@ -11,7 +11,7 @@ import typer
 from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import print_items
+from shunter.cli.render.tables import plural, print_items
 
 store = plain_typer(no_args_is_help=True, help="Check the store in SHUNTER_HOME.")
 
@@ -37,7 +37,8 @@ def verify(output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_items([msgspec.to_builtins(found)], output)
     else:
-        print(f"{found.path}: version {found.version} of epoch {found.epoch}, {found.jobs} jobs, {found.nodes} nodes")
+        counts = f"{plural(found.jobs, 'job')}, {plural(found.nodes, 'node')}"
+        print(f"{found.path}: version {found.version} of epoch {found.epoch}, {counts}")
         for problem in found.problems:
             print(f"  {problem}")
         print("the store is damaged" if found.problems else "the store is intact")

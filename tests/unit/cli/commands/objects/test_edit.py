@@ -109,7 +109,7 @@ def test_edit_keeps_what_is_refused(
     assert said.code == 2 and "metadata.name: cannot be changed" in said.err
     editor('echo "# half" >> "$1"; exit 1')
     said = shunter("edit", "tb", "bench")
-    assert "EDITOR: ended with an error" in said.err
+    assert "EDITOR: editor failed with exit code 1" in said.err
     assert retained_file(said.err).read_text().endswith("# half\n")
 
 
