@@ -54,7 +54,7 @@ def test_up_says_who_decides_where_another_policy_was_chosen_than_it_names(home:
     assert f"external schedulers connect over gRPC at {home.description['schedulers']}\n" in started.out
     home.shunter("policies", "use", "bin-pack")
     home.down()
-    told = "bin-pack decides: it was chosen while the cluster ran. Change it: shunter policies use spread"
+    told = "bin-pack, which was chosen while the cluster ran; change it with: shunter policies use spread"
     assert told in home.up("--policy", "spread").err
     home.down()
     assert home.up("--policy", "bin-pack").err == ""

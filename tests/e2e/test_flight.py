@@ -27,7 +27,7 @@ def test_a_recorded_flight_is_exported_and_replayed(cluster: Cluster, tmp_path: 
     cut = tmp_path / "cut.flight"
     cut.write_bytes(file.read_bytes()[:-10])
     said = cluster.shunter("replay", str(cut))
-    assert f"{cut} is truncated or damaged: its last " in said.err and "bytes were skipped" in said.err
+    assert f"{cut} is cut off or damaged: its last " in said.err and "bytes were left out" in said.err
 
 
 def test_a_policy_of_ones_own_is_compared_with_the_recorded_one(cluster: Cluster, tmp_path: Path) -> None:

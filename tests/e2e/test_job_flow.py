@@ -180,7 +180,7 @@ def test_dead_letters_are_replayed_and_failed_tasks_retried(cluster: Cluster, tm
     assert cluster.shunter("logs", "work@2").out == "8/10\n"
     assert cluster.shunter("retry", "work@1", "--failed", "--wait").out == "work@3\n"
     assert cluster.json("job", "work@3")["counts"] == {"succeeded": 2}
-    assert cluster.shunter("dead", "purge", "--all").out == "1 letter purged\n"
+    assert cluster.shunter("dead", "purge", "--all").out == "purged 1 dead letter\n"
     assert cluster.shunter("retry", "work@1", "--wait").out == "work@4\n"
     assert cluster.json("job", "work")["counts"] == {"succeeded": 10}
 

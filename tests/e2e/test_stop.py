@@ -85,7 +85,7 @@ def test_the_whole_process_tree_ends_with_the_task(cluster: Cluster, tmp_path: P
 def test_what_has_ended_stays_as_it_is(cluster: Cluster) -> None:
     """R-20: a terminal state never changes."""
     cluster.shunter("run", "--name", "over", "--", "/bin/true")
-    assert cluster.shunter("stop", "over").out == "over has succeeded already\n"
+    assert cluster.shunter("stop", "over").out == "over has already ended (succeeded)\n"
     assert cluster.json("job", "over")["state"] == "succeeded"
     cluster.shunter("stop", "no-such-job", code=2)
 

@@ -1,4 +1,4 @@
-"""Replay of a recorded flight with the policies of this installation, for `shunter replay`."""
+"""Replay of a recorded flight, for `shunter replay`: the policies of this installation decide again."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from shunter.model.protocol.flight_records import FlightRecord, Replayed, decode
 
 
 def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[str, int]]:
-    """The replayed decisions; and without `policy`, how many decisions of each policy that is not installed were
-    skipped. Raises Invalid if the file is not a recording, or `policy` does not exist."""
+    """What was decided again; and without `policy`, how many decisions were left out of whom, not known here. Raises
+    Invalid for what is no recording, and for a `policy` that is not known."""
     catalogue = find_policies(policy)
     if policy is not None:
         catalogue.build(policy)
@@ -25,9 +25,9 @@ def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[st
 
 
 def describe_damage(path: Path) -> str:
-    """What a replay skipped, in words; empty for an intact recording."""
+    """What a replay of a recording left out, in words; empty for a whole one."""
     unread = unread_bytes(path)
-    return f"{path} is truncated or damaged: its last {unread:,} bytes were skipped" if unread else ""
+    return f"{path} is cut off or damaged: its last {unread:,} bytes were left out" if unread else ""
 
 
 def _records(path: Path) -> Iterator[FlightRecord]:

@@ -1,8 +1,8 @@
-"""Where the boxes of a graph go: rows from top to bottom so that every edge points down, few crossings, straight lines.
+"""Layout of a graph: layers from top to bottom, so that every edge points down, with few crossings and straight lines.
 
-Pure; called by `cli.render.graph_drawing`. The idea is Sugiyama's: layers by the longest way, stand-ins where an edge
-passes a layer, orders by the mean of the neighbours. Columns are then the least squares of "stand where your neighbours
-stand" that keep the order, found by pooling adjacent violators. Crossings are few, not the fewest."""
+Pure; called by `cli.render.graph_drawing`. The algorithm is Sugiyama's: layers by the longest path, placeholders where
+an edge passes a layer, and order by the mean position of the neighbours. Columns minimize the squared distance to the
+neighbours and keep the order (pool adjacent violators). The number of crossings is small, but not minimal."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ def _report_start(started: StartResult, policy: str | None = None) -> int:
         print(f"workers join at {started.workers}", flush=True)
     if policy and started.policy not in ("", policy):
         print_notice(
-            f"the active policy is {started.policy}, which `shunter policies use` or `cluster set` chose earlier; "
+            f"the active policy is {started.policy}, which was chosen while the cluster ran; "
             f"change it with: shunter policies use {policy}"
         )
     return SUCCESS

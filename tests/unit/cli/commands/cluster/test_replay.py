@@ -9,9 +9,11 @@ import pytest
 from shunter.adapters.files.flight_files import write_frames
 from shunter.cli.main import run_command
 from shunter.planning.planner import build_policy
+from tests.unit.cli.conftest import Cluster, Shunter
 from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.memory_flight_log import MemoryFlightLog
 from tests.unit.engine.policy.test_flight_recorder import LastFirst
+from tests.unit.sdk.scripted_server import raw_response
 
 
 @pytest.fixture
@@ -42,3 +44,11 @@ def test_what_a_stranger_decided_is_left_out_and_told(recording: str, capsys: py
 def test_with_a_policy_nothing_is_left_out(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["replay", recording, "--policy", "bin-pack"]) == 0
     assert "left out" not in capsys.readouterr().err
+
+
+def test_a_recording_that_cannot_be_read_or_written_is_an_error(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /flight/records"] = raw_response(200, b"")
+    said = shunter("flight", "export", "/no/folder/x")
+    assert said.code == 2 and "FILE: cannot be written: No such file or directory (got '/no/folder/x'); " in said.err
+    said = shunter("replay", "/no/folder/x")
+    assert said.code == 2 and "FILE: cannot be read: No such file or directory (got '/no/folder/x'); " in said.err

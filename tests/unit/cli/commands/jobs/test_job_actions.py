@@ -15,6 +15,7 @@ from shunter.cli import follow
 from shunter.cli.commands.jobs.run_options import entries
 from shunter.cli.exit_codes import print_notice
 from tests.unit.cli.conftest import Cluster, Reply, Shunter
+from tests.unit.sdk.calls.test_admin import TEMPLATE
 from tests.unit.sdk.scripted_server import ReceivedRequest, answer, chunks, job_document, lines, raw_response
 
 JOB = lines({"job": job_document("echo-1")})
@@ -260,6 +261,36 @@ def test_wait_comes_to_how_the_jobs_ended(cluster: Cluster, shunter: Shunter) ->
         "GET /jobs/id:7/follow": chunks(200, lines({"end": job_document("a", state="succeeded")})),
     }
     assert shunter("wait", "a", "b").code == 0
+
+
+def test_a_wait_ends_with_a_line_that_says_how_the_job_ended(cluster: Cluster, shunter: Shunter) -> None:
+    times = {"started_at": "2026-01-02T03:04:05.000Z", "ended_at": "2026-01-02T03:04:06.200Z"}
+    array = job_document("a", state="succeeded", count=100, counts={"succeeded": 100}, **times)
+    cluster.answers |= {
+        "GET /jobs/a": answer(200, array),
+        "GET /jobs/b": answer(200, job_document("b", state="succeeded", **times)),
+    }
+    said = shunter("wait", "a", "b")
+    assert (said.out, said.err) == ("", "shunter: a succeeded: 100 succeeded in 1.2s\nshunter: b succeeded in 1.2s\n")
+
+
+def test_submitting_a_template_says_when_it_runs(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.yaml"
+    file.write_text("kind: Job\n---\nkind: Job\n")
+    saved = [{"name": name, "namespace": "film", "id": 0, "run": 0, "created": True} for name in ("tick", "ingest")]
+    tick = TEMPLATE | {"name": "tick", "next_at": "2100-01-01T09:34:00+00:00"}
+    cluster.answers |= {
+        "POST /bulk/jobs": answer(201, {"items": saved}),
+        "GET /templates/tick": answer(200, tick),
+        "GET /templates/ingest": answer(200, TEMPLATE | {"name": "ingest"}),
+    }
+    said = shunter("submit", "-f", str(file))
+    assert said.err == ""
+    first, second = said.out.splitlines()
+    assert first.startswith("tick: schedule saved, next run ") and second == (
+        "ingest: template saved, run it with `shunter dispatch ingest`"
+    )
+    assert "GET /templates/tick?namespace=film" in cluster.received
 
 
 def test_wait_gives_up_in_time_and_leaves_the_job_alone(cluster: Cluster, shunter: Shunter) -> None:
