@@ -1,4 +1,5 @@
-"""Settings of the whole cluster that are changed while it runs and outlive a restart. Called by the engine's rounds."""
+"""Settings of the whole cluster that users change while it runs. They survive a restart. Called by the engine's
+rounds."""
 
 from __future__ import annotations
 

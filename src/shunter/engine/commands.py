@@ -1,4 +1,5 @@
-"""The engine's commands: each puts a function of a round into the inbox. The gateway and the watcher call them."""
+"""The engine's commands. Each puts a function into the inbox, and the next round calls it. Called by the gateway and
+the watcher."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What changed in a round and must be looked at again before it ends. `Round.record` marks what a change concerns;
-whoever decides may mark more. Each set has one consumer, which takes it."""
+"""The sets of what changed in a round and must be processed before it ends. `Round.record` marks what a change affects;
+other code may mark more. Each set has one consumer."""
 
 from __future__ import annotations
 

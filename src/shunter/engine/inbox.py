@@ -1,4 +1,4 @@
-"""Commands that wait for a round, and how a round applies them. Used by `engine.engine` alone."""
+"""Queues commands until a round applies them. Used only by `engine.engine`."""
 
 from __future__ import annotations
 

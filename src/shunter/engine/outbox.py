@@ -1,5 +1,5 @@
-"""Messages to workers, which a round sends once it is committed: orders, stops, recalls and acknowledgements. Filled by
-whoever decides, sent by `engine.engine`."""
+"""Messages to workers that a round sends after its commit: orders, stops, recalls and acknowledgements. The modules
+that decide fill it, and `engine.engine` sends it."""
 
 from __future__ import annotations
 

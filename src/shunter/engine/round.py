@@ -1,5 +1,5 @@
-"""One round: what it sees, the changes that it makes, and what it makes known once they are committed. Made by
-`engine.engine`, passed to every function that decides."""
+"""One round: the state it sees, the changes it records, and the messages it publishes after the commit. Created by
+`engine.engine` and passed to every function that decides."""
 
 from __future__ import annotations
 

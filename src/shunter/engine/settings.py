@@ -1,4 +1,4 @@
-"""The engine's named limits and times."""
+"""The engine's limits and time settings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Timers: what a round must look at when its time has come. Armed by whoever decides, fired by `engine.due_timers`, and
-rebuilt from the state by `engine.recovery`, so they are never committed."""
+"""Timers that a round must process when they are due. The modules that decide arm them, and `engine.due_timers` fires
+them. `engine.recovery` rebuilds them from the state, so they are never committed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Changes: what a round did, as values. The engine decides changes, `State.apply` carries them out, the store keeps
-them, recovery applies them again, and events are a rendering of them. Used as `changes as c`.
+"""Changes: the values that describe what a round did. Used as `changes as c`.
 
-A new change goes into the file of its subject and that file's union, with a tag that no other has.
-"""
+The engine decides changes, `State.apply` applies them, and the store keeps them. Recovery applies them again, and
+events are rendered from them.
+
+Add a new change to the file of its subject and to that file's union. Give it a tag that no other change has."""
 
 # Callers say `c.TasksPlaced`, whatever file it stands in; mypy sees every name.
 # ruff: noqa: F403, F405

@@ -1,4 +1,5 @@
-"""How every change is written: as an array, with its tag first. Tags are numbers for ever: none is used twice."""
+"""The base struct of changes: each is encoded as an array that starts with its tag. A tag is a number that is never
+reused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes of what belongs to no job: queues, live settings, dead letters."""
+"""Changes of queues, live settings and dead letters."""
 
 from __future__ import annotations
 

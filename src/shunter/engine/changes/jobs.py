@@ -1,4 +1,4 @@
-"""The changes of jobs as wholes, of their groups, and of the keys and names under which they are known."""
+"""Changes of whole jobs, of their groups, and of their names and client keys."""
 
 from __future__ import annotations
 

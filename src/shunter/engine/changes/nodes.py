@@ -1,4 +1,4 @@
-"""The changes of nodes, and of what is reserved on them."""
+"""Changes of nodes and of the reservations on them."""
 
 from __future__ import annotations
 

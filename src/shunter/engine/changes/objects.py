@@ -1,4 +1,4 @@
-"""The changes of Testbeds, BatchJobs and Schedulings, and of the jobs that run BatchJobs."""
+"""Changes of Testbeds, BatchJobs and Schedulings, and of the jobs that run BatchJobs."""
 
 from __future__ import annotations
 

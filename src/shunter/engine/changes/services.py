@@ -1,4 +1,4 @@
-"""The changes of jobs that last: another spec, and instances that are replaced or taken down."""
+"""Changes of long-running jobs: a new spec, and instances that are replaced or stopped."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The changes of tasks: their moves, one row for a run of neighbours.
+"""Changes of tasks: one row describes the transition of a range of neighbouring tasks.
 
-A row names its job in words as well (`ref`), so that history reads without looking anything up.
-"""
+A row also has the name of its job (`ref`), so that history can be read without a lookup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes of jobs that are run by the clock or by dispatches."""
+"""Changes of templates: jobs that a schedule or a dispatch starts."""
 
 from __future__ import annotations
 

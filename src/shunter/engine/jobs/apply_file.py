@@ -1,4 +1,4 @@
-"""Taking in files that have jobs and objects together: all of it or nothing. Called by the engine's rounds."""
+"""Applies files that contain both jobs and objects, all or nothing. Called by the engine's rounds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Replaying and purging dead letters. Called by the engine's rounds; the list itself is
-`engine.state.registries.dead_letters`."""
+"""Replays and purges dead letters. Called by the engine's rounds. `engine.state.registries.dead_letters` has the
+list."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Jobs that wait for other jobs. Edges are resolved at submit, and settle when what they wait for has ended; the last
-one unblocks the job. Called by `engine.jobs.submit`, `engine.jobs.finish` and the timers of jobs. For groups see
-`engine.jobs.group_dependencies`."""
+"""Dependencies between jobs. A submit resolves the edges. An edge settles when the job at its other end finishes, and
+the last one unblocks the job. Called by `engine.jobs.submit`, `engine.jobs.finish` and the job timers.
+
+`engine.jobs.group_dependencies` has the dependencies between groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dispatch makes of a template: the spec of one run, with its parameters and payload. Pure; called by
+"""Builds the spec of one run from a template, with the parameters and payload of a dispatch. Pure; called by
 `engine.jobs.templates`."""
 
 from __future__ import annotations

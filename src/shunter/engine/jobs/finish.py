@@ -1,4 +1,4 @@
-"""The end of a run: its state, its reason, and what history stores of it. Called in every round."""
+"""Finishes runs: decides their final state and reason, and what history stores of them. Called in every round."""
 
 from __future__ import annotations
 

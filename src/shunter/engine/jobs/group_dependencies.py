@@ -1,5 +1,5 @@
-"""Groups that wait for other groups of their job. Nothing is kept: what a group waits for has ended or has not, which
-the counts of its tasks tell. Called by `engine.jobs.finish` whenever something of such a job has ended."""
+"""Dependencies between the groups of a job. They need no state of their own: task counts tell whether a group has
+ended. Called by `engine.jobs.finish` whenever tasks of such a job end."""
 
 from __future__ import annotations
 

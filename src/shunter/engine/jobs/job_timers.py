@@ -1,5 +1,5 @@
-"""What holds for a job as a whole: when it starts, how long it may take, by when it should be done, and how many of its
-tasks may fail. Called by the engine's timers, by `engine.jobs.submit` and `engine.jobs.finish`."""
+"""Start time, time limit, deadline and failure limit of whole jobs. Called by the engine's timers, by
+`engine.jobs.submit` and by `engine.jobs.finish`."""
 
 from __future__ import annotations
 

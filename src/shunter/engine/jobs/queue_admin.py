@@ -1,4 +1,5 @@
-"""Named queues: their rules, what waits in them, and emptying them. Called by the engine's rounds and the gateway."""
+"""Sets the rules of named queues, counts their pending tasks, and clears them. Called by the engine's rounds and the
+gateway."""
 
 from __future__ import annotations
 

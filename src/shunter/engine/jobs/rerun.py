@@ -1,5 +1,5 @@
-"""Runs that repeat a finished one: all of it, or some of its tasks, which keep their indexes and entries. Called by the
-gateway, which has the spec from history, and by the engine's rounds."""
+"""Runs a finished job again: all of it, or some of its tasks with their old indexes and entries. Called by the gateway,
+which reads the spec from history, and by the engine's rounds."""
 
 from __future__ import annotations
 

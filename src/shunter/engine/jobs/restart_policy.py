@@ -1,4 +1,4 @@
-"""Whether and when an attempt that ended with an exit code is followed by another. Pure; called by
+"""Decides whether and when a new attempt follows one that ended with an exit code. Pure; called by
 `engine.nodes.reports`."""
 
 from __future__ import annotations

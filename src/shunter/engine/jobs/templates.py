@@ -1,7 +1,6 @@
-"""Runs of templates: fired by the clock, dispatched with parameters, or asked for by hand. Called by the engine.
+"""Starts runs of templates: on schedule, by dispatch, or by hand. Called by the engine.
 
-A firing and the run that it makes are recorded together, so none is made twice or lost, whenever the manager dies.
-"""
+One commit records both the firing and its run. So no run is started twice or lost when the manager dies."""
 
 from __future__ import annotations
 

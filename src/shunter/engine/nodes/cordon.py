@@ -1,5 +1,5 @@
-"""Switching nodes off and on: by hand (cordon), and by the engine where tasks of several jobs fail at once and none
-succeeds (quarantine). What runs there goes on. Called by the engine's rounds and by `engine.nodes.reports`."""
+"""Cordons and uncordons nodes. Users do it by hand; the engine quarantines a node where tasks of several jobs fail and
+none succeeds. Running tasks continue. Called by the engine's rounds and by `engine.nodes.reports`."""
 
 from __future__ import annotations
 

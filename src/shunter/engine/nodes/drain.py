@@ -1,5 +1,5 @@
-"""Drains nodes: services start on other nodes first, batch tasks run on until a deadline and are then queued again,
-system tasks stop last. Called by the engine's rounds; `engine.services.reconcile` moves services and system jobs."""
+"""Drains nodes. Services first start on other nodes. Batch tasks run until a deadline and are then queued again. System
+tasks stop last. Called by the engine's rounds; `engine.services.reconcile` moves services and system jobs."""
 
 from __future__ import annotations
 

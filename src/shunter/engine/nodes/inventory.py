@@ -1,6 +1,5 @@
-"""Reconciles the state with a whole node: when a worker connects with its inventory, and when a node is lost. Called by
-the engine's rounds and by `engine.nodes.registration`.
-"""
+"""Reconciles the state of a whole node: when a worker connects with its inventory, and when a node is lost. Called by
+the engine's rounds and by `engine.nodes.registration`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes joining, falling silent, leaving and being labelled. Called by the engine's rounds."""
+"""Registers, labels and removes nodes, and marks silent ones. Called by the engine's rounds."""
 
 from __future__ import annotations
 

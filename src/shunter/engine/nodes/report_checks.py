@@ -1,8 +1,7 @@
-"""Whether a report names only attempts that were given to somebody: called before anything of the report is recorded.
+"""Checks that a report names only attempts that the engine has assigned. Called before the report is recorded.
 
-An outdated attempt is normal (the task was replaced, or given to another node) and is dropped later. A task that its
-task set never had, or an attempt that has not begun, is a lie or a mistake of the worker: the whole report is refused.
-"""
+An outdated attempt is normal (the task was replaced or went to another node) and is dropped later. A task that its task
+set never had, or an attempt that has not begun, is an error of the worker: the engine refuses the whole report."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What workers report: starts, ends, losses, returns, health. Called by the engine's rounds.
+"""Processes reports of workers: tasks that started, ended, were lost, were returned, or changed health. Called by the
+engine's rounds.
 
-A report about an attempt that is not the current one (an older number, another node, a task that has ended) changes
-nothing: it is dropped here.
-"""
+A report is dropped if its attempt is not the current one: an older number, another node, or a task that has ended."""
 
 from __future__ import annotations
 

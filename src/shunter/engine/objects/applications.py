@@ -1,8 +1,7 @@
-"""Applications: the engine's jobs that run BatchJobs. Starts them in their slots, observes and stops them.
+"""Starts, observes and stops applications: the engine's jobs that run BatchJobs. Called by `engine.objects.controller`.
 
-The driver is a task like any other, placed by the policy. Its executors are task sets pinned to the nodes of their
-slots; they need nothing of the node, because the slot's reservation is theirs. Called by `engine.objects.controller`.
-"""
+The policy places the driver like any other task. The executors are task sets pinned to the nodes of their slots. They
+need no resources of the node, because they use the slot's reservation."""
 
 from __future__ import annotations
 

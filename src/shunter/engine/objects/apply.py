@@ -1,7 +1,6 @@
-"""Creates, changes and deletes Testbeds, BatchJobs and Schedulings, as users ask. Called by the engine's rounds.
+"""Creates, changes and deletes Testbeds, BatchJobs and Schedulings at a user's request. Called by the engine's rounds.
 
-`engine.objects.controller` reconciles them afterwards, in the same round.
-"""
+`engine.objects.controller` reconciles them afterwards, in the same round."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Reconciles Testbeds, BatchJobs and Schedulings: runs the pure reconcile functions of `testbeds/` on dirty objects,
-and records their outcomes, until nothing changes. Called by the engine's rounds.
+"""Reconciles Testbeds, BatchJobs and Schedulings: runs the pure reconcile functions of `testbeds/` on dirty objects and
+records their results, until nothing changes. Called by the engine's rounds.
 
-Everything is derived from the state, so a manager that takes over looks at all objects once and goes on.
-"""
+Everything is derived from the state. A manager that takes over reconciles all objects once and continues."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""When an application ran, as its workers told it. Called by `engine.objects.applications` while it runs, and by
-`engine.jobs.finish` when it leaves memory."""
+"""Computes when an application ran, from the reports of its workers. Called by `engine.objects.applications` while it
+runs, and by `engine.jobs.finish` when it leaves memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What history keeps of a Scheduling when it is deleted: which jobs it ran, where, when and how they ended. Called by
+"""Builds the history record of a deleted Scheduling: which jobs it ran, where, when, and how they ended. Called by
 `engine.objects.controller`."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Schedulings that a decision makes or withdraws: the items of `Decision.schedulings` and `Decision.withdrawals`.
-Called for decisions in rounds and from outside alike."""
+"""Creates and withdraws Schedulings that a policy decided: the items of `Decision.schedulings` and
+`Decision.withdrawals`. Called for decisions from inside and outside of rounds."""
 
 from __future__ import annotations
 

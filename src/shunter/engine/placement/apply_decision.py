@@ -1,7 +1,6 @@
-"""Carrying out what a policy decided, item by item, as far as it holds now. Called by `engine.placement.place`.
+"""Applies the decision of a policy, item by item. Called by `engine.placement.place`.
 
-Whoever decided: what no longer fits is left, and the rest applies. A gang applies whole or not at all.
-"""
+An item that no longer fits is skipped, whichever policy decided it. A gang applies as a whole or not at all."""
 
 from __future__ import annotations
 

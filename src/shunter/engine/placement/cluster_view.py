@@ -1,7 +1,7 @@
-"""What a policy is shown of the state (`planning.view.ClusterView`). Built once a round by `engine.placement.place`.
+"""Builds the view of the state that a policy sees (`planning.view.ClusterView`). Called once per round by
+`engine.placement.place`.
 
-What most rounds do not need is worked out only when the policy asks.
-"""
+Parts that most rounds do not need are computed only when the policy asks for them."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Co-location in the present state: what runs where, and what may start next to it. `planning.filter.colocation` has
-the rules themselves.
+"""Co-location in the current state: what runs where, and what may start next to it. `planning.filter.colocation` has
+the rules.
 
 - Policies ask what runs where, through `engine.placement.cluster_view`: `tally`, `leaving`, `presence`, `matches`,
   `repels`.
-- Tasks that no policy places are checked here: those of per-node jobs (`allowed_nodes`), pinned ones and moved ones
+- The engine checks tasks that no policy places: tasks of per-node jobs (`allowed_nodes`), pinned tasks and moved tasks
   (`colocation_allows`).
-- `has_alternative_node`: a task that avoids the node of its last attempt takes it again if there is no other.
+- `has_alternative_node`: a task that avoids the node of its last attempt returns to it if no other node fits.
 
-What runs stays where it is, whoever comes or goes. Affinities to nodes are constraints: see `engine.services.per_node`.
-"""
+Running tasks are never stopped because of these rules. Affinities to nodes are constraints: see
+`engine.services.per_node`."""
 
 from __future__ import annotations
 

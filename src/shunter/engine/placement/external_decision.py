@@ -1,9 +1,7 @@
-"""Decisions that were made outside of a round: by an external scheduler, or by a policy that takes its time. They come
-in through the inbox.
+"""Applies decisions made outside of a round, by an external scheduler or a slow policy. They arrive through the inbox.
 
-Each item is checked against the present state: what no longer holds is refused with its reason, and the rest applies.
-An atomic decision applies whole or not at all.
-"""
+Each item is validated against the current state. An item that no longer holds is refused with a reason, and the others
+apply. An atomic decision applies as a whole or not at all."""
 
 from __future__ import annotations
 

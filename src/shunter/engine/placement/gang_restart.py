@@ -1,9 +1,9 @@
-"""Gangs stay whole: when one task of a gang has to run again, all that have not ended do, and they start together.
+"""Restarts gangs as a whole: when one task of a gang must run again, all its unfinished tasks do, and they start
+together. Called by `engine.placement.place`; `engine.placement.cluster_view` asks which gangs are restarting.
 
-Looked at once before and once after placing, like everything that is kept by looking: so it does not matter why a task
-came back. Tasks of a gang talk to one another; one that starts anew amidst the others is of no use to them, and while
-it finds no room, they would hold theirs in vain. Called by `engine.placement.place`; `engine.placement.cluster_view`
-asks who gathers."""
+Every round checks gangs before and after placement, so it does not matter why a task was queued again. Tasks of a gang
+communicate: a task that restarts alone is of no use to the others, and while it finds no room, they would hold theirs
+for nothing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Moving a task to a node of one's choice. A service starts its successor there first; a batch task is stopped and
-queued again for that node alone. Where it goes after that is free. Called by the engine's rounds."""
+"""Moves a task to a given node. A service first starts its replacement there. A batch task is stopped and queued again
+for that node only. Later attempts may run anywhere. Called by the engine's rounds."""
 
 from __future__ import annotations
 

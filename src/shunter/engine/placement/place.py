@@ -1,8 +1,7 @@
-"""Places queued tasks on nodes: refills lanes that ran low, then lets the policy place the rest. Called once a round.
+"""Places queued tasks on nodes: refills lanes that ran low, then lets the policy place the rest. Called once per round.
 
-A class has one reservation of some width on a node. While its tasks are short, more of them than lanes are outstanding,
-so that keepers never wait for the engine; the reservation stays as wide as it was.
-"""
+A class has one reservation of a certain width on a node. While its tasks are short, the engine hands out more tasks
+than there are lanes, so that keepers never wait for the engine. The reservation does not grow."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Gives lanes that ran low more tasks of their class, without asking the policy again. Called by
 `engine.placement.place`.
 
-The policy chose the node for the class. That choice stands while no class ahead could use the room or has it reserved.
-The order of classes is that of the built-in planner: urgency, then fair share, then the longer wait.
-"""
+The policy chose the node for the class. That choice holds while no class ahead could use the room or has reserved it.
+Classes are ordered as in the built-in planner: urgency, then fair share, then the longer wait."""
 
 from __future__ import annotations
 

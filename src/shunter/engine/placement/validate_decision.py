@@ -1,7 +1,8 @@
-"""Whether the items of a decision hold now, one by one, and why not. Nothing is changed here.
+"""Checks the items of a decision against the current state, one by one, and says why an item does not hold. Changes
+nothing.
 
-What was admitted before counts: two items for the last free core are one too many. Used by
-`engine.placement.external_decision` for decisions that were made elsewhere, on a view that may be old."""
+Items admitted earlier count: of two items for the last free core, the second is refused. Called by
+`engine.placement.external_decision` for decisions that were made on a possibly outdated view."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The policy in use, guarded: one that fails costs no round. The engine calls it as it would call any policy.
+"""Guards the active policy, so that its failure costs no round. The engine calls it like any policy.
 
-A plugin's policy may raise or answer nonsense. Then the built-in default decides that round, and the error is kept for
-whoever lists the policies. Where it places tasks on nodes that refuse them (`planning.filter.hard_rules`), just those
-are left out; that they fit is checked when they are applied, whoever decided them."""
+A plugin's policy may raise or return nonsense. Then the built-in default decides that round, and the list of policies
+shows the error. Placements on nodes that refuse the task (`planning.filter.hard_rules`) are dropped. Whether the others
+fit is checked when they are applied."""
 
 from __future__ import annotations
 

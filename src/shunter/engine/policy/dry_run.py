@@ -1,7 +1,7 @@
-"""Trying something out on a copy of the cluster: what `plan` answers, and how suggestions of `why` are verified.
+"""Tries changes on a copy of the cluster: for `plan`, and to verify the suggestions of `why`.
 
-`DryRunSource` is taken between rounds, on the engine's loop. Every `DryRun` made of it is a cluster of its own that
-nobody sees; making one takes time in proportion to the unfinished jobs, so it may be done in another thread."""
+A `DryRunSource` is taken between rounds, on the engine's loop. Each `DryRun` made from it is a separate cluster. Making
+one takes time in proportion to the unfinished jobs, so another thread may do it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The flight recorder: notes every decision with what it was made on. Owned by the engine, which calls it around each
-decision; a `FlightLog` keeps the records.
+"""Records every decision together with its inputs. Owned by the engine, which calls it around each decision; a
+`FlightLog` stores the records.
 
-It encodes only what changed since the last decision. A segment stands by itself: at its beginning everything is shown
-anew to whoever decides, and a policy that can is renewed, so that its memory is known too.
-"""
+It encodes only what changed since the last decision. Each segment is self-contained: at its start, every policy sees
+the whole view again, and a policy that supports it is created anew, so that its memory is known too."""
 
 from __future__ import annotations
 

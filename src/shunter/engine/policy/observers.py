@@ -1,9 +1,8 @@
-"""Who looks on when the active policy decides: the flight recorder, and shadows, which decide on the very same view and
-whose decisions are compared and not carried out. Owned by the engine.
+"""Observers of the active policy: the flight recorder and the shadow policies. Shadows decide on the same view; their
+decisions are compared but not applied. Owned by the engine.
 
-Of a round nothing leaves before it is committed. What a leader outside of rounds is shown waits for its decision; what
-it passes over is shown to its shadows without one. While nobody looks on, it costs nothing.
-"""
+Observers see a round only after its commit. A situation shown to a session waits for that session's decision; a
+situation that the session skips is shown to its shadows without one. Without observers this costs nothing."""
 
 from __future__ import annotations
 

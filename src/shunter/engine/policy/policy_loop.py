@@ -1,8 +1,7 @@
-"""A policy that decides outside of rounds, in the manager's own process: it is shown the situation as an external
-scheduler would be, and its decisions come back through the inbox. Started by the app, and by the simulator.
+"""Runs a policy outside of rounds in the manager's own process. The policy sees the same situations as an external
+scheduler, and its decisions return through the inbox. Started by the app and the simulator.
 
-How the policy is run beside the rounds (a thread, or at once) is handed in; while it thinks, its lease runs.
-"""
+The caller passes in how the policy runs (in a thread or directly). Its lease runs while it decides."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Making recorded decisions again: by the same policy, which must give the same, or by another one. Used by `shunter
-replay`, and by tests.
+"""Makes recorded decisions again: with the same policy, which must decide the same, or with another one. Used by
+`shunter replay` and by tests.
 
-What was decided in rounds is decided again behind the same guard (`engine.policy.active_policy`); what was decided
-outside of them, by the bare policy, as it was there."""
+Decisions from rounds run behind the same guard (`engine.policy.active_policy`). Decisions from outside of rounds run
+without it, as they did originally."""
 
 from __future__ import annotations
 

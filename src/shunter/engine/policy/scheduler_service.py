@@ -1,6 +1,5 @@
-"""What schedulers outside of rounds ask of the engine: to be shown the situation, and to have their decisions carried
-out. Owned by the engine; called by the gateway for external schedulers and by `engine.policy.policy_loop` for slow
-policies."""
+"""Shows situations to schedulers outside of rounds, and applies their decisions. Owned by the engine; called by the
+gateway for external schedulers and by `engine.policy.policy_loop` for slow policies."""
 
 from __future__ import annotations
 

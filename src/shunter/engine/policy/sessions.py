@@ -1,9 +1,8 @@
-"""Who decides outside of rounds: sessions of external schedulers and of slow policies, each with a lease. Owned by the
-engine; nothing of it is committed, so after a restart everybody begins anew.
+"""Sessions of external schedulers and slow policies, each with a lease. Owned by the engine. Nothing is committed, so
+all sessions start anew after a restart.
 
-A session is fenced by its token: a newer one of the same name, or a lease that ended, voids it. Whoever holds the
-lease of the active policy leads; while nobody does, the fall-back policy decides in the rounds.
-"""
+A token fences each session: a newer session of the same name, or the end of the lease, invalidates it. The session that
+holds the lease of the active policy leads. While none does, the fallback policy decides in the rounds."""
 
 from __future__ import annotations
 

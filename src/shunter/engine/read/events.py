@@ -1,7 +1,6 @@
-"""Events: committed changes as people read them, one per range and move, never one per task. Pure.
+"""Renders committed changes as events for people: one per range and transition, never one per task. Pure.
 
-`CATALOGUE` lists every type; docs/reference/events.md is made from it.
-"""
+`CATALOGUE` lists every type; docs/reference/events.md is generated from it."""
 
 from __future__ import annotations
 

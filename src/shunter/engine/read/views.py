@@ -1,5 +1,4 @@
-"""The engine's records as people see them (`model.rest.views`). Called by the gateway, for live and finished runs
-alike."""
+"""Renders the engine's records as views (`model.rest.views`). Called by the gateway for live and finished runs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""A long-running job as the instances that people ask for, each with its tasks: mostly one, two while it is replaced.
-Derived from the task sets alone. Used by `engine.services.reconcile`, `engine.read.views` and the gateway.
-"""
+"""Shows a long-running job as instances with their tasks: usually one task each, two during a replacement. Derived from
+the task sets alone. Used by `engine.services.reconcile`, `engine.read.views` and the gateway."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Jobs with one task on each matching node: which nodes those are, also of nodes that join later. A node matches by all
-filters of the planner but resources and owners, and by its required affinities; its task waits there until it fits.
-Task i runs on node i + 1, as nodes joined. Called by `engine.services.reconcile`."""
+"""Selects the nodes of per-node jobs, which run one task on each matching node, including nodes that join later. Called
+by `engine.services.reconcile`.
+
+A node matches if it passes all filters of the planner except resources and owners, and all required affinities. The
+task then waits on that node until it fits. Task i runs on node i + 1, in the order in which nodes joined."""
 
 from __future__ import annotations
 

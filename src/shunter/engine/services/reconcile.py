@@ -1,8 +1,8 @@
-"""Reconciles long-running jobs (services and per-node jobs): starts what is missing, stops what is surplus, and
-replaces what is out of date step by step. Called in each round; looks only at jobs of which something changed.
+"""Reconciles long-running jobs (services and per-node jobs): starts missing instances, stops surplus ones, and replaces
+outdated ones step by step. Called in each round; looks only at jobs that changed.
 
-`engine.services.rollout` decides what to do about one group. Everything is derived from the task sets and the registry
-of long-running jobs, so a manager that takes over goes on where the last one was."""
+`engine.services.rollout` decides the next step for one group. Everything is derived from the task sets and the registry
+of long-running jobs, so a manager that takes over continues where the last one stopped."""
 
 from __future__ import annotations
 

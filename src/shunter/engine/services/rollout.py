@@ -1,10 +1,9 @@
 """Decides the next step for one group of a long-running job: what to start, stop and unpin. A pure function from a view
 to a plan. `engine.services.rollout_view` builds the view, and `engine.services.reconcile` carries out the plan.
 
-An instance is replaced by a new task with the same index. The old task stops when the new one is healthy; or before,
-where `unavailable_max` allows it. Every look decides from what it sees, so nothing is remembered between the steps of a
-rollout: an update, a restart, a drain and a manager that takes over half-way are the same case.
-"""
+A new task with the same index replaces an instance. The old task stops when the new one is healthy, or earlier where
+`unavailable_max` allows it. Each decision uses only the current view, and nothing is remembered between the steps of a
+rollout. So an update, a restart, a drain and a takeover by another manager are the same case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What `engine.services.rollout` sees of one group of a long-running job. Built by `engine.services.reconcile`."""
+"""Builds the view of one group of a long-running job for `engine.services.rollout`. Called by
+`engine.services.reconcile`."""
 
 from __future__ import annotations
 

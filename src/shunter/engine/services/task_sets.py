@@ -1,4 +1,4 @@
-"""The task sets of a long-running job's groups: which ones retain their version, and how one is added. Called by
+"""Adds task sets to the groups of a long-running job, and says which ones keep their spec version. Called by
 `engine.services` and `engine.placement.move`."""
 
 from __future__ import annotations

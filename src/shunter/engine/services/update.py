@@ -1,6 +1,6 @@
-"""What people ask of long-running jobs (another spec, another count, a restart, a rollback), and how a rollout ends.
-`engine.services.rollout` decides the steps in between. Called by the engine's rounds, by submits, and by
-`engine.services.reconcile`."""
+"""Updates, scales, restarts and rolls back long-running jobs at a user's request, and ends rollouts. Called by the
+engine's rounds, by submits, and by `engine.services.reconcile`. `engine.services.rollout` decides the steps in
+between."""
 
 from __future__ import annotations
 

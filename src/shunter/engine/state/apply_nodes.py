@@ -1,5 +1,4 @@
-"""What changes of nodes do to the state. The appliers of `engine.state.state`, which calls them live and in
-recovery."""
+"""Applies changes of nodes to the state. Called by `engine.state.state`, live and in recovery."""
 
 from __future__ import annotations
 

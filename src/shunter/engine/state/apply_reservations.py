@@ -1,5 +1,5 @@
-"""What a reservation does to the state: a class has lanes on a node, or no more. Called by `engine.state.state`, live
-and in recovery."""
+"""Applies changes of reservations to the state: a class gets lanes on a node, or gives them up. Called by
+`engine.state.state`, live and in recovery."""
 
 from __future__ import annotations
 

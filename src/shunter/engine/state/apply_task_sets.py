@@ -1,7 +1,5 @@
-"""What changes of groups do to the state: their rows in the table, their class, and what of them is ready to be placed.
-
-The appliers of `engine.state.state`, which calls them live and in recovery alike.
-"""
+"""Applies changes of task sets to the state: their rows in the task table, their class, and which of their tasks are
+ready to be placed. Called by `engine.state.state`, live and in recovery."""
 
 from __future__ import annotations
 

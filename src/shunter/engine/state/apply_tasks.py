@@ -1,7 +1,6 @@
-"""Applies changes of tasks to the state: rows move by the lifecycle's table; counts, queues and lanes follow.
+"""Applies changes of tasks to the state: moves rows by the lifecycle's table and updates counts, queues and lanes.
 
-`engine.state.state` calls these appliers live and in recovery alike.
-"""
+Called by `engine.state.state`, live and in recovery."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""What of a task set waits to be placed: a stack of ranges, each with its attempts so far. Called by
-`engine.state.state`.
+"""The ready tasks of a task set: a stack of ranges, each with its attempts so far. Called by `engine.state.state`.
 
-Taking the next tasks is a matter of the stack's top; tasks in the middle are touched only when someone stops them.
-"""
+The next tasks are taken from the top of the stack. Tasks in the middle are touched only when a user stops them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The records that `engine.state.state` keeps: jobs, task sets, classes, lanes and nodes. Small, because there may
-be many."""
+"""The records of `engine.state.state`: jobs, task sets, classes, lanes and nodes. They are small, because there may be
+many."""
 
 from __future__ import annotations
 

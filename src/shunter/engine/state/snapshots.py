@@ -1,6 +1,5 @@
-"""Snapshots: the state as one value for the store, and back. The engine makes one now and then, and a partial one for
-dry runs; recovery loads it and applies the rounds after it.
-"""
+"""Converts the state to one value for the store, and back. The engine takes a snapshot from time to time, and a partial
+one for dry runs. Recovery loads it and applies the rounds after it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The state of the cluster, in memory. `apply` is the only way to change it, live and in recovery alike.
+"""The state of the cluster, in memory. `apply` is the only way to change it, live and in recovery.
 
-Whoever decides (the modules beside this one) makes changes; what follows from a change (counts, queues, reserved
-resources) is worked out here, so that replaying the changes gives the same state.
-"""
+Other modules decide changes. `apply` derives counts, queues and reserved resources from each change, so that replaying
+the changes gives the same state."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The classes of the state: tasks that are alike to the planner share one, which lives while a group or a lane has it.
-
-Called by the appliers of `engine.state.state` and by `engine.state.snapshots`.
-"""
+"""The task classes of the state. Tasks that look the same to the planner share a class, which exists while a group or a
+lane uses it. Called by the appliers of `engine.state.state` and by `engine.state.snapshots`."""
 
 from __future__ import annotations
 

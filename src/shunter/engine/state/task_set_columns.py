@@ -1,6 +1,8 @@
-"""What views of what runs need to know of groups, by slot, as columns: asking ten thousand groups one by one takes too
-long for a round. Written by `engine.state.apply_task_sets` when a group gets its slot or another class, read by
-`engine.placement.cluster_view`; derived, so neither committed nor recovered."""
+"""Facts about task sets as columns, one entry per slot, for views of running tasks. Columns are fast enough for a round
+with ten thousand task sets; single lookups are not.
+
+Written by `engine.state.apply_task_sets` when a task set gets its slot or another class, read by
+`engine.placement.cluster_view`. The columns are derived, so they are neither committed nor recovered."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The task table: every unfinished task of the cluster as one row of shared columns. Owned by `engine.state.state`.
 
-A group owns one contiguous block of rows, so a run of tasks is a slice and nothing is allocated per task. Blocks of
-finished groups are handed out again.
-"""
+A task set owns one contiguous block of rows, so a range of tasks is a slice and nothing is allocated per task. Blocks
+of finished task sets are reused."""
 
 from __future__ import annotations
 

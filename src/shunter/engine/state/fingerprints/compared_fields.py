@@ -1,5 +1,5 @@
-"""How `engine.state.fingerprints.fingerprint` goes through a record: which attributes are compared, in what form, and
-which are not."""
+"""Defines which attributes of a record `engine.state.fingerprints.fingerprint` compares, in what form, and which it
+leaves out."""
 
 from __future__ import annotations
 

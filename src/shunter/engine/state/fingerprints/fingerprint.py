@@ -1,8 +1,7 @@
-"""All of the committed state, and every index that is worked out from it, in a form that can be compared, whatever way
-it came about: live, replayed or loaded. Used by the simulator's checkers and by tests.
+"""Renders the committed state and every derived index in a form that can be compared, whether the state is live,
+replayed or loaded. Used by the simulator's checkers and by tests.
 
-`ALL` names each attribute of the state, of its records and of its registries, or says why it is left out.
-"""
+`ALL` names each attribute of the state, of its records and of its registries, or says why it is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What `engine.state.fingerprints.fingerprint` compares of nodes: their records, and the columns that planners read."""
+"""The part of `engine.state.fingerprints.fingerprint` that covers nodes: their records, and the columns that planners
+read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `engine.state.fingerprints.fingerprint` compares of jobs, task sets, classes and the task table."""
+"""The part of `engine.state.fingerprints.fingerprint` that covers jobs, task sets, classes and the task table."""
 
 from __future__ import annotations
 

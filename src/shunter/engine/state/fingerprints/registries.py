@@ -1,4 +1,4 @@
-"""What `engine.state.fingerprints.fingerprint` compares of the registries of the state."""
+"""The part of `engine.state.fingerprints.fingerprint` that covers the registries of the state."""
 
 from __future__ import annotations
 

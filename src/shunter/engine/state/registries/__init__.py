@@ -1,1 +1,2 @@
-"""Parts of the state that are no jobs, tasks or nodes. Each registry keeps one subject, with its own changes."""
+"""Registries: the parts of the state that are not jobs, tasks or nodes. Each holds one subject, with its own
+changes."""

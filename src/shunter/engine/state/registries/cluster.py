@@ -1,7 +1,6 @@
-"""Settings of the whole cluster that are changed live and outlive a restart: the active policy, licences, ...
+"""Settings of the whole cluster that are changed live and survive a restart: the active policy, licences, ...
 
-A name without an entry has its default, which whoever asks for it knows.
-"""
+A name without an entry has its default, which the reader of the setting knows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which jobs wait for which others: the open edges both ways round, and how the others of an unfinished job settled.
-Read by `engine.jobs.dependencies`, which decides how each one settles."""
+"""The open dependencies between jobs in both directions, and how the settled ones of an unfinished job ended. Read by
+`engine.jobs.dependencies`, which decides how each one settles."""
 
 from __future__ import annotations
 

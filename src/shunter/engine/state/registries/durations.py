@@ -1,4 +1,4 @@
-"""How long tasks of a name took in earlier runs: what backfill and estimates of a start go by. Learnt as jobs end."""
+"""How long tasks of each name took in earlier runs. Updated as jobs end; read by backfill and start estimates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was noted of unfinished jobs: that a deadline was missed, or that they are to fail for a reason of their own."""
+"""Flags of unfinished jobs: a missed deadline, or a reason for which the job must fail."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tasks that were asked to move: each goes to its node next, and nowhere else. Written by `engine.state.apply_tasks`,
-served by `engine.placement.move`."""
+"""Tasks with a pending move to a node. Each goes to that node next, and nowhere else. Written by
+`engine.state.apply_tasks`, read by `engine.placement.move`."""
 
 from __future__ import annotations
 

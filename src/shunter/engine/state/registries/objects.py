@@ -1,8 +1,7 @@
-"""Testbeds, BatchJobs and Schedulings, and who depends on whom among them. `engine.objects.apply` takes them in, and
-`engine.objects.controller` brings forward what is dirty.
+"""Testbeds, BatchJobs and Schedulings, and the dependencies between them. `engine.objects.apply` adds them, and
+`engine.objects.controller` reconciles the dirty ones.
 
-Slots are reservations on nodes: they are kept here, and counted in the nodes' columns as long as they exist.
-"""
+Slots are reservations on nodes. They are stored here, and the nodes' columns count them while they exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named queues and their rules. A queue that nobody has set has no limits; it exists while a job names it."""
+"""Named queues and their rules. A queue without rules has no limits; it exists while a job names it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What every registry of the state offers, so that `engine.state.state` and `engine.state.snapshots` need to know no
-more of it."""
+"""The interface of every registry. `engine.state.state` and `engine.state.snapshots` need nothing else of it."""
 
 from __future__ import annotations
 

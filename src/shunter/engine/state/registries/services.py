@@ -1,5 +1,5 @@
-"""What the engine must remember of long-running jobs besides their task sets: how far a rollout is, which version was
-good, and which instances are down. `engine.state.apply_services` writes it, `engine.services.reconcile` reads it."""
+"""What the engine remembers of long-running jobs besides their task sets: the progress of a rollout, the last good
+version, and the stopped instances. `engine.state.apply_services` writes it, `engine.services.reconcile` reads it."""
 
 from __future__ import annotations
 

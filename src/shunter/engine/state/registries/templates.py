@@ -1,5 +1,4 @@
-"""Templates: jobs that are kept, for runs that a clock or a dispatch starts. `engine.jobs.templates` decides about
-them."""
+"""Templates: stored jobs that a schedule or a dispatch runs. `engine.jobs.templates` decides about them."""
 
 from __future__ import annotations
 
