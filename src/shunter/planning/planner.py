@@ -1,7 +1,6 @@
-"""The built-in planner: a policy made of stages. The engine calls `decide` once a round.
+"""The built-in planner: a policy made of stages. The engine calls `decide` once per round.
 
-A stage can be replaced: `Planner(replace(stages, order=...))`. What can be chosen by name is in `POLICIES`.
-"""
+A stage can be replaced: `Planner(replace(stages, order=...))`. `POLICIES` has the stages that users choose by name."""
 
 from __future__ import annotations
 

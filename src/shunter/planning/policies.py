@@ -1,7 +1,6 @@
-"""Which policies there are, and where each comes from: the built-in ones, and those that plugins bring.
+"""The catalogue of policies: the built-in ones and those of plugins, each with its origin.
 
-Made once by the app, which finds the plugins; asked by the gateway to list and to build them.
-"""
+Built once by the app, which finds the plugins. The gateway uses it to list and create policies."""
 
 from __future__ import annotations
 

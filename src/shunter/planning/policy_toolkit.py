@@ -1,4 +1,4 @@
-"""Help for those who write a policy of their own: how many tasks of a class each node would take, and taking room."""
+"""Tools for authors of policies: count how many tasks of a class each node can take, and subtract placed tasks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a policy sees and what it answers. The engine owns the columns; a policy reads them and never writes them.
+"""What a policy sees and what it returns. The engine owns the columns; a policy reads them and never writes them.
 
-`model.protocol.scheduler_messages` defines what has the same form on the wire and in recordings."""
+`model.protocol.scheduler_messages` defines the parts that have the same form on the wire and in recordings."""
 
 from __future__ import annotations
 

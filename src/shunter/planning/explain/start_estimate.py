@@ -1,4 +1,5 @@
-"""When tasks of a class will find room, judged by what is expected to end. Called when someone asks why they wait."""
+"""Estimates when tasks of a class will find room, from the expected ends of running tasks. Called when a user asks why
+they wait."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Which single changes of a class would let some node take it. Called when someone asks why it waits.
+"""Finds single changes of a class after which some node would accept it. Called when a user asks why it waits.
 
-What comes out are candidates: they look at one task and the nodes alone. Whether the job would really start is for
-whoever asks to find out, by letting the planner decide on a copy of the cluster.
-"""
+The results are only candidates, because they consider one task and the nodes. The caller verifies them: it lets the
+planner decide on a copy of the cluster."""
 
 from __future__ import annotations
 

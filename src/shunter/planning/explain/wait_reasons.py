@@ -1,4 +1,4 @@
-"""Why tasks of a class wait: one reason a node, grouped. Called when someone asks, never while planning."""
+"""Explains why tasks of a class wait: one reason per node, grouped. Called when a user asks, never while planning."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Constraint expressions, in CEL: which nodes a task accepts, and which running jobs an affinity means.
+"""Evaluates constraint expressions in CEL: which nodes a task accepts, and which running jobs an affinity selects.
 
     node.labels.disk == 'ssd' || node.capacity.memory >= 64 * 1024 * 1024 * 1024
 
 Manifest validation calls `parse_constraint` and `parse_job_match`; `planning.filter.node_kinds` and the engine
-evaluate. A value that is not there, or of another type, makes the expression false. CEL is loaded by the first that is
-not plain."""
+evaluate. A missing value, or a value of the wrong type, makes the expression false. The CEL library is loaded at the
+first expression that `planning.filter.cel_fast` cannot read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Explains what is wrong with an expression: CEL's message in plain words, the place, and a fix where one is known.
-Called by `planning.filter.cel` when an expression is rejected.
-"""
+"""Explains what is wrong with an expression: CEL's message in plain words, the position, and a fix if one is known.
+Called by `planning.filter.cel` when an expression is rejected."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""The plainest constraints, read without CEL: equality and membership, joined by `&&`.
+"""Evaluates the simplest constraints without CEL: equality and membership, joined by `&&`.
 
     node.labels.disk == 'ssd' && node.labels['gpu-model'] in ['a100', 'h100'] && 'rack' in node.labels
 
-Most constraints are of this shape, and CEL's library costs 18 MB. `planning.filter.cel` asks here first; what this
-cannot read is left to CEL, and what it can read means the same there (a property test compares).
-"""
+Most constraints have this form, and CEL's library costs 18 MB. `planning.filter.cel` asks this module first and leaves
+all other expressions to CEL. Both give the same result (a property test compares them)."""
 
 from __future__ import annotations
 

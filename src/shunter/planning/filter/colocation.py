@@ -1,12 +1,11 @@
 """Co-location rules: which tasks may share a node, or the value of a node label, with which others.
 
-The planner (`planning.filter.rules`, and with it the validation of decisions), the engine's own placement
-(`engine.placement.colocation`: pinned and moved tasks, alternative nodes), refills and the toolkit of policies all ask
-here, so that a rule means the same to everybody. Nothing here knows what runs where: callers pass that in.
+All callers use these functions, so that a rule has the same meaning everywhere: the planner (`planning.filter.rules`)
+and with it the validation of decisions, the engine's own placement (`engine.placement.colocation`), refills, and the
+toolkit for policies. Callers pass in what runs where.
 
-`distinct` names a label, and HOST stands for the node itself. A *domain* is the label's value as a number, by row. No
-two tasks of a group share a domain, and a node without the label takes none of them.
-"""
+`distinct` names a label; HOST stands for the node itself. A *domain* is the label's value as a number, per row. No two
+tasks of a group share a domain, and a node without the label accepts none of them."""
 
 from __future__ import annotations
 

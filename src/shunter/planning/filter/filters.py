@@ -1,7 +1,5 @@
-"""Which nodes can take a task of a class, and why the others cannot. Each filter is a plain function with reasons.
-
-The planner asks `feasible`; `explain` asks for the reasons.
-"""
+"""Filters nodes: which nodes can take a task of a class, and why the others cannot. Each filter is a plain function
+that gives reasons. The planner calls `feasible`; `explain` asks for the reasons."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The rules that hold whoever decides: which nodes a class may use, and placements reduced to those. Called by the
-engine for the policies of plugins; the built-in planner obeys these rules by itself.
+"""Rules that hold for every policy: which nodes a class may use. Removes the placements that break them. Called by the
+engine for policies of plugins; the built-in planner obeys these rules itself.
 
-Room is not checked here but when a placement is applied.
-"""
+Free resources are checked later, when a placement is applied."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What constraints and datacenters say about nodes, evaluated once a kind where they ask about nothing else.
-Owned by a `NodeLedger`; filters and couplings ask.
-"""
+"""Evaluates constraints and datacenters once per kind of node, where they depend on nothing else. Owned by a
+`NodeLedger`; called by filters and rules."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The planner's working copy of the node columns: the view, minus what this planner has placed since it was made.
+"""The planner's working copy of the node columns: the view, minus what this planner has placed since the view was made.
 
-Owned by one `Planner` (and by `explain`, for one question). The view's columns are the truth: every row that changed
-there, and every row on which this planner placed something, is read again before the next decision.
-"""
+Owned by one `Planner` (and by `explain`, for one question). The view's columns are the truth: before each decision, the
+ledger reads again every row that changed there and every row on which this planner placed something."""
 
 from __future__ import annotations
 

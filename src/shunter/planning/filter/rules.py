@@ -1,12 +1,11 @@
-"""The rules between tasks of one decision: distinct, spread, affinity, exclusive. Called by `workspace`, by
+"""Rules between the tasks of one decision: distinct, spread, affinity, exclusive. Called by `workspace`, by
 `hard_rules`, and by the engine when it validates decisions.
 
-A `RuleSet` lives as long as one decision and records what that decision placed, because the view shows only what was
-there before. Hard rules become rows that are not allowed, each with its reason; soft rules become a bias on scores.
+A `RuleSet` lasts for one decision and records what that decision placed, because the view shows only what ran before.
+Hard rules exclude rows, each with a reason; soft rules add a bias to scores.
 
-The unit of a weight is the range between the best and the worst node's score: a spread of weight 1 evens out before it
-looks for cheap nodes, one of 0.1 lets ten tasks pile up before an expensive node is taken instead.
-"""
+The unit of a weight is the range between the best and the worst node's score. A spread of weight 1 evens out tasks
+before it looks for cheap nodes; a spread of weight 0.1 lets ten tasks pile up before it takes an expensive node."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What waits, remembered by the planner from one decision to the next.
+"""The pending classes, as the planner remembers them from one decision to the next.
 
-A class that found no room stays blocked until a row improves on which it may fit. So a decision looks only at classes
-that are new or may hope again, and its cost grows with what changed, not with what waits.
-"""
+A class that found no room stays blocked until a row improves on which it may fit. So a decision looks only at new
+classes and at those that may fit now, and its cost grows with what changed, not with what is pending."""
 
 from __future__ import annotations
 

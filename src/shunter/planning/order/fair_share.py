@@ -1,11 +1,11 @@
-"""Who has how much of the cluster, and whose turn it is: fair share by dominant resource. Called by `turns`.
+"""Fair share by dominant resource: how much of the cluster each namespace and user has, and whose turn it is. Called by
+`turns`.
 
 The dominant share of a namespace or user is the largest of its shares of any one resource: Ghodsi, Zaharia, Hindman,
-Konwinski, Shenker and Stoica, "Dominant Resource Fairness", NSDI 2011. The least share goes first. Shares are compared
-in whole steps, so that a fill may take as many tasks as lead over the next step: from an empty to a full cluster there
-are at most STEPS turns a resource, however many tasks there are. It gives up fairness finer than a step; where a step
-is less than a task, as in every small cluster, it gives up nothing.
-"""
+Konwinski, Shenker and Stoica, "Dominant Resource Fairness", NSDI 2011. The smallest share goes first. Shares are
+compared in whole steps, so that one turn may place as many tasks as fit before the next step. From an empty to a full
+cluster this takes at most STEPS turns per resource, however many tasks there are. The price is fairness finer than a
+step. Where a step is smaller than a task, as in every small cluster, there is no price."""
 
 from __future__ import annotations
 

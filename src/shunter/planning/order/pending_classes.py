@@ -1,7 +1,6 @@
-"""Columns over all classes that wait, so that thousands are sorted or passed over at once. Owned by the backlog.
+"""Columns over all pending classes, so that thousands are sorted or skipped at once. Owned by the backlog.
 
-A class has a number, which is its row here; numbers are used again.
-"""
+Each class has a number, which is its row here. Numbers are reused."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The queued classes, and which of them changed since when. The engine owns one and hands it over in every view.
+"""The queued classes, with the version at which each last changed. The engine owns one and passes it in every view.
 
-So a policy reads again only what changed; one that does not care goes through it like through any sequence.
-"""
+A policy can read only what changed, or iterate over it like any sequence."""
 
 from __future__ import annotations
 

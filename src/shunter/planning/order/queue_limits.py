@@ -1,10 +1,8 @@
-"""What keeps classes back whatever room there is: paused and full queues, strict ones, licences.
+"""Limits that hold classes back even where nodes have room: paused, full and strict queues, and licences. Created by
+the planner for each decision.
 
-Made by the planner for each decision.
-
-In a strict queue whoever came first goes first: if it cannot be placed, all behind it wait. Nobody there is more urgent
-than those ahead of it, since it cannot start before them.
-"""
+A strict queue is first in, first out: if its first class cannot be placed, all classes behind it wait. No class there
+ranks above the ones ahead of it, because it cannot start before them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Which of two classes is the more urgent one: priority with ageing, then the earlier deadline. Called by the backlog.
+"""Ranks classes: priority with ageing, then the earlier deadline. Called by the backlog.
 
-Everybody who waits gains one point of priority every age step, without end, so that nobody starves: whoever has waited
-for a hundred steps goes before any newcomer. Points are whole: within one point, deadlines and then shares decide.
-Since all gain at the same pace, the order of two classes never changes while they wait, and nobody has to be sorted
-again as time goes by. To keep it so, a step counts when the clock passes it, not a step after the class came.
-"""
+Every pending class gains one point of priority per age step, without limit, so that none starves: a class that has
+waited for a hundred steps goes before any newcomer. Points are whole numbers. Within one point, deadlines and then
+shares decide. All classes gain points at the same pace, so the order of two classes never changes while they wait, and
+nothing is sorted again. For this, a step counts when the clock passes it, not one step after the class arrived."""
 
 from __future__ import annotations
 

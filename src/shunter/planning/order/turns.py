@@ -1,9 +1,7 @@
-"""Whose turn it is, and for how many tasks: the order stage at work. Made by the planner for each decision.
+"""Decides whose turn it is and for how many tasks: the order stage. Created by the planner for each decision.
 
-Ranks go one after the other. Within a rank, namespaces take turns by their share, in a namespace its users by theirs,
-and a user's classes go by their wait. A turn lasts until somebody else's would come: the quantum that keeps the order
-true.
-"""
+Ranks are served one after the other. Within a rank, namespaces take turns by their share, the users of a namespace take
+turns by theirs, and the classes of a user are served by their wait. A turn lasts until the next one would be due."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Which of many classes might fit on one of a few rows: a bound, worked out for all at once. Called by the backlog.
+"""Finds the classes that might fit on a few rows: a bound, computed for all classes at once. Called by the backlog.
 
-It looks at free amounts and at the kind of node, and may be too kind: rows are taken together where there are many.
-Whoever hopes in vain is told so by the filters.
-"""
+It compares free amounts and kinds of nodes. The bound is optimistic, because many rows are considered together. The
+filters reject the classes that do not fit after all."""
 
 from __future__ import annotations
 

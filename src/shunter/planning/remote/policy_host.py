@@ -1,5 +1,5 @@
-"""A policy and the view that it decides on, kept from deltas: the same in the manager's process, in an external
-scheduler, in shadow, and in a replay."""
+"""A policy together with the view it decides on, which deltas keep up to date. Used in the manager's process, in
+external schedulers, in shadow policies, and in replays."""
 
 from __future__ import annotations
 

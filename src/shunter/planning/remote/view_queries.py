@@ -1,7 +1,7 @@
-"""What a view works out only when it is asked: noting it down, and answering from what was noted.
+"""Records and answers the queries of a view: values that it computes only on request.
 
-`QueryRecorder` notes what a policy asks, for the flight recorder; `full_answers` asks for everything that a policy may,
-for those who cannot ask back; `RecordedAnswers` answers in a reader's view."""
+`QueryRecorder` records what a policy asks, for the flight recorder. `full_answers` answers every query in advance, for
+policies that cannot ask back. `RecordedAnswers` answers in a reader's view."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""A cluster view put together from deltas (`planning.remote.view_writer`). Policies cannot tell it from the engine's
-own.
+"""Rebuilds a cluster view from deltas (`planning.remote.view_writer`). Policies cannot tell it from the engine's view.
 
-Kept by whoever decides elsewhere: external schedulers, policies outside of rounds, shadows, replay.
-"""
+Used wherever a policy decides outside of a round: in external schedulers, slow policies, shadows and replays."""
 
 from __future__ import annotations
 

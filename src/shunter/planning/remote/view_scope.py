@@ -1,7 +1,6 @@
-"""What of a view a policy gets to see: what it wants, in every mode alike, and nothing else.
+"""Limits a view to what the policy wants to see, in the same way in every mode.
 
-A policy says it by its attribute `wants`. Called by the engine for policies in rounds and by readers of deltas.
-"""
+A policy declares it in its attribute `wants`. Called by the engine for policies in rounds and by readers of deltas."""
 
 from __future__ import annotations
 

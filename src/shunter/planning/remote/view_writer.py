@@ -1,9 +1,8 @@
-"""A cluster view as deltas: what changed since the last one. Made by whoever shows views to others (schedulers, the
-flight recorder); `planning.remote.view_reader` puts them together again.
+"""Writes a cluster view as deltas: what changed since the last one. Used for schedulers and for the flight recorder;
+`planning.remote.view_reader` rebuilds the view.
 
-A writer keeps a copy of what it has told, so that the cost of a delta grows with what changed, apart from a few
-comparisons of whole columns.
-"""
+A writer keeps a copy of what it has sent. So the cost of a delta grows with what changed, apart from a few comparisons
+of whole columns."""
 
 from __future__ import annotations
 

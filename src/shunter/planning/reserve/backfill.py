@@ -1,10 +1,10 @@
-"""When and where an item that found no room will fit, so that others may go ahead without delaying it.
+"""Finds when and where a blocked item will fit, so that others may start earlier without delaying it. Called by
+`reservations`.
 
-Called by `reservations`. This is EASY backfill (Lifka, "The ANL/IBM SP Scheduling System", 1995): the first blocked
-item gets a reservation at the earliest time at which it fits, reckoned from when running tasks are expected to end.
-Others may start now if they end before it, or if they fit beside it even then. Unknown ends count as never; where no
-time can be worked out, room on the nodes that lack least is held as it comes free, so that large tasks do not starve.
-"""
+This is EASY backfill (Lifka, "The ANL/IBM SP Scheduling System", 1995): the first blocked item gets a reservation at
+the earliest time at which it fits, computed from the expected ends of running tasks. Others may start now if they end
+before it, or if they fit next to it even then. A task with an unknown end counts as endless. Where no time can be
+computed, the nodes that lack least are held as they become free, so that large tasks do not starve."""
 
 from __future__ import annotations
 

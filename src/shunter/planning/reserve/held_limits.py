@@ -1,10 +1,10 @@
-"""What of limited queues and of licences is left to a class beside what items ahead of it are to use. Made by
-`reserve_stage` for each decision.
+"""Holds places in limited queues, and licences, for the items ahead of a class. Created by `reserve_stage` for each
+decision.
 
-Room on nodes is kept by `reservations`; but whoever ends others, or has room reserved, also needs its places in a
-limited queue and its licences when that room comes: nobody has them meanwhile, also not those who would have ended by
-then, lest it were kept back when its room has come. And what needs several of them at once would never get them while
-others take them one by one as they come free: after a while, what comes free is kept for it."""
+`reservations` holds room on nodes. But an item that preempts others, or has reserved room, also needs its places in a
+limited queue and its licences when that room is free. So nobody else gets them meanwhile, not even tasks that would end
+in time; otherwise the item might be blocked when its room is free. And an item that needs several of them at once would
+never get them while others take them one by one: after a while, those that become free are held for it."""
 
 from __future__ import annotations
 

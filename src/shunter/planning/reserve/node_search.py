@@ -1,9 +1,9 @@
-"""Which node yields room for one task most cheaply, again and again for the tasks of a class. Called by `preemption`.
+"""Finds the node where preemption is cheapest for one task, repeatedly for the tasks of a class. Called by
+`preemption`.
 
-Every node has a bound below what its victims cost, worked out for all at once. The best bound is looked at more closely
-and put back with its true cost; a true cost that comes first is the answer. So few nodes are searched, however many
-there are, and what was found out about them serves the next task too.
-"""
+Each node has a lower bound on the cost of its victims, computed for all nodes at once. The search examines the node
+with the lowest bound and puts it back with its true cost. When a true cost comes first, that node is the answer. So few
+nodes are searched, and the results serve the next task too."""
 
 from __future__ import annotations
 

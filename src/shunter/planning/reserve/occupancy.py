@@ -1,4 +1,5 @@
-"""What runs on nodes, as amounts that come free when it ends. Made once a decision, and only if somebody waits."""
+"""The resources of running tasks on each node, which become free when the tasks end. Created once per decision, and
+only if an item is blocked."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Who must end so that something more important can start: the fewest tasks, among those the cheapest.
+"""Chooses the tasks to preempt so that a more important item can start: the fewest, and among those the cheapest.
 
-Called by `reservations` for the most urgent items that found no room. It works on a scratch in which everything that
-was told to end has ended already, so nobody is chosen while enough room is coming anyway. Tasks are placed one at a
-time, each where it costs least; what is left over of an ended task's room serves the next. In the end, whoever turned
-out not to be needed is let go on.
-"""
+Called by `reservations` for the most urgent blocked items. It works on a scratch copy in which every task that was told
+to stop has ended, so it chooses no victims while enough room is about to become free. Tasks are placed one at a time,
+each where it costs least; room left over from a victim serves the next task. At the end, victims that turned out to be
+unnecessary are spared."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What reservations remember from one decision to the next, so that work is not done twice. All of it may be lost at
-any time. Written by `reservations`, held by the planner."""
+"""Results that reservations reuse from one decision to the next. The cache may be dropped at any time. Written by
+`reservations`, held by the planner."""
 
 from __future__ import annotations
 

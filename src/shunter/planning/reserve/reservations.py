@@ -1,10 +1,9 @@
-"""Room for items that found none: made by preemption, or reserved for later. One `Reservations` per decision;
-`reservation_cache` has what lasts longer.
+"""Makes room for blocked items: by preemption now, or by a reservation for later. One `Reservations` exists per
+decision; `reservation_cache` holds what lasts longer.
 
 The planner reports in order which items are blocked. Before an item behind them gets a node, the planner asks for the
-ceilings: nobody may take what an item ahead is about to use. Ceilings are expensive, so they are computed only when an
-item behind really finds room, or at the end of the decision, when it is time to name the victims.
-"""
+ceilings: no item may take what an item ahead is about to use. Ceilings are expensive, so they are computed only when an
+item behind finds room, or at the end of the decision, to choose the victims."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What a decision minds besides prices: rules that couple tasks, gangs, and room that is reserved.
+"""The parts of a decision beyond scores: rules between tasks, gangs, and reserved room.
 
-Made by the planner for each decision. Classes that none of it concerns cost a few comparisons.
-"""
+Created by the planner for each decision. Classes without any of these cost a few comparisons."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""The cheapest tasks on one node that must end so that another fits there. Called by `node_search`, node by node.
+"""Finds the cheapest tasks on one node to preempt so that another task fits. Called by `node_search`, node by node.
 
-A gang ends as a whole, so a part of it on the node costs all of it. Fewest first; among those the least important;
-among those the youngest, which lose the least work. The search is exact: it walks through the choices and cuts off
-whatever cannot beat the best so far. When the effort is spent it keeps the best that it has seen, of which no task is
-superfluous.
-"""
+A gang is preempted as a whole, so a part of it on the node costs all of it. The fewest victims win; then the least
+important; then the youngest, which lose the least work. The search is exact: it goes through the choices and cuts off
+those that cannot beat the best so far. When its effort is spent, it returns the best choice found, without superfluous
+victims."""
 
 from __future__ import annotations
 

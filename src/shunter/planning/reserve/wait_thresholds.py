@@ -1,5 +1,5 @@
-"""How important an item must be to preempt others, and how long it waits for room of its own. A stage of the planner;
-the engine validates preemptions by it."""
+"""How important an item must be to preempt others, and how long it waits before room is reserved for it. A stage of the
+planner; the engine uses it to validate preemptions."""
 
 from __future__ import annotations
 

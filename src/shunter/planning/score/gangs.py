@@ -1,6 +1,5 @@
-"""Gangs: classes that start together or not at all, also across groups. The planner brings a gang when the first of its
-classes has its turn; preemption and backfill try gangs on scratch sites.
-"""
+"""Places gangs: classes that start together or not at all, also across groups. The planner calls it when the first
+class of a gang has its turn; preemption and backfill try gangs on scratch copies."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Which nodes get how many tasks of a class. Called by the planner with the prices of all nodes.
+"""Picks which nodes get how many tasks of a class. Called by the planner with the scores of all nodes.
 
-The yardstick is the greedy that places one task at a time: on the node with the least price, the lower row if several
-have it, after which that node asks the price of one task more. All three ways below give exactly its result; a property
-test holds them against it.
-"""
+The reference is the greedy algorithm that places one task at a time on the node with the lowest score (the lower row in
+a tie), and then computes that node's score for one more task. All three methods below give exactly its result; a
+property test compares them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Which nodes get how many tasks of a class that rules couple. Called by `workspace`; `pick` does it for all others.
+"""Picks which nodes get how many tasks of a class with rules between tasks. Called by `workspace`; `pick` handles all
+other classes.
 
-The yardstick is the same greedy, one task at a time: on the allowed node with the least price, counted in spans, plus
-its bias and what its values of spread labels weigh now; the lower row among equals. A property test holds it to that.
-"""
+The reference is the same greedy algorithm, one task at a time: the allowed node with the lowest score, in units of the
+score range, plus its bias and the current weight of its spread labels; the lower row in a tie. A property test compares
+them."""
 
 from __future__ import annotations
 

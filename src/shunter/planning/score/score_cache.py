@@ -1,4 +1,4 @@
-"""What earlier rounds computed, kept by class: the price of the next task on every node. Owned by the planner."""
+"""Scores computed in earlier rounds: the score of the next task on every node, by class. Owned by the planner."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What the next task of a class costs on each node: lower is better, ties go to the lower row. Called by the planner.
+"""Scores nodes for the next task of a class: lower is better, ties go to the lower row. Called by the planner.
 
-A score is a plain function plus its shape, which tells `pick` how to fill many nodes at once.
-"""
+A score is a plain function plus its shape, which tells `pick` how to fill many nodes at once."""
 
 from __future__ import annotations
 

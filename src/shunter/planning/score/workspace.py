@@ -1,7 +1,6 @@
-"""Where tasks are put: a ledger, what couples tasks on it, and how its nodes are priced.
+"""A workspace for placement: a ledger, the rules between tasks on it, and the scores of its nodes.
 
-Used by the planner for classes with rules, and on scratch copies by gangs, preemption and backfill.
-"""
+Used by the planner for classes with rules, and on scratch copies by gangs, preemption and backfill."""
 
 from __future__ import annotations
 
