@@ -1,6 +1,7 @@
 """The built-in planner: a policy made of stages. The engine calls `decide` once per round.
 
-A stage can be replaced: `Planner(replace(stages, order=...))`. `POLICIES` has the stages that users choose by name."""
+A stage can be replaced: `Planner(replace(stages, order=...))`. `POLICIES` has the variants that users choose by
+name."""
 
 from __future__ import annotations
 

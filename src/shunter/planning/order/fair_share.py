@@ -3,9 +3,9 @@
 
 The dominant share of a namespace or user is the largest of its shares of any one resource: Ghodsi, Zaharia, Hindman,
 Konwinski, Shenker and Stoica, "Dominant Resource Fairness", NSDI 2011. The smallest share goes first. Shares are
-compared in whole steps, so that one turn may place as many tasks as fit before the next step. From an empty to a full
-cluster this takes at most STEPS turns per resource, however many tasks there are. The price is fairness finer than a
-step. Where a step is smaller than a task, as in every small cluster, there is no price."""
+compared in whole steps, so that one turn may place all tasks up to the next step. From an empty to a full cluster this
+takes at most STEPS turns per resource, however many tasks there are. The price is fairness finer than a step. Where a
+step is smaller than a task, as in every small cluster, there is no price."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Dead letters: tasks that failed after the last attempt of their restart policy. The newest are kept until a user
-replays or purges them. Read by `engine.jobs.dead_letters`."""
+"""Dead letters: tasks that failed for good although their restart policy allowed several attempts. The newest are kept
+until a user replays or purges them. Read by `engine.jobs.dead_letters`."""
 
 from __future__ import annotations
 
