@@ -1,9 +1,8 @@
-"""The flight recorder's files: segments in one folder, bounded in all. Appended to by the engine's recorder; listed and
-exported by the gateway; read by `shunter replay`.
+"""The flight recorder's files: segments in one folder, with a total size limit. The engine's recorder appends to them,
+the gateway lists and exports them, and `shunter replay` reads them.
 
-A file is a mark, then frames: length, checksum, record. Each frame is written at once, so that a kill leaves at most a
-torn last one, which readers leave out.
-"""
+A file is a magic number followed by frames: length, checksum, record. Each frame is written at once, so a kill leaves
+at most one torn frame at the end, which readers skip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How long a worker waits before it connects again. Pure: chance is handed in. Called by the client."""
+"""Computes how long a worker waits before it reconnects. Pure: the caller passes in random numbers. Called by the
+client."""
 
 from __future__ import annotations
 

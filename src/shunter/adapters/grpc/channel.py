@@ -1,4 +1,5 @@
-"""What both ends of the wire agree on: the method's name, message sizes, keep-alive, gRPC's status for each refusal."""
+"""Constants that both ends of a connection share: the method's name, message sizes, keep-alive, and the gRPC status of
+each refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening the port of a gRPC server. Used by the manager's two: for workers and for external schedulers."""
+"""Opens the port of a gRPC server. Used by the manager's two servers: for workers and for external schedulers."""
 
 from __future__ import annotations
 

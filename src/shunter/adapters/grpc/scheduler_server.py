@@ -1,8 +1,7 @@
-"""The manager's gRPC door for external schedulers: `shunter.v1.ExternalScheduler`. Started by the app when it is asked
-for; transport without decisions.
+"""The manager's gRPC server for external schedulers: `shunter.v1.ExternalScheduler`. Started by the app on request; it
+decides nothing.
 
-A stream shows the situation as fast as it is read, never faster: what changes meanwhile goes into the next message.
-"""
+A stream sends situations only as fast as the client reads them. Changes in between go into the next message."""
 
 from __future__ import annotations
 

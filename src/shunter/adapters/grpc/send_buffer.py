@@ -1,8 +1,7 @@
-"""What waits for the wire in one direction of one connection: encoded messages, in order, with a limit.
+"""The send buffer of one direction of one connection: encoded messages, in order, with a limit.
 
-Used by both ends. Full means that the peer does not read: the connection is then given up, and the inventory that
-opens the next one repairs whatever was dropped.
-"""
+Used by both ends. A full buffer means that the peer does not read. The connection is then closed, and the inventory
+that opens the next one makes up for dropped messages."""
 
 from __future__ import annotations
 

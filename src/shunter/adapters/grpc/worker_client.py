@@ -1,8 +1,8 @@
-"""The worker's gRPC end: one stream to the manager, opened again for ever. Run by the worker's process.
+"""The worker's gRPC client: one stream to the manager, which it reopens whenever it breaks. Run by the worker's
+process.
 
-The worker says Hello in `connected`; whatever it sends after the connection is gone is dropped, because its keepers
-hold the results until the next one.
-"""
+The worker says Hello in `connected`. Messages sent after the connection broke are dropped, because the keepers hold the
+results until the next one."""
 
 from __future__ import annotations
 

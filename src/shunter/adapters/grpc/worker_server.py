@@ -1,7 +1,7 @@
-"""The manager's gRPC end: takes workers' streams and brings them to the reception. Started by the app.
+"""The manager's gRPC server for workers: accepts their streams and passes them to the `WorkerAcceptor`. Started by the
+app.
 
-Messages are bytes to gRPC and are decoded here, so that a malformed one is refused with its reason.
-"""
+gRPC handles messages as bytes. They are decoded here, so that a malformed message is refused with a reason."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Rows of numbers by time, in compact arrays that do not grow beyond their limits. Used by `adapters.memory.samples`.
+"""Time series of numbers in compact arrays of limited size. Used by `adapters.memory.samples`.
 
-A series keeps the same samples in several rings, each coarser and reaching further back than the one before. A row is
-the mean and the maximum of all samples of one step.
-"""
+A series stores the same samples in several rings, each coarser and longer than the one before. A row holds the mean and
+the maximum of all samples of one step."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The samples of our own workers, in memory and bounded. Implements `ports.metrics`: a sink for them, and a provider.
+"""The samples of our own workers, in memory and bounded. Implements the sink and the provider of `ports.metrics`.
 
-They are lost when the manager ends, on purpose: metrics are hints, and writing them would cost more than they are
-worth. Whoever wants them for longer keeps a copy elsewhere, or asks another provider.
-"""
+They are lost when the manager ends, on purpose: metrics are hints, and storing them would cost more than they are
+worth. Users who need them for longer export them or use another provider."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The store without a disk: the same promises as any other, for as long as the process lives.
+"""A store in memory, with the same guarantees as any other for as long as the process lives.
 
-For tests, simulations and clusters that may forget. Closing keeps the data, so that a second engine may open the same
-store and recover from it.
-"""
+Used by tests, simulations and clusters without durable state. Closing keeps the data, so that a second engine can open
+the same store and recover from it."""
 
 from __future__ import annotations
 

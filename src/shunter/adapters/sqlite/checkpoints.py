@@ -1,9 +1,9 @@
-"""When the write-ahead log is copied into the database. The writer's thread calls `after_write` after each commit.
+"""Decides when the write-ahead log is copied into the database. The writer's thread calls `after_write` after each
+commit.
 
-A checkpoint inside a commit would make that commit slow, so the reader's thread copies while commits go on. What was
-committed meanwhile is little, and the writer's thread copies it between two commits: then the log starts anew. A log
-within its limit is left alone; closing the store empties it.
-"""
+A checkpoint inside a commit would slow that commit down, so the reader's thread copies while commits continue. Then the
+writer's thread copies the few pages committed meanwhile between two commits, and the log starts anew. A log within its
+limit is left alone; closing the store empties it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database file and connections to it. Called by SqliteStore when it opens; all writing uses `transaction`."""
+"""Opens the database file and connections to it. Called by SqliteStore when it opens; all writes use `transaction`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The threads that own connections. SqliteStore has one for writing and one for reading, so that a query never waits
-behind a commit.
-"""
+"""The threads that own connections. SqliteStore has one for writes and one for reads, so that a query never waits for a
+commit."""
 
 from __future__ import annotations
 

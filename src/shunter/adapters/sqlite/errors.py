@@ -1,4 +1,5 @@
-"""SQLite's errors in our words. The adapter's threads translate here, so that nothing else sees sqlite3's."""
+"""Translates SQLite's errors to those of `model.errors`. The adapter's threads call it, so that no other code sees
+sqlite3's errors."""
 
 from __future__ import annotations
 

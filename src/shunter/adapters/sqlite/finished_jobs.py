@@ -1,4 +1,5 @@
-"""Finished jobs and their tasks: written with the commit that ends them, read one by one. Called by SqliteStore."""
+"""Stores finished jobs and their tasks in the commit that ends them, and reads them one by one. Called by
+SqliteStore."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Lists of finished jobs, and how many there are. Called by SqliteStore in the reader's thread.
+"""Lists and counts finished jobs. Called by SqliteStore in the reader's thread.
 
-Ids are looked for in one index alone, and a row is read only when it is shown. The index is named (INDEXED BY), because
-the file has no statistics by which SQLite could choose well.
-"""
+A search uses a single index and reads only the rows it returns. The index is named (INDEXED BY), because the file has
+no statistics from which SQLite could choose well."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whether the database is whole, and where it ends. Asked before a store opens, and by `shunter store verify`. Leaves
-the files as they are."""
+"""Checks that the database is intact, and where it ends. Called before a store opens, and by `shunter store verify`.
+Changes no file."""
 
 from __future__ import annotations
 

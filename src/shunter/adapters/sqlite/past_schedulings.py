@@ -1,5 +1,5 @@
-"""Schedulings that were deleted: written with their round, found by name, dropped by retention. Called by SqliteStore
-in its threads."""
+"""Stores deleted Schedulings with the round that deletes them, finds them by name, and drops them by retention. Called
+by SqliteStore in its threads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Dropping what retention no longer keeps, in slices: each is one short transaction, and commits wait for one at most.
+"""Deletes expired rows in slices. Each slice is one short transaction, so a commit waits for at most one.
 
-SqliteStore calls each function here until it answers that there was nothing left to do.
-"""
+SqliteStore calls each function until it reports that nothing is left to do."""
 
 from __future__ import annotations
 

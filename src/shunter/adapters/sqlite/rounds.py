@@ -1,4 +1,5 @@
-"""Epochs, committed rounds and the snapshot: what recovery needs. Called by SqliteStore in its threads."""
+"""Reads and writes epochs, committed rounds and the snapshot: what recovery needs. Called by SqliteStore in its
+threads."""
 
 from __future__ import annotations
 

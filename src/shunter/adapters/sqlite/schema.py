@@ -1,4 +1,4 @@
-"""The schema, as migrations in numbered files that are applied in order. Called when a SqliteStore opens."""
+"""Applies the schema: migrations in numbered files, in order. Called when a SqliteStore opens."""
 
 from __future__ import annotations
 

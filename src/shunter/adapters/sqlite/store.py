@@ -1,8 +1,7 @@
-"""The embedded store: one SQLite file in WAL mode, durable at every commit. Wired by `app` behind `ports.store.Store`.
+"""The embedded store: one SQLite file in WAL mode, durable at every commit. `app` uses it as `ports.store.Store`.
 
-Two threads own the connections. Whatever would hold up commits for long (snapshots, retention) is cut into short
-transactions here, and commits slip in between.
-"""
+Two threads own the connections. Long operations (snapshots, retention) are cut into short transactions, so that commits
+can run in between."""
 
 from __future__ import annotations
 

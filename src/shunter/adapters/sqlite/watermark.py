@@ -1,9 +1,8 @@
-"""The newest committed epoch and version, in a small file beside the database. Used by SqliteStore.
+"""The newest committed epoch and version, in a small file next to the database. Used by SqliteStore.
 
-SQLite takes a damaged write-ahead log for one that ends early and says nothing, so an acknowledged commit could vanish
+SQLite silently treats a damaged write-ahead log as one that ends early, so an acknowledged commit could vanish
 unnoticed. The mark is written after each commit, without a sync: what it names has been committed, and a crash of the
-process loses none of it. After a power cut it may be older than the store, never newer.
-"""
+process loses none of it. After a power cut it may be older than the store, never newer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine's own time, behind `ports.clock`."""
+"""The system clock. Implements `ports.clock`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Python's collector of cycles, told to look seldom. Called by processes that hold many jobs.
+"""Makes Python's cyclic garbage collector run rarely. Called by processes that hold many jobs.
 
-What the engine drops it drops without cycles, so nearly all memory is freed by counting references; looking for cycles
-through a hundred thousand live jobs again and again takes a quarter of the engine's time.
-"""
+The engine creates no cycles in what it drops, so reference counting frees nearly all memory. Repeated searches for
+cycles through a hundred thousand live jobs would take a quarter of the engine's time."""
 
 from __future__ import annotations
 
