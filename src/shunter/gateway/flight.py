@@ -1,4 +1,4 @@
-"""The sub-gateway `flight`: reads what the flight recorder has recorded, and switches it on and off. Implements
+"""The sub-gateway `flight`: reads flight recordings, and switches the recorder on and off. Implements
 `ports.schedulers.FlightService`."""
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The gateway on the local engine: every transport goes through it. Implements `ports.gateway`.
+"""The gateway on the local engine, which every transport uses. Implements `ports.gateway`.
 
-It has what all requests share, and the sub-gateways of each caller, so that binding costs a request one look-up.
-"""
+It holds what all requests share, and the sub-gateways of each caller, so that binding a request costs one lookup."""
 
 from __future__ import annotations
 

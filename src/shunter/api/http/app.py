@@ -1,7 +1,7 @@
-"""The ASGI application: authenticate, find the route, answer. Every error is answered as problem+json.
+"""The ASGI application: authenticates, finds the route and answers. Every error is answered as problem+json.
 
-Built by `build_app` on a Gateway; served by `api.http.server`. It holds no state of the cluster. A listener says which
-routes it serves and whether it asks for a token."""
+`build_app` builds it on a Gateway; `api.http.server` serves it. It holds no state of the cluster. A listener defines
+which routes it serves and whether it requires a token."""
 
 from __future__ import annotations
 

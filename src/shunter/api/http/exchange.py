@@ -1,7 +1,6 @@
-"""One HTTP request and its answer, directly on ASGI. The routes read from it and write to it.
+"""One HTTP request and its response, directly on ASGI. Routes read the request and write the response.
 
-There is no framework below: a submit that follows a job to its end must cost little more than the commit.
-"""
+It uses no web framework: a submit that follows a job to its end must cost little more than the commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the table of routes, the views and the manifests' schema."""
+"""Builds the OpenAPI 3.1 document from the route table, the views and the schema of manifests."""
 
 from __future__ import annotations
 

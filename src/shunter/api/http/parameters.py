@@ -1,4 +1,5 @@
-"""Query parameters: declared once, read with all problems together, and published in the OpenAPI document."""
+"""Query parameters: declared once, validated with all problems reported together, and published in the OpenAPI
+document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as application/problem+json."""
+"""Renders errors as application/problem+json. Called by the ASGI application."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Parses references in paths: a job (`NAME`, `NAME@RUN` or `id:123`), an index of a task, a name, a position in the
-stream of events. Called by the routes.
-"""
+"""Parses references in paths: a job (`NAME`, `NAME@RUN` or `id:123`), a task index, a name, a position in the event
+stream. Called by the routes."""
 
 from __future__ import annotations
 

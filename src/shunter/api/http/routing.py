@@ -1,4 +1,4 @@
-"""Routes, and the router that finds the route of a path."""
+"""Routes, and the router that finds the route of a path. Used by the ASGI application."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Serving an ASGI application over HTTP/1.1, within an event loop that runs already. Used by `app/`.
+"""Serves an ASGI application over HTTP/1.1 in an event loop that is already running. Used by `app/`.
 
-It takes uvicorn's protocol without uvicorn's server: that one installs signal handlers of its own, and wakes ten times
-a second for as long as it lives.
-"""
+It uses uvicorn's protocol without uvicorn's server, which installs its own signal handlers and wakes up ten times per
+second."""
 
 from __future__ import annotations
 

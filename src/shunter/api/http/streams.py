@@ -1,8 +1,7 @@
-"""Answers that go on: NDJSON lines, server-sent events, growing logs. They end with their source, client or server.
+"""Streaming responses: NDJSON lines, server-sent events and growing logs. They end with their source, client or server.
 
-A stream runs in its request's own task, and a companion task watches the client. When the client goes, the companion
-cancels the stream, so that the source's clean-up runs at once.
-"""
+A stream runs in the task of its request, and a second task watches the client. When the client disconnects, the second
+task cancels the stream, so that the source cleans up at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handlers and routes to apply manifests of any kind, and to read about deleted Schedulings. Part of the table in
+"""Handlers and routes to apply manifests of any kind, and to read deleted Schedulings. Part of the table in
 `api.routes.table`."""
 
 from __future__ import annotations

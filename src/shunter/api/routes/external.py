@@ -1,7 +1,7 @@
 """Handlers and routes of /external: the External-Scheduler-Interface. Part of the table in `api.routes.table`. The
 external listener serves only these.
 
-A `/` at the end of these paths is ignored: clients of the reference implementation write one."""
+A trailing `/` in these paths is ignored, because clients of the reference implementation send one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Handlers for jobs and tasks: each turns a request into one call of the gateway. And the routes to them: a part of the
-table in `api.routes.table`."""
+"""Handlers and routes of jobs and tasks. Each handler turns a request into one call of the gateway. Part of the table
+in `api.routes.table`."""
 
 from __future__ import annotations
 

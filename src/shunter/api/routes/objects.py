@@ -1,8 +1,7 @@
 """Handlers and routes of Testbeds, BatchJobs and Schedulings. Part of the table in `api.routes.table`.
 
-Each kind has its own handlers and descriptions, because the kind is a part of the path. The paths are those of
-Kubernetes, below /api/v1; each kind has the same ones.
-"""
+Each kind has its own handlers and descriptions, because the kind is a part of the path. All kinds have the same paths,
+those of Kubernetes, below /api/v1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of all routes: what the router dispatches by, and what the OpenAPI document is made from, in this order."""
+"""The table of all routes. The router dispatches by it, and the OpenAPI document lists the routes in this order."""
 
 from __future__ import annotations
 

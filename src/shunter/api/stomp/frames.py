@@ -1,8 +1,7 @@
-"""STOMP frames as bytes and back, versions 1.0 to 1.2. It does no I/O; `api.stomp.session` feeds it.
+"""Encodes and decodes STOMP frames, versions 1.0 to 1.2. Does no I/O; called by `api.stomp.session`.
 
-A peer may put several frames, a part of one, or a lone newline (a heart-beat) into one WebSocket message, so the
-decoder sees a stream.
-"""
+One WebSocket message may hold several frames, a part of one, or a single newline (a heart-beat), so the decoder reads a
+stream."""
 
 from __future__ import annotations
 

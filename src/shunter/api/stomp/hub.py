@@ -1,6 +1,5 @@
-"""The hub watches Testbeds, BatchJobs and Schedulings once, renders each change once, and sends it to all subscribers
-of its topics. One hub serves all connections of a manager; it watches only while there are some.
-"""
+"""Watches Testbeds, BatchJobs and Schedulings, renders each change once, and sends it to all subscribers of its topics.
+One hub serves all connections of a manager; it watches only while connections exist."""
 
 from __future__ import annotations
 

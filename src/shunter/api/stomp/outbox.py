@@ -1,4 +1,5 @@
-"""What waits to be written to one subscriber. It is bounded: whoever stops reading is cut off and slows nobody else."""
+"""The bounded send queue of one subscriber. A subscriber that stops reading is disconnected and slows nobody else
+down."""
 
 from __future__ import annotations
 

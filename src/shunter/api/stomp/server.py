@@ -1,9 +1,8 @@
-"""STOMP over WebSocket, at /scheduler: plain, and in SockJS's framing. Called by `api.http.app`, which imports it when
-the first WebSocket comes.
+"""STOMP over WebSocket, at /scheduler: plain, and in SockJS's framing. Called by `api.http.app`, which imports it at
+the first WebSocket request.
 
 Each connection has a reader (the request's own task) and a writer, with an outbox between the hub and the writer. So a
-peer that does not read fills its own outbox and nothing else.
-"""
+peer that does not read fills only its own outbox."""
 
 from __future__ import annotations
 

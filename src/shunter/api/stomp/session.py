@@ -1,6 +1,5 @@
-"""One client's STOMP session: bytes in, steps out. It does no I/O and reads no clock; `api.stomp.server` carries the
-steps out in their order. After a Close nothing more comes.
-"""
+"""The STOMP session of one client: bytes in, steps out. It does no I/O and reads no clock; `api.stomp.server` carries
+out the steps in order. Close is the last step."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""SockJS's WebSocket transport: frames of text around the frames of STOMP. A client of SockJS asks for `/info` first.
+"""SockJS's WebSocket transport: text frames around the STOMP frames. A SockJS client requests `/info` first.
 
-`/websocket` below the endpoint is the raw one, without these frames. The fallbacks for browsers without WebSockets
-are not served.
-"""
+`/websocket` below the endpoint serves plain STOMP. SockJS's fallbacks for browsers without WebSockets are not
+supported."""
 
 from __future__ import annotations
 

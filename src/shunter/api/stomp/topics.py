@@ -1,5 +1,5 @@
-"""What a subscriber may hear of: `/topic/KIND` for the names of all that changes, `/topic/KIND/NAME` for one resource
-with all that is known of it. Used by `api.stomp.session` and `api.stomp.hub`."""
+"""The topics of subscriptions: `/topic/KIND` carries the names of all objects that change, `/topic/KIND/NAME` one whole
+object. Used by `api.stomp.session` and `api.stomp.hub`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What might start a job that waits: single changes of its manifest, or of what stands in its way. Called by
-`gateway.explain.verified_remedies`, which finds out which of them really do."""
+"""Proposes single changes that might start a waiting job: changes of its manifest, or of what blocks it. Called by
+`gateway.explain.verified_remedies`, which finds out which of them work."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What an update of a long-running job waits for, in one sentence, and how it goes on or is helped. Called by
-`gateway.explain.why`."""
+"""Explains in one sentence what an update of a long-running job waits for, and how it continues or can be helped.
+Called by `gateway.explain.why`."""
 
 from __future__ import annotations
 

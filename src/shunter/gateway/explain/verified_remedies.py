@@ -1,9 +1,9 @@
-"""The smallest single changes that would start a job that waits. Called by the gateway, aside from the engine's rounds.
+"""Finds the smallest single changes that would start a waiting job. Called by the gateway outside of the engine's
+rounds.
 
-Each candidate is tried out: the changed job is submitted in the old one's place to a copy of the cluster, or the rest
-of that is changed, and the planner decides. Only what starts there is suggested. What concerns an update is tried as an
-update.
-"""
+Each candidate is tried on a copy of the cluster: the changed job is submitted in place of the old one, or the cluster
+is changed, and the planner decides. Only changes that start the job there are suggested. Changes of an update are tried
+as an update."""
 
 from __future__ import annotations
 

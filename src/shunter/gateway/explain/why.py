@@ -1,7 +1,6 @@
-"""Why a job is in its state: one sentence, the reasons why nodes reject it, and when it may start.
+"""Explains why a job is in its state: one sentence, the reasons why nodes reject it, and when it may start.
 
-Called by `gateway.explain.explain`, and by plans for jobs that would wait.
-"""
+Called by `gateway.explain.explain`, and by plans for jobs that would wait."""
 
 from __future__ import annotations
 

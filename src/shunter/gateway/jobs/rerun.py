@@ -1,4 +1,4 @@
-"""Specs to run finished tasks again, from what history keeps of their run. Called by `jobs` for retries and by
+"""Builds specs that run finished tasks again, from the history of their run. Called by `jobs` for retries and by
 `dead_letters` for replays."""
 
 from __future__ import annotations

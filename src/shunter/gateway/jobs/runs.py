@@ -1,8 +1,7 @@
-"""Finds the run that a `JobReference` means. Called by every sub-gateway that takes one.
+"""Finds the run that a `JobReference` names. Called by every sub-gateway that takes one.
 
-Live runs come from the engine's memory between rounds, finished ones from the store. A template without runs is found
-as a run 0.
-"""
+Live runs come from the engine's memory between rounds, finished ones from the store. A template without runs is
+returned as run 0."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Reads tasks of a run: blocks of them, single ones, their attempts, and where their logs are. Called by the
-sub-gateways `tasks`, `streams` and `explain`.
+"""Reads the tasks of a run: blocks of tasks, single tasks, their attempts, and the location of their logs. Called by
+the sub-gateways `tasks`, `streams` and `explain`.
 
-Tasks of a live run come from the engine's memory between rounds, those of a finished run from the store.
-"""
+Tasks of a live run come from the engine's memory between rounds, those of a finished run from the store."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Finds the task that a `TaskReference` means: its task set in a run, live or finished, and its index there. Called by
-every sub-gateway that takes one.
-"""
+"""Finds the task that a `TaskReference` names: its task set in a live or finished run, and its index there. Called by
+every sub-gateway that takes one."""
 
 from __future__ import annotations
 

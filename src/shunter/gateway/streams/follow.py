@@ -1,4 +1,4 @@
-"""The sub-gateway `streams`: logs, and jobs that are followed to their end. Implements `ports.jobs.StreamService`."""
+"""The sub-gateway `streams`: follows logs, and follows jobs until they end. Implements `ports.jobs.StreamService`."""
 
 from __future__ import annotations
 
