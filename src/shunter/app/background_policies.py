@@ -1,4 +1,4 @@
-"""Policies in this process that are not fast: they decide in a thread beside the rounds. Used by `app.manager`."""
+"""Runs slow policies in a thread next to the rounds, in this process. Used by `app.manager`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Copies the store of a home into one file while the cluster runs, and makes a home from such a file. Called by
+"""Copies the store of a home into one file while the cluster runs, and restores a home from such a file. Called by
 `shunter backup` and `shunter restore`.
 
-The file is an SQLite database: the store, and the tokens and the configuration in a table of their own, so that clients
-and workers find the restored cluster as they knew it. It is as secret as the home.
-"""
+The file is an SQLite database: the store, plus a table with the tokens and the configuration, so that clients and
+workers can connect to the restored cluster. Protect it like the home itself."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""config.toml: what a person has set about the cluster of a home, read whenever a manager or a worker starts.
+"""Reads config.toml: a home's settings, read whenever a manager or a worker starts. Called by `app.serve` and
+`app.worker`.
 
-The tables here say which keys there are, how each is read, and which setting it goes to. The defaults are those of the
-settings. Called by `app.serve` and `app.worker`.
-"""
+The tables define the keys, how each is read, and which setting it changes. The settings define the defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stopping the cluster of this home: ask it, and wait until its process is gone."""
+"""Stops the cluster of this home and waits until its process has ended. Called by `shunter down`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SHUNTER_HOME: where a cluster keeps all it has. One running cluster per home, held by a lock on a file."""
+"""SHUNTER_HOME: the directory with all data of a cluster. A file lock allows one running cluster per home."""
 
 from __future__ import annotations
 

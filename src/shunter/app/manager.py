@@ -1,4 +1,4 @@
-"""A manager, put together: store, engine, watcher, gateway, API, and with `shunter up` a worker in the same process."""
+"""Assembles a manager: store, engine, watcher, gateway, API, and for `shunter up` a worker in the same process."""
 
 from __future__ import annotations
 

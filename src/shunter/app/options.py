@@ -1,5 +1,5 @@
-"""What the command line can say when a cluster, a manager or a worker is started. Made by the CLI; sent to the
-background process as JSON. What it leaves open, config.toml may say: see `app.config`."""
+"""Command-line options to start a cluster, a manager or a worker. The CLI creates them and sends them to the background
+process as JSON. config.toml supplies what they leave out: see `app.config`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policies that this installation offers: our own, and those of the plugins that are installed beside it."""
+"""Finds the policies of this installation: the built-in ones and those of installed plugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay of a recorded flight, for `shunter replay`: the policies of this installation decide again."""
+"""Replays a flight recording with the policies of this installation. Called by `shunter replay`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The process of a cluster: `python -m shunter.app.serve OPTIONS_JSON [READY_FD]`. Started by `app.up`.
 
-It tells through READY_FD, in one line of JSON, that it is ready, or why it is not.
-"""
+It writes one line of JSON to READY_FD when it is ready, or when it cannot start, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A policy in simulated worlds, for `shunter simulate`: the same engine, in virtual time, with users and faults."""
+"""Runs a policy in simulated clusters, in virtual time, with users and faults. Called by `shunter simulate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting a cluster: in the foreground, or as a process in the background that tells when it is ready."""
+"""Starts a cluster: in the foreground, or as a background process that reports when it is ready."""
 
 from __future__ import annotations
 

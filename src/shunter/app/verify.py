@@ -1,4 +1,5 @@
-"""Says what can be read of a home's store, and what is missing. Changes no file. Called by `shunter store verify`."""
+"""Reports what can be read of a home's store, and what is missing. Changes no file. Called by `shunter store
+verify`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where tasks run: on this machine's worker and those that join, or on simulated nodes. Used by `app.manager`."""
+"""Where tasks run: on this machine's worker and on workers that join, or on simulated nodes. Used by `app.manager`."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
-"""Apache Spark and Apache Flink on this machine: where they are, how they are installed, and the launchers that run as
-tasks and start them. Of the standard library alone: a launcher is part of every application's memory."""
+"""Apache Spark and Apache Flink on this machine: finds and installs them, and has the launchers that run as tasks and
+start them. Uses only the standard library, because a launcher adds to the memory of every application."""

@@ -1,5 +1,5 @@
-"""The processes that a launcher starts: waited for and ended together, also when the launcher is told to stop. Used by
-the launchers; what they leave behind, the keeper ends."""
+"""Starts the processes of a launcher, waits for them and stops them together, also when the launcher is told to stop.
+Used by the launchers; the keeper ends processes that they leave behind."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The line between a driver's launcher and those of its executors: a TCP connection each, kept while the application
-runs. The driver says when its master is ready and when the application has ended; an executor that loses the line
-without a word knows that the driver is gone. So nothing of an application outlives it, whoever looks or does not.
-"""
+"""A TCP connection between the driver's launcher and each executor's launcher, open while the application runs.
+
+The driver announces when its master is ready and when the application has ended. An executor that loses the connection
+without notice knows that the driver is gone. So no part of an application outlives it."""
 
 from __future__ import annotations
 

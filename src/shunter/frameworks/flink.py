@@ -1,9 +1,8 @@
 """Runs Apache Flink in tasks: `python -m shunter.frameworks.flink driver|executor`.
 
-The driver's task has a JobManager in application mode, with the program in it; it ends with the program: 0 where the
-job has finished, 163 where it has failed. An executor's task has a TaskManager with one task slot, called by the slot
-of the testbed. Its virtual machines are started without Flink's scripts: these start three more each, to read settings.
-"""
+The driver's task runs a JobManager in application mode, with the program in it. It ends with the program: exit code 0
+if the job finished, 163 if it failed. An executor's task runs a TaskManager with one task slot, named after the slot of
+the testbed. The JVMs are started without Flink's scripts, which would start three more each to read settings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How the memory of a JobManager or TaskManager is divided within the process, so that it stays within its slot.
-Flink's own scripts divide it for processes of a gigabyte and more: their least parts fill a small slot."""
+"""Divides the memory of a JobManager or TaskManager within the process, so that it stays within its slot. The minimum
+sizes of Flink's own scripts suit processes of a gigabyte and more, and would fill a small slot."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Installs Spark or Flink: the package from PyPI in a virtual environment of its own. Called by `shunter install`.
+"""Installs Spark or Flink: the package from PyPI in its own virtual environment. Called by `shunter install`.
 
-One at a time by a lock; what is whole has a mark, which is written last, so that an installation that was broken off
-begins anew. Uses uv where it is there, else venv and pip.
-"""
+A lock allows one installation at a time. A marker file is written last, so that an interrupted installation starts
+anew. Uses uv if it is installed, else venv and pip."""
 
 from __future__ import annotations
 

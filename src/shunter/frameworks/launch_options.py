@@ -1,6 +1,5 @@
-"""What a launcher is told, by its command line, its payload (made by `testbeds.applications`) and the variables of its
-task; and its start. Used by the launchers.
-"""
+"""Reads a launcher's options from its command line, its payload (made by `testbeds.applications`) and its environment,
+and starts it. Used by the launchers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Where Spark, Flink and Java are on this machine. Used by the worker, which announces them, and by the installer.
+"""Finds Spark, Flink and Java on this machine. Used by the worker, which announces them, and by the installer.
 
-SPARK_HOME or FLINK_HOME goes first; else what `shunter install` made below the data folder, which all clusters of a
-user share.
-"""
+SPARK_HOME or FLINK_HOME takes precedence over what `shunter install` created below the data folder, which all clusters
+of a user share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for a program to listen. Used by the launchers."""
+"""Waits until a program listens on a port. Used by the launchers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Runs Apache Spark in tasks: `python -m shunter.frameworks.spark driver|executor`.
 
-The driver's task has a Master of its own and the application; it ends with the application's exit code. An executor's
-task has a Worker of the size of its slot, in which the Master starts just one executor. All of them are told by the
-line (`frameworks.executor_link`) when the application has ended.
-"""
+The driver's task runs its own Master and the application. It ends with the application's exit code. An executor's task
+runs a Worker of the size of its slot, in which the Master starts exactly one executor. `frameworks.executor_link` tells
+all of them when the application has ended."""
 
 from __future__ import annotations
 
