@@ -1,4 +1,4 @@
-"""The one tree of errors. *Rejected* is the caller's to mend; *Unavailable* is ours and may be retried."""
+"""The hierarchy of errors. *Rejected* is the caller's fault; *Unavailable* is ours, and the caller may retry."""
 
 from __future__ import annotations
 

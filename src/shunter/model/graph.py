@@ -1,4 +1,4 @@
-"""Cycles among things that wait for one another. Used for the jobs and groups of manifests, and by the engine."""
+"""Finds cycles in dependencies. Used for the jobs and groups of manifests, and by the engine."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The lives of jobs, tasks, attempts, nodes and rollouts. Read the tables first; the rest of Shunter obeys them.
+"""The lifecycles of jobs, tasks, attempts, nodes and rollouts. Read these tables first; all other code obeys them.
 
-A table maps (state, event) to the next state. Nothing else assigns a state. Codes are small integers, because
-the engine keeps states in columns; words are what the store, REST, CLI and documents show.
-"""
+A table maps (state, event) to the next state. Nothing else assigns a state. The engine stores states as small integer
+codes in columns; the store, REST, the CLI and documents use the words."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Resources and quantities: `500m` of cpu, `256Mi` of memory, durations like `1h30m`.
 
-Inside Shunter a resource is a whole number: cpu in thousandths of a core, memory and disk in bytes, anything else
-(gpu, licences) a count. `Needs` is what one task asks of a node.
-"""
+Internally, a resource is an integer: cpu in thousandths of a core, memory and disk in bytes, anything else (gpu,
+licences) a count. `Needs` is what one task requests from a node."""
 
 from __future__ import annotations
 

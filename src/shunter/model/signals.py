@@ -1,4 +1,4 @@
-"""Signals by which a task may be told to end, by name. Numbers are those of Linux, wherever the client runs."""
+"""The signals that can stop a task, by name. Numbers are those of Linux, on every client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times as people and programs read them: ISO-8601. Used by views, documents and messages."""
+"""Renders times as ISO-8601. Used by views, documents and messages."""
 
 from __future__ import annotations
 

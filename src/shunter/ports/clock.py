@@ -1,4 +1,4 @@
-"""Time, handed in: real, scaled or virtual."""
+"""The clock, passed as an argument: real, scaled or virtual."""
 
 from __future__ import annotations
 

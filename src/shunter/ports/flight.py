@@ -1,4 +1,4 @@
-"""Where the flight recorder's records go: a bounded log in segments. Implemented by `adapters.files`."""
+"""The log of the flight recorder: bounded, in segments. Implemented by `adapters.files`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What nodes and tasks used over a window of time, from a provider: today the samples of our own workers.
 
-Metrics are hints: a provider may forget, and answers with what it has. `MetricService` at the end is the Protocol of
-the sub-gateway `metrics`.
-"""
+Metrics are hints: a provider may lose data and answers with what it has. `MetricService` at the end is the Protocol of
+the sub-gateway `metrics`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The store: the truth. An append-only log of committed rounds, a snapshot, and the finished jobs.
+"""The store, which is the source of truth: an append-only log of committed rounds, a snapshot, and the finished jobs.
 
-Every adapter passes `tests/contracts/store.py`. Bodies are opaque bytes made by the engine's codec.
-"""
+Every adapter passes `tests/contracts/store.py`. Bodies are opaque bytes made by the engine's codec."""
 
 from __future__ import annotations
 

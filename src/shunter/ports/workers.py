@@ -1,4 +1,4 @@
-"""How the engine reaches workers, and how it hears from them. Implemented by the watcher (in process and gRPC) and by
+"""How the engine sends messages to workers and receives theirs. Implemented by the watcher (in process and gRPC) and by
 simulated fleets."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Files that have Jobs and objects together: told apart, and read each by its own reader, with the field paths that the
-whole file has. Called by the gateway for what is applied, and by `validate` without a cluster."""
+"""Reads files that contain both Jobs and objects: separates them and reads each with its own reader. Field paths refer
+to the whole file. Called by the gateway for apply, and by `validate` without a cluster."""
 
 from __future__ import annotations
 

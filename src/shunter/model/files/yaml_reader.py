@@ -1,9 +1,9 @@
-"""Files of manifests: YAML of one or several documents, or JSON, as decoded documents. Used by the API and the CLI.
+"""Reads manifest files (YAML with one or several documents, or JSON) into decoded documents. Used by the API and the
+CLI.
 
-YAML is built here from the parser's events, since the library's own tree builder overflows the stack (and ends the
-process) on deep nesting, lets a few hundred bytes of aliases stand for gigabytes, and lets a key given twice win
-silently. Plain words follow YAML 1.2: `yes`, `on` and `1:30` are text, not booleans and sixties.
-"""
+It builds YAML from the parser's events, because the library's own tree builder overflows the stack (and ends the
+process) on deep nesting, lets a few hundred bytes of aliases expand to gigabytes, and silently accepts duplicate keys.
+Plain words follow YAML 1.2: `yes`, `on` and `1:30` are text, not booleans or base-60 numbers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What the tasks of an array count through: `1-100:2`, `1-3,7`, with Slurm's `%4` for four at once; and the lines of a
-file, one for each task. Used for manifests and by `shunter run`.
-"""
+"""Parses array indexes (`1-100:2`, `1-3,7`, with Slurm's `%4` for at most four at once), and reads the lines of a file,
+one for each task. Used for manifests and by `shunter run`."""
 
 from __future__ import annotations
 

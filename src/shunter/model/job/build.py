@@ -1,4 +1,4 @@
-"""From the checked values of a manifest to its JobSpec. Called by `model.job.manifests`."""
+"""Builds a JobSpec from the validated values of a manifest. Called by `model.job.manifests`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What the fields of a manifest say together: what the type of a job allows, how its groups fit together, and how the
-fields of one group fit together. Called by `model.job.manifests` after each field was read by itself.
-"""
+"""Validates combinations of manifest fields: what the job type allows, how groups fit together, and how the fields of
+one group fit together. Called by `model.job.manifests` after each field was read on its own."""
 
 from __future__ import annotations
 

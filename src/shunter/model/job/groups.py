@@ -1,4 +1,4 @@
-"""The groups of a manifest, each with what it says itself and what it takes from its job. Used by
+"""The groups of a manifest: merges each group's own fields with those that it inherits from its job. Used by
 `model.job.manifests`."""
 
 from __future__ import annotations

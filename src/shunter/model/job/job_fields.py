@@ -1,7 +1,6 @@
-"""The whole table of a Job manifest, put together from the fields of tasks, of placing and of timing.
+"""The table of all fields of a Job manifest, assembled from the task, placement and timing fields.
 
-`model.job.manifests` reads documents by it and publishes its schema. Everything has a limit with a name.
-"""
+`model.job.manifests` reads documents with it and publishes its schema. Everything has a named limit."""
 
 from __future__ import annotations
 

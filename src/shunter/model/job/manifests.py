@@ -1,8 +1,7 @@
-"""Job manifests: from a decoded YAML or JSON document to a JobSpec, or to the list of everything that is wrong with it.
+"""Reads job manifests: turns a decoded YAML or JSON document into a JobSpec, or lists everything that is wrong with it.
 
-Called by the gateway for every submit, and by `validate` without a cluster. What is valid is said by the tables of
-`model.job.job_fields` and by `model.job.checks`.
-"""
+Called by the gateway for every submit, and by `validate` without a cluster. The tables of `model.job.job_fields` and
+`model.job.checks` define what is valid."""
 
 from __future__ import annotations
 

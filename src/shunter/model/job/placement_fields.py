@@ -1,6 +1,5 @@
-"""The fields of a manifest that say how many tasks a group has, where and when they may run, and what happens when they
-end, as tables. `model.job.job_fields` puts them together.
-"""
+"""Tables of the manifest fields that define how many tasks a group has, where and when they may run, and what happens
+when they end. `model.job.job_fields` assembles them."""
 
 from __future__ import annotations
 

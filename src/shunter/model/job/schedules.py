@@ -1,7 +1,6 @@
-"""Cron lines and time zones: whether they can be read, and when they fire next. Used for manifests and by the engine.
+"""Validates cron expressions and time zones, and computes when they fire next. Used for manifests and by the engine.
 
-The clock is handed in; the libraries are loaded by whoever has a schedule.
-"""
+The caller passes in the clock. The libraries are loaded only when a schedule is used."""
 
 from __future__ import annotations
 

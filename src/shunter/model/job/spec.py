@@ -1,8 +1,7 @@
-"""What a user asks for, after validation: frozen, normalised, every default filled in. Made by `model.job.manifests`.
+"""A validated job: frozen, normalised, with every default filled in. Built by `model.job.manifests`.
 
-A job has groups; what a worker must know of a group's tasks is its TaskSpec, where and when they may run is said by the
-group, and what holds for the job as a whole is in its JobOptions.
-"""
+A job has groups. A group's TaskSpec has what a worker must know of its tasks. The group itself says where and when they
+may run. JobOptions apply to the whole job."""
 
 from __future__ import annotations
 

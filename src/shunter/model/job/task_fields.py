@@ -1,6 +1,5 @@
-"""The fields of a manifest that say what a worker runs, as tables: the command, its surroundings, containers, ports,
-health checks. `model.job.job_fields` puts them together.
-"""
+"""Tables of the manifest fields that define what a worker runs: the command, its environment, containers, ports, health
+checks. `model.job.job_fields` assembles them."""
 
 from __future__ import annotations
 

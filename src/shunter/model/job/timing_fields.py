@@ -1,6 +1,5 @@
-"""The fields of a manifest that say when a job begins: after others, at a time, by a clock, by a dispatch; as tables.
-`model.job.job_fields` puts them together.
-"""
+"""Tables of the manifest fields that define when a job starts: after other jobs, at a time, on a schedule, by a
+dispatch. `model.job.job_fields` assembles them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a BatchJob runs, as its manifest says it: exactly one of sparkSpec, flinkSpec and commandSpec. Owns their
-checks, for the reader of manifests, and the typed values that `testbeds.applications` makes an application from."""
+"""Reads and validates the application of a BatchJob manifest: exactly one of sparkSpec, flinkSpec and commandSpec. Also
+defines the typed values from which `testbeds.applications` builds an application."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What becomes of a draft beside the object that is there: the rules of apply.
+"""The rules of apply: what happens to a draft when the object already exists.
 
-Whoever keeps objects calls them where it compares and writes in one step: the engine, and every stand-in for it.
-"""
+Called by the engine, and by test doubles of it, where they compare and write in one step."""
 
 from __future__ import annotations
 

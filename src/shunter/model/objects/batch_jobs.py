@@ -1,5 +1,5 @@
-"""BatchJobs: reoccurring distributed applications (Spark, Flink, or any command as N executors), with what external
-schedulers want to remember of them."""
+"""BatchJobs: recurring distributed applications (Spark, Flink, or any command as N executors), with the data that
+external schedulers store with them."""
 
 from __future__ import annotations
 

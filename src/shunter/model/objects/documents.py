@@ -1,11 +1,11 @@
-"""Testbeds, BatchJobs and Schedulings as documents of the API: the manifest with its metadata and status.
+"""Converts Testbeds, BatchJobs and Schedulings to documents of the API (the manifest with metadata and status), and
+back.
 
-The API answers with documents, and what `get` prints can be applied again. External schedulers over REST read documents
-back into objects. One table per struct serves both directions. A document does not show who made the object.
+The API answers with documents, and the output of `get` can be applied again. External schedulers over REST read
+documents back into objects. One table per struct serves both directions. A document does not show who made the object.
 
-Keys are spelt as in the reference. In addition, a slot shows who holds it and since when, a run shows its slots, and a
-Scheduling what it waits for.
-"""
+Keys are spelt as in the reference implementation. In addition, a slot shows who holds it and since when, a run shows
+its slots, and a Scheduling shows what it waits for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables of applications: as a mapping, or as Kubernetes has them, a list of {name, value}."""
+"""Reads environment variables of applications: a mapping, or as in Kubernetes a list of {name, value}."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The fields of `flinkSpec`, as tables: those that act on Shunter's workers, with their types, and those of a
-FlinkCluster that have no meaning there, with the reason. Read by `model.objects.application_fields`."""
+"""Tables of the fields of `flinkSpec`: those that Shunter's workers use, with their types, and those of a FlinkCluster
+that have no meaning there, with the reason. Read by `model.objects.application_fields`."""
 
 from __future__ import annotations
 

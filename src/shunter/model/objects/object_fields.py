@@ -1,7 +1,7 @@
-"""The tables of Testbed, BatchJob and Scheduling manifests, as documents 000 and 001 print them, with what is our own.
+"""Tables of the fields of Testbed, BatchJob and Scheduling manifests: those of the reference implementation, and our
+additions.
 
-`model.objects.object_manifests` reads documents by them and publishes their schemas. Everything has a limit with a
-name."""
+`model.objects.object_manifests` reads documents with them and publishes their schemas. Everything has a named limit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The lives of slots, testbeds, batch jobs and schedulings, as tables like those of `model.lifecycles`.
+"""The lifecycles of slots, testbeds, batch jobs and schedulings, as tables like those of `model.lifecycles`.
 
-The reconcile functions of `testbeds/` move nothing but by these. States are spelt on the wire as documents 000 and 001
-spell them.
-"""
+The reconcile functions of `testbeds/` change states only by these tables. State names on the wire are those of the
+reference implementation."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Manifests of Testbeds, BatchJobs and Schedulings: from decoded documents to drafts, or to all that is wrong.
+"""Reads manifests of Testbeds, BatchJobs and Schedulings: turns decoded documents into drafts, or lists everything that
+is wrong.
 
-Called by the gateway for every apply, and by `validate` without a cluster. What is valid is said by the tables of
-`model.objects.object_fields` and by the checks below.
-"""
+Called by the gateway for every apply, and by `validate` without a cluster. The tables of `model.objects.object_fields`
+and the checks below define what is valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every object has beside its spec and status: names, versions and times."""
+"""The metadata of every object: names, versions and times."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Objects: manifests that are kept and reconciled, as documents 000 and 001 describe them: Testbeds, BatchJobs and
-Schedulings. An object has what was asked for (its spec) and what has become of it (its status).
+"""Objects: manifests that the engine stores and reconciles (Testbeds, BatchJobs and Schedulings). An object has a spec,
+which users write, and a status.
 
-Written by the engine alone; the pure functions of `testbeds/` say what comes next.
-"""
+Only the engine writes objects; the pure functions of `testbeds/` decide what comes next."""
 
 from __future__ import annotations
 

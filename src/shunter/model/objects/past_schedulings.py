@@ -1,4 +1,4 @@
-"""What history keeps of Schedulings that were deleted."""
+"""The history record of a deleted Scheduling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Schedulings: what an external scheduler decided. BatchJobs go into slots of a Testbed, by a queue or by slot ids."""
+"""Schedulings: decisions of an external scheduler. A Scheduling puts BatchJobs into slots of a Testbed, by a queue or
+by slot ids."""
 
 from __future__ import annotations
 

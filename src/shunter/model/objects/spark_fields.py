@@ -1,4 +1,4 @@
-"""The fields of `sparkSpec`, as tables: those that act on Shunter's workers, with their types, and those of a
+"""Tables of the fields of `sparkSpec`: those that Shunter's workers use, with their types, and those of a
 SparkApplication that have no meaning there, with the reason. Read by `model.objects.application_fields`."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Testbeds: slots reserved on labelled nodes. A slot is a part of one node's resources that only executors of
-BatchJobs can use: the engine keeps it as a reservation on the node."""
+"""Testbeds: slots reserved on labelled nodes. A slot is a part of one node's resources that only executors of BatchJobs
+can use. The engine stores it as a reservation on the node."""
 
 from __future__ import annotations
 

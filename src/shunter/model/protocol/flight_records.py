@@ -1,8 +1,8 @@
-"""What the flight recorder keeps: every decision with what it was made on, so that it can be made again.
+"""The records of the flight recorder: every decision with its inputs, so that it can be made again.
 
-A file is a row of records. A source (the rounds, or the session of a scheduler) begins, is shown situations, and
-decides. A record's `inputs` is a hash over all that its source was shown since it began: equal hashes, equal inputs.
-"""
+A file is a sequence of records. A source (the rounds, or the session of a scheduler) begins, receives situations, and
+decides. A record's `inputs` is a hash over everything its source has received since it began: equal hashes mean equal
+inputs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Why a manager ends a worker's connection: the error codes of the worker protocol, and whether to come again soon.
+"""Why a manager closes a worker's connection: the error codes of the worker protocol, and whether to reconnect soon.
 
 The watcher and the transports send them as `Refused`. docs/reference/worker-protocol.md has the same table; a test
-compares.
-"""
+compares them."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""What policies see and answer, in a form that can be sent, recorded and read again.
+"""What policies see and return, in a form that can be sent, recorded and read again.
 
-A `ViewDelta` says what changed since the previous one; the first says everything. `planning.remote.view_writer` makes
-deltas from views, `planning.remote.view_reader` makes views from deltas. `Answers` hold what a view computes only on
-request. Columns are lists: they are small on the wire, and every language has them.
+A `ViewDelta` has what changed since the previous one; the first has everything. `planning.remote.view_writer` makes
+deltas from views, `planning.remote.view_reader` makes views from deltas. `Answers` hold values that a view computes
+only on request. Columns are lists: they are small on the wire, and every language has them.
 
-A struct whose name ends in Row or Rows is a flat copy of something that `planning.view` has in another form: with NumPy
-columns, or with references. The others are the same in views, on the wire and in recordings. Recordings store fields by
-position, so add new ones at the end."""
+A struct whose name ends in Row or Rows is a flat copy of a type of `planning.view` that has NumPy columns or
+references. The others are the same in views, on the wire and in recordings. Recordings store fields by position, so add
+new ones at the end."""
 
 from __future__ import annotations
 

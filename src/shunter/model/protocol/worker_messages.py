@@ -1,8 +1,7 @@
-"""What a manager and a worker say to each other, whatever carries it: a call in process, a gRPC stream, a simulation.
+"""The messages between a manager and a worker, for every transport: calls in the process, a gRPC stream, a simulation.
 
-Tasks are named by (job id, group number, index) and travel as runs of contiguous indexes. Times are milliseconds since
-1970. The order of a conversation: worker Hello; manager Welcome (or Refused); worker Inventory; then anything.
-"""
+Tasks are named by (job id, group number, index) and are sent as ranges of contiguous indexes. Times are milliseconds
+since 1970. The order of messages: worker Hello; manager Welcome (or Refused); worker Inventory; then any."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The fields of requests that change cluster settings, queue rules and dead letters.
 
-REST reads request bodies by these tables and publishes their schemas. `config.toml` shares the fields of settings.
-"""
+REST reads request bodies with these tables and publishes their schemas. `config.toml` shares the fields of settings."""
 
 from __future__ import annotations
 

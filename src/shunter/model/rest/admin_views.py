@@ -1,5 +1,4 @@
-"""What people and programs see of what a cluster keeps beside jobs: templates, queues, dead letters. Shapes of REST
-answers, like those in `model.rest.views`."""
+"""Templates, queues and dead letters as REST answers show them. Related to `model.rest.views`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What external schedulers may write: a Scheduling, and what they want to remember of a BatchJob. Reads the bodies of
-/external and turns a Scheduling into the manifest that says the same.
-"""
+"""What external schedulers may write: a Scheduling, and data to store with a BatchJob. Reads the request bodies of
+/external and turns a Scheduling into an equivalent manifest."""
 
 from __future__ import annotations
 

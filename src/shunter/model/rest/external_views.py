@@ -1,7 +1,6 @@
-"""What external schedulers see of Testbeds, BatchJobs and Schedulings: flat views, names instead of manifests.
+"""Testbeds, BatchJobs and Schedulings as external schedulers see them: flat views with names instead of manifests.
 
-The shapes are those of the External-Scheduler-Interface. REST below /external answers with them, STOMP carries them.
-"""
+The External-Scheduler-Interface defines the shapes. REST below /external returns them, and STOMP carries them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON merge patch (RFC 7396): a document that says only what becomes different; null takes a field away."""
+"""JSON merge patch (RFC 7396): a document with only the fields to change; null removes a field."""
 
 from __future__ import annotations
 

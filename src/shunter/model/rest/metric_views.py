@@ -1,4 +1,4 @@
-"""What the API says of metrics: what nodes and tasks used over a window of time."""
+"""Metrics as REST answers show them: what nodes and tasks used over a window of time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What REST answers about Testbeds, BatchJobs and Schedulings: the shapes, shared by the API, the SDK and the CLI.
+"""REST answers about Testbeds, BatchJobs and Schedulings. Shared by the API, the SDK and the CLI.
 
-An object itself is a document as `model.objects.documents` writes it; `ObjectView` gives its parts names.
-"""
+An object itself is a document as `model.objects.documents` writes it; `ObjectView` gives its parts names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the planner says in REST answers: why a job waits, what would start it, and what a plan would do."""
+"""The planner's explanations as REST answers show them: why a job waits, what would start it, and what a plan would
+do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The shapes of REST answers under one name, for users of the SDK (`docs/sdk.md`). Each subject has its own module.
+"""All REST views under one name, for users of the SDK (`docs/sdk.md`). Each subject has its own module.
 
-Times are ISO-8601 in UTC; what is not known yet is null.
-"""
+Times are ISO-8601 in UTC; unknown values are null."""
 
 from __future__ import annotations
 

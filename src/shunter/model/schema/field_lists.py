@@ -1,6 +1,5 @@
-"""Manifest fields that hold several values: lists of texts, lists of sections, mappings, and texts that stand for a
-section. The tables of fields are built of them, as of those in `model.schema.fields`.
-"""
+"""Manifest fields with several values: lists of strings, lists of sections, mappings, and strings that abbreviate a
+section. The field tables are built from them and from `model.schema.fields`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Kinds of manifest fields. Each knows how to read a value (noting problems instead of stopping at the first) and what
-the published JSON Schema says of it, so that the two cannot drift apart. The tables of fields are built of them; lists
-and mappings are in `model.schema.field_lists`.
+"""Kinds of manifest fields. Each reads a value (collecting problems instead of stopping at the first) and writes its
+part of the published JSON Schema, so that the two cannot diverge. The field tables are built from them; lists and
+mappings are in `model.schema.field_lists`.
 
-A reader takes (value, path, problems). After a problem it returns anything: nothing is built once a problem is noted.
-"""
+A reader takes (value, path, problems). After a problem it may return anything, because nothing is built then."""
 
 from __future__ import annotations
 

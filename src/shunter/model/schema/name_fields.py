@@ -1,4 +1,4 @@
-"""How things are called: names, references to runs, labels. Manifests, REST and config.toml are read by it."""
+"""The rules for names, references to runs, and labels. Manifests, REST and config.toml use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collecting all that is wrong with an input, and saying it well. Used for manifests, config.toml and REST."""
+"""Collects all problems of an input and words them well. Used for manifests, config.toml and REST."""
 
 from __future__ import annotations
 
