@@ -1,7 +1,6 @@
 """Shunter runs jobs on machines, from a laptop to a cluster. From Python: `with shunter.connect() as client: ...`
 
-Names are loaded at first use, so that `import shunter` costs nothing to those who need one part of it.
-"""
+Names are loaded at first use, so that `import shunter` stays cheap."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Log lines are actions with fields: `log.info("task.placed", task=..., node=...)`. A thin layer over `logging`,
-because the usual structured-logging library costs a quarter of a second at import."""
+"""Log lines: actions with fields, `log.info("task.placed", task=..., node=...)`. A thin layer over `logging`, because
+the usual structured-logging library takes a quarter of a second to import."""
 
 from __future__ import annotations
 

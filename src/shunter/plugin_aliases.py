@@ -1,4 +1,4 @@
-"""The modules that plugins and programs for 0.1.0 import, and where these are now. Switched on by `import shunter`."""
+"""Maps the modules that plugins and programs for 0.1.0 import to their present names. `import shunter` activates it."""
 
 from __future__ import annotations
 

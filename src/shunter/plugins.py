@@ -1,9 +1,8 @@
-"""Plugins: what other packages offer through entry points. Read by the app (policies, filters, scores) and by workers
-(health checks, runtimes). For whoever writes one: `from shunter.plugins import Filter, Ledger, Rows`.
+"""Loads plugins: what other packages offer through entry points. Used by the app (policies, filters, scores) and by
+workers (health checks, runtimes). Authors of plugins use `from shunter.plugins import Filter, Ledger, Rows`.
 
-A plugin that cannot be loaded is told with its error, and keeps nobody else from working. Names for plugins are loaded
-at first use, so that importing this costs nothing but what is used of it.
-"""
+A plugin that cannot be loaded is reported with its error, and the others still work. The names for plugins are loaded
+at first use, so that importing this module stays cheap."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""For whoever writes a scheduler: `from shunter.scheduler import Decision, ExternalScheduler, Room`.
+"""Public names for authors of schedulers: `from shunter.scheduler import Decision, ExternalScheduler, Room`.
 
-Names are loaded at first use, so that importing this costs nothing but what is used of it.
-"""
+Names are loaded at first use, so that importing this module stays cheap."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""External schedulers that come with Shunter. They use the public SDK and nothing else, as yours would."""
+"""External schedulers that come with Shunter. They use only the public SDK, as yours would."""

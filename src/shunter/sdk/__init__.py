@@ -1,1 +1,1 @@
-"""The Python client: a sans-IO core (`core`, `calls`) and two transports that carry its conversations out."""
+"""The Python client: a sans-IO core (`core`, `calls`) and two transports that carry out its conversations."""

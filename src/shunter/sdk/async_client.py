@@ -1,7 +1,6 @@
-"""The async client: `shunter.aio.connect()`. Every verb is a method here or, about one job, in `async_job`.
+"""The async client: `shunter.aio.connect()`. Every verb is a method here or, for a single job, in `async_job`.
 
-A method says what to send and what comes back. The core decides when to send it again, the transport carries it out.
-"""
+A method defines what to send and what it returns. The core decides when to retry, and the transport does the I/O."""
 
 from __future__ import annotations
 

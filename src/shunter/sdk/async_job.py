@@ -1,4 +1,4 @@
-"""A job as the async client returns it, with every verb about one job. Called by `async_client`."""
+"""A job as the async client returns it, with every verb for a single job. Created by `async_client`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 # Generated from async_client.py: change that file, then run `make client`.
-"""The blocking client: `shunter.connect()`. Every verb is a method here or, about one job, in `job`.
+"""The blocking client: `shunter.connect()`. Every verb is a method here or, for a single job, in `job`.
 
-A method says what to send and what comes back. The core decides when to send it again, the transport carries it out.
-"""
+A method defines what to send and what it returns. The core decides when to retry, and the transport does the I/O."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The client without I/O: what to send, when to send it again, and what the answers mean.
+"""The client without I/O: decides what to send, when to retry, and what the responses mean.
 
-Every method is a conversation (see `steps`), which the blocking or the async transport carries out.
-"""
+Every method is a conversation (see `steps`), which the blocking or the async transport carries out."""
 
 from __future__ import annotations
 

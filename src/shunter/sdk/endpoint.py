@@ -1,7 +1,6 @@
-"""Where the cluster is and which token opens it: given, from the environment, or from the local cluster's home.
+"""Finds the cluster's address and token: from arguments, the environment, or the local cluster's home.
 
-Transports ask again for every new connection, because a restarted local cluster may listen on another port.
-"""
+Transports ask again for every new connection, because a restarted local cluster may listen on another port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a client may raise: the errors of the model, and those that only a client meets. Public as `shunter.errors`."""
+"""The errors that a client may raise: those of the model, and those that occur only in clients. Public as
+`shunter.errors`."""
 
 from __future__ import annotations
 

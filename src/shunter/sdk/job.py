@@ -1,5 +1,5 @@
 # Generated from async_job.py: change that file, then run `make client`.
-"""A job as the blocking client returns it, with every verb about one job. Called by `client`."""
+"""A job as the blocking client returns it, with every verb for a single job. Created by `client`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Manifests on the client's side: built from the arguments of `run`, or read from files. The cluster checks them.
+"""Builds manifests from the arguments of `run`, or reads them from files. The cluster validates them.
 
-Called by both clients and the CLI.
-"""
+Called by both clients and the CLI."""
 
 from __future__ import annotations
 

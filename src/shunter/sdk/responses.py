@@ -1,4 +1,4 @@
-"""From answers to typed results, and from problem documents to the errors of the model. Pure; called by the core."""
+"""Converts responses to typed results, and problem documents to the errors of the model. Pure; called by the core."""
 
 from __future__ import annotations
 

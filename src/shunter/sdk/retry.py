@@ -1,4 +1,5 @@
-"""When to try again, and after how long. Pure: the clock and the random numbers are handed in. Called by the core."""
+"""Decides whether to retry, and after how long. Pure: the caller passes in the clock and random numbers. Called by the
+core."""
 
 from __future__ import annotations
 

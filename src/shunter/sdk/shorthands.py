@@ -1,8 +1,7 @@
-"""Short spellings of a run's options, as the fields of a manifest: `1-100:2%4`, `on-failure:5`, `/data:/in:ro`.
+"""Parses short spellings of run options into manifest fields: `1-100:2%4`, `on-failure:5`, `/data:/in:ro`.
 
-Called by `sdk.manifests`, so that `client.run(...)` and `shunter run` understand the same. What has the right shape but
-a wrong value is left for the cluster to refuse, together with everything else.
-"""
+Called by `sdk.manifests`, so that `client.run(...)` and `shunter run` accept the same. A wrong value in the right form
+is left to the cluster, which refuses it together with all other problems."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The profiling scheduler of document 001: it measures how BatchJobs bear one another, and schedules by that."""
+"""The profiling scheduler: measures how BatchJobs interfere with each other, and schedules by the results."""

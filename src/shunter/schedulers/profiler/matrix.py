@@ -1,5 +1,5 @@
-"""How long each BatchJob took beside each other one: the cells as they are kept with the jobs, the matrix that they
-form, and which pair is to be measured next. Pure; called by `profiler` and `pairing`."""
+"""How long each BatchJob took next to each other one: the cells stored with the jobs, the matrix they form, and which
+pair to measure next. Pure; called by `profiler` and `pairing`."""
 
 from __future__ import annotations
 

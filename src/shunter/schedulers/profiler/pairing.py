@@ -1,4 +1,4 @@
-"""Which jobs share nodes, and the queue that brings them there. Pure; called by `profiler`."""
+"""Chooses which jobs share nodes, and builds the queue that places them so. Pure; called by `profiler`."""
 
 from __future__ import annotations
 

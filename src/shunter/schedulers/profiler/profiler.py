@@ -1,8 +1,7 @@
-"""The two loops of the profiling scheduler: one measures pairs of BatchJobs on a Testbed of its own, the other runs all
-of them on a second Testbed, each beside the partner that the measurements favour. Called by `shunter profiler`.
+"""The two loops of the profiling scheduler. One measures pairs of BatchJobs on its own Testbed. The other runs all of
+them on a second Testbed, each next to the partner that the measurements favour. Called by `shunter profiler`.
 
-All that is learnt is kept with the BatchJobs, so that it may be ended and started again at any time.
-"""
+All results are stored with the BatchJobs, so the profiler can be stopped and started again at any time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One Scheduling from its creation to its end, as an external scheduler sees it: made, watched until all its jobs have
-completed, and deleted whatever happened. Called by `profiler`; needs nothing but the public client."""
+"""Runs one Scheduling as an external scheduler: creates it, waits until all its jobs have completed, and deletes it in
+any case. Called by `profiler`; uses only the public client."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""`ExternalScheduler`: keeps the view of a policy from deltas, asks it, and sends what it decides. One object of a
-policy runs so beside a manager, in shadow, in the manager's own process and in a simulation.
+"""`ExternalScheduler`: maintains a policy's view from deltas, calls the policy, and sends its decisions. The same
+policy object runs next to a manager, in shadow, in the manager's own process and in a simulation.
 
-One thread reads what the manager shows; the caller's thread decides, one situation after another. While the policy
-thinks, nothing renews the lease: one that thinks for too long is silent, and the cluster goes on without it.
-"""
+One thread reads the manager's messages; the caller's thread decides on one situation after another. Nothing renews the
+lease while the policy decides: if it takes too long, the lease expires and the cluster continues without it."""
 
 from __future__ import annotations
 

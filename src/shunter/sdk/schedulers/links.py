@@ -1,4 +1,4 @@
-"""What a scheduler's driver needs of a connection to the manager, whatever carries it."""
+"""The connection that a scheduler's driver needs to the manager, for any transport."""
 
 from __future__ import annotations
 

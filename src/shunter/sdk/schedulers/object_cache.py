@@ -1,4 +1,5 @@
-"""What a policy has been shown over REST, as deltas: each change once, never half of a commit. Kept by `rest_link`."""
+"""Tracks what a policy has seen over REST and produces deltas: each change once, never a part of a commit. Owned by
+`rest_link`."""
 
 from __future__ import annotations
 

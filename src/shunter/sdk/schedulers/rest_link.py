@@ -1,9 +1,8 @@
-"""A scheduler's connection to the manager over REST: Testbeds, BatchJobs and Schedulings only, for schedulers that say
-what runs in which slots. It needs no gRPC, and no door of its own.
+"""A scheduler's connection to the manager over REST: Testbeds, BatchJobs and Schedulings only, for schedulers that
+decide what runs in which slots. It needs neither gRPC nor an extra port.
 
-There is no session at the manager: nobody waits for this scheduler, so there is no lease to lose. What the manager does
-for schedulers over gRPC is done here: whole commits are shown, and it is asked again when it wanted to be.
-"""
+The manager has no session for it: nothing waits for this scheduler, so it has no lease to lose. This link does what the
+manager does for schedulers over gRPC: it shows whole commits, and asks the policy again when it requested that."""
 
 from __future__ import annotations
 

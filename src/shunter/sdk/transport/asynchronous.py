@@ -1,7 +1,6 @@
 """The async transport: keep-alive connections over asyncio streams, which carry out the core's conversations.
 
-For one event loop; conversations run beside one another, each on a connection of its own.
-"""
+For one event loop; conversations run concurrently, each on its own connection."""
 
 from __future__ import annotations
 

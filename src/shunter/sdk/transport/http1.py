@@ -1,8 +1,7 @@
-"""HTTP/1.1 without I/O: a request as bytes, an answer from bytes. Both transports use it.
+"""HTTP/1.1 without I/O: encodes requests and decodes responses. Both transports use it.
 
-It speaks what a cluster's API sends: bodies by length, in chunks, or until the connection ends; no compression, no
-pipelining. A general client costs several times its latency and a tenth of a second at import.
-"""
+It supports what a cluster's API sends: bodies by length, in chunks, or until the connection closes; no compression, no
+pipelining. A general client would have several times its latency and take a tenth of a second to import."""
 
 from __future__ import annotations
 

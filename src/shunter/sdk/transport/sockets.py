@@ -1,4 +1,4 @@
-"""What both transports ask of their sockets, and how they say that nobody answers."""
+"""Socket options that both transports set, and their error when the cluster does not answer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The protocol between the sans-IO core and its transports.
 
 The core consists of conversations: generators that yield steps (send this, read on, pause, here is an item) and receive
-the result of each. A transport only carries steps out, so the logic exists once for blocking and async.
-"""
+the result of each. A transport only carries out steps, so the blocking and the async client share their logic."""
 
 from __future__ import annotations
 
