@@ -1,5 +1,5 @@
-"""Everything that a seed decides before its world begins: nodes, limits, submits and how much users do. Driven by
-`simulation.world`; the jobs themselves are drawn by `simulation.workload.job_draws`."""
+"""Draws everything that a seed decides before its world starts: nodes, limits, submits and the users' activity. Used by
+`simulation.world`; `simulation.workload.job_draws` draws the jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened in a simulation, in order: the last events for a report of a failure, and a hash of all of them."""
+"""The trace of a simulation: its last events, for failure reports, and a hash of all events."""
 
 from __future__ import annotations
 

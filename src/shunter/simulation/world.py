@@ -1,7 +1,6 @@
-"""A whole simulated cluster: managers, workers, network and disk on one virtual clock, with checkers all around.
+"""A whole simulated cluster: managers, workers, network and disk on one virtual clock, watched by checkers.
 
-`simulate(seed)` runs one seed: users and faults for a while, then quiet; in the end everything must have ended.
-"""
+`simulate(seed)` runs one seed: first with users and faults, then without, until everything has ended."""
 
 from __future__ import annotations
 

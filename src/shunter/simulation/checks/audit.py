@@ -1,8 +1,7 @@
-"""The live state, recomputed from scratch: what it says about itself, against its own task table and the reference
+"""Audits the live state: recomputes its counts and indexes, and compares them with its task table and the reference
 model.
 
-Called by `simulation.checks.checkers` every so many rounds and at the end.
-"""
+Called by `simulation.checks.checkers` every few rounds and at the end."""
 
 from __future__ import annotations
 

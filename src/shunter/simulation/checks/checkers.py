@@ -1,8 +1,7 @@
-"""Whether the invariants of the design hold: looked at from outside, after every durable round, every message sent to a
-worker, and everything that really happens on a simulated machine.
+"""Checks the invariants of the design from outside: after every durable round, every message to a worker, and every
+event on a simulated machine.
 
-Cheap checks run every time; the audit of the live state runs every so many rounds and at the end.
-"""
+Cheap checks run every time; the audit of the live state runs every few rounds and at the end."""
 
 from __future__ import annotations
 

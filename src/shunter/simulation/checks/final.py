@@ -1,7 +1,6 @@
-"""What must be true when the trouble is over: everything has ended as it should, and nothing is left behind.
+"""Checks the end of a simulation, after all faults: everything has ended as it should, and nothing is left behind.
 
-Called by `simulation.world` at the end of a seed.
-"""
+Called by `simulation.world` at the end of a seed."""
 
 from __future__ import annotations
 

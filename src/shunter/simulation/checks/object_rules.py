@@ -1,8 +1,7 @@
-"""What must hold of Testbeds, BatchJobs and Schedulings after every committed round, read from the replayed state.
+"""Rules for Testbeds, BatchJobs and Schedulings, checked on the replayed state after every committed round.
 
-Slots cannot leak: whoever holds one has an executor that is not gone; whoever runs has the slot that it runs in; no
-slot is held twice, and no job or testbed is claimed by two. Called by `simulation.checks.checkers`.
-"""
+Slots cannot leak: the holder of a slot has a live executor; every running executor has its slot; no slot is held twice;
+no job or testbed is claimed twice. Called by `simulation.checks.checkers`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The reference model: what was committed, kept by other means than the engine's state, so that the two can be
+"""The reference model: the committed state, tracked independently of the engine's code, so that the two can be
 compared.
 
-Fed by `simulation.checks.checkers` with every durable round. It knows the lifecycles and nothing of the engine's code;
-a round that the rules do not allow is a Violation. What tasks may do is in `model_tasks`, who may start in
-`wait_times`."""
+`simulation.checks.checkers` feeds it every durable round. It knows only the lifecycles; a round that the rules forbid
+is a Violation. `reference_tasks` has the rules for tasks, `start_rules` the rules for starts."""
 
 from __future__ import annotations
 

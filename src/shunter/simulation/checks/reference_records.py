@@ -1,5 +1,5 @@
-"""The records of `simulation.checks.reference_model`: jobs, task sets of groups, tasks, nodes and queues as the
-committed changes tell."""
+"""The records of `simulation.checks.reference_model`: jobs, task sets, tasks, nodes and queues, built from the
+committed changes."""
 
 from __future__ import annotations
 

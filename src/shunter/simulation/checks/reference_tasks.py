@@ -1,4 +1,5 @@
-"""What committed changes of tasks mean in the reference model, and which the rules do not allow. Called by `model`."""
+"""Applies committed changes of tasks to the reference model and rejects those that the rules forbid. Called by
+`reference_model`."""
 
 from __future__ import annotations
 

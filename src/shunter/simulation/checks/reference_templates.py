@@ -1,4 +1,4 @@
-"""Templates in the reference model: every due time fires at most once, in order, and none is left out silently."""
+"""Templates in the reference model: every due time fires at most once, in order, and none is skipped silently."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Who may start, who must wait and why, and how a job must end: the rules of the manifest, read from the reference
-model.
+"""Rules for starts, waits and ends of jobs, as the manifest defines them, checked on the reference model.
 
-Called by `simulation.checks.reference_model` when something is queued, placed or stopped, and by
+Called by `simulation.checks.reference_model` when tasks are queued, placed or stopped, and by
 `simulation.checks.audit`."""
 
 from __future__ import annotations

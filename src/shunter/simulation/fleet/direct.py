@@ -1,5 +1,5 @@
-"""A simulated fleet right behind the engine, without a network: the workers of `shunter up --simulate-nodes N` and of
-the engine's benchmark. Wired by `app` and `benchmarks`."""
+"""Connects a simulated fleet directly to the engine, without a network: the workers of `shunter up --simulate-nodes N`
+and of the engine's benchmark. Used by `app` and `benchmarks`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Many simulated nodes on one clock: one heap of future ends for all of them, and reports of many nodes in one go.
+"""Many simulated nodes on one clock: one heap of future task ends, and reports of many nodes in one batch.
 
-`simulation.fleet.direct` puts a fleet right behind the engine; `simulation.runtime.network` puts a faulty network in
+`simulation.fleet.direct` connects a fleet directly to the engine; `simulation.runtime.network` puts a faulty network in
 between."""
 
 from __future__ import annotations

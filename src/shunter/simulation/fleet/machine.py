@@ -1,7 +1,7 @@
-"""A simulated machine with its keepers: tasks wait in lanes, start, end by themselves, are stopped or lost.
+"""A simulated machine with its keepers: tasks wait in lanes, start, end, are stopped or lost.
 
-Owned by `simulation.fleet.node`, which speaks for it; `simulation.fleet.fleet` owns the time. Tasks that start together
-and take equally long are one `RunningRange`, so that arrays cost little per task."""
+Owned by `simulation.fleet.node`, which sends its messages; `simulation.fleet.fleet` owns the time. Tasks that start
+together and run equally long are one `RunningRange`, so that arrays cost little per task."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One simulated worker: it answers every message of the protocol as a real worker does. Driven by
-`simulation.fleet.fleet` and by whatever carries its messages; it never waits for anything."""
+"""One simulated worker, which answers every message of the protocol as a real worker does. Driven by
+`simulation.fleet.fleet` and by the transport of its messages; it never waits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What a simulated worker has to tell the manager, and the results that it keeps until they are acknowledged.
+"""The reports of a simulated worker, and the results that it keeps until they are acknowledged.
 
-Owned by `simulation.fleet.machine`; `simulation.fleet.node` sends what it holds.
-"""
+Owned by `simulation.fleet.machine`; `simulation.fleet.node` sends them."""
 
 from __future__ import annotations
 

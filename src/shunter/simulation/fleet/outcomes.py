@@ -1,10 +1,9 @@
-"""How long a simulated task runs and how it ends, read from its command and environment. Asked by
+"""Decides how long a simulated task runs and how it ends, from its command and environment. Called by
 `simulation.fleet.node`.
 
-`sleep N` takes N seconds; SHUNTER_SIM_DURATION, SHUNTER_SIM_EXIT and SHUNTER_SIM_FAIL_RATE say it outright; `false`
-exits with 1. What serves ports or has health checks runs until it is stopped; its checks pass at once, unless
-SHUNTER_SIM_HEALTH is bad. Anything else takes a lognormal time around one second.
-"""
+`sleep N` takes N seconds; `false` exits with 1. SHUNTER_SIM_DURATION, SHUNTER_SIM_EXIT and SHUNTER_SIM_FAIL_RATE set
+the outcome directly. A task with ports or health checks runs until it is stopped; its checks pass at once, unless
+SHUNTER_SIM_HEALTH is bad. Any other task takes a lognormal time around one second."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The store as one simulated manager reaches it: slow at times, failing at times, before or after a commit is durable.
+"""The store as one simulated manager sees it: sometimes slow, and sometimes failing before or after a commit is
+durable.
 
-The durable store behind it is shared by all managers of a world; `simulation.runtime.faults` turns the knobs of the
-`Disk`."""
+All managers of a world share the durable store behind it. `simulation.runtime.faults` controls the `Disk`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Seeded misfortune: crashes, pauses, lost and doubled messages, partitions, slow disks and failing commits.
+"""Injects faults from a seed: crashes, pauses, lost and repeated messages, partitions, slow disks and failing commits.
 
-Made by `simulation.world`. Every kind is an episode with an end; when `run` returns, all of them are over.
-"""
+Created by `simulation.world`. Every fault has an end; when `run` returns, all faults are over."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Virtual time: an event loop without threads or sockets whose clock jumps to the next timer, and the clock on top.
+"""Virtual time: an event loop without threads or sockets whose clock jumps to the next timer, and a clock on top of it.
 
-Everything that runs on this loop is a function of its inputs and its seed, so a run that failed can be run again.
-Called by the simulator (`simulation.world`) and by tests.
-"""
+Everything on this loop is a function of its inputs and its seed, so a failed run can be repeated. Used by the simulator
+(`simulation.world`) and by tests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""One manager's process in a faulty world: the real engine and the real watcher on simulated ports.
+"""One manager process in a simulated world: the real engine and the real watcher on simulated ports.
 
-Made by `simulation.world`; a manager that was killed is never used again: the next one has a new number.
-"""
+Created by `simulation.world`. A killed manager is never used again: the next one has a new number."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Connections between simulated workers and a manager: each direction keeps its order, has delays, and loses its tail
+"""Connections between simulated workers and a manager. Each direction preserves order, has delays, and loses its tail
 when the connection breaks. Messages of an old connection may arrive after those of a new one.
 
-Used by `simulation.runtime.worker`; `simulation.runtime.faults` breaks, delays, duplicates and partitions.
-"""
+Used by `simulation.runtime.worker`; `simulation.runtime.faults` breaks, delays, duplicates and partitions
+connections."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""A simulated operating-system process: it may be paused and woken, or killed for good.
+"""A simulated operating-system process, which can be paused, resumed and killed.
 
-Everything it awaits passes through its gate, so closing the gate stops it at its next await of a port.
-"""
+Everything it awaits passes through its gate, so closing the gate stops it at its next await of a port."""
 
 from __future__ import annotations
 

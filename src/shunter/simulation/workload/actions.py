@@ -1,5 +1,5 @@
-"""What users do to a running cluster beside submitting and stopping: they hold and release, set rules of queues, buy
-licences, dispatch, pause and delete templates, and run things again. Driven by `simulation.workload.users`."""
+"""Actions of simulated users besides submit and stop: hold, release, queue rules, licences, templates and reruns.
+Driven by `simulation.workload.users`."""
 
 from __future__ import annotations
 

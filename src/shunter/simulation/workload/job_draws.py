@@ -1,8 +1,7 @@
-"""Random jobs: arrays, graphs, gangs, rules, limits, times and templates, as users of a simulated world submit them.
+"""Draws random jobs for a simulated world: arrays, graphs, gangs, rules, limits, times and templates.
 
-Called by `simulation.scenario`. Whatever is drawn can end on the first node alone, unless it is made to wait or run for
-ever; those are stopped in the end.
-"""
+Called by `simulation.scenario`. Every job can finish on the first node alone, except jobs drawn to wait or run for
+ever; those are stopped at the end."""
 
 from __future__ import annotations
 

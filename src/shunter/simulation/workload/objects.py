@@ -1,5 +1,5 @@
-"""Testbeds, BatchJobs and Schedulings in a simulated world: users make, extend, resize and delete them all through the
-trouble, and let them all go when it is over. Driven by `simulation.workload.users`."""
+"""Testbeds, BatchJobs and Schedulings in a simulated world: users create, extend, resize and delete them during the
+faults, and delete all of them afterwards. Driven by `simulation.workload.users`."""
 
 from __future__ import annotations
 

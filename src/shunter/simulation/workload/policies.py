@@ -1,4 +1,4 @@
-"""Who decides in a simulated world: any policy, in rounds or outside of them, recorded or not. Handed to `simulate`."""
+"""The policy of a simulated world: any policy, in or outside of rounds, recorded or not. Passed to `simulate`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What users do to services and nodes: they scale, update, roll back, restart, move, drain, cordon and release. Driven
-by `simulation.workload.actions`, which has the other kinds."""
+"""Actions of simulated users on services and nodes: scale, update, roll back, restart, move, drain, cordon and release.
+Driven by `simulation.workload.actions`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The users of a simulated world: they submit, repeat, stop and label, and try again until they are answered.
+"""The users of a simulated world: they submit, rerun, stop and label, and retry until they get an answer.
 
-Made by `simulation.world`. What they were told is what the cluster is held to.
-"""
+Created by `simulation.world`. The checkers hold the cluster to the answers that users received."""
 
 from __future__ import annotations
 
