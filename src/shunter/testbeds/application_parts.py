@@ -1,5 +1,5 @@
-"""What the kinds of applications differ in. Made by `testbeds.spark_application` and `testbeds.flink_application`, put
-together by `testbeds.applications`."""
+"""The parts in which kinds of applications differ. Built by `testbeds.spark_application` and
+`testbeds.flink_application`, assembled by `testbeds.applications`."""
 
 from __future__ import annotations
 

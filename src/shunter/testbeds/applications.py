@@ -1,9 +1,8 @@
-"""The job of the core that runs a BatchJob: a driver (or JobManager) outside the slots, and an executor (or
-TaskManager) in each slot. The engine submits what this makes, and the launchers of `frameworks/` run it.
+"""Builds the job that runs a BatchJob: a driver (or JobManager) outside the slots, and an executor (or TaskManager) in
+each slot. The engine submits it, and the launchers of `frameworks/` run it.
 
-A command has no driver: its executors start at once. The others start when the driver has, because its ports are known
-only then: `executor_group` adds them.
-"""
+A command has no driver: its executors start at once. Other executors start after the driver, because its ports are
+known only then: `executor_group` adds them."""
 
 from __future__ import annotations
 

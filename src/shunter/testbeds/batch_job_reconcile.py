@@ -1,7 +1,7 @@
-"""One look at a batch job: claimed and released by its Scheduling, started where that says, and followed to its end.
+"""Reconciles one batch job: its Scheduling claims and releases it, it starts in the assigned slots, and is followed to
+its end.
 
-Called by the engine whenever the job, its claim, or its application has changed.
-"""
+Called by the engine whenever the job, its claim, or its application has changed."""
 
 from __future__ import annotations
 

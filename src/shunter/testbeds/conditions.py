@@ -1,8 +1,8 @@
-"""What a BatchJob or Scheduling waits for, as the `conditions` of its status, named as the reference has them.
+"""Derives the `conditions` of a status: what a BatchJob or Scheduling waits for, named as in the reference
+implementation.
 
-They are worked out from the object alone, for whoever renders it. A Scheduling with a long queue tells them of the jobs
-that come next.
-"""
+They depend on the object alone and are computed when it is rendered. A Scheduling with a long queue has conditions only
+for the next jobs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a Flink application is made of: a JobManager that runs this one job, and a TaskManager with one task slot in
-each slot. Used by `testbeds.applications`."""
+"""The parts of a Flink application: a JobManager that runs this one job, and a TaskManager with one task slot in each
+slot. Used by `testbeds.applications`."""
 
 from __future__ import annotations
 

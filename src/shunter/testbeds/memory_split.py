@@ -1,9 +1,8 @@
-"""How the memory of a driver or a slot is divided among the processes in it, so that all of them together stay within
-it. Used by the applications beside it; the launchers in `frameworks/` hand the shares to the programs.
+"""Divides the memory of a driver or a slot among its processes, so that together they stay within it. Used by the
+modules of applications; the launchers in `frameworks/` pass the shares to the programs.
 
-The shares were measured on Spark 4 and Flink 2 with Java 17: a Master or Worker with a heap of 64 MiB takes about
-155 MiB, what a JVM has beside its heap (classes, code, threads) about 150 MiB, a Python worker of Spark 50 MiB.
-"""
+The shares were measured on Spark 4 and Flink 2 with Java 17: a Master or Worker with a heap of 64 MiB takes about 155
+MiB, the rest of a JVM besides its heap (classes, code, threads) about 150 MiB, a Python worker of Spark 50 MiB."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Who holds what a Scheduling wants. It claims its testbed and all its jobs at once or holds none of them, so two
-Schedulings never wait for each other while they start. Called by `reconcile_scheduling`."""
+"""Finds who holds what a Scheduling needs. A Scheduling claims its testbed and all its jobs at once or none of them, so
+two Schedulings never deadlock while they start. Called by `reconcile_scheduling`."""
 
 from __future__ import annotations
 

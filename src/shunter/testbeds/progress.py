@@ -1,4 +1,4 @@
-"""How far a Scheduling has got with its jobs, as the jobs themselves tell it. Called by `reconcile_scheduling`."""
+"""Computes the progress of a Scheduling from the states of its jobs. Called by `reconcile_scheduling`."""
 
 from __future__ import annotations
 

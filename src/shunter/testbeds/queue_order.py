@@ -1,6 +1,5 @@
-"""Who stands where in a Scheduling's spec, and what the last look at it made of that. Kept by whoever looks again: a
-queue may have a hundred thousand entries, of which one look moves a few.
-"""
+"""Indexes the positions of jobs in a Scheduling's spec, and caches the result of the last reconcile. Kept by the
+caller, because a queue may have a hundred thousand entries, of which one reconcile moves a few."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""One look at a Scheduling: it claims its testbed and its jobs, submits them as slots become free, and waits for them.
+"""Reconciles one Scheduling: it claims its testbed and its jobs, submits jobs as slots become free, and waits for them.
 
-Called by the engine whenever a Scheduling, one of its jobs, or its testbed has changed. What it
-cannot do now it says in `waits_for`; deleted, it gives back all it holds.
-"""
+Called by the engine whenever a Scheduling, one of its jobs, or its testbed has changed. `waits_for` lists what is
+missing. A deleted Scheduling releases all it holds."""
 
 from __future__ import annotations
 

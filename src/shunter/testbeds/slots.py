@@ -1,4 +1,4 @@
-"""Which slots a testbed shall have on which nodes, and whether they fit. Called by `reconcile_testbed`."""
+"""Computes which slots a testbed should have on which nodes, and whether they fit. Called by `reconcile_testbed`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a Spark application is made of: a driver with a Master of its own, and a Worker with one executor in each slot.
-Used by `testbeds.applications`."""
+"""The parts of a Spark application: a driver with its own Master, and a Worker with one executor in each slot. Used by
+`testbeds.applications`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Which of a Scheduling's jobs go into which slots now: by a queue of executors, or by slot ids that the jobs name.
+"""Decides which jobs of a Scheduling go into which slots now: by a queue of executors, or by slot ids that the jobs
+name.
 
-Called by `reconcile_scheduling`, and by whoever checks a manifest. Nothing here takes more than a walk over the queue.
-"""
+Called by `reconcile_scheduling` and by the validation of manifests. Every function takes at most one pass over the
+queue."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Reconciles one testbed: which slots it should have, and what state each of them is in.
 
 Called by the engine whenever a testbed, one of its nodes, or what runs in its slots has changed. A slot in use is never
-changed: a change of it waits until it is free.
-"""
+changed: its change waits until it is free."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Fields of an application that have no meaning on Shunter's workers: each is reported, with the reason. Used where a
-BatchJob is applied and described."""
+"""Reports fields of an application that have no meaning on Shunter's workers, each with the reason. Used when a
+BatchJob is applied or described."""
 
 from __future__ import annotations
 

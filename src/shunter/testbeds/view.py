@@ -1,8 +1,7 @@
-"""What the three reconcile functions see and what they answer. The engine builds the views and carries out
-the answers; the functions themselves touch nothing.
+"""What the three reconcile functions see and return. The engine builds the views and carries out the results; the
+functions change nothing themselves.
 
-Running one of them twice on the same view answers the second time that there is nothing to do.
-"""
+A second run on the same view returns that nothing is to do."""
 
 from __future__ import annotations
 

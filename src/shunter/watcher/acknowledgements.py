@@ -1,9 +1,8 @@
-"""Which report an acknowledgement means. Each session has one; the watcher asks it on the way in and on the way out.
+"""Maps acknowledgements to the reports they belong to. Each session has one; the watcher calls it in both directions.
 
-A worker's numbers start anew with its process. The engine may still be about to acknowledge report 7 of the life before
-when the new life has sent its own report 7, which is not committed yet. So the engine sees numbers of the watcher's,
-which never repeat, and an acknowledgement goes only to the connection whose report it is.
-"""
+A worker's report numbers restart with its process. The engine may still be about to acknowledge report 7 of the old
+process when the new one has sent its own report 7, which is not committed yet. So the engine sees numbers of the
+watcher, which never repeat, and an acknowledgement goes only to the connection that sent the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a Hello, if anything. Pure; asked by the watcher before the engine is."""
+"""Validates a Hello. Pure; called by the watcher before the engine sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the watcher asks of the engine, and nothing more."""
+"""The interface of the engine that the watcher uses."""
 
 from __future__ import annotations
 

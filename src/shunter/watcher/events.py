@@ -1,7 +1,7 @@
-"""The background duty that tells the engine what became of nodes: in order for each node, until it has been taken.
+"""Reports node events to the engine in the background: in order for each node, and repeated until the engine accepts
+them.
 
-Only the latest verdict on a node waits here, so there are never more of them than nodes.
-"""
+Only the latest verdict on each node is queued, so the queue is never longer than the number of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that have not brought their inventory yet: they must do so in time. Driven by `ticker`."""
+"""Connections that have not sent their inventory yet, with a deadline for it. Driven by `ticker`."""
 
 from __future__ import annotations
 

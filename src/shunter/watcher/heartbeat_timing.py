@@ -1,8 +1,7 @@
-"""How often nodes send heartbeats, and how long silence may last. Asked by the watcher whenever nodes come and go.
+"""Computes the heartbeat interval, and how long a node may be silent. Called by the watcher whenever nodes come and go.
 
-The interval grows with the number of nodes, in whole seconds, so that the manager sees a bounded rate of heartbeats;
-or it is set by hand.
-"""
+The interval grows with the number of nodes, in whole seconds, so that the manager receives heartbeats at a bounded
+rate. It can also be set by hand."""
 
 from __future__ import annotations
 

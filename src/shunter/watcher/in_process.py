@@ -1,8 +1,7 @@
-"""Couples a worker and the watcher inside one process, without copying: the embedded default. Called by the app.
+"""Connects a worker and the watcher inside one process, without copying: the embedded default. Called by the app.
 
-Each side hears the other in later turns of the loop and in order, as over a wire, so neither can call itself through
-the other. A connection that the watcher ends is opened again, as the gRPC client does.
-"""
+Messages arrive in later turns of the event loop and in order, as over a network, so neither side can call itself
+through the other. A connection that the watcher closes is reopened, as the gRPC client does."""
 
 from __future__ import annotations
 

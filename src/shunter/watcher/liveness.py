@@ -1,9 +1,8 @@
-"""Which nodes are silent, down or back: the rules, for all nodes in one timer wheel. Driven by `ticker`.
+"""Decides which nodes are silent, down or back, with one timer wheel for all nodes. Driven by `ticker`.
 
-A node is silent after two missed heartbeats, or at once when its connection closes; it is down when nothing was heard
-for the timeout. The verdicts go to `events`; a node that is down has its connection cut, so that it comes back with a
-fresh inventory.
-"""
+A node is silent after two missed heartbeats, or at once when its connection closes. It is down when nothing arrived for
+the timeout. The verdicts go to `events`. The connection of a down node is closed, so that it returns with a fresh
+inventory."""
 
 from __future__ import annotations
 

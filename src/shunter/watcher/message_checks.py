@@ -1,8 +1,7 @@
-"""What is wrong with a worker's message, if anything: ranges, lengths and magnitudes. Pure. The watcher asks before the
-engine sees the message, because a worker is not trusted: whoever has the worker token can send anything.
+"""Validates messages of workers: ranges, lengths and magnitudes. Pure. The watcher calls it before the engine sees the
+message, because workers are not trusted: anyone with the worker token can send anything.
 
-Whether the node was given the attempts that a message names is a question to the state: see
-`engine.nodes.report_checks`."""
+`engine.nodes.report_checks` checks whether the node was given the attempts that a message names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes that the watcher knows and which connection speaks for each. Only bookkeeping; decides nothing."""
+"""The nodes that the watcher knows, and the current connection of each. Decides nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""From what workers sampled to series with names: handed each heartbeat by the watcher, writes to a metric sink."""
+"""Converts samples of workers to named series. The watcher passes in each heartbeat; a metric sink stores the
+series."""
 
 from __future__ import annotations
 

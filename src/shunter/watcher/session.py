@@ -1,7 +1,7 @@
-"""One worker's connection: its life as a table, and which message goes where. Made by the watcher for a transport.
+"""One worker's connection: its lifecycle as a table, and the dispatch of its messages. Created by the watcher for a
+transport.
 
-A message that is known but out of turn is refused as invalid; an unknown one is logged and ignored.
-"""
+A known message in the wrong state is refused as invalid; an unknown one is logged and ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watcher's heartbeat: the one background duty that lets deadlines come up, for all nodes together."""
+"""The watcher's ticker: one background loop that checks the deadlines of all nodes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Deadlines of many things at little cost: a timer wheel. Used by `liveness` and `handshakes`.
+"""A timer wheel: many deadlines at little cost. Used by `liveness` and `handshakes`.
 
-The wheel is lazy. A deadline that moves later (a node was heard) is not moved in the wheel: its old slot comes up, the
-owner sees that it is not due yet and puts it again. So a heartbeat costs one assignment, and a tick only looks at what
-may be due.
-"""
+The wheel is lazy. A deadline that moves later (a heartbeat arrived) is not moved in the wheel: its old slot comes up,
+the owner sees that it is not due yet and inserts it again. So a heartbeat costs one assignment, and a tick only looks
+at what may be due."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The watcher: the only contact to workers. Transports bring connections (`WorkerAcceptor`), the engine sends
 (`Workers`).
 
-It owns the connections, the pace of heartbeats, the latest sample of each machine, and the verdict on who is silent,
-down or back. It keeps nothing on disk: after a restart workers connect by themselves and bring their inventories.
-"""
+It owns the connections, the heartbeat interval, the latest sample of each machine, and the verdict on which nodes are
+silent, down or back. It stores nothing on disk: after a restart, workers reconnect and send their inventories."""
 
 from __future__ import annotations
 

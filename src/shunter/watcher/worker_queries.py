@@ -1,4 +1,4 @@
-"""Questions to workers and their answers: ReadLog and ReadStats over the same stream as everything else."""
+"""Sends queries to workers and matches the answers: ReadLog and ReadStats, over the stream of all other messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Converts situations and decisions to messages of `shunter.v1`, and back. Used at both ends of the wire.
+"""Converts situations and decisions to messages of `shunter.v1`, and back. Used at both ends of the connection.
 
-`model.protocol.scheduler_messages` has the nodes as columns; a message has one entry per node, with what changed of it.
+`model.protocol.scheduler_messages` has nodes as columns; a message has one entry per node, with its changed fields.
 Everything else has the same shape, and `wire.struct_codec` converts it by name."""
 
 from __future__ import annotations

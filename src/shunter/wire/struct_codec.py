@@ -1,13 +1,12 @@
 """Converts structs of `model` to protobuf messages with the same fields by name, and back. Both ends of both protocols
 use it: `adapters.grpc.codec` for workers, `wire.situations` for external schedulers.
 
-A codec is worked out once for each struct and message, from the struct's annotations and the message's descriptor:
+A codec is computed once for each struct and message, from the struct's annotations and the message's descriptor:
 
 - an absent field gets the struct's default; without a default, None or an empty message;
-- a state travels by its word, a document as JSON in a field `NAME_json`;
+- a state is sent as its word, a document as JSON in a field `NAME_json`;
 - a message with one field stands for the value of that field. Protobuf needs it where a list or a map is optional, or
-  is itself the value of a map.
-"""
+  is itself the value of a map."""
 
 from __future__ import annotations
 

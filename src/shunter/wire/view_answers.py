@@ -1,6 +1,6 @@
 """Converts `Answers` to a message of `shunter.v1`, and back.
 
-How jobs are called (`called`) is not sent: that is for policies in the manager, and nobody else can ask for it."""
+Names of jobs (`called`) are not sent: only policies in the manager can ask for them."""
 
 from __future__ import annotations
 
