@@ -1,5 +1,6 @@
-"""The variables that a task is given by the worker. Keepers make the same for their own tasks in `keeper.work_queue`; a
-test compares. Used by `worker.runtimes.attempt_runner`, and for the commands of health checks."""
+"""Builds the environment variables that the worker gives a task. Keepers build the same for their own tasks in
+`keeper.work_queue`; a test compares them. Used by `worker.runtimes.attempt_runner`, and for commands of health
+checks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What tasks are given for their own while they run: host ports and devices of this node. Used by
-`worker.process.lanes` and `worker.runtimes.attempts`. Nothing here is written down: keepers and records know what they
-hold, and tell the next worker."""
+"""Grants tasks host ports and devices of this node while they run. Used by `worker.process.lanes` and
+`worker.runtimes.attempts`. Nothing is stored here: keepers and records know their grants and tell the next worker."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""The keeper's entry: `python -I -S -E keeper_main.py OPTIONS`, started detached by `worker.process.launcher`, one
-process per lane.
+"""The keeper's entry point: `python -I -S -E keeper_main.py OPTIONS`, started detached by `worker.process.launcher`,
+one process per lane.
 
-It is a script and not part of the package, because importing `shunter` would cost a keeper more memory and time than
-all of its own code. Everything it needs lies in `keeper/`, which imports nothing but light parts of the standard
-library. OPTIONS is the JSON object that `keeper.lane` describes.
-"""
+It is a script outside of the package, because importing `shunter` would cost a keeper more memory and time than all of
+its own code. Everything it needs is in `keeper/`, which imports only light parts of the standard library. OPTIONS is
+the JSON object that `keeper.lane` describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads tasks' output out of log segments, and deletes old segments. The format is that of `keeper.segments`."""
+"""Reads tasks' output from log segments, and deletes old segments. `keeper.segments` defines the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine has and is: the contents of the worker's Hello."""
+"""Describes this machine for the worker's Hello: its resources, labels and properties."""
 
 from __future__ import annotations
 

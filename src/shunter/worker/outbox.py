@@ -1,8 +1,7 @@
-"""What the worker has to tell the manager, gathered into reports and kept until the manager has committed it.
+"""Collects the worker's messages to the manager into reports, and keeps them until the manager has committed them.
 
-Reports of one turn of the event loop leave as one. Without a connection they gather, and the next connection's
-inventory carries all that was not acknowledged.
-"""
+Reports of one turn of the event loop are sent as one. Without a connection they accumulate, and the inventory of the
+next connection carries all that was not acknowledged."""
 
 from __future__ import annotations
 

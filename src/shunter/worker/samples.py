@@ -1,9 +1,8 @@
-"""What the machine and its tasks use, sampled for the manager's metrics and sent with heartbeats. Used by
+"""Samples what the machine and its tasks use, for the manager's metrics. Heartbeats carry the samples. Used by
 `worker.worker`.
 
-Only tasks that have run for a while are looked at, so that short ones cost nothing. While there are some, a sample is
-taken every second, or less often where looking takes long; else one with each heartbeat.
-"""
+Only tasks that have run for a while are sampled, so that short ones cost nothing. While there are some, a sample is
+taken every second, or less often where sampling is slow; else one with each heartbeat."""
 
 from __future__ import annotations
 

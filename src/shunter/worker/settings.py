@@ -1,4 +1,4 @@
-"""What can be set about a worker, with every limit that it keeps."""
+"""The settings and limits of a worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Samples of the machine and of running tasks, read from /proc. Used by `worker.worker`, regularly and on asking."""
+"""Reads statistics of the machine and of running tasks from /proc. Used by `worker.worker`, periodically and on
+request."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The node's worker: takes orders from a manager, has keepers run them, reports what happened.
+"""The node's worker: takes orders from a manager, has keepers run them, and reports what happened.
 
-Implements `ports.workers.WorkerHandler`, whatever carries the messages. It holds nothing that must survive it: keepers
-hold the tasks and their results, and the next life of the worker finds them again."""
+Implements `ports.workers.WorkerHandler` for any transport. It holds nothing that must survive it: keepers hold the
+tasks and their results, and the next worker process finds them again."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Whether running tasks are well: the checks, and who looks regularly. Used by the worker for every runtime."""
+"""Health checks of running tasks, and the monitor that runs them. Used by the worker for every runtime."""

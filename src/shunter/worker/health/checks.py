@@ -1,4 +1,4 @@
-"""The built-in health checks, and where all kinds are looked up. Called by `worker.health.monitor`."""
+"""The built-in health checks, and the lookup of all kinds. Called by `worker.health.monitor`."""
 
 from __future__ import annotations
 

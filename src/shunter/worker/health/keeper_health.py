@@ -1,4 +1,4 @@
-"""Looks after the tasks of keepers: what a check sees of such a task, and how it is ended when it is not well. Used by
+"""Runs health checks for the tasks of keepers, and stops tasks that are unhealthy. Used by
 `worker.process.assignments`."""
 
 from __future__ import annotations

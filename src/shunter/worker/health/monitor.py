@@ -1,10 +1,9 @@
-"""Looks regularly whether tasks are well, and says so when the opinion changes. Used by the worker for the tasks of
-keepers and of runtimes alike.
+"""Runs health checks periodically and reports when a task's health changes. Used by the worker for the tasks of keepers
+and of runtimes.
 
-A task is well once every check of it has passed. Until a check has passed for the first time it is tried often, so that
-a quick start is seen at once; of that, only what fails at the check's own interval counts against the task, and only
-when the start grace is over.
-"""
+A task is healthy once each of its checks has passed. Until a check passes for the first time it runs often, so that a
+quick start is noticed at once. During that time, only failures at the check's own interval count, and only after the
+start grace."""
 
 from __future__ import annotations
 

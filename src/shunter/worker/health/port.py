@@ -1,5 +1,5 @@
-"""What a health check is, and what it can ask of the task that it looks at. A plugin offers a `Check` by an entry point
-of the group `shunter.health_checks`, under the name that manifests use as the kind."""
+"""The interface of a health check, and what it can ask about the task it checks. A plugin offers a `Check` by an entry
+point of the group `shunter.health_checks`, under the name that manifests use as the kind."""
 
 from __future__ import annotations
 

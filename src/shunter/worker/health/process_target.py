@@ -1,5 +1,5 @@
-"""A keeper's task as health checks see it: its ports are the machine's, and commands run beside it as its user, in its
-folder, with its variables. Used by `worker.health.keeper_health`."""
+"""A keeper's task as health checks see it: its ports are the machine's, and commands run next to it with its user,
+folder and environment. Used by `worker.health.keeper_health`."""
 
 from __future__ import annotations
 

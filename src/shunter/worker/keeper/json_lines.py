@@ -1,8 +1,7 @@
-"""JSON lines, as both ends of a keeper's socket speak them; the messages are described in `worker.process.protocol`.
+"""Encodes and decodes JSON lines for both ends of a keeper's socket. `worker.process.protocol` describes the messages.
 
-The decoder is the interpreter's own C scanner, taken directly: importing `json` would add a megabyte and ten
-milliseconds to every keeper for the sake of its pure Python twin.
-"""
+The decoder uses the interpreter's C scanner directly: importing `json` would add a megabyte and ten milliseconds to
+every keeper for its pure Python fallback."""
 
 from __future__ import annotations
 

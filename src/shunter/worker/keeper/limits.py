@@ -1,8 +1,8 @@
-"""What a lane's tasks may use, enforced by the lane's control groups or, where there are none, by rlimits.
+"""Enforces resource limits on a lane's tasks, by the lane's control groups or, without them, by rlimits.
 
-The keeper lives in the lane's groups, so that a task inherits them without being moved. Limits are rewritten only when
-the lane changes class. `worker.process.cgroups` finds the folders; this module makes the lane's own below them.
-"""
+The keeper is a member of the lane's groups, so that tasks inherit them without being moved. Limits are rewritten only
+when the lane changes class. `worker.process.cgroups` finds the folders; this module creates the lane's own below
+them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The keeper's socket: one worker at a time, the newest. Used by `keeper.lane`.
+"""The keeper's socket, with one worker at a time, the newest. Used by `keeper.lane`.
 
-`_socket` is used directly, because `socket` would add a megabyte and a hundredth of a second to every keeper.
-"""
+It uses `_socket` directly, because `socket` would add a megabyte and a hundredth of a second to every keeper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The lane's own standard streams, which every task inherits: no input, and two pipes that the keeper reads."""
+"""The lane's standard streams, which every task inherits: no input, and two pipes that the keeper reads. Used by
+`keeper.lane`."""
 
 from __future__ import annotations
 

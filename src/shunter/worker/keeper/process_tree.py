@@ -1,8 +1,7 @@
-"""The processes of the task that a lane runs: find them, signal them, end every one. Used by `keeper.lane`.
+"""Finds, signals and kills the processes of the task that a lane runs. Used by `keeper.lane`.
 
-The keeper is their subreaper, so whatever a task leaves behind becomes the keeper's child: no children means that
-nothing is left.
-"""
+The keeper is their subreaper, so a process that a task leaves behind becomes the keeper's child. No children means that
+nothing is left."""
 
 from __future__ import annotations
 

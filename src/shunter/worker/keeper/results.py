@@ -1,5 +1,5 @@
-"""What a keeper has to tell: results gathered into reports, and reports kept until acknowledged. Used by
-`keeper.lane`; the shapes are those of `model.protocol.worker_messages`, so the worker passes them on as they are."""
+"""Collects results into reports and keeps reports until they are acknowledged. Used by `keeper.lane`. The shapes are
+those of `model.protocol.worker_messages`, so the worker passes them on unchanged."""
 
 from __future__ import annotations
 

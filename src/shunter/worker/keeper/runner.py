@@ -1,8 +1,7 @@
-"""Runs one task from its start to the end of the last process that it left. Used by `keeper.lane`.
+"""Runs one task from its start until its last process has ended. Used by `keeper.lane`.
 
-A short task costs one spawn, two polls and two waits. Anything rarer (output, a message, a task that runs on, limits)
-leaves that path.
-"""
+A short task costs one spawn, two polls and two waits. Rarer cases (output, a message, a long task, limits) leave that
+path."""
 
 from __future__ import annotations
 

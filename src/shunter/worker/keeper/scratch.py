@@ -1,8 +1,7 @@
-"""The folder that a task without one of its own works in: fresh for every task. Used by `keeper.task`.
+"""The working folder of tasks that do not set one: empty for every task. Used by `keeper.task`.
 
-A lane has one folder and uses it again as long as the tasks leave it empty: making and removing one for each would cost
-a short task a tenth of its time. The kernel tells when something was put into it, which costs nothing while nothing is.
-"""
+A lane has one folder and reuses it while tasks leave it empty: creating and removing a folder for each would cost a
+short task a tenth of its time. The kernel tells when something was put into it, which costs nothing otherwise."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
 """Log segments: the files that hold the output of a lane's tasks. Written here, read by `worker.logs`.
 
-`logs/N.out` and `logs/N.err` hold the output of many tasks in a row; `logs/N.idx` holds one fixed record a task, which
-says which slice is whose. The lane reads pipes and appends what comes, instead of handing the files to the tasks: a
-task that opens /dev/stdout anew would truncate the file, and with it the output of every task before it.
+`logs/N.out` and `logs/N.err` hold the output of many tasks in a row; `logs/N.idx` holds one fixed record per task, with
+the position of its slice. The lane reads pipes and appends their data instead of passing the files to the tasks: a task
+that reopens /dev/stdout would truncate the file, and with it the output of every task before it.
 
-A slice that outgrows its limit keeps its first half and its newest half. What lies between is punched out of the file,
-so that offsets stay true, and noted in `logs/N.cut` (record * 2 + stream, from, to).
-"""
+A slice that exceeds its limit keeps its first half and its newest half. The part in between is punched out of the file,
+so that offsets stay valid, and noted in `logs/N.cut` (record * 2 + stream, from, to)."""
 
 from __future__ import annotations
 

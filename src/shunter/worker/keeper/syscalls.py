@@ -1,4 +1,4 @@
-"""Kernel calls that the standard library does not offer. Used all over the keeper."""
+"""Kernel calls that the standard library does not offer. Used throughout the keeper."""
 
 from __future__ import annotations
 

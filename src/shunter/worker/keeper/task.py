@@ -1,4 +1,4 @@
-"""Starting one task, and what is known of it while it runs. Used by `keeper.lane`."""
+"""Starts one task and holds what is known about it while it runs. Used by `keeper.lane`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Tasks that want more than a command in a folder: files for their streams, a payload, another user, ports. Used by
-`keeper.task`, and only for such tasks: all others never come here.
+"""Sets up tasks that need more than a command in a folder: files for their streams, a payload, another user, ports.
+Used by `keeper.task` for such tasks only.
 
-Another user's task is started by fork, because posix_spawn cannot change the user. The keeper has a single thread, so
-that is safe; the child drops its rights before it looks at any path of the user's.
-"""
+A task of another user is started by fork, because posix_spawn cannot change the user. This is safe, because the keeper
+has a single thread. The child drops its rights before it accesses any path of the user."""
 
 from __future__ import annotations
 

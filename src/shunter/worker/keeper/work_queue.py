@@ -1,4 +1,4 @@
-"""What a keeper is to run: prepared task specs, and its queue of ranges. Used by `keeper.lane`."""
+"""The work of a keeper: prepared task specs, and a queue of ranges. Used by `keeper.lane`."""
 
 from __future__ import annotations
 

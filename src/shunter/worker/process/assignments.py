@@ -1,5 +1,5 @@
-"""What this worker has been ordered to run: accepted once, given to lanes, stopped, returned, lost. Used by
-`worker.worker`; nothing here waits or reads the machine."""
+"""The orders that this worker has accepted: accepts each once, gives them to lanes, and stops, returns or loses them.
+Used by `worker.worker`; nothing here waits or reads the machine."""
 
 from __future__ import annotations
 

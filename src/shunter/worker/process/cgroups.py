@@ -1,9 +1,8 @@
-"""Control groups of this machine: where the lanes' groups go, and what dead keepers left in them.
+"""Control groups of this machine: finds where the lanes' groups go, and what dead keepers left in them.
 
-A group tree is made below the worker's own group of each controller: `shunter-HASH/lane-N`, HASH being that of the
-home, so that two clusters on one machine do not meet. Version 2 is taken where it has the controllers, else version 1.
-Inside, `keeper.limits` rules.
-"""
+A group tree is created below the worker's own group of each controller: `shunter-HASH/lane-N`, where HASH is that of
+the home, so that two clusters on one machine do not collide. Version 2 is used if it has the controllers, else version
+1. `keeper.limits` manages the groups of a lane."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The worker's end of one keeper: its process, its connection, and the ranges that it has. What it is given to run is
-decided in `worker.process.lanes`; it is started and found by `worker.process.launcher`."""
+"""The worker's side of one keeper: its process, its connection, and its ranges. `worker.process.lanes` decides what it
+runs; `worker.process.launcher` starts and finds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""All keepers of this worker: found, started, kept warm, retired, and cleaned up after. Used by `worker.worker`."""
+"""All keepers of this worker: finds, starts, retires and cleans up keepers, and keeps some warm. Used by
+`worker.worker`."""
 
 from __future__ import annotations
 

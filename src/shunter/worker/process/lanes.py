@@ -1,10 +1,9 @@
-"""Which keeper runs what: one queue per reservation, at most `width` keepers at work in it. Used by
+"""Assigns work to keepers: one queue per reservation, with at most `width` busy keepers. Used by
 `worker.process.assignments`.
 
-A keeper is given a window of tasks that it may have at once: 1 at first, doubled with each report, up to about 50 ms of
-work by the durations seen, so that keepers neither run dry nor hoard. What still gets stuck behind a long task is taken
-back as soon as another lane of the reservation has nothing to do.
-"""
+A keeper gets a window of tasks that it may hold at once: 1 at first, doubled with each report, up to about 50 ms of
+work by the observed durations, so that keepers neither run dry nor hoard. Tasks stuck behind a long one are taken back
+as soon as another lane of the reservation is idle."""
 
 from __future__ import annotations
 

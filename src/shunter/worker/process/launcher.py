@@ -1,4 +1,4 @@
-"""Where keepers are started and found: `HOME/keepers`, with a socket, a record and a journal of each. Used by
+"""Starts and finds keepers in `HOME/keepers`, where each has a socket, a record and a journal. Used by
 `worker.process.keeper_pool`."""
 
 from __future__ import annotations

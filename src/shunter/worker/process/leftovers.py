@@ -1,7 +1,6 @@
-"""Ends what a dead keeper left running: by its lane's control groups, or by the mark in the processes' environment.
+"""Kills what a dead keeper left running: by its lane's control groups, or by the mark in the processes' environment.
 
-The mark is SHUNTER_LANE=HOME:NUMBER, which every task gets and its children inherit.
-"""
+The mark is SHUNTER_LANE=HOME:NUMBER, which every task gets and its children inherit."""
 
 from __future__ import annotations
 

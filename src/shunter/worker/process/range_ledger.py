@@ -1,8 +1,7 @@
-"""Which attempts this worker has: waiting in its own queues, given to a keeper, or ended and not yet acknowledged.
+"""The attempts that this worker has: queued here, given to a keeper, or ended and not yet acknowledged.
 
-The worker acts once on each (job, task set, index, attempt); this is where it looks. Nothing is kept per task, only
-per range of contiguous indexes.
-"""
+The worker uses it to act only once on each (job, task set, index, attempt). It stores ranges of contiguous indexes,
+never single tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Task specs that the worker has seen, each under a number of its own: keepers are told a spec once."""
+"""Numbers the task specs that the worker has seen, so that each is sent to a keeper once."""
 
 from __future__ import annotations
 

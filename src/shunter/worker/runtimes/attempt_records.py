@@ -1,5 +1,5 @@
-"""What a worker remembers of attempts that no keeper runs: one file each in `HOME/attempts`, from before the start
-until the result is acknowledged. Used by `worker.runtimes.attempts`; the next life of the worker reads them."""
+"""Records of attempts that no keeper runs: one file each in `HOME/attempts`, from before the start until the result is
+acknowledged. Used by `worker.runtimes.attempts`; a restarted worker reads them."""
 
 from __future__ import annotations
 

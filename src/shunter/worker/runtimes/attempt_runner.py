@@ -1,5 +1,5 @@
-"""The life of one attempt in a runtime, from its turn to its result: written down before it starts, limited in time,
-looked after, stopped by signal, grace and kill. Used by `worker.runtimes.attempts`."""
+"""Runs one attempt in a runtime until it has a result: records it before the start, enforces its time limit, checks its
+health, and stops it by signal, grace period and kill. Used by `worker.runtimes.attempts`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Attempts that a runtime runs one by one (containers, plugins' executors): accepted once, queued within the width of
-their reservation, started, stopped, returned, lost. The counterpart of `worker.process.assignments`; used by
+"""Attempts that a runtime runs one by one (containers, plugins' executors): accepts each once, queues it within the
+width of its reservation, starts, stops, returns or loses it. The counterpart of `worker.process.assignments`; used by
 `worker.worker`.
 
-What has been started is written down in `worker.runtimes.attempt_records`. What only waits is not: the manager orders
-it again."""
+Started attempts are recorded in `worker.runtimes.attempt_records`. Queued ones are not: the manager orders them
+again."""
 
 from __future__ import annotations
 

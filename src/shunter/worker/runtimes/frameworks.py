@@ -1,5 +1,5 @@
-"""The runtimes `spark` and `flink`: a task of theirs is a process, started by a launcher of `shunter.frameworks`.
-Keepers run it like any other; this says whether the node has the framework, and makes the spec that of a process."""
+"""The runtimes `spark` and `flink`: their tasks are processes, started by a launcher of `shunter.frameworks`. Keepers
+run them like any other task. This module tells whether the node has the framework, and builds the process spec."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What a runtime is to a worker: it starts single attempts of tasks in its own way (a container, a plugin's executor).
+"""The interface of a runtime: it starts single attempts of tasks in its own way (a container, a plugin's executor).
 
-Processes do not come this way: `worker.process.lanes` gives them to keepers. What is alike for all runtimes is done by
-`worker.runtimes.attempts`, which calls this: the queue, time limits, the way of stopping, health checks, host ports,
-device ids, the payload's file, what is remembered over a restart of the worker, and results until they are
-acknowledged."""
+Plain processes do not use it: `worker.process.lanes` gives them to keepers. `worker.runtimes.attempts` calls it and
+does what all runtimes share: the queue, time limits, stopping, health checks, host ports, device ids, the payload's
+file, records that survive a restart of the worker, and results until they are acknowledged."""
 
 from __future__ import annotations
 

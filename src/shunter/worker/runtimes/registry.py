@@ -1,5 +1,4 @@
-"""The runtimes of this worker by name: the built-in ones and those that plugins bring. Used by
-`worker.runtimes.attempts`."""
+"""The runtimes of this worker by name: the built-in ones and those of plugins. Used by `worker.runtimes.attempts`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The output of one attempt that no keeper runs: a log segment of its own, in the format of `keeper.segments`, so that
-it is read and deleted like any other. Made by `worker.runtimes.attempt_runner`, written by runtimes."""
+"""The output of one attempt that no keeper runs: its own log segment in the format of `keeper.segments`, so that it is
+read and deleted like any other. Created by `worker.runtimes.attempt_runner`, written by runtimes."""
 
 from __future__ import annotations
 

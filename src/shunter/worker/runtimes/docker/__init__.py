@@ -1,5 +1,5 @@
-"""Tasks as containers: `DockerRuntime` is what the worker looks up under the name docker.
-Importing it loads no client library."""
+"""Runs tasks as containers. The worker finds `DockerRuntime` under the name docker. Importing it loads no client
+library."""
 
 from shunter.worker.runtimes.docker.runtime import DockerRuntime
 

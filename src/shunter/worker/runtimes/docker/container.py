@@ -1,5 +1,5 @@
-"""One container that was started: watched to its end, its output copied, its end judged. Made by `docker.runtime`, used
-by the worker through the port."""
+"""One started container: waits for its end, copies its output, and decides its result. Created by `docker.runtime`,
+used by the worker through the port."""
 
 from __future__ import annotations
 

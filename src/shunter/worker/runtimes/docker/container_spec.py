@@ -1,4 +1,4 @@
-"""What the daemon is asked to create for one attempt. Pure: the same launch gives the same container."""
+"""Builds the request that creates the container of one attempt. Pure: the same launch gives the same container."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The connection to a Docker daemon, or to a podman that speaks its API: the calls that the runtime needs, with the
-errors in our own words. Everything that knows aiodocker is here, and loads it at the first call."""
+"""The connection to a Docker daemon, or to podman with the same API: the calls that the runtime needs, with translated
+errors. Only this module knows aiodocker, and it loads it at the first call."""
 
 from __future__ import annotations
 

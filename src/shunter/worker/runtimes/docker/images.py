@@ -1,5 +1,5 @@
-"""Gets images onto the node: one pull for all that wait for the same image, told in the tasks' logs, tried again with
-a growing delay where trying again can help. Used by `docker.runtime`."""
+"""Pulls images: one pull for all tasks that wait for the same image, reported in their logs, and retried with a growing
+delay where a retry can help. Used by `docker.runtime`."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Copies what a container writes into the task's log, once and whole. Used by `runtimes.docker.container`.
+"""Copies a container's output into the task's log, completely and without repetition. Used by
+`runtimes.docker.container`.
 
-There are two sources. The stream of a container that this life of the worker started gives every byte as it is written,
-and makes a container wait that writes faster than we read. What is written while nobody is attached is in the log that
-the daemon keeps, entry by entry with a time; but that log is limited, and old entries go.
+There are two sources. The stream of a container that this worker process started gives every byte as it is written, and
+blocks a container that writes faster than we read. Output written while nobody is attached is in the daemon's log, as
+entries with a time; but that log is limited, and old entries are dropped.
 
-Going over from the stream to the log, we pass over as many bytes as the task's log has already: exact, as long as the
-daemon's log still begins at the beginning. Where it does not, we start at the time that was last noted. Within the log
-we remember of each stream the newest time and how many entries bore it, and read again from a little before.
-"""
+When we change from the stream to the log, we skip as many bytes as the task's log already has. This is exact while the
+daemon's log is complete. Where it is not, we start at the last noted time. Within the log we remember for each stream
+the newest time and how many entries had it, and read again from shortly before."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Asks a daemon a plain question over its socket, without any library: a worker does so every few seconds, on machines
-where no container may ever run. Used by `docker.daemon`."""
+"""Asks a daemon a simple question over its socket, without a library: a worker does so every few seconds, also on
+machines where no container ever runs. Used by `docker.daemon`."""
 
 from __future__ import annotations
 

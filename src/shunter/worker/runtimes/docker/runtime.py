@@ -1,5 +1,5 @@
-"""The Docker runtime: starts attempts as containers, finds those of an earlier life again, removes what belongs to
-nobody. The worker calls it through `runtimes.port`; what becomes of one container is in `docker.container`."""
+"""The Docker runtime: starts attempts as containers, finds containers again after a restart of the worker, and removes
+orphans. The worker calls it through `runtimes.port`; `docker.container` handles a single container."""
 
 from __future__ import annotations
 
