@@ -10,7 +10,7 @@ from shunter.engine.round import Round
 
 
 def on_set(round: Round, settings: Mapping[str, str]) -> None:
-    """An empty value means the default again."""
+    """An empty value means the default."""
     for name, value in settings.items():
         if round.state.cluster.get(name) != value:
             round.record(c.ClusterSet(name, value, round.now_ms))

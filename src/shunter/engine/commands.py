@@ -35,25 +35,26 @@ from shunter.model.objects.objects import Draft
 from shunter.model.protocol.worker_messages import Hello, Inventory, Refused, Report, Welcome
 
 T = TypeVar("T")
-TaskRef = tuple[str, int]  # its group's name, and the index that people see
+TaskRef = tuple[str, int]  # the group's name and the visible index
 
 
 class EngineCommands(ABC):
     @abstractmethod
     async def ask(self, handler: Callable[[Round], T]) -> T:
-        """Returns what a round has decided, after its commit. Raises Busy and Unavailable, having taken nothing."""
+        """Return what a round decided, after its commit. Raises Busy and Unavailable, without having changed
+        anything."""
 
     @abstractmethod
     def tell(self, handler: Callable[[Round], None], on_refusal: Callable[[ShunterError], None] | None = None) -> None:
-        """Let the next round decide; nobody waits for it."""
+        """Let the next round decide; the caller does not wait."""
 
     @abstractmethod
     def reject_worker(self, node: int, error: ShunterError) -> None:
-        """A message of its worker was refused, and changed nothing: end the connection."""
+        """End the connection of a worker whose message was refused. The message changed nothing."""
 
     @abstractmethod
     async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:
-        """The ended runs that edges name by number: only history knows them."""
+        """Load the ended runs that edges name by number; only history has them."""
 
     # ---- callers ----
 
@@ -62,7 +63,7 @@ class EngineCommands(ABC):
         return await self.ask(partial(on_submit, specs=specs, user=user, key=key, ended_runs=ended_runs))
 
     async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> SubmitResult:
-        """A run of a spec that history kept."""
+        """Start a run of a spec from history."""
         return await self.ask(partial(on_rerun, spec=spec, user=user, key=key))
 
     async def hold(self, job_id: int, is_held: bool) -> None:
@@ -87,7 +88,7 @@ class EngineCommands(ABC):
         return await self.ask(partial(on_queue_purge, name=name, user=user))
 
     async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[SubmitResult]:
-        """Runs of the tasks of these dead letters, which then are none any more."""
+        """Run the tasks of these dead letters again and remove the dead letters."""
         return await self.ask(partial(on_replay_dead_letters, numbers=numbers, specs=specs, user=user))
 
     async def purge_dead(self, numbers: list[int], user: str) -> None:
@@ -123,7 +124,7 @@ class EngineCommands(ABC):
         await self.ask(partial(on_cordon, name=name, reason=reason))
 
     async def release_node(self, name: str, by: str) -> None:
-        """Let a node take work again that was switched off: by cordon or by quarantine."""
+        """Let a cordoned or quarantined node accept work again."""
         await self.ask(partial(on_release_node, name=name, by=by))
 
     async def attribute_node(self, name: str, attributes: dict[str, str | None]) -> None:
@@ -138,7 +139,7 @@ class EngineCommands(ABC):
     async def apply_file(
         self, file: MixedFile, user: str, key: str | None
     ) -> tuple[list[SubmitResult], list[ApplyResult]]:
-        """Jobs and objects in one commit."""
+        """Apply jobs and objects in one commit."""
         ended_runs = await self.load_ended_runs(file.specs)
         return await self.ask(partial(on_apply_file, file=file, user=user, key=key, ended_runs=ended_runs))
 
@@ -152,7 +153,7 @@ class EngineCommands(ABC):
         await self.ask(partial(on_reset, name=name))
 
     async def set_settings(self, settings: Mapping[str, str]) -> None:
-        """Settings of the whole cluster, from now on and after a restart too; an empty value means the default."""
+        """Change settings of the whole cluster. They survive a restart; an empty value means the default."""
         await self.ask(partial(on_set, settings=settings))
 
     # ---- the watcher ----

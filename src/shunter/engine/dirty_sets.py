@@ -14,22 +14,22 @@ from shunter.model.job.spec import BATCH, PER_NODE
 
 @dataclass(slots=True)
 class DirtySets:
-    """Sets in the order of insertion, because rounds are deterministic: dicts without values."""
+    """Sets in the order of insertion (dicts without values), because rounds are deterministic."""
 
     jobs: dict[tuple[int, int], None] = field(
         default_factory=dict
-    )  # (job id, node or 0): `services.reconcile` looks at the whole long-running job, or at what it has on the node
-    nodes: dict[int, None] = field(default_factory=dict)  # `services.per_node` looks at them for every per-node job
-    had_nodes: bool = False  # `objects.controller` looks at testbeds after `nodes` was taken
+    )  # (job id, node or 0): `services.reconcile` looks at the whole long-running job, or at its part on the node
+    nodes: dict[int, None] = field(default_factory=dict)  # `services.per_node` checks them for every per-node job
+    had_nodes: bool = False  # `objects.controller` reconciles testbeds after `nodes` was taken
     gangs: dict[int, None] = field(default_factory=dict)  # ids of jobs: `placement.gang_restart`
     maybe_finished: dict[int, None] = field(default_factory=dict)  # ids of jobs: `jobs.finish`
     underfilled: dict[tuple[int, int], None] = field(
         default_factory=dict
-    )  # (class id, node) of lanes that lost work: `placement` refills them or gives them up
+    )  # (class id, node) of lanes that lost work: `placement` refills or releases them
 
 
 def _mark_job(dirty: DirtySets, state: State, change: Any) -> None:
-    """Something happened to tasks of a job."""
+    """Mark a job some of whose tasks changed."""
     if state.gang_jobs and change.job in state.gang_jobs:
         dirty.gangs[change.job] = None
     if state.objects.applications:

@@ -21,7 +21,7 @@ def fire_due_timers(round: Round) -> None:
             on_scheduling_due(round, job_id)
         elif kind is TimerKind.SERVICE:
             on_service_timer(round, job_id)
-        elif kind is not TimerKind.DRAIN:  # which only starts a round: every round looks at draining nodes
+        elif kind is not TimerKind.DRAIN:  # only starts a round: every round looks at draining nodes
             _fire_task_timer(round, kind, job_id, number, index)
 
 

@@ -48,7 +48,7 @@ from shunter.ports.workers import Workers
 log = Log(__name__)
 T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
-UNPRODUCTIVE_ROUNDS_MAX = 200  # the planner looks at a large cluster in some twenty slices
+UNPRODUCTIVE_ROUNDS_MAX = 200  # the planner processes a large cluster in about twenty slices
 UNPRODUCTIVE_PAUSE_MS = 100
 UNPRODUCTIVE_NOTE = "it repeatedly asks to decide again without placing anything; the engine calls it less often"
 
@@ -82,14 +82,14 @@ class Engine(EngineCommands):
         self._has_backlog = True
         self._recall_at_ms = 0
         self._next_placement_ms: int | None = None
-        # rounds in a row of which the policy said that it has more to decide, and changed nothing
+        # consecutive rounds in which the policy had more to decide but changed nothing
         self._unproductive_rounds = 0
         self._housekeeping_at_ms = 0
         self._logged_bytes = 0
         self._logged_rounds = 0
         self._snapshot_task: asyncio.Task[None] | None = None
 
-    # ---- life ----
+    # ---- lifecycle ----
 
     async def start(self) -> None:
         """Take the lead: a new epoch, and the last committed state."""
@@ -101,7 +101,8 @@ class Engine(EngineCommands):
         log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
 
     async def run(self) -> None:
-        """Run rounds until `stop`. A commit that fails ends the epoch: the engine drops its memory and loads again."""
+        """Run rounds until `stop`. A failed commit ends the epoch: the engine drops its memory and loads the state
+        again."""
         while True:
             await self._clock.wait(self._wake, self._idle_s())
             self._wake.clear()
@@ -135,16 +136,16 @@ class Engine(EngineCommands):
         await self._save_snapshot(self.epoch)
 
     def wake(self) -> None:
-        """Start a round, if only to look at the clock."""
+        """Start a round, at least to check the clock."""
         self._wake.set()
 
     def pause_placement(self) -> None:
-        """Place nothing more: the cluster is about to stop, and queued tasks stay queued."""
+        """Place no more tasks, because the cluster is about to stop. Queued tasks stay queued."""
         self._is_paused = True
 
     @property
     def policy(self) -> Policy:
-        """The active policy. Another one takes effect in the next round."""
+        """The active policy. A new one takes effect in the next round."""
         return self.active_policy.policy
 
     @policy.setter
@@ -152,19 +153,19 @@ class Engine(EngineCommands):
         self.active_policy.use(policy)
 
     def use_policy(self, policy: Policy) -> None:
-        """Use another policy, and let it decide at once: nothing else may start a round for a long time."""
+        """Use another policy and let it decide at once, because no other round may start for a long time."""
         self.active_policy.use(policy)
         self._wake.set()
 
     async def wait_committed(self) -> None:
-        """Wait until no commit is in flight, so that what is read next is committed. Raises Unavailable while there is
-        no state."""
+        """Wait until no commit is in flight, so that the next read sees only committed state. Raises Unavailable while
+        there is no state."""
         await self._wait_for_commit()
         if self._state_lost_reason:
             raise Unavailable(f"{self._state_lost_reason}; try again")
 
     async def _wait_for_commit(self) -> None:
-        """Wait until no commit is in flight, however it ended."""
+        """Wait until no commit is in flight, whether it succeeded or not."""
         while self._in_flight is not None:
             await asyncio.shield(self._in_flight)
 
@@ -183,7 +184,7 @@ class Engine(EngineCommands):
     # ---- rounds ----
 
     async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:
-        """The ended runs that edges name by number: only history knows them."""
+        """Load the ended runs that edges name by number; only history has them."""
         past = {}
         for namespace, name, run in unresolved_runs(self.state, specs):
             finished = await self._store.finished_run(namespace, name, run)
@@ -192,7 +193,7 @@ class Engine(EngineCommands):
         return past
 
     async def ask(self, handler: Callable[[Round], T]) -> T:
-        """Put a command into the bounded inbox; returns after the commit of the round that decides."""
+        """Put a command into the bounded inbox. Returns after the commit of the round that decides it."""
         if self._is_stopping or self._state_lost_reason:
             raise Unavailable(
                 f"{self._state_lost_reason or 'the manager is stopping'}; nothing was accepted, try again"
@@ -207,16 +208,17 @@ class Engine(EngineCommands):
         return await reply
 
     def tell(self, handler: Callable[[Round], None], on_refusal: Callable[[ShunterError], None] | None = None) -> None:
-        """Put a report into the inbox, without a limit: workers retain reports until they are acknowledged, which
-        bounds them. While the state is loaded again nothing is taken: older reports are not about the new state."""
+        """Put a report into the inbox, which has no limit for reports: workers keep them until they are acknowledged,
+        and that bounds them. While the state is loaded again, reports are dropped, because they are not about the new
+        state."""
         if self._state_lost_reason:
             raise Unavailable(f"{self._state_lost_reason}; nothing was accepted, try again")
         self._inbox.append(Command(handler, on_refusal=on_refusal))
         self._wake.set()
 
     async def _run_round(self) -> None:
-        """Run one round: decide everything that came in since the last one, commit once, then make it known. The order
-        of the steps is the architecture: each sees what the steps before it have changed."""
+        """Run one round: decide everything that came in since the last one, commit once, then publish it. The order of
+        the steps is the architecture: each step sees the changes of the steps before it."""
         round, commands = self._begin_round()
         try:
             # 1. Requests and reports, in the order in which they arrived: they are what everything below follows from.
@@ -239,7 +241,7 @@ class Engine(EngineCommands):
             # 8. Once more: executors that step 7 has placed advance their objects in the same commit.
             if not self._is_paused:
                 reconcile_placed_objects(round)
-            # 9. One commit for all of it; if it fails, nobody has heard of anything.
+            # 9. One commit for all of it. If it fails, nothing has become visible.
             await self._commit(round)
         except HandlerFailed:
             self.schedulers.observers.on_abort()
@@ -253,7 +255,7 @@ class Engine(EngineCommands):
         self._plan_next_round(round)
 
     def _begin_round(self) -> tuple[Round, list[Command]]:
-        """A round, and the commands that it takes from the inbox."""
+        """Create a round and take its commands from the inbox."""
         round = Round(self.state, self.epoch, self._now_ms(), self.settings, self._random, self._timers)
         observers = self.schedulers.observers
         round.observer = observers if observers.is_enabled else None
@@ -273,13 +275,13 @@ class Engine(EngineCommands):
         has_leader = self.schedulers.has_leader(round.now_ms)
         if self._is_paused:
             restart_broken_gangs(round)
-            release_idle_lanes(round)  # lanes that nobody gives up now would stay reserved after the restart
+            release_idle_lanes(round)  # lanes that are not released now would stay reserved after the restart
         else:
             place(round, self.active_policy, has_leader)
         self._has_backlog |= round.has_backlog
 
     def _abort(self, commands: list[Command], error: Exception) -> None:
-        """Nobody was answered and no order was sent: callers may try again."""
+        """Abort the round. No caller was answered and no order was sent, so callers may retry."""
         self.schedulers.observers.on_abort()
         failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
         for command in commands:
@@ -306,8 +308,8 @@ class Engine(EngineCommands):
             self._wake.set()
 
     def _has_more_to_decide(self, round: Round) -> bool:
-        """Whether the policy is to decide again at once. One that says so again and again, and changes nothing, has to
-        pause."""
+        """Whether the policy should decide again at once. A policy that repeatedly says so without changing anything
+        has to pause."""
         self._unproductive_rounds = self._unproductive_rounds + 1 if round.is_unproductive else 0
         if self._unproductive_rounds > UNPRODUCTIVE_ROUNDS_MAX:
             self.active_policy.report_problem(UNPRODUCTIVE_NOTE)
@@ -348,7 +350,7 @@ class Engine(EngineCommands):
             log.warning("snapshot.failed", error=error)  # all rounds are in the store: recovery only takes longer
 
     async def purge(self) -> None:
-        """Purge what is past its retention from history. The manager calls this now and then."""
+        """Purge expired history. The manager calls this from time to time."""
         await self.wait_committed()
         purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
         names = [(name.namespace, name.name) for name in purged.finished]
@@ -356,8 +358,8 @@ class Engine(EngineCommands):
             self.tell(partial(drop_purged_names, names=names, ids={name.id for name in purged.finished}))
 
     async def _reload(self, reason: str, *, is_retrying: bool = False) -> None:
-        """Memory may be ahead of the store: drop it, and load what is committed under a new epoch. With `is_retrying`
-        the requests in the inbox stay; reports are dropped, because workers send them again."""
+        """Drop memory, which may be ahead of the store, and load the committed state under a new epoch. With
+        `is_retrying` the requests in the inbox stay. Reports are dropped, because workers send them again."""
         self._state_lost_reason = reason
         waiting = [command for command in self._inbox if command.reply is not None] if is_retrying else []
         if is_retrying:
@@ -382,7 +384,7 @@ class Engine(EngineCommands):
             self._inbox.popleft().answer(error)
 
     def _idle_s(self) -> float | None:
-        """How long there is nothing to do, unless a command comes in."""
+        """How long the engine may sleep unless a command comes in."""
         next_ms = self._housekeeping_at_ms
         if self._timers.next_ms is not None:
             next_ms = min(next_ms, self._timers.next_ms)

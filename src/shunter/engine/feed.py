@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from shunter.engine.changes import Change
 from shunter.engine.jobs.finish import Summary
 
-BACKLOG_MAX = 2_000  # rounds that wait for a slow subscriber; past it the subscription ends
+BACKLOG_MAX = 2_000  # rounds buffered for a slow subscriber; beyond it the subscription ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class Subscription:
 
 @dataclass(slots=True, eq=False)
 class JobWatch:
-    """Wakes whoever waits for one job; `summary` is there once the job has ended."""
+    """Wakes the waiters of one job; `summary` is set once the job has ended."""
 
     job_id: int
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
     summary: Summary | None = None
-    is_closed: bool = False  # the engine stops: nothing more will come
+    is_closed: bool = False  # the engine stops: no more rounds follow
 
 
 class Feed:
@@ -93,7 +93,7 @@ class Feed:
                 watch.wakeup.set()
 
     def end(self) -> None:
-        """The engine stops: end every subscription and watch."""
+        """End every subscription and watch, because the engine stops."""
         for subscription in self._subscriptions:
             subscription.end()
         for watches in self._watches.values():

@@ -16,7 +16,7 @@ log = Log(__name__)
 
 @dataclass(slots=True)
 class Command:
-    """Something to decide in a round. A request has a `reply`, a future that gets the answer; a report of a worker has
+    """A command for a round to decide. A request has a `reply`, a future that gets the answer; a worker's report has
     `on_refusal`, which is called if it is refused."""
 
     handler: Callable[[Round], Any]
@@ -37,13 +37,14 @@ class Command:
 
 
 class HandlerFailed(Exception):
-    """A handler raised after it had changed the state: this round cannot go on. The other commands can be tried again
+    """A handler raised after it had changed the state, so this round cannot continue. The other commands can be retried
     once the state is loaded again."""
 
 
 def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command, Any]]:
-    """Returns the answers. A refusal is an answer too: it comes before anything is recorded. A handler that fails is
-    refused as well, and the round goes on; raises HandlerFailed if it has changed something already."""
+    """Apply the commands and return the answers. A refusal is also an answer and comes before anything is recorded. A
+    handler that fails is refused too, and the round continues. Raises HandlerFailed if the handler had already changed
+    something."""
     answers: list[tuple[Command, Any]] = []
     for command in commands:
         recorded = len(round.changes)

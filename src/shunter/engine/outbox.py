@@ -16,7 +16,7 @@ PAYLOADS_BYTES_MAX = 8 * 2**20  # in one message of orders
 
 @dataclass(slots=True)
 class Outbox:
-    """Everything is by node."""
+    """All collections are by node."""
 
     epoch: int
     table: TaskTable
@@ -52,7 +52,7 @@ class Outbox:
         self.orders.setdefault(node, []).append(order)
 
     def withdraw(self, task_set: TaskSet, first: int, last: int, attempt: int, node: int) -> None:
-        """Do not send orders again that the worker has carried out after all, as it says behind its inventory."""
+        """Do not repeat orders that the worker has carried out after all, as a report after its inventory says."""
         orders = self.orders.get(node)
         if not orders:
             return
@@ -70,7 +70,7 @@ class Outbox:
                 self.order(task_set, last + 1, order.last, attempt, node)
 
     def stop(self, task_set: TaskSet, first: int, last: int, node: int, grace_s: float, signal: int = 0) -> None:
-        """Tell the node's worker to end the present attempts of these tasks, which all run there."""
+        """Tell the node's worker to end the current attempts of these tasks, which all run there."""
         newest_attempt = int(self.table.attempt[task_set.base + first : task_set.base + last + 1].max())
         ordered = (
             order
@@ -86,12 +86,12 @@ class Outbox:
         )
 
     def recall(self, node: int, class_id: int) -> None:
-        """Ask the node's worker to return what it has of a class and did not start."""
+        """Ask the node's worker to return the tasks of a class that it has not started."""
         self.recalls.setdefault(node, []).append(class_id)
 
     def messages(self) -> Iterator[tuple[int, ManagerMessage]]:
-        """Stops go before orders, because an index may be stopped and run anew. Stops of what the same round has
-        ordered go after them, because the worker must know the order first."""
+        """Stops go before orders, because an index may be stopped and started again. Stops of tasks that the same round
+        has ordered go after the orders, because the worker must know the order first."""
         for node, ranges in self.stops.items():
             yield node, Stop(self.epoch, ranges)
         for node, orders in self.orders.items():
@@ -112,7 +112,7 @@ class Outbox:
 
 
 def _per_task_values(task_set: TaskSet, first: int, last: int) -> tuple[list[int], list[str]]:
-    """What tells the tasks of an order apart besides their index: the index that they see, and their entries."""
+    """What differs between the tasks of an order besides their index: the visible index and their entries."""
     spec = task_set.spec
     visible_indexes = (
         list(task_set.visible_index[first : last + 1])
@@ -124,7 +124,7 @@ def _per_task_values(task_set: TaskSet, first: int, last: int) -> tuple[list[int
 
 
 def _split_by_size(orders: list[Order], specs: dict[int, TaskSpec]) -> Iterator[list[Order]]:
-    """Cut orders into messages of a size that a connection carries: runs of a template may each have a payload."""
+    """Split orders into messages of a size that a connection can carry: each run of a template may have a payload."""
     if sum(len(spec.payload or b"") for spec in specs.values()) <= PAYLOADS_BYTES_MAX:
         yield orders
         return

@@ -15,7 +15,7 @@ ROUNDS_PER_READ = 1_000
 
 
 async def recover(store: Store) -> tuple[State, Timers]:
-    """The last committed state."""
+    """Load the last committed state."""
     snapshot = await store.snapshot()
     state = load(snapshot) if snapshot else State()
     for finished in await store.finished_names():
@@ -34,7 +34,7 @@ def _timers(state: State) -> Timers:
     for template in state.templates.by_id.values():
         arm_timer(timers, template)
     for job_id in state.services.jobs:
-        timers.add_job(0, TimerKind.SERVICE, job_id)  # what is due is worked out in the first round
+        timers.add_job(0, TimerKind.SERVICE, job_id)  # the first round finds out what is due
     for node in state.nodes.records.values():
         if node.drain_deadline_ms:
             timers.add_job(node.drain_deadline_ms, TimerKind.DRAIN, node.id)

@@ -21,7 +21,7 @@ class DecisionObserver(Protocol):
     """Sees every decision of a policy: the flight recorder, and shadow policies."""
 
     def before_decision(self, view: ClusterView, now: float, budget: int) -> ClusterView:
-        """The view to decide on."""
+        """Return the view to decide on."""
         ...
 
     def after_decision(self, decision: Decision) -> None: ...
@@ -41,15 +41,15 @@ class Round:
     # what is committed
     changes: list[Change] = field(default_factory=list)
     finished: list[FinishedJob] = field(default_factory=list)
-    archived_objects: list[PastRecord] = field(default_factory=list)  # Schedulings that were deleted
-    # what the round knows of jobs that ended in it
+    archived_objects: list[PastRecord] = field(default_factory=list)  # deleted Schedulings
+    # data about jobs that ended in this round
     summaries: dict[int, Any] = field(default_factory=dict)  # jobs.finish.Summary by job id
     application_times: dict[int, tuple[int, int]] = field(default_factory=dict)  # start and stop in ms, by job id
-    # what the next round is to do
+    # work for the next round
     is_partial: bool = False  # the policy has more to decide
-    is_unproductive: bool = False  # it says so, and nothing came of what it decided
-    next_placement_ms: int | None = None  # when the policy wants to decide again, even if nothing changes
-    has_backlog: bool = False  # somewhere more tasks than lanes are outstanding
+    is_unproductive: bool = False  # it says so, but its decision changed nothing
+    next_placement_ms: int | None = None  # when the policy wants to decide again, even without changes
+    has_backlog: bool = False  # some class has more outstanding tasks than lanes
 
     def __post_init__(self) -> None:
         self.outbox = Outbox(self.epoch, self.state.table)

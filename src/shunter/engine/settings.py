@@ -10,23 +10,23 @@ from shunter.ports.store import Retention
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    inbox_max: int = 20_000  # requests that wait for a round; past it callers hear "busy"
-    round_commands_max: int = 2_000  # taken into one round, so that none takes long
+    inbox_max: int = 20_000  # requests queued for a round; beyond it callers get "busy"
+    round_commands_max: int = 2_000  # per round, so that none takes long
     round_placements_max: int = 20_000
     jobs_max: int = 1_000_000  # unfinished
     tasks_max: int = 50_000_000  # of unfinished jobs
     templates_max: int = 10_000
     payload_bytes_max: int = 256 * 2**20  # of all unfinished dispatches
-    queues_max: int = 1_000  # that have rules
+    queues_max: int = 1_000  # with rules
     keys_max: int = 100_000
     keys_age_s: float = 86_400.0
     lost_max: int = LOST_MAX
-    quarantine_jobs: int = 3  # so many that fail on a node while none succeeds there switch it off; 0: never
+    quarantine_jobs: int = 3  # this many failing jobs on a node, while none succeeds there, quarantine it; 0: never
     quarantine_window_s: float = 60.0
     quarantine_share_max: float = 0.5  # of the nodes that are up
     order_ms: int = 100  # work that an order should hold
     depth_max: int = 1_024  # tasks outstanding per lane
-    recall_after_ms: int = 250  # an order that makes no progress for so long is recalled
+    recall_after_ms: int = 250  # an order without progress for this long is recalled
     snapshot_bytes: int = 16 * 2**20  # of rounds since the last snapshot
     snapshot_rounds: int = 20_000
     housekeeping_s: float = 60.0

@@ -5,7 +5,7 @@ events are rendered from them.
 
 Add a new change to the file of its subject and to that file's union. Give it a tag that no other change has."""
 
-# Callers say `c.TasksPlaced`, whatever file it stands in; mypy sees every name.
+# Callers write `c.TasksPlaced`, whichever file defines it; mypy sees every name.
 # ruff: noqa: F403, F405
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from shunter.engine.changes.change_struct import ChangeStruct
 
 
 class QueueSet(ChangeStruct, tag=28):
-    """A named queue has these rules from now on."""
+    """Sets the rules of a named queue."""
 
     name: str
     is_paused: bool
@@ -22,7 +22,7 @@ class QueueDropped(ChangeStruct, tag=29):
 
 
 class ClusterSet(ChangeStruct, tag=33):
-    """A setting of the whole cluster, changed live. An empty value means the default again."""
+    """Changes a setting of the whole cluster. An empty value means the default."""
 
     name: str
     value: str
@@ -30,7 +30,7 @@ class ClusterSet(ChangeStruct, tag=33):
 
 
 class DeadLettersDropped(ChangeStruct, tag=34):
-    """Dead letters that were replayed or purged, by number."""
+    """Dead letters were replayed or purged, by number."""
 
     numbers: list[int]
     reason: str

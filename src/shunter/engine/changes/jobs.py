@@ -21,8 +21,8 @@ class JobSubmitted(ChangeStruct, tag=1):
     at_ms: int
     groups: msgspec.Raw  # tuple[GroupSpec, ...]; shared between jobs that are alike but for their names
     options: msgspec.Raw = NO_OPTIONS  # JobOptions
-    is_waiting: bool = False  # for other jobs or a time: its tasks begin as waiting
-    targets: list[int] = []  # the jobs that it waits for: by the options' `after`, then the run it is queued behind
+    is_waiting: bool = False  # for other jobs or a time: its tasks start as waiting
+    targets: list[int] = []  # the jobs it waits for: those of the options' `after`, then the run it is queued behind
 
 
 class JobStopRequested(ChangeStruct, tag=9):
@@ -33,7 +33,7 @@ class JobStopRequested(ChangeStruct, tag=9):
 
 
 class JobEnded(ChangeStruct, tag=10):
-    """The run is over and leaves memory; its history went to the store in the same commit."""
+    """The run has ended and leaves memory; the same commit stores its history."""
 
     job: int
     event: int
@@ -43,7 +43,7 @@ class JobEnded(ChangeStruct, tag=10):
 
 
 class JobHeld(ChangeStruct, tag=21):
-    """Held: nothing more of it is placed until it is released."""
+    """The job is held: none of its tasks is placed until it is released."""
 
     job: int
     is_held: bool
@@ -52,7 +52,8 @@ class JobHeld(ChangeStruct, tag=21):
 
 
 class EdgeRetargeted(ChangeStruct, tag=50):
-    """The run that this one was queued behind has ended, and one before that has not: it waits for that one now."""
+    """The run that this one was queued behind has ended, but an earlier one has not. This run now waits for that
+    one."""
 
     job: int
     edge: int
@@ -60,7 +61,7 @@ class EdgeRetargeted(ChangeStruct, tag=50):
 
 
 class JobFlagged(ChangeStruct, tag=23):
-    """Something about a job that people should know: it missed its deadline, or is to fail for a reason of its own."""
+    """A fact about a job for users: it missed its deadline, or it must fail for a given reason."""
 
     job: int
     flag: str
@@ -70,23 +71,23 @@ class JobFlagged(ChangeStruct, tag=23):
 
 
 class EdgeSettled(ChangeStruct, tag=22):
-    """One of the jobs that this one waits for has ended, as `outcome`. `is_met` False: what was wanted can come true no
-    more. Then the job runs anyway, or it is stopped, which is recorded beside it."""
+    """One of the jobs that this one waits for has ended, as `outcome`. `is_met` False: the wanted outcome can no longer
+    happen. Then the job runs anyway, or another change stops it."""
 
     job: int
-    edge: int  # its place among the job's targets
+    edge: int  # its index among the job's targets
     is_met: bool
     at_ms: int
     ref: str
-    target: str = ""  # NAME@RUN of the one that has ended
+    target: str = ""  # NAME@RUN of the job that has ended
     outcome: str = ""  # succeeded | failed | cancelled
     stops: bool = False
 
 
 class TaskSetAdded(ChangeStruct, tag=18):
-    """A further task set of a job: tasks of its group `group_index`, by the job's present spec, or by that of the task
-    set `copy_of`. Index i of the task set is shown as task `visible_index[i]`; with a `node`, its tasks run there or
-    nowhere. They begin as waiting."""
+    """Adds a task set to a job: tasks of its group `group_index`, by the job's current spec, or by that of the task set
+    `copy_of`. Index i of the task set is shown as task `visible_index[i]`. With a `node`, its tasks run only there.
+    They start as waiting."""
 
     job: int
     number: int
@@ -100,7 +101,7 @@ class TaskSetAdded(ChangeStruct, tag=18):
 
 
 class TaskSetDropped(ChangeStruct, tag=19):
-    """A task set of which all tasks have ended leaves its job."""
+    """Removes a task set from its job after all its tasks have ended."""
 
     job: int
     number: int
@@ -108,7 +109,7 @@ class TaskSetDropped(ChangeStruct, tag=19):
 
 
 class TaskSetUnpinned(ChangeStruct, tag=43):
-    """A task set that was moved to a node may run anywhere from now on; none of its tasks is on a node."""
+    """A task set that was moved to a node may run anywhere from now on. None of its tasks is on a node."""
 
     job: int
     number: int
@@ -116,7 +117,7 @@ class TaskSetUnpinned(ChangeStruct, tag=43):
 
 
 class IdempotencyKeyUsed(ChangeStruct, tag=2):
-    """A client's key for a submit: repeating it returns these jobs."""
+    """A client's idempotency key for a submit: repeating it returns these jobs."""
 
     key: str
     jobs: list[int]
@@ -124,13 +125,13 @@ class IdempotencyKeyUsed(ChangeStruct, tag=2):
 
 
 class IdempotencyKeysDropped(ChangeStruct, tag=15):
-    """The oldest `count` client keys are forgotten."""
+    """The oldest `count` client keys were dropped."""
 
     count: int
 
 
 class NamesDropped(ChangeStruct, tag=16):
-    """History purged the last run of these names; a later run counts from 1 again."""
+    """History purged the last run of these names. A later run counts from 1 again."""
 
     names: list[tuple[str, str]]
 

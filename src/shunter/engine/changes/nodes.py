@@ -6,7 +6,7 @@ from shunter.engine.changes.change_struct import ChangeStruct
 
 
 class NodeJoined(ChangeStruct, tag=11):
-    """A worker said who it is: a new node, or the facts of a known one anew."""
+    """A worker introduced itself: a new node, or new facts about a known one."""
 
     node: int
     name: str
@@ -28,7 +28,7 @@ class NodeTransitioned(ChangeStruct, tag=12):
 
 
 class NodeLabelled(ChangeStruct, tag=13):
-    """Labels set by hand; they win over those that the worker brings. An empty value takes the label away."""
+    """Labels set by hand; they override the worker's. An empty value removes the label."""
 
     node: int
     labels: dict[str, str]
@@ -37,7 +37,7 @@ class NodeLabelled(ChangeStruct, tag=13):
 
 
 class NodeAttributed(ChangeStruct, tag=31):
-    """Attributes set by hand; like labels, they win over those that the worker brings."""
+    """Attributes set by hand; like labels, they override the worker's."""
 
     node: int
     attributes: dict[str, str]
@@ -46,7 +46,7 @@ class NodeAttributed(ChangeStruct, tag=31):
 
 
 class NodeCordonSet(ChangeStruct, tag=30):
-    """Whether a node takes work: `by` is "" for yes, else cordon or quarantine."""
+    """Whether a node accepts work: `by` is "" for yes, else cordon or quarantine."""
 
     node: int
     by: str
@@ -56,8 +56,8 @@ class NodeCordonSet(ChangeStruct, tag=30):
 
 
 class DrainSet(ChangeStruct, tag=32):
-    """Whether a node is to be drained, also when it comes back from being down, and until when it waits for its batch
-    tasks; 0 means for ever."""
+    """Whether to drain a node, also after it was down, and until when its batch tasks may run; 0 means without a
+    deadline."""
 
     node: int
     deadline_ms: int
@@ -65,7 +65,7 @@ class DrainSet(ChangeStruct, tag=32):
 
 
 class LanesSet(ChangeStruct, tag=14):
-    """The reservation of a class on a node has `width` lanes from now on; 0 ends it."""
+    """Sets the reservation of a class on a node to `width` lanes; 0 ends it."""
 
     class_id: int
     node: int

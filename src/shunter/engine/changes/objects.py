@@ -12,7 +12,7 @@ SAME_EVENTS = msgspec.Raw(b"\x90")  # an empty list
 
 
 class ObjectSet(ChangeStruct, tag=45):
-    """An object was made, or has another spec or meta. What it came to be stays as it is."""
+    """An object was created, or its spec or metadata changed. Its status stays."""
 
     type: str  # BatchJob, Testbed or Scheduling
     meta: Meta
@@ -21,7 +21,7 @@ class ObjectSet(ChangeStruct, tag=45):
 
 
 class ObjectStatusSet(ChangeStruct, tag=46):
-    """An object has another status."""
+    """An object's status changed."""
 
     type: str  # BatchJob, Testbed or Scheduling
     uid: int
@@ -29,13 +29,13 @@ class ObjectStatusSet(ChangeStruct, tag=46):
     at_ms: int
     state: str  # the status's, in words
     ref: str  # namespace/name
-    # Of a Scheduling: jobs that differ, by index; the others are as they were. Of a BatchJob, SAME_EVENTS: its runs are
-    # as they were. Where nothing is said, the status has all of them.
+    # Of a Scheduling: only the jobs that differ, by index. Of a BatchJob, SAME_EVENTS: its runs did not
+    # change. Without either, the status has all of them.
     records: msgspec.Raw = NO_RECORDS
 
 
 class BatchJobClaimed(ChangeStruct, tag=47):
-    """A Scheduling claims a BatchJob, asks it to run, or lets it go."""
+    """A Scheduling claims a BatchJob, asks it to run, or releases it."""
 
     uid: int
     claim: msgspec.Raw  # Claim, or nothing
@@ -52,7 +52,7 @@ class ObjectDropped(ChangeStruct, tag=48):
 
 
 class JobGroupsRefined(ChangeStruct, tag=49):
-    """What further task sets of an application's job look like: its executors know by now where the driver is."""
+    """Refines the spec of an application's further task sets: the address of the driver is now known."""
 
     job: int
     groups: msgspec.Raw  # tuple[GroupSpec, ...]

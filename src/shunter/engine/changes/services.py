@@ -8,8 +8,8 @@ from shunter.engine.changes.change_struct import ChangeStruct
 
 
 class JobUpdated(ChangeStruct, tag=17):
-    """A long-running job has another spec from now on. What runs by the older one is replaced step by step. `how` is
-    update, scale, rollback or restart; with a `node`, only what runs there is replaced."""
+    """A long-running job has a new spec. Tasks of the older one are replaced step by step. `how` is update, scale,
+    rollback or restart. With a `node`, only tasks on that node are replaced."""
 
     job: int
     version: int
@@ -25,7 +25,7 @@ class JobUpdated(ChangeStruct, tag=17):
 
 
 class RolloutSettled(ChangeStruct, tag=40):
-    """A long-running job has come to the end of an update: all of it runs well by the present spec, or it stays
+    """The rollout of a long-running job has ended: all instances are healthy at the current spec, or it stays
     half-way."""
 
     job: int
@@ -37,7 +37,7 @@ class RolloutSettled(ChangeStruct, tag=40):
 
 
 class InstanceDownSet(ChangeStruct, tag=41):
-    """One instance of a long-running job is taken down, until it is started again."""
+    """One instance of a long-running job is stopped until it is started again."""
 
     job: int
     group: str
@@ -48,7 +48,7 @@ class InstanceDownSet(ChangeStruct, tag=41):
 
 
 class InstanceRestartRequested(ChangeStruct, tag=42):
-    """One instance of a long-running job is to be replaced by a fresh one of the same spec."""
+    """One instance of a long-running job is to be replaced by a new one with the same spec."""
 
     job: int
     group: str

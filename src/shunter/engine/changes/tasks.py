@@ -33,7 +33,7 @@ class TaskStarted(ChangeStruct, tag=4):
 
 
 class TasksFinished(ChangeStruct, tag=5):
-    """All of them exited with 0. `started` and `ended` are times packed by `pack_times`; logs follow one another."""
+    """All of them exited with 0. `started` and `ended` are times packed by `pack_times`; their logs are adjacent."""
 
     job: int
     task_set: int
@@ -46,7 +46,7 @@ class TasksFinished(ChangeStruct, tag=5):
 
 
 class TaskEnded(ChangeStruct, tag=6):
-    """One attempt ended otherwise. `event` is RETRIED, GAVE_UP or STOPPED; `not_before_ms` holds for RETRIED."""
+    """One attempt ended in another way. `event` is RETRIED, GAVE_UP or STOPPED; `not_before_ms` applies to RETRIED."""
 
     job: int
     task_set: int
@@ -62,7 +62,7 @@ class TaskEnded(ChangeStruct, tag=6):
 
 
 class TasksLost(ChangeStruct, tag=7):
-    """Attempts ended without an exit code: queued again."""
+    """Attempts ended without an exit code and are queued again."""
 
     job: int
     task_set: int
@@ -74,8 +74,8 @@ class TasksLost(ChangeStruct, tag=7):
 
 
 class TasksTransitioned(ChangeStruct, tag=8):
-    """A move without further facts. `event` is UNBLOCKED, RETURNED, CANCEL_ASKED, PREEMPTED, STOPPED, REQUEUED,
-    CANCELLED or GAVE_UP. PREEMPTED also stands for a drain or a move: the task is to come back."""
+    """A transition without further facts. `event` is UNBLOCKED, RETURNED, CANCEL_ASKED, PREEMPTED, STOPPED, REQUEUED,
+    CANCELLED or GAVE_UP. PREEMPTED also means a drain or a move: the task will be queued again."""
 
     job: int
     task_set: int
@@ -98,7 +98,7 @@ class TaskHealth(ChangeStruct, tag=20):
 
 
 class TaskPinned(ChangeStruct, tag=44):
-    """A task goes to this node next, and nowhere else; 0: wherever it fits."""
+    """Pins a task's next placement to this node; 0: to none."""
 
     job: int
     task_set: int
@@ -115,7 +115,7 @@ TaskChange = (
 
 
 def pack_times(times_ms: list[int]) -> list[int]:
-    """Times of neighbouring tasks: the first whole, then the differences, which pack into a byte or two."""
+    """Packs times of neighbouring tasks: the first in full, then the differences, which take a byte or two."""
     return times_ms if len(times_ms) == 1 else [times_ms[0], *map(sub, times_ms[1:], times_ms)]
 
 

@@ -8,14 +8,14 @@ from shunter.engine.changes.change_struct import ChangeStruct
 
 
 class TemplateSet(ChangeStruct, tag=24):
-    """A job to be run by the clock or by dispatches: new, or another spec of a known one."""
+    """Stores a job that a schedule or a dispatch runs: a new one, or a new spec of a known one."""
 
     namespace: str
     name: str
     spec: msgspec.Raw  # JobSpec
     user: str
     at_ms: int
-    id: int  # counted with the jobs, so that no job has the same
+    id: int  # from the same counter as job ids, so that no job has the same
 
 
 class TemplatePaused(ChangeStruct, tag=25):
@@ -32,7 +32,7 @@ class TemplateDropped(ChangeStruct, tag=26):
 
 
 class TemplateFired(ChangeStruct, tag=27):
-    """A firing was due, or asked for (`due_ms` 0). `job` 0 means that it made no run, and `reason` why."""
+    """A firing was due or requested (`due_ms` 0). `job` 0 means that it made no run, for `reason`."""
 
     namespace: str
     name: str

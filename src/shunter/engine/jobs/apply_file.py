@@ -16,7 +16,7 @@ from shunter.model.objects.objects import Draft
 
 @dataclass(frozen=True, slots=True)
 class MixedFile:
-    """What was read of a file, and where its parts stand there."""
+    """The parsed contents of a file, and the positions of its parts."""
 
     specs: list[JobSpec]
     drafts: list[Draft]
@@ -27,8 +27,8 @@ class MixedFile:
 def on_apply_file(
     round: Round, file: MixedFile, user: str, key: str | None, ended_runs: EndedRuns = NO_ENDED_RUNS
 ) -> tuple[list[SubmitResult], list[ApplyResult]]:
-    """Neither part's checks depend on the other, so that both are made before anything is recorded. A key that is known
-    means that all of it was taken then."""
+    """Validate both parts before anything is recorded; neither part's checks depend on the other. A known key means
+    that the whole file was applied earlier."""
     existing = results_by_key(round, key)
     if existing is not None:
         if len(existing) != len(file.specs):

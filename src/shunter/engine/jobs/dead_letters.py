@@ -12,7 +12,7 @@ from shunter.model.job.spec import JobSpec
 
 
 def on_replay_dead_letters(round: Round, numbers: list[int], specs: list[JobSpec], user: str) -> list[SubmitResult]:
-    """Runs of just these tasks, which then are dead no more: all or none."""
+    """Run exactly these tasks again and remove their dead letters: all or none."""
     _check_letters_exist(round, numbers)
     check_cluster_limits(round, specs)
     for spec in specs:

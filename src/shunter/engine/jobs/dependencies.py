@@ -30,8 +30,8 @@ _WAITING = int(TaskState.WAITING)
 
 
 def topological_order(round: Round, specs: Sequence[JobSpec], ended_runs: EndedRuns) -> Sequence[int]:
-    """Positions of the specs so that each comes after those it waits for. Raises Invalid for edges that lead nowhere or
-    in a circle. Most submits have no edges, and stay in their order."""
+    """Positions of the specs in an order where each follows its prerequisites. Raises Invalid for unknown targets and
+    cycles. Most submits have no edges and keep their order."""
     if not any(spec.options.after for spec in specs):
         return range(len(specs))
     prerequisites, problems = _find_prerequisites(round.state, specs, ended_runs)
@@ -50,7 +50,7 @@ def topological_order(round: Round, specs: Sequence[JobSpec], ended_runs: EndedR
 def _find_prerequisites(
     state: State, specs: Sequence[JobSpec], ended_runs: EndedRuns
 ) -> tuple[dict[int, list[int]], list[Problem]]:
-    """Which specs wait for which others of the same submit, by position; and the edges that lead nowhere."""
+    """Which specs wait for which others of the same submit, by position; and the edges without a target."""
     positions = {(spec.namespace, spec.name): position for position, spec in enumerate(specs) if spec.name}
     prerequisites: dict[int, list[int]] = {}
     problems: list[Problem] = []
@@ -69,7 +69,8 @@ def _find_prerequisites(
 def resolve_run(
     state: State, namespace: str, reference: str, ended_runs: EndedRuns = NO_ENDED_RUNS
 ) -> tuple[int, JobState | None] | None:
-    """The run that NAME or NAME@RUN means now: its job id, and how it ended if it has. None: there is no such run."""
+    """The run that NAME or NAME@RUN names now: its job id, and its final state if it has ended. None: no such run
+    exists."""
     name, _, number = reference.partition("@")
     run = int(number) if number else None
     for job in reversed(state.unfinished_runs(namespace, name)):
@@ -83,7 +84,7 @@ def resolve_run(
 
 
 def unresolved_runs(state: State, specs: Sequence[JobSpec]) -> list[tuple[str, str, int]]:
-    """The runs (namespace, name, run) that edges name and that only history can know."""
+    """The runs (namespace, name, run) that edges name and that only history may have."""
     unresolved = []
     for spec in specs:
         for edge in spec.options.after:
@@ -94,7 +95,7 @@ def unresolved_runs(state: State, specs: Sequence[JobSpec]) -> list[tuple[str, s
 
 
 def settle_ended_dependencies(round: Round, job: Job, targets: Sequence[tuple[int, JobState | None]]) -> None:
-    """Settle those edges of a new job whose targets ended before it came; then it may have nothing to wait for."""
+    """Settle the edges of a new job whose targets have already ended. It may then be ready at once."""
     for edge, (_, ended) in enumerate(targets):
         if ended is not None and job.state is not JobState.STOPPING:
             _settle_edge(round, job, edge, _run_reference(round.state, job, edge), ended)
@@ -102,17 +103,17 @@ def settle_ended_dependencies(round: Round, job: Job, targets: Sequence[tuple[in
 
 
 def _run_reference(state: State, job: Job, edge: int) -> str:
-    """NAME@RUN of what an edge of a new job names."""
+    """NAME@RUN of the target of a new job's edge."""
     reference = edge_of(job, edge).job
     return reference if "@" in reference else f"{reference}@{state.last_run(job.namespace, reference)[0]}"
 
 
-# ---- when something has ended, or a time has come ----
+# ---- when a job has ended, or a start time is reached ----
 
 
 def settle_dependents(round: Round, ended: Job, outcome: JobState) -> None:
-    """A job has ended: whoever waits for it goes on, or cannot any more. A run that was queued behind it goes on when
-    all runs before it have ended."""
+    """Settle the edges of all jobs that wait for an ended job. A run that was queued behind it starts when all earlier
+    runs have ended."""
     for job_id, edge in round.state.edges.dependents(ended.id):
         job = round.state.jobs[job_id]
         if job.state is JobState.STOPPING:
@@ -131,7 +132,7 @@ def _previous_unfinished_run(state: State, job: Job) -> Job | None:
 
 
 def unblock_if_ready(round: Round, job: Job) -> None:
-    """Queue the tasks of a job that has nothing to wait for any more; groups that wait for other groups stay."""
+    """Queue the tasks of a job that waits for nothing any more. Groups that wait for other groups stay waiting."""
     if is_blocked(round.state, job, round.now_ms):
         return
     for task_set in job.task_sets:
@@ -139,12 +140,12 @@ def unblock_if_ready(round: Round, job: Job) -> None:
             transition_waiting(round, task_set, TaskEvent.UNBLOCKED, "")
     if len(job.spec_version.groups) > 1:
         round.dirty.maybe_finished[job.id] = (
-            None  # what its groups wait for may be over: single tasks can be stopped before
+            None  # its groups' dependencies may have ended already: users can stop single tasks earlier
         )
 
 
 def transition_waiting(round: Round, task_set: TaskSet, event: TaskEvent, reason: str) -> None:
-    """Those tasks that wait still: single ones may have been stopped."""
+    """Move the tasks that are still waiting; single ones may have been stopped."""
     states = round.state.table.state[task_set.base : task_set.base + task_set.count]
     for first, last in list(ranges_of(np.flatnonzero(states == _WAITING))):
         round.record(
@@ -155,24 +156,24 @@ def transition_waiting(round: Round, task_set: TaskSet, event: TaskEvent, reason
 
 
 def is_blocked(state: State, job: Job, now_ms: int) -> bool:
-    """Whether the job as a whole waits: for other jobs, or for its time."""
+    """Whether the whole job waits: for other jobs, or for its start time."""
     return bool(state.edges.targets(job.id)) or earliest_start_ms(job) > now_ms
 
 
 def earliest_start_ms(job: Job) -> int:
-    """Before which none of its tasks starts; 0 means at once."""
+    """None of its tasks starts before this time; 0 means at once."""
     options = job.options
     return options.start_at_ms or (job.submitted_ms + int(options.start_in_s * 1000) if options.start_in_s else 0)
 
 
 def edge_of(job: Job, edge: int) -> After:
-    """What the manifest says of an edge. A further one lets a run follow the earlier runs of its name."""
+    """The edge as the manifest defines it. One extra edge makes a run follow the earlier runs of its name."""
     after = job.options.after
     return after[edge] if edge < len(after) else After("", "finished", "run")
 
 
 def waits_for(state: State, job: Job, now_ms: int = 0) -> list[str]:
-    """What a job waits for before any of its tasks may be placed, each in words."""
+    """Describe what a job waits for before any of its tasks can be placed."""
     prerequisites = ["its release (it is held)"] if job.is_held else []
     if earliest_start_ms(job) > now_ms and job.counts()[_WAITING]:
         prerequisites.append(f"{iso(earliest_start_ms(job) / 1000)} (start_at)")
@@ -194,7 +195,7 @@ def is_met(edge: After | GroupAfter, outcome: str) -> bool:
 
 
 def describe_unmet(edge: After | GroupAfter, target: str, outcome: str) -> str:
-    """Why something is cancelled."""
+    """Why the job or group is cancelled."""
     ending = "was cancelled" if outcome == "cancelled" else f"has {outcome}"
     return f"{target} {ending}, but had to have {_expected_word(edge.when)}"
 
@@ -226,7 +227,7 @@ def _unknown_reference(state: State, spec: JobSpec, edge: After, is_template: bo
 
 
 def _topological_sort(prerequisites: Mapping[int, Sequence[int]], count: int) -> list[int]:
-    """Depth first, without recursion: a chain may be long. There is no cycle."""
+    """Depth first, without recursion, because a chain may be long. There is no cycle."""
     done: dict[int, None] = {}
     for start in range(count):
         stack = [start]

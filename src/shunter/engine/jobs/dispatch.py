@@ -20,7 +20,7 @@ _NO_PARAMETERS = Parameters(payload="forbidden")
 
 
 def build_run_spec(template: JobSpec, supplied: Mapping[str, str], payload: Payload) -> JobSpec:
-    """Raises Invalid with all that is wrong with the parameters and the payload."""
+    """Raises Invalid with all problems of the parameters and the payload."""
     declared = template.options.parameters or _NO_PARAMETERS
     problems = [*_check_parameters(declared, supplied), *_check_payload(declared, payload)]
     if problems:

@@ -28,7 +28,7 @@ REASONS_MAX = 1_000  # that history keeps of one group
 
 
 class TaskSetRef(msgspec.Struct, array_like=True):
-    """A task set of a finished run: where its tasks are in the store, and what they are called."""
+    """A task set of a finished run: the location of its tasks in the store, and their names."""
 
     number: int
     name: str
@@ -42,7 +42,7 @@ class Summary(msgspec.Struct):
     view: JobView
     history: list[list[PastAttempt]]  # by group: earlier attempts
     reasons: list[dict[int, str]]  # by group: why tasks failed
-    exit_code: int | None = None  # of the task, where there is just one
+    exit_code: int | None = None  # the task's, if there is only one
     pieces: list[TaskSetRef] = []  # by group, like history and reasons
     groups: bytes = b""  # tuple[GroupSpec, ...], encoded: what a retry runs again
     options: bytes = b""  # JobOptions, encoded; empty means none
@@ -50,8 +50,7 @@ class Summary(msgspec.Struct):
 
 
 def finish_jobs(round: Round) -> None:
-    """Move every job of which all tasks have ended from memory to history. That may unblock other jobs, or end them
-    too."""
+    """Move every job whose tasks have all ended from memory to history. This may unblock or end other jobs."""
     while round.dirty.maybe_finished:
         ids, round.dirty.maybe_finished = round.dirty.maybe_finished, {}
         for job_id in ids:
@@ -67,7 +66,7 @@ def finish_jobs(round: Round) -> None:
 
 
 def _awaits_restart(round: Round, job: Job) -> bool:
-    """Whether instances of it were taken down by hand: they may be started again, until the job itself is stopped."""
+    """Whether some of its instances were stopped by hand. They may be started again until the job itself is stopped."""
     service_state = round.state.services.jobs.get(job.id)
     return service_state is not None and bool(service_state.down) and job.state is not JobState.STOPPING
 
@@ -103,7 +102,7 @@ def _finish_job(round: Round, job: Job) -> None:
 
 
 def _outcome(round: Round, job: Job) -> tuple[JobEvent, str]:
-    """How a job ends, and why."""
+    """The final state of a job, and the reason."""
     counts = job.counts()
     if round.state.flags.must_fail(job.id):
         return JobEvent.FAILED, job.reason
@@ -134,7 +133,7 @@ def _summarize(round: Round, job: Job, view: JobView) -> Summary:
 
 
 def _clear_dependencies(view: JobView) -> None:
-    """A run that was stopped while it waited for others waits no more."""
+    """Remove the dependencies of a run that was stopped while it waited for others."""
     if view.terms is not None:
         view.terms.waits_for = []
         for edge in view.terms.after:
@@ -142,13 +141,13 @@ def _clear_dependencies(view: JobView) -> None:
 
 
 def _has_driver_succeeded(job: Job) -> bool:
-    """Whether it is an application whose driver has succeeded: its executors are stopped then."""
+    """Whether it is an application whose driver has succeeded. Its executors are then stopped."""
     driver = job.task_sets[0] if job.options.application else None
     return driver is not None and driver.spec.name == DRIVER and bool(driver.counts[TaskState.SUCCEEDED])
 
 
 def _was_stopped(job: Job) -> bool:
-    """Whether tasks were cancelled other than by the edges between groups."""
+    """Whether tasks were cancelled for another reason than edges between groups."""
     return any(task_set.counts[TaskState.CANCELLED] and not is_skipped(job, task_set) for task_set in job.task_sets)
 
 
@@ -161,7 +160,7 @@ def _task_chunks(round: Round, task_set: TaskSet) -> list[FinishedTasks]:
 
 
 def _failure_reason(round: Round, job: Job, counts: list[int]) -> str:
-    """The first failed task, in words."""
+    """Describe the first failed task."""
     total = sum(counts)
     for task_set in job.task_sets:
         if not task_set.counts[TaskState.FAILED]:
@@ -186,7 +185,7 @@ def _exit_code(round: Round, job: Job) -> int | None:
 
 
 def drop_purged_names(round: Round, names: list[tuple[str, str]], ids: set[int]) -> None:
-    """Forget names whose runs history has purged, unless another run of the name has ended since."""
+    """Drop names whose runs history has purged, unless another run of the name has ended since."""
     last_runs = round.state.last_runs
     purged_names = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, NO_RUN)[1] in ids]
     if purged_names:

@@ -13,7 +13,7 @@ _WAITING, _CANCELLED = int(TaskState.WAITING), int(TaskState.CANCELLED)
 
 
 def settle_groups(round: Round, job: Job) -> None:
-    """Queue the groups that have what they waited for, and cancel those that cannot have it any more."""
+    """Queue the groups whose dependencies are met, and cancel those whose dependencies can no longer be met."""
     if is_blocked(round.state, job, round.now_ms) or job.state is JobState.STOPPING:
         return
     has_changed = True
@@ -31,17 +31,17 @@ def settle_groups(round: Round, job: Job) -> None:
 
 
 def is_skipped(job: Job, task_set: TaskSet) -> bool:
-    """Whether a group never ran because of what it waited for: that alone does not make its job a cancelled one."""
+    """Whether a group never ran because of its dependencies. That alone does not cancel its job."""
     return task_set.counts[_CANCELLED] == task_set.count and has_unmet_dependency(job, task_set.spec)
 
 
 def has_unmet_dependency(job: Job, spec: GroupSpec) -> bool:
-    """Whether what a group waited for has ended otherwise than it was to."""
+    """Whether a dependency of the group has ended in another state than it needs."""
     return bool(spec.after) and bool(_unmet_reason(job, spec))
 
 
 def _unmet_reason(job: Job, spec: GroupSpec) -> str | None:
-    """Empty: it may go. Otherwise why it cannot any more. None: something that it waits for has not ended."""
+    """Empty: the group may start. A text: why it never can. None: a dependency has not ended yet."""
     unmet_reason = ""
     for edge in spec.after:
         task_sets = [task_set for task_set in job.task_sets if task_set.spec.name == edge.group]

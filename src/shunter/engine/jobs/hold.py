@@ -11,7 +11,7 @@ from shunter.model.lifecycles import JobState
 
 
 def on_hold(round: Round, job_id: int, is_held: bool) -> None:
-    """Of a held job, running tasks go on and nothing more starts. Asking twice changes nothing."""
+    """Hold a job: running tasks continue and no more start. A repeated request changes nothing."""
     job = round.state.jobs.get(job_id)
     if job is None:
         raise NotFound(f"job {job_id} does not exist or has ended")
@@ -24,11 +24,11 @@ def on_hold(round: Round, job_id: int, is_held: bool) -> None:
         _recall_unstarted(round, job)
     else:
         _rearm_back_off_timers(round, job)
-        round.dirty.jobs[job.id, 0] = None  # the time of its update runs again
+        round.dirty.jobs[job.id, 0] = None  # the time limit of its update runs again
 
 
 def _recall_unstarted(round: Round, job: Job) -> None:
-    """Take back what workers have and did not start."""
+    """Recall the tasks that workers have not started."""
     for task_set in job.task_sets:
         for lanes in task_set.task_class.lanes.values():
             if lanes.outstanding > lanes.width:
@@ -36,7 +36,7 @@ def _recall_unstarted(round: Round, job: Job) -> None:
 
 
 def _rearm_back_off_timers(round: Round, job: Job) -> None:
-    """Their timers may have passed while the job was held."""
+    """Arm the back-off timers again; they may have fired while the job was held."""
     for task_set in job.task_sets:
         for index, not_before_ms in (task_set.delayed or {}).items():
             round.timers.add(max(not_before_ms, round.now_ms), TimerKind.BACK_OFF, task_set, index)

@@ -18,7 +18,7 @@ from shunter.model.timestamps import iso
 
 
 def set_job_timers(timers: Timers, state: State, job: Job) -> None:
-    """At submit, when it is updated, and again after a restart."""
+    """Called at submit, after an update, and after a restart."""
     options = job.options
     if options is DEFAULT_OPTIONS:
         return
@@ -31,7 +31,7 @@ def set_job_timers(timers: Timers, state: State, job: Job) -> None:
 
 
 def on_job_timer(round: Round, kind: TimerKind, job_id: int) -> None:
-    """The job may have been updated since, and have other times or none."""
+    """The job may have been updated since and have different times or none."""
     job = round.state.jobs.get(job_id)
     if job is None:
         return
@@ -51,7 +51,7 @@ def _timeout_ms(job: Job) -> int:
 
 
 def enforce_failures_max(round: Round, job: Job) -> None:
-    """So many failed tasks end the job: what is left of it is stopped."""
+    """Stop the rest of a job that has reached its limit of failed tasks."""
     limit = job.options.failures_max
     failed = job.counts()[TaskState.FAILED] if limit else 0
     if limit and failed >= limit and job.state is not JobState.STOPPING and not job.is_finished():
@@ -60,6 +60,6 @@ def enforce_failures_max(round: Round, job: Job) -> None:
 
 
 def _fail_job(round: Round, job: Job, flag: str, reason: str) -> None:
-    """Stop it, and let it end as failed for this reason."""
+    """Stop the job and let it end as failed for this reason."""
     round.record(c.JobFlagged(job.id, flag, round.now_ms, reason, job.ref))
     on_stop(round, job.id, None, now=False, reason=reason)

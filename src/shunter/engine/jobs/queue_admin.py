@@ -23,7 +23,7 @@ _QUEUED = int(TaskState.QUEUED)
 
 @dataclass(frozen=True, slots=True)
 class QueuePatch:
-    """Rules to change; None leaves one as it is."""
+    """Rules to change; None leaves a rule unchanged."""
 
     is_paused: bool | None = None
     is_strict: bool | None = None
@@ -33,7 +33,7 @@ class QueuePatch:
 
 @dataclass(frozen=True, slots=True)
 class QueueLoad:
-    """What is in a queue: tasks that could start now, and tasks on nodes."""
+    """The load of a queue: tasks that could start now, and tasks on nodes."""
 
     queued: int
     running: int
@@ -54,14 +54,14 @@ def on_queue_patch(round: Round, name: str, patch: QueuePatch) -> None:
 
 
 def on_queue_drop(round: Round, name: str) -> None:
-    """It has no rules any more; what is in it stays, and may start."""
+    """Remove the rules of a queue. Its tasks stay and may start."""
     if name not in round.state.queues.queues:
         raise NotFound(f"queue '{name}' has no rules; `shunter queues` lists queues with rules")
     round.record(c.QueueDropped(name, round.now_ms))
 
 
 def on_queue_purge(round: Round, name: str, user: str) -> int:
-    """Cancel what is queued in it, services left out; says how many tasks that were. What runs goes on."""
+    """Cancel the queued tasks of a queue, except those of services, and return their number. Running tasks continue."""
     purged = 0
     for job in round.state.jobs.values():
         if job.options.queue != name or job.is_long_running:
@@ -83,7 +83,7 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
 
 
 def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:
-    """A submit that would put more into a queue than its rules allow is refused whole."""
+    """Refuse the whole submit if it would exceed a queue's limits."""
     if not any(queue.queued_max for queue in round.state.queues.queues.values()):
         return
     added: Counter[str] = Counter()
@@ -109,7 +109,7 @@ def queue_load(state: State, name: str) -> QueueLoad:
 
 
 def queue_names(state: State) -> list[str]:
-    """The default one, those with rules, and those that unfinished jobs name."""
+    """The default queue, those with rules, and those that unfinished jobs name."""
     return sorted({QUEUE_DEFAULT, *state.queues.queues, *(record.key.queue for record in state.classes.values())})
 
 

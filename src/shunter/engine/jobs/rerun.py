@@ -36,7 +36,7 @@ def check_not_application(spec: JobSpec) -> None:
 
 
 def check_no_unfinished_run(round: Round, spec: JobSpec) -> None:
-    """One unfinished run of a name, unless a template makes them."""
+    """Allow one unfinished run per name, except for runs of a template."""
     job = round.state.find_job(spec.namespace, spec.name)
     if job is not None and round.state.templates.get(spec.namespace, spec.name) is None:
         raise Conflict(
@@ -45,8 +45,8 @@ def check_no_unfinished_run(round: Round, spec: JobSpec) -> None:
 
 
 def rerun_spec(spec: JobSpec, selection: TaskSelection | None = None) -> JobSpec:
-    """The spec of a run that does it again, at once: what the first run waited for is behind it. Raises Invalid if the
-    chosen tasks cannot be told in few enough ranges."""
+    """The spec of a run that starts at once, because the dependencies of the first run are already met. Raises Invalid
+    if the chosen tasks need too many ranges."""
     options = replace(spec.options, after=(), start_at_ms=0, start_in_s=0.0, deadline_ms=0, held=False)
     if selection is None:
         return replace(spec, options=options)
@@ -71,7 +71,7 @@ def _select_tasks(group: GroupSpec, indexes: Sequence[int], names: set[str]) -> 
 
 
 def indexes_by_group(tasks: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """(group, index) pairs as what `rerun_spec` takes."""
+    """Convert (group, index) pairs for `rerun_spec`."""
     found: dict[str, list[int]] = {}
     for group, index in sorted(set(tasks)):
         found.setdefault(group, []).append(index)

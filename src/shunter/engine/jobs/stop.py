@@ -20,8 +20,8 @@ _QUEUED = int(TaskState.QUEUED)
 
 
 def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, reason: str, signal: int = 0) -> None:
-    """Stop a job, or one task of it. What has ended already stays as it is; `now` leaves no time to stop gracefully;
-    `signal` is sent instead of TERM. One task of a long-running job stays down until it is restarted."""
+    """Stop a job, or one of its tasks. Ended tasks stay as they are. `now` leaves no time to stop gracefully; `signal`
+    is sent instead of TERM. A single task of a long-running job stays down until it is restarted."""
     job = round.state.jobs.get(job_id)
     if job is None:
         return
@@ -39,15 +39,15 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
 
 
 def arm_queue_timeout(round: Round, task_set: TaskSet) -> None:
-    """Of a group that is new."""
+    """Arm the queue timeout of a new group."""
     if task_set.spec.queue_timeout_s:
         due_ms = round.now_ms + int(task_set.spec.queue_timeout_s * 1000)
         round.timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, task_set)
 
 
 def on_queue_timeout(round: Round, task_set: TaskSet) -> None:
-    """Fail the tasks that have been queued for longer than their job allows; look again when the next one is due. What
-    is held counts from its release on: until then nothing of it is due."""
+    """Fail the tasks that have been queued for longer than their job allows, and check again when the next one is due.
+    For a held job, the time counts from its release."""
     table, rows = round.state.table, slice(task_set.base, task_set.base + task_set.count)
     limit_ms = int(task_set.spec.queue_timeout_s * 1000)
     since_ms = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], task_set.job.submitted_ms)
@@ -65,7 +65,7 @@ def on_queue_timeout(round: Round, task_set: TaskSet) -> None:
 
 
 def find_task(state: State, job: Job, name: str, visible_index: int) -> tuple[TaskSet, int]:
-    """The task set and the index in it of a task as people call it: the newest that has not ended, if any."""
+    """The task set and index of a task by its visible name: the newest unfinished one, if any."""
     found: tuple[TaskSet, int] | None = None
     for task_set in job.task_sets:
         if task_set.spec.name != name:
@@ -114,7 +114,7 @@ def stop_range(round: Round, task_set: TaskSet, first: int, last: int, now: bool
 
 
 def send_stop_orders(round: Round, task_set: TaskSet, first: int, last: int, grace_s: float, signal: int = 0) -> None:
-    """One order to stop per run of tasks on the same node."""
+    """Send one stop order per range of tasks on the same node."""
     nodes = round.state.table.node[task_set.base + first : task_set.base + last + 1]
     boundaries = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
     for start, end in itertools.pairwise(boundaries):

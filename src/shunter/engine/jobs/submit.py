@@ -29,14 +29,14 @@ from shunter.model.job.spec import BATCH, DEFAULT_OPTIONS, After, JobOptions, Jo
 from shunter.model.lifecycles import JobState
 from shunter.testbeds.applications import PREFIX
 
-SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words; nothing that looks like something else
+SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words; no characters that look alike
 SUFFIX_LENGTH = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitResult:
-    """What became of one job of a submit. Not created: an unfinished run with the same spec, or the key's job; or, if
-    updated, a long-running job that has another spec now. A run of 0 means that it was kept as a template."""
+    """The result for one job of a submit. Not created: an unfinished run with the same spec, or the key's job. Updated:
+    a long-running job that has a new spec. A run of 0 means that it was stored as a template."""
 
     job_id: int
     created: bool
@@ -49,8 +49,8 @@ class SubmitResult:
 def on_submit(
     round: Round, specs: list[JobSpec], user: str, key: str | None, ended_runs: EndedRuns = NO_ENDED_RUNS
 ) -> list[SubmitResult]:
-    """All jobs or none. Repeating a key returns the jobs of the first time. `ended_runs` knows ended runs that edges
-    name."""
+    """Submit all jobs or none. A repeated key returns the jobs of the first submit. `ended_runs` has ended runs that
+    edges name."""
     if (existing := results_by_key(round, key)) is not None:
         return existing
     check_cluster_limits(round, specs)
@@ -61,7 +61,7 @@ def on_submit(
 
 
 def results_by_key(round: Round, key: str | None) -> list[SubmitResult] | None:
-    """The jobs that were made when a client's key was first used."""
+    """The jobs that were created when a client's key was first used."""
     existing = round.state.idempotency_keys.get(key) if key else None
     return [_result_of(round, job_id) for job_id in existing] if existing is not None else None
 
@@ -89,8 +89,8 @@ def _submit_one(round: Round, spec: JobSpec, user: str, ended_runs: EndedRuns) -
 def start_run(
     round: Round, spec: JobSpec, user: str, ended_runs: EndedRuns = NO_ENDED_RUNS, after_job: int = 0
 ) -> SubmitResult:
-    """A new run of the spec's name, whatever runs of it there are. Queued `after_job` the newest of them, it waits for
-    all of them to end. Raises Invalid, with nothing recorded, if an edge leads nowhere."""
+    """Start a new run of the spec's name, next to existing runs. With `after_job`, it waits until all of them have
+    ended. Raises Invalid, with nothing recorded, if an edge has no target."""
     state, options = round.state, spec.options
     name = spec.name or _generate_name(round, spec)
     targets = [_require_target(round, spec, edge, ended_runs) for edge in options.after]
@@ -131,7 +131,7 @@ def _require_target(round: Round, spec: JobSpec, edge: After, ended_runs: EndedR
 
 
 def _store_template(round: Round, spec: JobSpec, user: str) -> SubmitResult:
-    """A template is kept as it is; the same one again changes nothing."""
+    """Store a template. An identical one changes nothing."""
     if not spec.name:
         spec = replace(spec, name=_generate_name(round, spec))
     existing = round.state.templates.get(spec.namespace, spec.name)
@@ -145,7 +145,7 @@ def _store_template(round: Round, spec: JobSpec, user: str) -> SubmitResult:
 
 
 def arm_timer(timers: Timers, template: Template) -> None:
-    """Look at a template again when it is to fire."""
+    """Arm the timer of a template's next firing."""
     if template.next_ms is not None:
         timers.add_job(template.next_ms, TimerKind.TEMPLATE, template.id)
 
@@ -180,7 +180,7 @@ def check_cluster_limits(round: Round, specs: list[JobSpec]) -> None:
 
 
 def _check_names(round: Round, specs: list[JobSpec]) -> None:
-    """An unfinished name may be submitted again only as what it is."""
+    """An unfinished name may be submitted again only with the same type."""
     seen: dict[tuple[str, str], JobSpec] = {}
     for spec in specs:
         if not spec.name:
@@ -193,7 +193,7 @@ def _check_names(round: Round, specs: list[JobSpec]) -> None:
                 spec, f"starts with {PREFIX}, which is reserved for jobs of BatchJobs", "choose another name"
             )
         if spec.is_template:
-            continue  # it may be replaced at any time; runs that there are go on
+            continue  # it may be replaced at any time; existing runs continue
         if round.state.templates.get(spec.namespace, spec.name) is not None:
             raise _name_taken(
                 spec, "is the name of a template, whose runs start on a schedule or by dispatch",
@@ -224,7 +224,7 @@ def _is_same_spec(round: Round, job: Job, spec: JobSpec) -> bool:
 
 
 def _generate_name(round: Round, spec: JobSpec) -> str:
-    """`render-x7k2p`: from the command, so that people recognise it."""
+    """`render-x7k2p`: derived from the command, so that people recognise it."""
     command = spec.groups[0].task.command
     stem = "".join(
         letter if letter.isalnum() else "-" for letter in PurePath(command[0]).name.lower() if letter.isascii()
@@ -239,7 +239,7 @@ def _generate_name(round: Round, spec: JobSpec) -> str:
 
 
 def expire_idempotency_keys(round: Round) -> None:
-    """Client keys are remembered for a day, and only so many."""
+    """Drop client keys after a day, or when there are too many."""
     order, settings = round.state.idempotency_key_order, round.settings
     oldest_ms = round.now_ms - int(settings.keys_age_s * 1000)
     count = max(len(order) - settings.keys_max, 0)

@@ -26,16 +26,16 @@ from shunter.engine.state.registries.templates import Template
 from shunter.model.errors import Busy, Conflict, NotFound, Rejected
 from shunter.model.job.schedules import firings_ms
 
-LATE_MAX_MS = 60_000  # a firing that comes later was missed, and catch_up decides
-CATCH_UP_MAX = 100  # firings made up for at once, the newest ones
-FIRINGS_SCANNED_MAX = 10_000  # firings counted back; where there were more, only the last hour is looked at
+LATE_MAX_MS = 60_000  # a firing that is later than this was missed, and catch_up decides
+CATCH_UP_MAX = 100  # missed firings that are made up for at once, the newest ones
+FIRINGS_SCANNED_MAX = 10_000  # missed firings that are counted; beyond it, only the last hour is considered
 RECENT_MS = 3_600_000
 UNFINISHED_RUNS_MAX = 10_000  # of one template
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """A run that someone asks for; without parameters and payload it is simply run now."""
+    """A requested run; without parameters and payload the template simply runs now."""
 
     namespace: str
     name: str
@@ -46,7 +46,7 @@ class Dispatch:
 
 
 def on_dispatch(round: Round, dispatch: Dispatch) -> SubmitResult:
-    """A run of a template, at once, beside those that there are. Repeating a key returns the run of the first time."""
+    """Start a run of a template at once, next to existing runs. A repeated key returns the run of the first request."""
     if (existing := results_by_key(round, dispatch.key)) is not None:
         return existing[0]
     template = _require_template(round, dispatch.namespace, dispatch.name)
@@ -64,7 +64,7 @@ def on_dispatch(round: Round, dispatch: Dispatch) -> SubmitResult:
 
 
 def on_pause_template(round: Round, namespace: str, name: str, is_paused: bool) -> None:
-    """Paused: the clock starts no runs of it, and those that it would have started are not made up for."""
+    """Pause a template: its schedule starts no runs, and missed runs are not made up for."""
     template = _require_template(round, namespace, name)
     if is_paused and not template.is_scheduled:
         raise Conflict(
@@ -76,16 +76,16 @@ def on_pause_template(round: Round, namespace: str, name: str, is_paused: bool) 
 
 
 def on_drop_template(round: Round, namespace: str, name: str) -> None:
-    """Its runs go on."""
+    """Its runs continue."""
     _require_template(round, namespace, name)
     round.record(c.TemplateDropped(namespace, name, round.now_ms))
 
 
 def on_template_due(round: Round, template_id: int) -> None:
-    """Fire what is due by now. What was missed while the cluster was stopped goes by catch_up."""
+    """Fire what is due. `catch_up` decides about firings that were missed while the cluster was stopped."""
     template = round.state.templates.by_id.get(template_id)
     if template is None or template.next_ms is None or template.next_ms > round.now_ms:
-        return  # it was paused, dropped or dealt with; a later firing has a timer of its own
+        return  # it was paused, dropped or already fired; a later firing has its own timer
     due = list(_due_firings(template, round.now_ms))
     schedule = template.spec.options.schedule
     assert schedule is not None
@@ -116,7 +116,7 @@ def _due_firings(template: Template, now_ms: int) -> Iterator[int]:
 
 
 def _fire(round: Round, template: Template, due_ms: int, overlap: str) -> None:
-    """One run, unless an earlier one is in its way."""
+    """Start one run, unless an earlier run blocks it."""
     unfinished = round.state.unfinished_runs(template.namespace, template.name)
     if unfinished and overlap == "skip":
         _record_firing(round, template, due_ms, 0, f"run {unfinished[-1].run} has not ended (overlap skip)")

@@ -11,7 +11,7 @@ from shunter.model.errors import Conflict, Problem
 from shunter.model.lifecycles import NodeState
 
 CORDON, QUARANTINE = "cordon", "quarantine"
-FAILURES_MAX = 1_000  # that are remembered of a node
+FAILURES_MAX = 1_000  # remembered per node
 
 
 def on_cordon(round: Round, name: str, reason: str) -> None:
@@ -23,7 +23,7 @@ def on_cordon(round: Round, name: str, reason: str) -> None:
 
 
 def on_release_node(round: Round, name: str, by: str) -> None:
-    """Let a node take work again, if it was switched off in this way."""
+    """Let a node accept work again if it was switched off in this way."""
     node = find_node(round, name)
     if node.cordoned_by != by:
         commands = {CORDON: "uncordon", QUARANTINE: "release", "": "undrain"}
@@ -35,9 +35,9 @@ def on_release_node(round: Round, name: str, by: str) -> None:
 
 
 def record_failure(round: Round, node_id: int, job: Job) -> None:
-    """An attempt failed there. Where so many jobs fail within a minute and none succeeds, the node is to blame. Runs of
-    one name are one job: one that is retried or fired by a clock fails by itself.
-    Applications of BatchJobs are not counted: a Scheduling chose their nodes, and their slots are promised."""
+    """Record a failed attempt on a node. If enough jobs fail there within a minute and none succeeds, the node is at
+    fault. All runs of one name count as one job, because a job that is retried or runs on a schedule may fail by
+    itself. Applications of BatchJobs do not count: a Scheduling chose their nodes, and their slots are promised."""
     node, settings = round.state.nodes.records.get(node_id), round.settings
     if node is None or not settings.quarantine_jobs or node.cordoned_by:
         return
@@ -61,7 +61,7 @@ def record_success(round: Round, node_id: int) -> None:
 
 
 def _may_quarantine(round: Round, node: NodeRecord) -> bool:
-    """Never the last node that takes work, and never more than a share of those that are up."""
+    """Never quarantine the last node that accepts work, nor more than a share of the nodes that are up."""
     nodes = round.state.nodes
     if int(nodes.view.eligible.sum()) - bool(nodes.view.eligible[node.id]) < 1:
         return False

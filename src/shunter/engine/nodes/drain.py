@@ -20,7 +20,7 @@ _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 
 
 def on_drain(round: Round, name: str, deadline_s: float | None, user: str) -> None:
-    """Nothing more starts there. Asking again sets another deadline."""
+    """Start no more tasks on the node. A repeated request changes the deadline."""
     node = find_node(round, name)
     deadline_ms = 0 if deadline_s is None else round.now_ms + int(deadline_s * 1000)
     round.record(c.DrainSet(node.id, deadline_ms))
@@ -50,7 +50,7 @@ def on_undrain(round: Round, name: str) -> None:
 
 
 def restore_node(round: Round, node: NodeRecord, reason: str = "") -> None:
-    """A node is back. One that was to be drained still is."""
+    """A node is back. If it was draining, the drain continues."""
     round.record(c.NodeTransitioned(node.id, NodeEvent.HEARD, reason, round.now_ms, node.name))
     if node.is_drain_requested:
         begin_drain(round, node, "drain continues")
@@ -76,7 +76,7 @@ def _advance_drain(round: Round, node: NodeRecord) -> None:
 
 
 def _requeue_remaining(round: Round, node: NodeRecord) -> None:
-    """The deadline has passed: what is left runs again elsewhere."""
+    """The deadline has passed: queue the remaining tasks again, for other nodes."""
     table = round.state.table
     for row in _live_rows(round, node.id).tolist():
         task_set = round.state.task_sets[table.group[row]]

@@ -18,9 +18,10 @@ _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 
 
 def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
-    """Bring belief and truth together: results first, then what runs, then what is missing, then what is too much.
+    """Reconcile the state with an inventory: first results, then running tasks, then missing ones, then surplus
+    ones.
 
-    A worker may bring what this cluster never gave it, such as leftovers of another one: that is stopped."""
+    A worker may have tasks that this cluster never assigned, such as leftovers of another one. They are stopped."""
     apply_report(round, node, Report(inventory.seq, inventory.ended, lost=inventory.lost))
     confirmed = {row for held in inventory.held for row in _accept_held(round, node, held)}
     for health in inventory.health:
@@ -34,8 +35,8 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
 
 
 def _accept_held(round: Round, node: int, held: Held) -> list[int]:
-    """The rows of the table whose attempts are those that the engine believes in. All others of the range end: of an
-    older attempt the present one is missing."""
+    """The rows of the table whose attempts are the current ones. All other tasks of the range are stopped; where the
+    worker has an older attempt, the current one is missing."""
     task_set = round.state.task_set(held.job, held.group)
     indexes = current_indexes(round, task_set, node, held.first, held.last, held.attempt) if task_set else []
     stale_from = held.first
@@ -56,8 +57,8 @@ def _accept_held(round: Round, node: int, held: Held) -> list[int]:
 
 
 def _reconcile_missing(round: Round, node: int, held: set[int]) -> None:
-    """What the engine believes on the node and the worker does not have, as rows: orders are sent again, the rest is
-    lost."""
+    """Handle tasks that should be on the node but that the worker does not have, as rows: orders are sent again, other
+    tasks are lost."""
     table = round.state.table
     if not round.state.nodes.tasks[node]:
         return
@@ -70,10 +71,10 @@ def _reconcile_missing(round: Round, node: int, held: set[int]) -> None:
 
 
 def mark_node_tasks_lost(round: Round, node: int, reason: str, exclude: set[int] | None = None) -> None:
-    """Everything that the engine believes on a node is lost, but for the rows in `exclude`."""
+    """Mark all tasks on a node as lost, except the rows in `exclude`."""
     state = round.state
     if not state.nodes.tasks[node]:
-        return  # without a look at all tasks of the cluster: thousands of nodes may come at once
+        return  # does not scan all tasks of the cluster, because thousands of nodes may be lost at once
     rows = np.flatnonzero(state.table.node[: state.table.used] == node)
     live = rows[np.isin(state.table.state[rows], (_ASSIGNED, _RUNNING, _STOPPING))]
     if exclude:
@@ -84,7 +85,7 @@ def mark_node_tasks_lost(round: Round, node: int, reason: str, exclude: set[int]
 
 
 def _uniform_ranges(round: Round, first_row: int, last_row: int) -> Iterator[tuple[TaskSet, int, int, int]]:
-    """Adjacent rows may belong to several task sets and attempts: cut the range where they differ."""
+    """Adjacent rows may belong to several task sets and attempts: split the range where they differ."""
     table = round.state.table
     row = first_row
     while row <= last_row:

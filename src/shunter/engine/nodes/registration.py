@@ -15,7 +15,7 @@ NODES_MAX = 100_000
 
 
 def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
-    """Who knocks: a new node gets a row, a known one brings its facts anew. It takes work after its inventory."""
+    """Register a node: a new one gets a row, a known one updates its facts. It accepts work after its inventory."""
     refusal = _check_hello(round, hello)
     if refusal is not None:
         return refusal
@@ -40,7 +40,7 @@ def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
 
 
 def on_node_event(round: Round, node: int, event: NodeEvent, reason: str) -> None:
-    """The watcher's word on a node. One that is down has lost its tasks; they run elsewhere."""
+    """Apply the watcher's verdict on a node. A node that is down has lost its tasks; they run on other nodes."""
     record = round.state.nodes.records.get(node)
     if record is None or not NODE.allows(record.state, event):
         return
@@ -71,7 +71,7 @@ def on_attribute(round: Round, name: str, attributes: dict[str, str | None]) -> 
 
 
 def _disable_refill(round: Round, node: int) -> None:
-    """What constraints ask about has changed: lanes are refilled only after the policy has chosen the node again."""
+    """Facts that constraints use have changed: refill lanes only after the policy has chosen the node again."""
     for lanes in round.state.nodes.records[node].lanes.values():
         lanes.may_refill = False
 

@@ -53,7 +53,7 @@ def on_started(round: Round, node: int, started: Started) -> None:
 
 
 def on_ended(round: Round, node: int, ended: Ended) -> None:
-    """Successes of a whole range are one change; anything else is looked at one by one."""
+    """Record successes of a whole range as one change, and everything else one by one."""
     task_set = round.state.task_set(ended.job, ended.group)
     if task_set is None:
         return
@@ -120,7 +120,8 @@ def on_health(round: Round, node: int, health: Health) -> None:
 
 
 def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: str) -> None:
-    """Attempts on one node ended without an exit code: queue them again, up to a limit; a stop asked for is done."""
+    """Attempts on one node ended without an exit code: queue them again, up to a limit. Tasks that were told to stop
+    have stopped."""
     table, node = round.state.table, int(round.state.table.node[task_set.base + first])
     rows = slice(task_set.base + first, task_set.base + last + 1)
     round.dirty.underfilled[task_set.task_class.id, node] = None
@@ -145,7 +146,7 @@ def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: st
 def is_current_attempt(
     round: Round, task_set: TaskSet, node: int, first: int, last: int, attempt: int, state: int | None = None
 ) -> bool:
-    """Whether all of these tasks are, as far as the engine knows, live on that node with that attempt number."""
+    """Whether all of these tasks are live on that node with that attempt number in the engine's state."""
     if not 0 <= first <= last < task_set.count:
         return False
     table, first_row, last_row = round.state.table, task_set.base + first, task_set.base + last
@@ -159,7 +160,7 @@ def is_current_attempt(
 
 
 def current_indexes(round: Round, task_set: TaskSet, node: int, first: int, last: int, attempt: int) -> list[int]:
-    """Those of the tasks that are live on that node with that attempt number. A long range costs little: a worker may
+    """The tasks that are live on that node with that attempt number. A long range costs little, because a worker may
     name any."""
     table, rows = round.state.table, slice(task_set.base + first, task_set.base + min(last, task_set.count - 1) + 1)
     states = table.state[rows]
@@ -184,7 +185,7 @@ def _record_finished(round: Round, task_set: TaskSet, first: int, last: int, end
 
 
 def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int) -> None:
-    """One attempt that did not plainly succeed, or whose policy may want another one anyway."""
+    """End one attempt that did not plainly succeed, or whose policy may start another one anyway."""
     table, row, job = round.state.table, task_set.base + index, task_set.job
     exit_code = ended.exits[offset] if ended.exits else 0
     is_stopping = table.state[row] == _STOPPING
@@ -218,8 +219,8 @@ _Verdict = tuple[
 
 
 def _after_stop(round: Round, task_set: TaskSet, index: int, ended: Ended, exit_code: int) -> _Verdict:
-    """Of a task that was told to stop. A batch task that exits with 0 has won the race, and its result counts. Services
-    may exit with 0 because they were told to stop."""
+    """Decide about a task that was told to stop. A batch task that exits with 0 finished in time, and its result
+    counts. Services may exit with 0 because they were told to stop."""
     has_failed = exit_code != 0 or bool(ended.how)
     if has_failed or task_set.job.is_long_running:
         return _event_after_stop(round, task_set, index), has_failed, 0
@@ -227,8 +228,9 @@ def _after_stop(round: Round, task_set: TaskSet, index: int, ended: Ended, exit_
 
 
 def _after_exit(round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int, exit_code: int) -> _Verdict:
-    """Of a task that nobody told to stop. A rule for the exit code wins over the restart policy."""
-    was_ended = bool(ended.how)  # by its worker: its time was over, for example; it may exit with 0 then
+    """Decide about a task that was not told to stop. A rule for the exit code takes precedence over the restart
+    policy."""
+    was_ended = bool(ended.how)  # by its worker, for example at its time limit; it may then exit with 0
     action = "" if was_ended and not exit_code else exit_action(task_set.spec.restart, exit_code)
     if action == "succeed":
         return TaskEvent.FINISHED, exit_code != 0, 0
@@ -242,7 +244,7 @@ def _after_exit(round: Round, task_set: TaskSet, index: int, ended: Ended, offse
 def _next_delay_s(
     round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int, action: str, has_failed: bool
 ) -> float | None:
-    """Until the next attempt; None if there is none."""
+    """Seconds until the next attempt; None if there is none."""
     if action == "fail":
         return None
     restart = task_set.spec.restart
@@ -254,12 +256,12 @@ def _next_delay_s(
 
 
 def _event_after_stop(round: Round, task_set: TaskSet, index: int) -> TaskEvent:
-    """A stop that was asked for ends a task. One that makes room, or drains a node, queues it again."""
+    """A requested stop ends a task. A preemption or a drain queues it again."""
     if not task_set.requeue_when_stopped or index not in task_set.requeue_when_stopped:
         return TaskEvent.STOPPED
     lanes = task_set.task_class.lanes.get(int(round.state.table.node[task_set.base + index]))
     if lanes is not None:
-        lanes.may_refill = False  # its room is meant for someone else: who gets it is for the policy to say
+        lanes.may_refill = False  # its room was freed for another task: the policy decides who gets it
     return TaskEvent.REQUEUED
 
 
@@ -274,7 +276,8 @@ def _transition(round: Round, task_set: TaskSet, node: int, first: int, last: in
 
 
 def _adapt_depth(round: Round, task_set: TaskSet, node: int, ended: Ended) -> None:
-    """Orders hold about `order_ms` of work: double what may be outstanding while tasks are short."""
+    """Adapt how many tasks may be outstanding, so that orders hold about `order_ms` of work: double it while tasks are
+    short."""
     record = task_set.task_class
     lanes = record.lanes.get(node)
     if lanes is not None:

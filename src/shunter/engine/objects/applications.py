@@ -36,7 +36,7 @@ SECRET_BITS = 256
 
 
 class CannotStart(Exception):
-    """The application cannot run in such slots, whatever else is free."""
+    """The application cannot run in such slots, however much is free."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -64,8 +64,8 @@ def stop_application(round: Round, job: BatchJob, reason: str) -> None:
 
 
 def advance_application(round: Round, job: BatchJob) -> None:
-    """Start executors when the driver runs, and stop them when it has ended. The first task that fails stops all; so
-    does the first that somebody stops of an application without a driver, because nobody makes up for it."""
+    """Start executors when the driver runs, and stop them when it has ended. The first failed task stops all others.
+    Without a driver, the first stopped task does too, because nothing replaces it."""
     core_job = round.state.jobs.get(job.status.application)
     if core_job is None or core_job.state is JobState.STOPPING:
         return
@@ -89,13 +89,13 @@ def _follow_driver(round: Round, job: BatchJob, core_job: Job, driver: TaskSet) 
         _add_executors(round, core_job, job.status.places)
     elif state == _SUCCEEDED:
         for task_set in _executor_task_sets(core_job):
-            if sum(task_set.counts[:_STOPPING]):  # the others have been told
+            if sum(task_set.counts[:_STOPPING]):  # the others were already told to stop
                 stop_range(round, task_set, 0, task_set.count - 1, now=False, reason="the driver has ended")
         round.dirty.maybe_finished[core_job.id] = None
 
 
 def observe_application(round: Round, job: BatchJob) -> Application | None:
-    """What the reconciler is told. Of one that has left memory, what the BatchJob or this very round knows."""
+    """What the reconcile function sees. After the application left memory: what the BatchJob or this round knows."""
     status = job.status
     if not status.application:
         return None
@@ -114,7 +114,7 @@ def observe_application(round: Round, job: BatchJob) -> Application | None:
 
 
 def slot_uses(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
-    """Which of its slots are held, from the commit that asks for them until their executors are gone."""
+    """Which of its slots are held: from the commit that requests them until their executors have ended."""
     uses: dict[SlotPlace, SlotUse] = {}
     registry, holders = state.objects, {slot.place: slot.holder for slot in testbed.status.slots}
     for name in registry.jobs_by_testbed.get(testbed.meta.object_name, ()):
@@ -133,7 +133,7 @@ def slot_uses(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
 
 
 def executor_states(state: State, core_job: Job) -> dict[int, int]:
-    """Of those that there are, by their number in the application."""
+    """The states of existing executors, by their number in the application."""
     column = state.table.state
     return {
         task_set.visible_index_of(index): column.item(task_set.base + index)
@@ -143,7 +143,7 @@ def executor_states(state: State, core_job: Job) -> dict[int, int]:
 
 
 def _with_task_sets(spec: JobSpec, job: BatchJob) -> JobSpec:
-    """Executors come as task sets, each with a lane of its own."""
+    """Add executors as task sets, each with its own lane."""
     *drivers, executors = spec.groups
     count = executors.count
     executors = replace(executors, count=0, total=count, parallel_max=count)
@@ -184,6 +184,6 @@ def _finished_application(round: Round, job: BatchJob) -> Application | None:
 
 
 def _node_address(state: State, node: str) -> str:
-    """Where others reach what runs on a node."""
+    """The address of a node for other tasks."""
     record = state.nodes.by_name[node]
     return record.address or LOOPBACK

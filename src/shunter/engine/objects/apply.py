@@ -32,7 +32,7 @@ CREATED, CONFIGURED, UNCHANGED = "created", "configured", "unchanged"
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """What became of one draft."""
+    """The result for one draft."""
 
     kind: str
     name: ObjectName
@@ -40,18 +40,19 @@ class ApplyResult:
 
 
 def on_apply(round: Round, drafts: list[Draft], user: str) -> list[ApplyResult]:
-    """All of them or none."""
+    """Apply all drafts or none."""
     check_drafts(round, drafts)
     return apply_drafts(round, drafts, user)
 
 
 def apply_drafts(round: Round, drafts: list[Draft], user: str) -> list[ApplyResult]:
-    """What `check_drafts` has let through."""
+    """Apply drafts that `check_drafts` has accepted."""
     return [_apply_draft(round, draft, user) for draft in drafts]
 
 
 def on_delete(round: Round, kind: str, name: ObjectName, revision: int | None = None) -> None:
-    """Ask it to go. It goes in this round unless something still needs it; asking again changes nothing."""
+    """Request the deletion of an object. It is deleted in this round unless something still needs it; a repeated
+    request changes nothing."""
     object = find_object(round, kind, name)
     if revision is not None:
         _check_revision(kind, object, revision)
@@ -74,7 +75,7 @@ def on_delete(round: Round, kind: str, name: ObjectName, revision: int | None = 
 
 
 def on_write_external(round: Round, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> None:
-    """Replace these keys of what schedulers keep with a BatchJob; a key without entries goes."""
+    """Replace these keys of the data that schedulers store with a BatchJob; a key without entries is removed."""
     job = find_object(round, BATCH_JOB, name)
     assert isinstance(job, BatchJob)
     external = {key: value for key, value in {**job.spec.external, **data}.items() if value}
@@ -86,7 +87,8 @@ def on_write_external(round: Round, name: ObjectName, data: Mapping[str, list[di
 
 
 def on_reset(round: Round, name: ObjectName) -> None:
-    """A failed BatchJob may be scheduled again. One that is ready, or will be without anybody's help, is left alone."""
+    """Let a failed BatchJob be scheduled again. A BatchJob that is ready, or will become ready by itself, is left
+    alone."""
     job = find_object(round, BATCH_JOB, name)
     assert isinstance(job, BatchJob)
     if job.claim is not None:
@@ -101,8 +103,8 @@ def on_reset(round: Round, name: ObjectName) -> None:
 
 
 def set_status(round: Round, kind: str, object: Any, status: Any) -> None:
-    """Give it another status. Of a Scheduling's jobs, which may be many, those that differ are written; a BatchJob's
-    runs, of which it remembers a hundred, when there is another one or one has ended."""
+    """Set an object's status. Of a Scheduling's jobs, which may be many, only those that differ are written. A
+    BatchJob's runs, up to a hundred, are written only when a run is added or ends."""
     records, before = c.NO_RECORDS, round.state.objects.get(kind, object.meta.object_name)
     if isinstance(before, Scheduling) and len(before.status.jobs) == len(status.jobs):
         records = msgspec.Raw(msgspec.msgpack.encode(changed_records(before.status.jobs, status.jobs)))
@@ -114,8 +116,8 @@ def set_status(round: Round, kind: str, object: Any, status: Any) -> None:
 
 
 def changed_records(before: tuple[JobRecord, ...], after: tuple[JobRecord, ...]) -> list[tuple[int, JobRecord]]:
-    """The records that are not as they were, by index. Nearly all are the very same objects, and a run of those is
-    compared in a fraction of the time that its records take one by one."""
+    """The records that differ, by index. Nearly all are identical objects, and comparing a block of those is much
+    faster than comparing its records one by one."""
     if before is after:
         return []
     return [
@@ -164,7 +166,7 @@ def _set(round: Round, kind: str, meta: Meta, spec: Any) -> None:
 
 
 def check_drafts(round: Round, drafts: list[Draft]) -> None:
-    """Raises before anything is recorded. A conflict with a newer version is reported before anything else."""
+    """Raises before anything is recorded. A conflict with a newer version is reported first."""
     registry, problems = round.state.objects, []
     seen: set[tuple[str, ObjectName]] = set()
     for number, draft in enumerate(drafts):
@@ -231,7 +233,7 @@ def _refuse_change(draft: Draft, before: Any) -> None:
 
 
 def _infeasible_problems(round: Round, spec: SchedulingSpec, drafts: list[Draft], path: str) -> list[Problem]:
-    """What can never run is refused where the testbed is known; a testbed that comes later is looked at then."""
+    """Refuse jobs that can never run on a known testbed. For a testbed that is created later, this is checked then."""
     testbed = round.state.objects.testbeds.get(spec.testbed)
     known = any(draft.kind == TESTBED and draft.name == spec.testbed for draft in drafts)
     if testbed is None or known or testbed.status.state in (TestbedState.INITIAL, TestbedState.ERROR):

@@ -40,13 +40,14 @@ from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import BatchJobOutcome, BatchJobView, LabelledNode, SchedulingOutcome, SchedulingView
 
-RECONCILES_MAX = 20_000  # at objects in one round; the rest is looked at in the next
+RECONCILES_MAX = 20_000  # objects reconciled in one round; the rest follow in the next
 _ORDER = {TESTBED: 0, BATCH_JOB: 1, SCHEDULING: 2}
 
 
 def reconcile_objects(round: Round, *, is_placing_next: bool = False) -> None:
-    """Until nothing moves: the ends of applications free slots, and free slots start applications. A Scheduling that
-    has asked for slots waits for its executors to have nodes: if placing is next, it is looked at again after that."""
+    """Reconcile until nothing changes: ended applications free slots, and free slots start applications. A Scheduling
+    that has requested slots waits until its executors have nodes; if placement comes next, it is reconciled again after
+    that."""
     _mark_dirty_by_nodes(round)
     reconciled = 0
     awaiting_placement: set[Key] = set()
@@ -64,7 +65,7 @@ def reconcile_objects(round: Round, *, is_placing_next: bool = False) -> None:
 
 
 def reconcile_placed_objects(round: Round) -> None:
-    """Once more after placing: executors may have their nodes now, and lanes that were given up make room for slots."""
+    """Reconcile again after placement: executors may have nodes now, and released lanes make room for slots."""
     registry = round.state.objects
     for name in registry.submitted:
         registry.mark_dirty(BATCH_JOB, name)
@@ -79,8 +80,8 @@ def on_scheduling_due(round: Round, uid: int) -> None:
 
 
 def _next_dirty(state: State, deferred: Set[Key]) -> list[Key]:
-    """Take those whose turn it is. Schedulings come when their testbeds and jobs are at rest: each then finds all that
-    has happened to them in one look."""
+    """Take the objects to reconcile next. Schedulings come after their testbeds and jobs, so that each sees all their
+    changes at once."""
     dirty_objects = state.objects.dirty_objects
     found = [key for key in dirty_objects if key[0] != SCHEDULING] or [
         key for key in dirty_objects if key not in deferred
@@ -93,13 +94,13 @@ def _next_dirty(state: State, deferred: Set[Key]) -> list[Key]:
 
 
 def _age(state: State, key: tuple[str, ObjectName]) -> int:
-    """Who came first is looked at first: so it is who waits longest that gets what comes free."""
+    """Order by age, so that the object that has waited longest gets what becomes free."""
     object = state.objects.get(*key)
     return object.meta.uid if object is not None else 0
 
 
 def _mark_dirty_by_nodes(round: Round) -> None:
-    """Testbeds see the nodes. One that does not fit tries again when a node that it lacks has changed."""
+    """Testbeds depend on nodes. A testbed that does not fit is tried again when a node it lacks has changed."""
     registry, nodes = round.state.objects, round.state.nodes.view
     if not registry.testbeds:
         return
@@ -111,7 +112,7 @@ def _mark_dirty_by_nodes(round: Round) -> None:
 
 
 def _reconcile_one(round: Round, kind: str, name: ObjectName) -> bool:
-    """Whether it is a Scheduling that has asked for slots."""
+    """Returns whether it is a Scheduling that has requested slots."""
     object = round.state.objects.get(kind, name)
     if isinstance(object, Testbed):
         _reconcile_testbed(round, object)
@@ -142,7 +143,7 @@ def _reconcile_testbed(round: Round, testbed: Testbed) -> None:
 
 
 def labelled_nodes(state: State, testbed: Testbed) -> list[tuple[int, LabelledNode]]:
-    """The nodes with the testbed's label, and what of them is free for it."""
+    """The nodes with the testbed's label, and the resources that are free for it."""
     label, view = testbed.spec.node_label, state.nodes.view
     own: dict[str, dict[str, int]] = {}
     for slot in testbed.status.slots:
@@ -263,7 +264,7 @@ def _has_released_all(state: State, scheduling: Scheduling) -> bool:
 
 
 def _mark_waiting_dirty(state: State, deleted: Scheduling) -> None:
-    """Whoever waits for what it had."""
+    """Mark the objects that wait for what it held."""
     registry = state.objects
     for name in registry.schedulings_by_testbed.get(deleted.spec.testbed, ()):
         registry.mark_dirty(SCHEDULING, name)

@@ -10,11 +10,11 @@ from shunter.engine.state.records import Job, TaskSet
 from shunter.planning.view import IntArray
 from shunter.testbeds.application_parts import EXECUTOR
 
-CLOCK_SKEW_MIN_MS = 1_000  # a worker's clock that is off by less is believed: messages take their time, too
+CLOCK_SKEW_MIN_MS = 1_000  # a smaller difference between clocks is ignored, because messages take time too
 
 
 def start_ms(round: Round, job: Job) -> int:
-    """When the last of its executors began; of an application that never got so far, when its first task did."""
+    """When the last of its executors started; if it never got that far, when its first task did."""
     started_ms_column = round.state.table.started_ms
     starts = _reported_times(
         round, started_ms_column, (task_set for task_set in job.task_sets if task_set.spec.name == EXECUTOR)
@@ -24,14 +24,14 @@ def start_ms(round: Round, job: Job) -> int:
 
 
 def span_ms(round: Round, job: Job) -> tuple[int, int]:
-    """From its start to the end of the last of its tasks."""
+    """From its start to the end of its last task."""
     start = start_ms(round, job)
     ends = _reported_times(round, round.state.table.ended_ms, job.task_sets)
     return start, _clamp(start, max(ends, default=round.now_ms), round.now_ms)
 
 
 def _reported_times(round: Round, column: IntArray, task_sets: Iterable[TaskSet]) -> list[int]:
-    """What workers told of the tasks that have run, in the manager's time."""
+    """The times that workers reported for tasks that have run, converted to the manager's clock."""
     table = round.state.table
     rows = [task_set.base + index for task_set in task_sets for index in range(task_set.count)]
     return [int(column[row]) - _clock_skew_ms(round, int(table.node[row])) for row in rows if table.started_ms[row]]
@@ -47,5 +47,5 @@ def _clock_skew_ms(round: Round, node: int) -> int:
 
 
 def _clamp(first_ms: int, time_ms: int, last_ms: int) -> int:
-    """So that runs stay in order, and none lies in the future, whatever clocks say."""
+    """Keep runs in order and out of the future, whatever the clocks say."""
     return min(max(first_ms, time_ms), last_ms)

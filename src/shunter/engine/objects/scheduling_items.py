@@ -17,7 +17,7 @@ Refuse = Callable[[str, str], None]  # item, reason
 
 
 def check_schedulings(round: Round, decision: Decision, refuse: Refuse) -> None:
-    """Refuse what does not hold; nothing is changed."""
+    """Refuse items that do not hold; change nothing."""
     for number, name in enumerate(decision.withdrawals):
         try:
             find_object(round, SCHEDULING, name)
@@ -31,7 +31,7 @@ def check_schedulings(round: Round, decision: Decision, refuse: Refuse) -> None:
 
 
 def apply_schedulings(round: Round, decision: Decision, user: str, refuse: Refuse) -> None:
-    """Item by item; what is refused changes nothing."""
+    """Apply item by item; a refused one changes nothing."""
     for number, name in enumerate(decision.withdrawals):
         try:
             on_delete(round, SCHEDULING, name)
@@ -45,7 +45,7 @@ def apply_schedulings(round: Round, decision: Decision, user: str, refuse: Refus
 
 
 def _parse_draft(draft: SchedulingDraft) -> Draft:
-    """Read as a manifest would be: whoever decides is bound by the same rules."""
+    """Parse it like a manifest, so that policies are bound by the same rules."""
     document = {
         "apiVersion": API_VERSIONS[0],
         "kind": SCHEDULING,

@@ -29,7 +29,7 @@ def apply_decision(round: Round, decision: Decision) -> None:
 
 
 def _grouped_by_gang(round: Round, placements: list[Placement]) -> Iterable[list[Placement]]:
-    """One by one; but a gang's as one, and only if all that is queued of it is placed and fits."""
+    """Yield items one by one; but a gang as one item, and only if all its queued tasks are placed and fit."""
     gangs: dict[int, list[Placement]] = {}
     for placement in placements:
         record = round.state.classes.get(placement.class_id)
@@ -67,7 +67,7 @@ def _gang_fits(round: Round, placements: list[Placement]) -> bool:
 
 
 def _is_within_limits(round: Round, placed_counts: dict[int, int]) -> bool:
-    """Whether so many tasks of classes of one job may start at once, by their limits, their queue and licences."""
+    """Whether this many tasks of classes of one job may start at once, by their limits, their queue and licences."""
     state, licences = round.state, Counter[str]()
     for class_id, count in placed_counts.items():
         record = state.classes[class_id]
@@ -84,8 +84,8 @@ def _is_within_limits(round: Round, placed_counts: dict[int, int]) -> bool:
 
 
 def preempt(round: Round, preemptions: list[Preemption]) -> None:
-    """Tell the youngest tasks of each class on its node to end; they come back to the queue. Of a gang all end. What
-    belongs on one node would come back there before anybody else, so it is left alone."""
+    """Tell the youngest tasks of each class on its node to stop; they are queued again. A gang stops as a whole. Tasks
+    bound to one node are left alone, because they would return there before any other task."""
     state, live = round.state, _live_rows(round, preemptions)
     evicted_gangs: set[int] = set()
     for preemption in preemptions:
@@ -108,7 +108,7 @@ def _preemption_reason(winner_task_set: TaskSet | None) -> str:
 
 
 def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, int], list[int]]:
-    """By class and node, for the nodes on which somebody is to end: what was told to start there and not to end."""
+    """By class and node, for the nodes with preemptions: tasks that were told to start there and not to stop."""
     state, table, used = round.state, round.state.table, round.state.table.used
     is_target = np.zeros(state.nodes.view.count, np.bool_)
     is_target[[preemption.node for preemption in preemptions]] = True
@@ -125,8 +125,8 @@ def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, i
 def _preempt_youngest(
     round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, winner_task_set: TaskSet | None
 ) -> set[int]:
-    """Of other jobs than the winner's, if there are: a service whose priority was raised has older tasks of the lower
-    one. So do tasks that have no lane there yet: otherwise they would take the lanes that are to be given up."""
+    """Prefer tasks of other jobs than the winner's: a service whose priority was raised has older tasks at the lower
+    one. Tasks without a lane stop too, because otherwise they would take the lanes to be released."""
     state, table = round.state, round.state.table
     lanes = record.lanes.get(preemption.node)
     count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
@@ -146,7 +146,7 @@ def _preempt_youngest(
 
 
 def evict_task(round: Round, task_set: TaskSet, index: int, reason: str) -> None:
-    """End a live attempt so that its task is queued again."""
+    """Stop a live attempt so that its task is queued again."""
     job, node = task_set.job, int(round.state.table.node[task_set.base + index])
     move = c.TasksTransitioned(
         job.id, task_set.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, task_set.ref
@@ -172,12 +172,12 @@ def apply_placement(round: Round, placement: Placement) -> None:
         lanes = record.lanes[node]
         lanes.last_progress_ms, lanes.may_refill = round.now_ms, True
         assign_tasks(round, record, node, count)
-        if lanes.outstanding < lanes.width:  # some of them shall not go there
+        if lanes.outstanding < lanes.width:  # some of them must not go there
             round.record(c.LanesSet(record.id, node, lanes.outstanding))
 
 
 def _avoided_nodes_first(record: ClassRecord, nodes: list[int], counts: list[int]) -> list[tuple[int, int]]:
-    """Of a gang, those nodes first that some of its tasks are not to use again: the others go there."""
+    """For a gang, first the nodes that some of its tasks avoid: the other tasks go there."""
     placed = list(zip(nodes, counts, strict=True))
     if not gang_of(record):
         return placed
@@ -186,8 +186,8 @@ def _avoided_nodes_first(record: ClassRecord, nodes: list[int], counts: list[int
 
 
 def lanes_max(round: Round, record: ClassRecord, for_task_set: TaskSet | None = None) -> int:
-    """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences. Asked
-    for one task of a given task set, which need not be ready: one or none."""
+    """How many more lanes the class may have in the whole cluster, by its parallel_max, its queue and licences. For one
+    task of a given task set, which need not be ready: one or none."""
     state, count_max = round.state, record.queued if for_task_set is None else 1
     if record.key.dedicated_to is not None and (task_set := for_task_set or record.first_ready()) is not None:
         count_max = min(count_max, task_set.spec.parallel_max - record.width)
@@ -202,7 +202,7 @@ def lanes_max(round: Round, record: ClassRecord, for_task_set: TaskSet | None = 
 
 
 def fits_on_node(round: Round, task_set: TaskSet, node: int) -> bool:
-    """Whether one more task of the group, which need not be ready, may start on the node now."""
+    """Whether one more task of the group, ready or not, may start on the node now."""
     record = task_set.task_class
     headroom = _lanes_that_fit(round, record, np.array([node], np.int64), 1)
     is_allowed = not task_set.job.is_held and lanes_max(round, record, task_set) > 0
@@ -227,7 +227,7 @@ def _lanes_that_fit(round: Round, record: ClassRecord, rows: IntArray, count_max
 
 
 def assign_tasks(round: Round, record: ClassRecord, node: int, count: int) -> None:
-    """Assign the next `count` ready tasks of a class to a node, in which it has lanes."""
+    """Assign the next `count` ready tasks of a class to a node where it has lanes."""
     while count > 0 and (ready := _next_ready(round, record, node)) is not None:
         task_set, first, last, attempts = ready
         last = min(last, first + count - 1)
@@ -238,8 +238,8 @@ def assign_tasks(round: Round, record: ClassRecord, node: int, count: int) -> No
 
 
 def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[TaskSet, int, int, int] | None:
-    """The next run of ready tasks: of the oldest group, unless its tasks shall not go to this node again. A gang is not
-    torn apart for that: who finds nobody to change places with goes there again."""
+    """The next range of ready tasks: from the oldest group, unless its tasks avoid this node. A gang is not split for
+    that: a task that cannot swap nodes with another returns to the node it avoids."""
     task_set = record.first_ready()
     if task_set is None or not task_set.avoided_nodes:
         return None if task_set is None else (task_set, *task_set.ready[-1])

@@ -68,10 +68,10 @@ def called(state: State, class_id: int) -> str:
 
 
 def refresh_pending(state: State) -> None:
-    """Put down anew what waits of the classes that were touched since the last view."""
-    state.dirty_classes.update(state.avoiding_classes)  # whether there is another node for them changes with the nodes
+    """Update the pending entries of the classes that changed since the last view."""
+    state.dirty_classes.update(state.avoiding_classes)  # nodes determine whether there is an alternative node for them
     state.avoiding_classes.clear()
-    state.dirty_classes.update(state.gathering_classes)  # and whether a gang is complete, with all of its classes
+    state.dirty_classes.update(state.gathering_classes)  # and all of its classes determine whether a gang is complete
     state.gathering_classes.clear()
     for class_id in state.dirty_classes:
         record = state.classes.get(class_id)
@@ -87,8 +87,8 @@ def refresh_pending(state: State) -> None:
 
 
 def _pending_entry(state: State, record: ClassRecord, task_set: TaskSet) -> Queued:
-    """A task that comes back is as old as its job: it has had its wait, and must not wait again behind all who came
-    while it ran. Before its `start_at` a job does not grow old."""
+    """A task that is queued again is as old as its job: it has already waited and must not queue behind all later jobs.
+    A job does not age before its `start_at`."""
     spec, count = task_set.spec, record.queued
     if record.key.dedicated_to is not None:
         count = min(count, spec.parallel_max - record.width)
@@ -106,8 +106,8 @@ def _pending_entry(state: State, record: ClassRecord, task_set: TaskSet) -> Queu
 
 
 def _avoided(state: State, record: ClassRecord) -> frozenset[int]:
-    """The nodes that every ready task of the class avoids: where only some do, another of them may go there. One for
-    which there is no other is not avoided."""
+    """The nodes that every ready task of the class avoids. Where only some do, another task may go there. A node
+    without an alternative is not avoided."""
     state.avoiding_classes[record.id] = None
     avoided: set[int] | None = None
     for task_set in record.task_sets:
@@ -128,10 +128,9 @@ def _queue_rules(state: State) -> Mapping[str, QueueRules]:
 
 
 def running(state: State) -> Running:
-    """What holds lanes: tasks of one class on one node with the same expected end as one row.
+    """The tasks that hold lanes: one row per class, node and expected end.
 
-    Where more tasks than lanes are outstanding, only as many count as have a lane: the others hold nothing.
-    """
+    Where more tasks than lanes are outstanding, only as many count as have a lane: the others hold nothing."""
     table = state.table
     live = np.flatnonzero((table.state[: table.used] >= _ASSIGNED) & (table.state[: table.used] <= _STOPPING))
     slots = table.group[live]
@@ -145,7 +144,7 @@ def running(state: State) -> Running:
     ends[estimate <= 0] = 0
     ends[estimate == RUNS_UNTIL_STOPPED] = NEVER
     stopping = table.state[live] == _STOPPING
-    order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # those without a lane come last on their node
+    order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # tasks without a lane come last on their node
     order = order[_has_lane(state, ids[order], node[order])]
     ids, node, started, ends, stopping = ids[order], node[order], started[order], ends[order], stopping[order]
     first = _run_starts(ids, node, ends, stopping)
@@ -161,8 +160,8 @@ def running(state: State) -> Running:
 
 
 def _look_up_estimates(state: State, slots: IntArray) -> None:
-    """How long tasks run is looked up once a group, and only of so many groups at a time: what is not known yet counts
-    as unknown. It changes only when another run of the same name ends."""
+    """Look up task durations once per group, and only for a limited number of groups at a time; others count as
+    unknown. An estimate changes only when another run of the same name ends."""
     present = np.flatnonzero(np.bincount(slots)) if len(slots) else slots
     for slot in present[state.task_set_columns.estimate_ms[present] == UNKNOWN][:ESTIMATE_LOOKUPS_MAX].tolist():
         task_set = state.task_sets[slot]
@@ -174,8 +173,8 @@ def _look_up_estimates(state: State, slots: IntArray) -> None:
 
 
 def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
-    """Of tasks sorted by class and node, those that the width of their reservation covers: all, but for classes of
-    which more are outstanding than there are lanes."""
+    """Of tasks sorted by class and node, those within the width of their reservation: all of them, unless more tasks
+    than lanes are outstanding."""
     covered: BoolArray = np.ones(len(ids), np.bool_)
     first = _run_starts(ids)
     for start, size in zip(first.tolist(), np.diff(first, append=len(ids)).tolist(), strict=True):
@@ -195,7 +194,7 @@ def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
 
 
 def _run_starts(*columns: IntArray | BoolArray) -> IntArray:
-    """Where in sorted columns something else begins."""
+    """The positions in sorted columns where a new value begins."""
     if not len(columns[0]):
         return np.empty(0, np.int64)
     differs = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
@@ -203,19 +202,19 @@ def _run_starts(*columns: IntArray | BoolArray) -> IntArray:
 
 
 def lowest_priority(state: State) -> int:
-    """Of what holds lanes and may be ended for others; above all priorities if nothing does."""
+    """The lowest priority of tasks that hold lanes and may be preempted; above all priorities if there are none."""
     held = (record.key for record in state.classes.values() if record.width)
     return min((key.priority for key in held if not key.node), default=2**31)
 
 
 def estimate_s(durations: DurationRegistry, task_set: TaskSet) -> float:
-    """How long a task of the group runs: as given, as learnt, or at most by its time-out; 0 if nothing is known."""
+    """How long a task of the group runs: as given, as learnt, or at most its timeout; 0 if unknown."""
     return _known_estimate_s(durations, task_set) or task_set.spec.task.run_timeout_s
 
 
 def longest_s(state: State, class_id: int, count: int) -> float:
-    """How long the longest of the next tasks of a class runs; 0 if of one of them nothing is known. Tasks of a class
-    are alike to a planner but for this: they may belong to many jobs."""
+    """The duration of the longest of the next tasks of a class; 0 if one of them is unknown. Tasks of a class may
+    belong to many jobs, and durations are the only way in which they differ for a planner."""
     longest = 0.0
     for task_set in state.classes[class_id].task_sets:
         ready = sum(last - first + 1 for first, last, _ in task_set.ready)

@@ -36,7 +36,7 @@ _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
 
 def tally(state: State, class_id: int) -> Mapping[int, int]:
-    """Tasks on each node of the class's job and group, whatever version of the spec they follow."""
+    """Number of tasks of the class's job and group on each node, in any version of the spec."""
     counts: Counter[int] = Counter()
     for task_set in _task_sets_of(state, class_id):
         counts.update(_live_nodes(state, task_set).tolist())
@@ -59,7 +59,7 @@ def leaving(state: State, class_id: int) -> Mapping[int, int]:
 
 
 def presence(state: State, match: str) -> IntArray:
-    """Tasks on each row of jobs for which a match holds."""
+    """Number of tasks on each row, of jobs for which a match holds."""
     return _count_matching(state, _live_rows(state), match)
 
 
@@ -69,7 +69,7 @@ def matches(state: State, match: str, class_id: int) -> bool:
 
 
 def repels(state: State, class_id: int) -> IntArray | None:
-    """Tasks on each row whose anti-affinity keeps the class away; None if there are none."""
+    """Number of tasks on each row whose anti-affinity repels the class; None if there are none."""
     counts: IntArray | None = None
     jobs = jobs_of(state, class_id)
     for task_set in state.anti_affinity_task_sets.values():
@@ -80,7 +80,7 @@ def repels(state: State, class_id: int) -> IntArray | None:
 
 
 def jobs_of(state: State, class_id: int) -> list[Job]:
-    """Jobs with tasks of a class; of a class that belongs to one job, that one."""
+    """Jobs with tasks of a class; for a class of a single job, that one."""
     record = state.classes.get(class_id)
     if record is None:
         return []
@@ -95,7 +95,7 @@ def jobs_of(state: State, class_id: int) -> list[Job]:
 
 
 def mark_dirty_by_colocation(round: Round) -> None:
-    """Reconcile per-node jobs on the nodes where they may start since the last round, or may not any more."""
+    """Mark per-node jobs on the nodes where, since the last round, they may start or may no longer start."""
     state, registry = round.state, round.state.services
     if not registry.per_node or registry.colocation_tick == state.nodes.view.tick:
         return
@@ -114,7 +114,7 @@ def mark_dirty_by_colocation(round: Round) -> None:
 
 
 def allowed_nodes(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
-    """The rows on which the rules between jobs let a task start; None: on all."""
+    """The rows on which the rules between jobs let a task start; None: all rows."""
     if not _has_job_rules(state, spec):
         return None
     cached = state.services.colocation_masks.get((job.id, spec.name))
@@ -124,7 +124,7 @@ def allowed_nodes(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
 
 
 def colocation_allows(state: State, task_set: TaskSet, indexes: Iterable[int], node: int) -> bool:
-    """Whether these tasks of the set may start on the node, next to those that are there now."""
+    """Whether these tasks of the set may start on the node, next to the tasks that are there now."""
     if task_set.spec.distinct:
         occupied = _nodes_of_others(state, task_set, indexes)
         if conflicting_rows(state.nodes.view, task_set.spec.distinct, occupied)[node]:
@@ -135,7 +135,7 @@ def colocation_allows(state: State, task_set: TaskSet, indexes: Iterable[int], n
 
 
 def _nodes_of_others(state: State, task_set: TaskSet, indexes: Iterable[int]) -> IntArray:
-    """Where other tasks of the group are. The tasks that these replace do not count: they end once these are up."""
+    """Where other tasks of the group are. Tasks that these replace do not count: they stop once these are up."""
     replaced = [task_set.visible_index_of(index) for index in indexes]
     nodes = [
         _live_nodes(state, each, ~np.isin(_visible_indexes(each), replaced))
@@ -150,7 +150,7 @@ def _has_job_rules(state: State, spec: GroupSpec) -> bool:
 
 
 def _allowed_nodes(state: State, job: Job, spec: GroupSpec, live: IntArray) -> BoolArray:
-    """A job keeps none of its own tasks away, and may be the job that it asks for."""
+    """A job does not repel its own tasks, and may itself be the job that its affinity names."""
     allowed = np.ones(state.nodes.view.count, np.bool_)
     for rule in spec.affinity:
         if rule.to == "job" and rule.require:
@@ -165,8 +165,8 @@ def _allowed_nodes(state: State, job: Job, spec: GroupSpec, live: IntArray) -> B
 
 
 def has_alternative_node(state: State, record: ClassRecord, node: int) -> bool:
-    """Whether another node that takes work is large enough for the class, and nothing that runs there now keeps the
-    class away. Mostly one of the first does. A pinned class has no other node."""
+    """Whether another node that accepts work is large enough for the class, and nothing that runs there repels the
+    class. Usually one of the first nodes does. A pinned class has no other node."""
     if record.key.node:
         return False
     kinds, is_excluded = NodeKindIndex(state.nodes.view.kinds, state.nodes.view), _excluded_rows(state, record)
@@ -192,7 +192,7 @@ def _is_feasible(state: State, record: ClassRecord, node: NodeRecord, kinds: Nod
 
 
 def _excluded_rows(state: State, record: ClassRecord) -> BoolArray:
-    """The rows that the class cannot use because of what runs there: that may stay for ever."""
+    """The rows that the class cannot use because of tasks there, which may stay for ever."""
     view, rules = state.nodes.view, record.key.rules or Rules(0)
     owner = view.owner[: view.count]
     is_excluded: BoolArray = (owner != 0) & (owner != rules.job)
@@ -224,7 +224,7 @@ def _task_sets_of(state: State, class_id: int) -> list[TaskSet]:
 
 
 def _visible_indexes(task_set: TaskSet) -> IntArray:
-    """The indexes that people see, by the task set's own."""
+    """The visible indexes, by the task set's own index."""
     return np.arange(task_set.count) if task_set.visible_index is None else np.array(task_set.visible_index, np.int64)
 
 
@@ -247,7 +247,7 @@ def _is_live(states: NDArray[np.uint8]) -> BoolArray:
 
 
 def _count_tasks(state: State, live: IntArray, is_match: Callable[[TaskSet], bool]) -> IntArray:
-    """How many of these rows of the task table are on each node, of task sets that match."""
+    """How many of these rows of the task table are on each node, of matching task sets."""
     slots = state.table.group[live]
     is_matching = np.zeros(len(state.task_sets), np.bool_)
     for slot in np.flatnonzero(np.bincount(slots)).tolist():
@@ -257,13 +257,13 @@ def _count_tasks(state: State, live: IntArray, is_match: Callable[[TaskSet], boo
 
 
 def _count_matching(state: State, live: IntArray, match: str, except_job: Job | None = None) -> IntArray:
-    """The same, of jobs for which a match holds. It is evaluated once for each job: one may have many task sets."""
+    """The same, of jobs for which a match holds. The match is evaluated once per job, which may have many task sets."""
     holds = functools.cache(functools.partial(_holds, match))
     return _count_tasks(state, live, lambda task_set: task_set.job is not except_job and holds(task_set.job))
 
 
 def _repels(task_set: TaskSet, jobs: list[Job]) -> bool:
-    """Whether its anti-affinity keeps away tasks of any of these jobs. A job keeps none of its own away."""
+    """Whether its anti-affinity repels tasks of any of these jobs. A job does not repel its own tasks."""
     return any(
         _holds(rule.match, job)
         for rule in task_set.spec.affinity

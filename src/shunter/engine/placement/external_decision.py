@@ -21,7 +21,8 @@ from shunter.planning.view import Decision, Placement, Preemption
 
 @dataclass(frozen=True, slots=True)
 class DecisionSource:
-    """Whoever decided. `refusal` says why it may not place or end tasks now; Schedulings it makes in any case."""
+    """The source of a decision. `refusal` says why it may not place or preempt tasks now; it may always create
+    Schedulings."""
 
     name: str
     refusal: str = ""
@@ -30,7 +31,7 @@ class DecisionSource:
 def on_decision(
     round: Round, decision: Decision, source: DecisionSource, filters: tuple[Filter, ...], ledger: NodeLedger
 ) -> DecisionAnswer:
-    """`ledger` is one that only this is used for."""
+    """`ledger` is used for nothing else."""
     recorded, view = len(round.changes), build_view(round.state)
     ledger.sync(view.nodes)
     validator = DecisionValidator(round, view, filters, ledger.scratch())
@@ -55,7 +56,7 @@ def on_decision(
 
 
 def _admit(round: Round, decision: Decision, validator: DecisionValidator) -> list[Placement]:
-    """What of a gang cannot be placed whole is left out, all of it."""
+    """Admit placements; a gang that cannot be placed as a whole is left out."""
     admitted, gangs = [], dict[int, list[tuple[str, Placement]]]()
     for number, placement in enumerate(decision.placements):
         item = f"placements[{number}]"
@@ -76,7 +77,7 @@ def _admit(round: Round, decision: Decision, validator: DecisionValidator) -> li
 
 
 def _place(round: Round, admitted: Placement) -> int:
-    """Returns how many tasks found their nodes: some may have failed there before, and are to go elsewhere."""
+    """Return how many tasks found their nodes: some may have failed there before and must avoid them."""
     record = round.state.classes[admitted.class_id]
     waiting = record.queued
     apply_placement(round, admitted)

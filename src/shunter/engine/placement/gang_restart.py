@@ -22,7 +22,7 @@ _QUEUED, _ASSIGNED, _RUNNING = int(TaskState.QUEUED), int(TaskState.ASSIGNED), i
 
 
 def restart_broken_gangs(round: Round) -> None:
-    """Call back what still runs of gangs of which a task has come back, or is about to."""
+    """Recall the running tasks of gangs of which a task must run again."""
     dirty_gangs, round.dirty.gangs = round.dirty.gangs, {}
     for job_id in dirty_gangs:
         job = round.state.jobs.get(job_id)
@@ -34,15 +34,14 @@ def restart_broken_gangs(round: Round) -> None:
 
 
 def is_gathering(record: ClassRecord, task_set: TaskSet) -> bool:
-    """Whether a class of a gang has to wait for tasks of the gang that are still ending or wait out their back-off."""
+    """Whether a class of a gang must wait for tasks of the gang that are still stopping or in back-off."""
     return bool(gang_of(record)) and any(
         each.requeue_when_stopped or each.delayed for each in _gang_task_sets(task_set)
     )
 
 
 def places_whole_gang(state: State, record: ClassRecord, placed_counts: Mapping[int, int]) -> bool:
-    """Whether all that waits of the gang of a class is in `placed_counts` (class id -> tasks), and nothing of it is
-    missing."""
+    """Whether `placed_counts` (class id -> tasks) contains all pending tasks of the gang, and none is missing."""
     rules = record.key.rules
     job = state.jobs.get(rules.job) if rules is not None else None
     task_sets = (
@@ -63,7 +62,7 @@ def gang_of(record: ClassRecord) -> int:
 
 
 def evict_gang(round: Round, record: ClassRecord, reason: str) -> None:
-    """End the gang that the class belongs to, so that it is queued again."""
+    """Stop the gang that the class belongs to, so that it is queued again."""
     assert record.key.rules is not None, "a class of a gang has rules"
     job = round.state.jobs[record.key.rules.job]
     for members in _gangs_of(job):
@@ -83,7 +82,7 @@ def _gang_task_sets(task_set: TaskSet) -> list[TaskSet]:
 
 
 def _first_broken_task(state: State, members: list[TaskSet]) -> str:
-    """The first task that ran and has to run again, by name; empty if there is none."""
+    """The name of the first task that ran and must run again; empty if there is none."""
     for task_set in members:
         if task_set.requeue_when_stopped:
             return task_set.task_name(min(task_set.requeue_when_stopped))

@@ -23,7 +23,7 @@ _QUEUED, _STOPPING = int(TaskState.QUEUED), int(TaskState.STOPPING)
 
 
 def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, user: str) -> None:
-    """Refused with the reason where it cannot run there at all; where it does not fit yet, it waits."""
+    """Refuse the move with a reason if the task can never run there. If it does not fit yet, it waits."""
     job = round.state.jobs.get(job_id)
     if job is None:
         raise Conflict("the job has ended")
@@ -49,7 +49,7 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
 
 
 def place_moved_tasks(round: Round) -> None:
-    """Tasks that wait for their node go there as soon as they fit. Where it never takes them, they may go anywhere."""
+    """Place moved tasks as soon as they fit on their node. If the node never accepts them, they may go anywhere."""
     for (job_id, number, index), node_id in list(round.state.moves.pinned.items()):
         task_set = round.state.require_task_set(job_id, number)
         node, task_state = round.state.nodes.records[node_id], round.state.table.state[task_set.base + index]
@@ -102,7 +102,7 @@ def _check_movable(round: Round, task_set: TaskSet, index: int, node: NodeRecord
 
 
 def _infeasible_reasons(round: Round, task_set: TaskSet, node: NodeRecord) -> list[str]:
-    """What keeps a task from that node whatever else is there."""
+    """Reasons why the task can never run on that node, whatever else runs there."""
     nodes = round.state.nodes.view
     ledger, rows = round.state.moves.ledger(nodes), np.array([node.id], np.int64)
     task_class = task_set.task_class.task_class

@@ -21,7 +21,7 @@ from shunter.engine.state.records import TaskSet
 from shunter.planning.view import NO_HELD_ROWS, ClusterView, Decision, Placement, Policy
 
 UNTRIED = -1  # as what a node's `changed` was
-PINNED_MAX = 1_000  # classes of one node each that are tried in one round
+PINNED_MAX = 1_000  # classes bound to one node that are tried in one round
 
 
 def place(round: Round, policy: Policy, has_leader: bool = False) -> None:
@@ -56,7 +56,7 @@ def _place_by_policy(round: Round, policy: Policy) -> None:
 
 
 def _needs_decision(round: Round, policy: Policy, view: ClusterView) -> bool:
-    """Whether tasks wait, or objects changed that the policy wants to see. These count as seen from now on."""
+    """Whether tasks are pending, or objects changed that the policy wants to see. These then count as seen."""
     revision = round.state.objects.revision
     if not isinstance(policy, ActivePolicy):
         return bool(view.queued)
@@ -72,7 +72,7 @@ def _report_refused_item(policy: Policy, item: str, reason: str) -> None:
 
 
 def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
-    """Ask the policy, with the observer as a witness if there is one."""
+    """Ask the policy, and show the decision to the observer if there is one."""
     now, budget, observer = round.now_ms / 1000, round.settings.round_placements_max, round.observer
     if observer is None:
         return policy.decide(view, now, budget)
@@ -82,8 +82,8 @@ def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
 
 
 def _place_pinned_classes(round: Round) -> None:
-    """Tasks that are bound to one node need no policy: they start there when they fit. Those that did not fit are tried
-    again when their node has changed."""
+    """Place tasks that are bound to one node: they need no policy and start when they fit. Those that did not fit are
+    tried again when their node has changed."""
     pinned, nodes = round.state.pinned, round.state.nodes.view
     tries = 0
     for record, tried_at in list(pinned.values()):
@@ -96,16 +96,16 @@ def _place_pinned_classes(round: Round) -> None:
             tries += 1
             task_set = record.first_ready()
             if task_set is not None and not _colocation_allows(round, task_set):
-                # whether it is distinct may depend on other nodes, so that is checked in every round
+                # `distinct` may depend on other nodes, so it is checked in every round
                 pinned[record.id] = record, UNTRIED if task_set.spec.distinct else int(nodes.changed[record.key.node])
                 continue
             apply_placement(round, Placement(record.id, np.array([record.key.node]), np.array([record.queued])))
-            if lanes_max(round, record):  # else it is not the node that it waits for
+            if lanes_max(round, record):  # else it does not wait for the node
                 pinned[record.id] = record, int(nodes.changed[record.key.node])
 
 
 def _colocation_allows(round: Round, task_set: TaskSet) -> bool:
-    """Executors go where their slots are, whoever is there."""
+    """Executors go where their slots are, whatever runs there."""
     if task_set.job.options.application:
         return True
     return colocation_allows(round.state, task_set, range(task_set.count), task_set.node)

@@ -18,17 +18,17 @@ from shunter.planning.order.rank import by_urgency
 from shunter.planning.reserve.backfill import RESERVE_AFTER_S
 from shunter.planning.view import NO_HELD_ROWS
 
-CLASSES_AHEAD_MAX = 16  # classes ahead that are looked at before lanes are simply given up
-PENDING_CLASSES_MAX = 64  # classes that wait; with more of them every lane goes back to the policy
-RESERVATIONS_TTL_MS = 1_000  # what the policy said that it keeps is believed for so long
+CLASSES_AHEAD_MAX = 16  # classes ahead that are checked before lanes are simply released
+PENDING_CLASSES_MAX = 64  # pending classes; with more of them every lane goes back to the policy
+RESERVATIONS_TTL_MS = 1_000  # how long the policy's last statement about reservations is trusted
 
 
 def refill(round: Round) -> None:
-    """Class by class in their order, unless a class ahead could use the room."""
+    """Refill class by class in their order, unless a class ahead could use the room."""
     underfilled = _underfilled_lanes(round)
     if not underfilled:
         return
-    ahead: list[ClassRecord] = []  # classes that still wait
+    ahead: list[ClassRecord] = []  # classes with pending tasks
     for record in _by_rank(round, underfilled):
         for lanes in underfilled.get(record.id, ()):
             if not record.queued:
@@ -40,7 +40,7 @@ def refill(round: Round) -> None:
 
 
 def _underfilled_lanes(round: Round) -> dict[int, list[Lanes]]:
-    """By class, of classes of which more tasks wait."""
+    """Underfilled lanes by class, for classes with more pending tasks."""
     underfilled: dict[int, list[Lanes]] = {}
     for class_id, node in round.dirty.underfilled:
         record = round.state.classes.get(class_id)
@@ -51,7 +51,7 @@ def _underfilled_lanes(round: Round) -> dict[int, list[Lanes]]:
 
 
 def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
-    """Whether the policy's choice of the node still stands for the next tasks of the class."""
+    """Whether the policy's choice of the node still holds for the next tasks of the class."""
     state = round.state
     is_schedulable = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
     is_free = not record.key.node and may_follow(record.key.rules)
@@ -59,7 +59,7 @@ def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
 
 
 def _exceeds_limits(state: State, record: ClassRecord) -> bool:
-    """Whether its queue, or a licence, has more in use than it allows by now: lanes that end are given up then."""
+    """Whether its queue or a licence is now over its limit: lanes that become free are then released."""
     running_max = state.queues.get(record.key.queue).running_max
     if running_max and state.queue_lanes[record.key.queue] > running_max:
         return True
@@ -90,7 +90,7 @@ def _by_rank(round: Round, underfilled: dict[int, list[Lanes]]) -> list[ClassRec
 
 
 def _is_needed_ahead(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
-    """Whether a class ahead would fit if one of these lanes were given up."""
+    """Whether a class ahead would fit if one of these lanes were released."""
     if len(ahead) > CLASSES_AHEAD_MAX:
         return True
     nodes, node = round.state.nodes.view, lanes.node
@@ -107,8 +107,8 @@ def _is_needed_ahead(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bo
 
 
 def _is_reserved_ahead(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
-    """Whether more work here might delay a class ahead for which the policy keeps room. Where that is not known, or not
-    any more, the lanes are given up: whether they may go on is for the policy to say."""
+    """Whether more work here might delay a class ahead for which the policy reserves room. If that is unknown or
+    outdated, the lanes are released, and the policy decides."""
     state, now_ms = round.state, round.now_ms
     reserve_after_s = (
         RESERVE_AFTER_S if (configured_s := state.cluster.wait_s(RESERVE_SETTING)) is None else configured_s
@@ -128,7 +128,7 @@ def _is_reserved_ahead(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> 
 
 
 def _may_reserve(state: State, record: ClassRecord, now_ms: int, reserve_after_s: float) -> bool:
-    """Whether the policy may keep room for the class."""
+    """Whether the policy may reserve room for the class."""
     rules, queued = record.key.rules, state.pending_queue.get(record.id)
     is_gang = rules is not None and rules.gang > 0
     return is_gang or (queued is not None and now_ms - queued.since_ms >= reserve_after_s * 1000)
@@ -136,9 +136,7 @@ def _may_reserve(state: State, record: ClassRecord, now_ms: int, reserve_after_s
 
 def _top_up(round: Round, lanes: Lanes) -> None:
     record = lanes.task_class
-    fair_depth = max(
-        record.queued // (2 * max(record.width, 1)), 1
-    )  # near the end, leave something for the other lanes
+    fair_depth = max(record.queued // (2 * max(record.width, 1)), 1)  # near the end, leave work for the other lanes
     target = lanes.width * min(record.depth, fair_depth)
     if lanes.outstanding * 2 <= target or lanes.outstanding < lanes.width:
         assign_tasks(round, record, lanes.node, target - lanes.outstanding)

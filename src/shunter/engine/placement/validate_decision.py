@@ -22,11 +22,11 @@ from shunter.planning.reserve.wait_thresholds import WAIT_THRESHOLDS
 from shunter.planning.view import ClusterView, IntArray, Placement, Preemption, TaskClass
 
 NO_ROWS: IntArray = np.empty(0, np.int64)
-REFUSALS_MAX = 200  # told one by one; what is refused beyond that is counted together
+REFUSALS_MAX = 200  # reported one by one; further refusals are only counted
 
 
 class DecisionValidator:
-    """Made for one decision, on a ledger that nobody else uses."""
+    """Created for one decision, on its own ledger."""
 
     def __init__(self, round: Round, view: ClusterView, filters: tuple[Filter, ...], ledger: NodeLedger) -> None:
         self._round, self._view, self._ledger = round, view, ledger
@@ -47,7 +47,7 @@ class DecisionValidator:
         return [*self._refusals, more]
 
     def admit(self, placement: Placement, item: str) -> Placement:
-        """What of it holds; the rest is among the refusals, by node."""
+        """The part of the placement that holds; the rest is added to the refusals, by node."""
         nothing_admitted = Placement(placement.class_id, NO_ROWS, NO_ROWS)
         record = self._round.state.classes.get(placement.class_id)
         if record is None or not record.queued or record.key.node:
@@ -69,7 +69,7 @@ class DecisionValidator:
         return Placement(placement.class_id, rows[admitted > 0], admitted[admitted > 0])
 
     def _admit_many(self, record: ClassRecord, rows: IntArray, counts: IntArray) -> IntArray:
-        """Of a class that no rule couples: all rows at once."""
+        """For a class without rules between tasks: all rows at once."""
         on_node, (max_count, _) = without_licence_needs(record.task_class), self._max_count(record)
         accepted = feasible(on_node, self._ledger, rows, self._hard_filters)
         headroom = np.where(accepted, self._ledger.room(on_node, rows, max_count), 0)
@@ -79,7 +79,7 @@ class DecisionValidator:
         return capped
 
     def _admit_one(self, record: ClassRecord, row: int, count: int) -> int:
-        """Of a class that rules couple: what is admitted may change what the next row may take."""
+        """For a class with rules between tasks: admitted tasks may change what the next row can take."""
         task_class, rows = record.task_class, np.array([row])
         if self._refusal_reason(task_class, row):
             return 0
@@ -92,7 +92,7 @@ class DecisionValidator:
         return max(admitted, 0)
 
     def _report_refusals(self, record: ClassRecord, rows: IntArray, refused: IntArray, item: str) -> None:
-        """Why so many tasks were refused on these rows."""
+        """Record why this many tasks were refused on these rows."""
         max_count, limit = self._max_count(record)
         for row, count in zip(rows[refused > 0].tolist(), refused[refused > 0].tolist(), strict=True):
             if len(self._refusals) >= REFUSALS_MAX:
@@ -129,7 +129,7 @@ class DecisionValidator:
         return False
 
     def _refusal_reason(self, task_class: TaskClass, row: int) -> str:
-        """Why not one task of the class may go there now, or nothing."""
+        """Why no task of the class may go there now, or nothing."""
         rows = np.array([row])
         on_node = without_licence_needs(task_class)
         for each in self._filters:
@@ -143,7 +143,7 @@ class DecisionValidator:
         return ""
 
     def _max_count(self, record: ClassRecord) -> tuple[int, str]:
-        """How many more of the class may start whatever room there is, and what limits it."""
+        """How many more tasks of the class may start regardless of room, and what limits it."""
         state, key = self._round.state, record.key
         waiting = record.queued - self._admitted_by_class[record.id]
         limits = [(waiting, f"only {record.queued} tasks of class {record.id} are pending")]

@@ -29,12 +29,12 @@ LOCAL_PREFIX = "local:"  # begins the names of sessions of policies in this proc
 
 
 class Nonsense(Exception):
-    """What a policy answered cannot be meant."""
+    """The policy returned an impossible decision."""
 
 
 class ActivePolicy:
-    """`policy` decides; `last_error` says what was wrong with it last, or nothing; `failures` counts how often the
-    default had to decide in its place."""
+    """`policy` decides. `last_error` is its last error, or nothing. `failures` counts how often the default decided
+    instead."""
 
     fast = True
 
@@ -48,19 +48,19 @@ class ActivePolicy:
         self._filters = filters
         self._ledger: NodeLedger | None = None
         self._fallback: Policy | None = None
-        self.last_decision = Decision(0)  # what was decided last, before anything of it was left out
-        self.seen_objects_revision = 0  # their revision when the policy decided last
+        self.last_decision = Decision(0)  # the last decision, before any of it was dropped
+        self.seen_objects_revision = 0  # the objects' revision at the policy's last decision
         self.use(policy)
 
     @property
     def filters(self) -> tuple[Filter, ...]:
-        """What nodes are judged by, for explanations. A policy of another make tells none: ours are the next best."""
+        """The filters for explanations. Policies without filters of their own use the built-in ones."""
         return self.policy.filters if isinstance(self.policy, Planner) else self._filters
 
     @property
     def leader_session(self) -> str:
-        """The session that decides outside of rounds (`engine.policy.sessions`); empty where the policy decides in
-        them."""
+        """The session that decides outside of rounds (`engine.policy.sessions`); empty if the policy decides in
+        rounds."""
         return (
             ""
             if getattr(self.policy, "fast", True)
@@ -69,26 +69,27 @@ class ActivePolicy:
 
     @property
     def round_policy(self) -> Policy:
-        """Who decides in rounds: the policy, or while nobody decides outside of them, the fall-back."""
+        """The policy that decides in rounds: the active one, or the fallback while no session decides outside of
+        them."""
         return self._fallback_policy() if self.leader_session else self.policy
 
     def renew(self, policy: Policy) -> None:
-        """The same one that decides in rounds, but it begins anew."""
+        """Start the policy that decides in rounds anew."""
         if self.leader_session:
             self._fallback = policy
         else:
             self.policy, self._fallback = policy, None
 
     def reset_fallback(self) -> None:
-        """Somebody outside of rounds leads: when that ends, the fall-back begins anew."""
+        """A session outside of rounds leads: when that ends, the fallback starts anew."""
         self._fallback = None
 
     def wants_objects(self, revision: int) -> bool:
-        """Whether it wants to see objects, and these are not those that it saw last."""
+        """Whether it wants to see objects, and they have changed since it last saw them."""
         return revision != self.seen_objects_revision and OBJECTS in wants_of(self.policy) and not self.leader_session
 
     def set_fallback(self, make: Callable[[], Policy]) -> None:
-        """Who decides from now on where the policy fails, or is silent."""
+        """Set the policy that decides when the active one fails or is silent."""
         self._make_fallback, self._fallback = make, None
 
     def use(self, policy: Policy) -> None:
@@ -104,7 +105,7 @@ class ActivePolicy:
         if not self.leader_session:
             try:
                 return self._decide_checked(view, now, budget)
-            except (Exception, SystemExit) as error:  # a stranger's code
+            except (Exception, SystemExit) as error:  # code of a plugin
                 self.record_failure(error)
         self.last_decision = self._fallback_policy().decide(view, now, budget)
         return self.last_decision
@@ -115,7 +116,7 @@ class ActivePolicy:
         return self._fallback
 
     def _decide_checked(self, view: ClusterView, now: float, budget: int) -> Decision:
-        """Of a stranger: it sees what it wants, and what it says is looked at."""
+        """Decide with a policy of a plugin: limit its view to what it wants, and validate its decision."""
         if isinstance(self.policy, Planner):
             self.last_decision = self.policy.decide(view, now, budget)
             check_decision(self.last_decision, view)
@@ -132,7 +133,7 @@ class ActivePolicy:
     def fork(self) -> ActivePolicy:
         policy = self.policy if self.leader_session else fork_policy(self.policy)
         forked = ActivePolicy(policy, self._make_fallback, self._filters)
-        forked.failures = -1  # whatever a copy does is not told
+        forked.failures = -1  # what a copy does is not reported
         return forked
 
     def _hard_rules_for(self, view: ClusterView) -> HardRules:
@@ -141,7 +142,7 @@ class ActivePolicy:
         return HardRules(view, self._ledger, self._filters)
 
     def _enforce(self, decision: Decision, view: ClusterView, hard_rules: HardRules) -> Decision:
-        """Without what goes to nodes that refuse it, whatever room they have."""
+        """Drop placements on nodes that refuse the task, however much room they have."""
         classes = {queued.task_class.id: queued.task_class for queued in view.queued}
         placements = []
         for placement in decision.placements:
@@ -153,14 +154,14 @@ class ActivePolicy:
         return replace(decision, placements=placements)
 
     def record_failure(self, error: BaseException) -> None:
-        """The policy failed, and the default decides."""
+        """Record that the policy failed and the default decides."""
         self.report_problem(f"{type(error).__name__}: {error}")
         if self.failures >= 0:
             self.failures += 1
 
     def report_problem(self, last_error: str) -> None:
-        """Something of what it decided could not be carried out."""
-        if self.failures >= 0 and last_error != self.last_error:  # once, not every round
+        """Record that a part of its decision could not be applied."""
+        if self.failures >= 0 and last_error != self.last_error:  # once, not in every round
             log.error("policy.failed", policy=self.name, error=last_error)
         self.last_error = last_error
 

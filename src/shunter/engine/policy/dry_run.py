@@ -33,22 +33,22 @@ from shunter.planning.view import ClusterView, Decision, FloatArray, IntArray, P
 from shunter.ports.store import Snapshot
 
 T = TypeVar("T")
-ALL_JOBS_MAX = 2_000  # a cluster with fewer unfinished jobs is copied whole
-LIVE_TASK_SETS_MAX = 5_000  # of jobs with tasks on nodes, of a larger one
-WAITING_TASK_SETS_MAX = 2_000  # of jobs that wait
-ROUNDS_MAX = 1_000  # of placing in one dry run: 20 million tasks, as rounds are limited now
+ALL_JOBS_MAX = 2_000  # a cluster with fewer unfinished jobs is copied completely
+LIVE_TASK_SETS_MAX = 5_000  # jobs with tasks on nodes, of a larger cluster
+WAITING_TASK_SETS_MAX = 2_000  # pending jobs
+ROUNDS_MAX = 1_000  # of placement in one dry run: 20 million tasks with the present limits of rounds
 
 
 @dataclass(frozen=True, slots=True)
 class DryRunSource:
-    """What copies of the cluster are made of: the committed state, and what of the rest the planner can see."""
+    """The source of copies of the cluster: the committed state, and what else the planner can see."""
 
     snapshot: Snapshot
     last_runs: Mapping[str, dict[str, LastRun]]
     synced: tuple[int, ...]
     busy: FloatArray
     tasks: IntArray
-    outstanding: Mapping[tuple[int, int], int]  # (class id, node) -> tasks, also of jobs that are left out
+    outstanding: Mapping[tuple[int, int], int]  # (class id, node) -> tasks, including those of omitted jobs
     policy: Policy
     settings: EngineSettings
     now_ms: int
@@ -57,8 +57,8 @@ class DryRunSource:
 def take_dry_run_source(
     state: State, policy: Policy, settings: EngineSettings, now_ms: int, subject_jobs: Iterable[Job] = ()
 ) -> DryRunSource:
-    """Call it when no commit is in flight. What the dry runs are about must be `subject_jobs`: of very many jobs only
-    those are copied that have a say."""
+    """Call it when no commit is in flight. `subject_jobs` are the jobs that the dry runs are about: of very many jobs,
+    only those that matter are copied."""
     nodes = state.nodes
     return DryRunSource(
         snapshot=make_partial_snapshot(state, relevant_jobs(state, subject_jobs)),
@@ -78,8 +78,8 @@ def take_dry_run_source(
 
 
 def relevant_jobs(state: State, subject_jobs: Iterable[Job]) -> list[Job]:
-    """All jobs of a cluster that has few. Of many: the named ones, those on nodes, and of every class those that come
-    next. The others wait behind them, and what does not fit once does not fit twice."""
+    """All jobs of a cluster with few jobs. Of many: the named ones, those on nodes, and the next ones of every class.
+    The others wait behind them, and what does not fit once does not fit twice."""
     if len(state.jobs) <= ALL_JOBS_MAX:
         return list(state.jobs.values())
     chosen = {job.id: job for job in subject_jobs}
@@ -97,7 +97,7 @@ def relevant_jobs(state: State, subject_jobs: Iterable[Job]) -> list[Job]:
 
 
 class DryRun:
-    """One copy. `do` what commands do, then `place`; what came of it is read off."""
+    """One copy of the cluster. `do` commands, then `place`, then read the result."""
 
     def __init__(self, dry_run_source: DryRunSource) -> None:
         self._dry_run_source = dry_run_source
@@ -107,7 +107,7 @@ class DryRun:
         self.preempted: Counter[tuple[int, int]] = Counter()  # (job id, node) -> tasks
 
     def do(self, command: Callable[[Round], T]) -> T:
-        """Carry out any command of the engine; what it refuses is raised."""
+        """Execute a command of the engine; a refusal is raised."""
         round = self._new_round()
         answer = command(round)
         reconcile_services(round)
@@ -118,7 +118,7 @@ class DryRun:
         return self.do(lambda round: on_submit(round, specs, user, None, ended_runs))
 
     def cancel_pending(self, job_id: int) -> None:
-        """Take back what of a job has not started, and free its name: another may be submitted in its place."""
+        """Cancel the pending tasks of a job and free its name, so that another can be submitted in its place."""
         job, round = self.state.jobs[job_id], self._new_round()
         for task_set in job.task_sets:
             states = self.state.table.state[task_set.base : task_set.base + task_set.count]
@@ -128,7 +128,7 @@ class DryRun:
         self.state.jobs_by_name.get(job.namespace, {}).pop(job.name, None)
 
     def finish_stopping(self, job_id: int) -> None:
-        """Let those tasks of a job end that were told to, and see to what comes of it."""
+        """Let the stopping tasks of a job end, and process the consequences."""
         round = self._new_round()
         for task_set in list(self.state.jobs[job_id].task_sets):
             states = self.state.table.state[task_set.base : task_set.base + task_set.count]
@@ -140,8 +140,8 @@ class DryRun:
         self._collect_changes(round)
 
     def place(self, stop_if_preempted: int = 0) -> None:
-        """The rounds of placing that a change would bring about; whoever is preempted ends at once, all together. Where
-        a task of the job `stop_if_preempted` would have to end, it is over: whoever asks wants nothing of that."""
+        """Run the placement rounds that a change would cause; preempted tasks end at once, all together. Stops if a
+        task of the job `stop_if_preempted` would be preempted, because the caller does not want that."""
         for _ in range(ROUNDS_MAX):
             round = self._new_round()
             place(round, self._policy)
@@ -152,16 +152,16 @@ class DryRun:
                 break
 
     def pending_reasons(self, job_id: int) -> list[str]:
-        """What the policy said of tasks of a job that it left behind: whose room they wait for."""
+        """The policy's reasons for the pending tasks of a job: whose room they wait for."""
         classes = {task_set.task_class.id for task_set in self.state.jobs[job_id].task_sets}
         return [text for class_id, text in self._policy.reasons.items() if class_id in classes]
 
     def started(self, job_id: int) -> int:
-        """How many tasks of a job found a node in this dry run."""
+        """How many tasks of a job were placed in this dry run."""
         return sum(count for (job, _, _), count in self.placed.items() if job == job_id)
 
     def _end_preempted(self) -> bool:
-        """Let the tasks end that had to go; says whether there was any."""
+        """Let preempted tasks end; return whether there were any."""
         round, found = self._new_round(), False
         for job_id in {job for job, _ in self.preempted}:
             for task_set in self.state.jobs[job_id].task_sets:

@@ -32,16 +32,16 @@ from shunter.planning.remote.view_writer import ViewWriter
 from shunter.planning.view import ClusterView, Decision, Policy
 from shunter.ports.flight import FlightLog
 
-SEGMENT_BYTES = 4 * 2**20  # a new one begins past it, when the policy has nothing to lose by it
-SEGMENT_BYTES_MAX = 8 * 2**20  # and past this in any case
+SEGMENT_BYTES = 4 * 2**20  # a new segment begins beyond it, when the policy loses nothing by it
+SEGMENT_BYTES_MAX = 8 * 2**20  # and beyond this in any case
 HASH_BYTES = 8
 _encoder = msgspec.msgpack.Encoder()
 
 
 class FlightRecorder:
     """In a round: `before_decision` before the decision, `after_decision` after it, `on_commit` when the round is
-    committed, `on_abort` if it is not. `on_new_segment` is called when a segment begins: whoever shows situations to
-    others begins anew, too."""
+    committed, `on_abort` if it is not. `on_new_segment` is called when a segment begins: sessions then get the whole
+    view again."""
 
     def __init__(
         self,
@@ -50,15 +50,15 @@ class FlightRecorder:
         on_new_segment: Callable[[], None],
         last_policy: Policy | None = None,
     ) -> None:
-        """`last_policy` is the policy that has decided before, of which nothing is recorded."""
+        """`last_policy` is the policy that decided before, of which nothing is recorded."""
         self._log, self._active_policy, self._on_new_segment = log, active_policy, on_new_segment
         self._writer = ViewWriter((TASKS,))
-        self._last_policy = last_policy  # who decided last: it remembers something
+        self._last_policy = last_policy  # the policy that decided last: it has a memory
         self._has_begun = False  # in this segment
         self._pending_situation: tuple[float, int, ViewDelta, QueryRecorder] | None = None
         self._pending: list[bytes] = []
-        self._inputs: dict[str, bytes] = {}  # source -> the hash of what it was shown so far
-        self._recorded_sessions: set[str] = set()  # sessions of which something is recorded
+        self._inputs: dict[str, bytes] = {}  # source -> hash of everything it was shown so far
+        self._recorded_sessions: set[str] = set()  # recorded sessions
         self._needs_segment = True
 
     # ---- in rounds ----
@@ -87,14 +87,14 @@ class FlightRecorder:
         self._pending.clear()
 
     def on_abort(self) -> None:
-        """What was decided never happened, and the state will be another one."""
+        """The decision was not committed, and the state will differ."""
         self._pending.clear()
         self._needs_segment = True
 
     # ---- outside of rounds ----
 
     def record_situation(self, source: str, situation: Situation, wants: Collection[str]) -> None:
-        """A session was shown something; nobody knows what its policy remembers from before."""
+        """A session was shown a situation; what its policy remembers from before is unknown."""
         self._rotate_segment()
         if situation.delta.is_whole:
             self._inputs[source] = b""
@@ -105,7 +105,7 @@ class FlightRecorder:
         self._log.append(encode_record(SituationRecord(source, raw, inputs)))
 
     def forget_session(self, source: str) -> None:
-        """Its session is over: the next one of this name begins with a policy that is fresh."""
+        """The session has ended: the next one of this name starts with a fresh policy."""
         self._recorded_sessions.discard(source)
 
     def record_decision(self, source: str, row: DecisionRow, answer: DecisionAnswer) -> None:
@@ -134,7 +134,7 @@ class FlightRecorder:
             self._begin_segment()
 
     def _begin(self, now: float) -> None:
-        """Who decides in rounds begins to be recorded: it is a new one, or begins anew, or nobody knows all of it."""
+        """Start to record the policy that decides in rounds: it is new, was restarted, or is not fully known."""
         policy = self._active_policy.round_policy
         is_fresh = policy is not self._last_policy
         if not is_fresh and isinstance(policy, Renewable):
@@ -147,7 +147,7 @@ class FlightRecorder:
         self._pending.append(encode_record(Began(ROUNDS, policy.name, now, wants, is_fresh, memory)))
 
     def _encode_and_hash(self, source: str, situation: Situation) -> tuple[Any, str]:
-        """The situation, encoded once for its record, and the hash of all that the source was shown with it."""
+        """Encode the situation once for its record, and hash it with everything that the source was shown before."""
         body = _encoder.encode(situation)
         hash = blake2b(self._inputs.get(source, b"") + body, digest_size=HASH_BYTES).digest()
         self._inputs[source] = hash

@@ -19,13 +19,13 @@ from shunter.planning.remote.decision_rows import decision_row
 from shunter.planning.remote.view_scope import limit_view
 from shunter.planning.view import ClusterView, Decision
 
-BACKLOG_MAX = 1_000  # situations that wait for a slow shadow; past it the shadow is shown everything anew
-ACTIVE_MAX = 2 * BACKLOG_MAX  # decisions of the active policy that a shadow may still be compared with
+BACKLOG_MAX = 1_000  # situations queued for a slow shadow; beyond it the shadow gets the whole view again
+ACTIVE_MAX = 2 * BACKLOG_MAX  # decisions of the active policy that a shadow can still be compared with
 
 
 class Observers:
     def __init__(self, sessions: SessionRegistry, wants: Callable[[], Collection[str]]) -> None:
-        """`wants` says what the policy looks at that decides in rounds."""
+        """`wants` is what the policy in rounds wants to see."""
         self.flight: FlightRecorder | None = None
         self._sessions, self._wants = sessions, wants
         self._pending: list[tuple[Session, Situation]] = []
@@ -64,13 +64,13 @@ class Observers:
             self.flight.on_abort()
 
     def observe_situation(self, leader: Session, situation: Situation, view: ClusterView) -> None:
-        """The leader is shown this outside of rounds; `view` is all of it."""
+        """The leader was shown this situation outside of rounds; `view` is the whole view."""
         for session in self._shadows_of(leader.writer.wants):
             delta = session.writer.write(limit_view(view, session.writer.wants))
             _enqueue(session, ShadowSituation(replace(situation, delta=delta), leader, situation.delta.number))
 
     def record_decision(self, leader: Session, row: DecisionRow) -> None:
-        """It has, and passed over what it was shown before."""
+        """The leader has decided, and skipped the situations before."""
         for session in self._sessions.shadows():
             for each in session.backlog:
                 if each.leader is leader and each.number <= row.number:
@@ -81,12 +81,12 @@ class Observers:
             session.wakeup.set()
 
     def _shadows_of(self, wants: Collection[str]) -> list[Session]:
-        """Those that may decide about what the active policy decides about."""
+        """The shadows that may decide about the same subjects as the active policy."""
         common = [each for each in (TASKS, OBJECTS) if each in wants]
         return [each for each in self._sessions.shadows() if not set(common).isdisjoint(each.writer.wants)]
 
     def compare(self, session: Session, row: DecisionRow, version: int) -> DecisionAnswer:
-        """What a shadow decided beside what was decided. Raises Conflict where that is not remembered any more."""
+        """Compare a shadow's decision with the actual one. Raises Conflict if that is no longer remembered."""
         active = session.active_decisions.pop(row.number, None)
         if active is None:
             raise Conflict(f"situation {row.number} was never sent to shadow '{session.name}', or has expired")
@@ -114,7 +114,7 @@ def _remember(session: Session, situation: Situation, active: DecisionRow) -> No
 
 
 def _scoped_decision(row: DecisionRow, wants: Collection[str]) -> DecisionRow:
-    """What somebody could have decided who sees no more than this."""
+    """The part of a decision that a policy with this scope could have made."""
     if TASKS not in wants:
         row = replace(row, placements=[], preemptions=[])
     return row if OBJECTS in wants else replace(row, schedulings=[], withdrawals=[])

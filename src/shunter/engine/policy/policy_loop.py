@@ -19,23 +19,23 @@ from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 
 RunInThread = Callable[[Callable[[], Any]], Awaitable[Any]]
-REFUSED_RETRY_S = 0.1  # after a decision was refused whole
+REFUSED_RETRY_S = 0.1  # after a decision was refused as a whole
 log = Log(__name__)
 
 
 async def run_policy_loop(engine: Engine, policy: Policy, clock: Clock, run_in_thread: RunInThread) -> None:
-    """Until it is cancelled, or the engine stops. A policy that fails is silent until its lease has ended."""
+    """Run until cancelled, or until the engine stops. A policy that fails is silent until its lease has ended."""
     while not engine.schedulers.is_closed:
         session = engine.schedulers.open(engine.active_policy.leader_session, wants_of(policy), is_local=True)
         try:
             await _serve(engine, session, PolicyHost(policy), run_in_thread)
-        except Rejected as error:  # its lease ended while it thought
+        except Rejected as error:  # its lease ended while it was deciding
             log.warning("policy.refused", policy=policy.name, error=error)
             await clock.sleep(REFUSED_RETRY_S)
         except Unavailable as error:
             log.warning("policy.refused", policy=policy.name, error=error)
             await clock.sleep(error.retry_after_s)
-        except (Exception, SystemExit) as error:  # a stranger's code
+        except (Exception, SystemExit) as error:  # code of a plugin
             engine.active_policy.record_failure(error)
             engine.schedulers.close(session, f"its policy failed: {error}")
             await clock.sleep(session.lease_ms / 1000)

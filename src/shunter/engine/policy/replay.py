@@ -24,15 +24,15 @@ Build = Callable[[str], Policy]  # a fresh policy by its name
 
 
 class Replay:
-    """`policy` decides in place of those that were recorded; None: each decides again for itself, and
-    what strangers decided is left out."""
+    """`policy` decides in place of the recorded ones. None: each recorded policy decides again, and decisions of
+    unknown policies are skipped."""
 
     def __init__(self, build: Build, policy: str | None = None, filters: tuple[Filter, ...] = FILTERS) -> None:
         self._build, self._policy, self._filters = build, policy, filters
         self._replays: dict[str, _SourceReplay] = {}
-        self._unknown_policies: dict[str, str] = {}  # by source: who decides there, and is not known here
-        self.skipped_by_policy: Counter[str] = Counter()  # decisions by strangers
-        self.skipped = 0  # records that make no sense without what came before the recording
+        self._unknown_policies: dict[str, str] = {}  # by source: policies that are not known here
+        self.skipped_by_policy: Counter[str] = Counter()  # decisions by unknown policies
+        self.skipped = 0  # records that depend on something before the recording
 
     def run(self, records: Iterable[FlightRecord]) -> Iterator[Replayed]:
         for record in records:
@@ -80,13 +80,13 @@ class Replay:
 
 @dataclass(slots=True)
 class _SourceReplay:
-    """What decides in place of one source."""
+    """The policy that decides in place of one source."""
 
     began: Began
     policy: Policy
     active_policy: ActivePolicy | None
     reader: ViewReader
-    deferred: list[SituationRecord] = field(default_factory=list)  # shown, but nothing was decided on it yet
+    deferred: list[SituationRecord] = field(default_factory=list)  # shown, but not decided on yet
     situation: Situation | None = None
     view: ClusterView | None = None
     inputs: str = ""
@@ -98,7 +98,7 @@ class _SourceReplay:
         self.deferred.append(situation_record)
 
     def catch_up(self, number: int) -> bool:
-        """Look at what was shown up to this number; says whether that was the last that was looked at."""
+        """Process the situations up to this number; return whether that was the last one processed."""
         while self.deferred and self.deferred[0].situation.delta.number <= number:
             situation_record = self.deferred.pop(0)
             self.load_situation(situation_record.situation, situation_record.inputs)

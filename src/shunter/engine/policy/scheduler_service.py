@@ -25,8 +25,8 @@ from shunter.planning.remote.view_scope import limit_view, wants_of
 from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 
-SEND_INTERVAL_MIN_MS = 10  # no session is shown the situation more often
-RETRY_S = 0.1  # while there is no state to look at
+SEND_INTERVAL_MIN_MS = 10  # no session gets situations more often
+RETRY_S = 0.1  # while no state is loaded
 T = TypeVar("T")
 
 
@@ -52,7 +52,7 @@ class SchedulerService:
         self.observers = Observers(self._sessions, lambda: wants_of(host.active_policy.round_policy))
         self._validation_ledger = NodeLedger()
 
-    # ---- what schedulers ask ----
+    # ---- called by schedulers ----
 
     def open(self, name: str, wants: Collection[str], mode: str = LEAD, is_local: bool = False) -> Session:
         if self.observers.flight is not None:
@@ -60,8 +60,8 @@ class SchedulerService:
         return self._sessions.open(name, wants, mode, self._now_ms(), is_local)
 
     async def next(self, session: Session) -> Situation | None:
-        """The situation as soon as it is another one than was shown last; None when the session is over. A shadow is
-        shown every situation that the active policy was shown, and what it decided."""
+        """Return the next situation once it differs from the last one; None when the session is over. A shadow gets
+        every situation and decision of the active policy."""
         if session.mode == SHADOW:
             return await self._next_for_shadow(session)
         while not session.is_closed:
@@ -74,7 +74,7 @@ class SchedulerService:
                 session.wakeup.set()
                 continue
             state = self._host.state
-            refresh_pending(state)  # a back-off that is over changes what waits, and commits nothing
+            refresh_pending(state)  # the end of a back-off changes the pending tasks and commits nothing
             versions = state.version, state.nodes.view.tick, state.pending_queue.tick
             if not session.is_closed and (versions != session.sent_versions or is_decision_due):
                 return self._send_situation(session, versions)
@@ -95,10 +95,10 @@ class SchedulerService:
 
     def close(self, session: Session, reason: str) -> None:
         self._sessions.close(session, reason)
-        self._host.wake()  # somebody else has to decide
+        self._host.wake()  # another policy has to decide
 
     async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
-        """Raises Conflict where the token is void, Busy or TooLarge beyond the budget."""
+        """Raises Conflict for an invalid token, Busy or TooLarge beyond the budget."""
         session = self.renew(token)
         if session.mode == SHADOW:
             return self.observers.compare(session, row, self._host.state.version)
@@ -121,12 +121,12 @@ class SchedulerService:
         return answer
 
     def _on_decision(self, round: Round, session: Session, row: DecisionRow) -> DecisionAnswer:
-        self._sessions.find(session.token, round.now_ms)  # another one may have taken over since
+        self._sessions.find(session.token, round.now_ms)  # another session may have taken over since
         refusal = "" if self._leads(session) else _not_leading_reason(session, self._host.active_policy.name)
         source = DecisionSource(session.name, refusal)
         return on_decision(round, read_decision(row), source, self._host.active_policy.filters, self._validation_ledger)
 
-    # ---- what the engine asks ----
+    # ---- called by the engine ----
 
     def has_leader(self, now_ms: int) -> bool:
         self._sessions.leader = self._host.active_policy.leader_session
@@ -136,7 +136,7 @@ class SchedulerService:
         return has_leader
 
     def live_leader(self, now_ms: int) -> Session | None:
-        """Who decides about tasks outside of rounds now."""
+        """The session that currently decides about tasks outside of rounds."""
         return self._sessions.live_leader(now_ms)
 
     def lease_end_ms(self) -> int | None:
@@ -159,20 +159,21 @@ class SchedulerService:
         return self._sessions.sessions()
 
     def record_to(self, log: FlightLog | None, is_running: bool = False) -> None:
-        """Note down every decision from now on, or no more. `is_running`: some were made already."""
+        """Start or stop recording decisions. `is_running`: some decisions were already made."""
         active_policy = self._host.active_policy
         last_policy = active_policy.round_policy if is_running else None
         on_new_segment = self._sessions.resend_all
         self.observers.flight = None if log is None else FlightRecorder(log, active_policy, on_new_segment, last_policy)
 
     def set_lease(self, lease_s: float) -> None:
-        """Of sessions that are opened from now on."""
+        """Applies to sessions that are opened from now on."""
         self._sessions.lease_s = lease_s
 
-    # ---- showing ----
+    # ---- situations ----
 
     async def _wait(self, session: Session) -> bool:
-        """Until there may be something new, or it wants to decide again anyhow; says whether it is the latter."""
+        """Wait until there may be something new, or until the policy wants to decide again; return whether it is the
+        latter."""
         session.is_waiting = True
         try:
             timeout_s = (
@@ -191,7 +192,7 @@ class SchedulerService:
         session.sent_versions, session.sent_ms, session.next_decision_ms = versions, self._now_ms(), None
         if session.is_local:
             self._sessions.renew(session, self._now_ms())
-            self._host.wake()  # to look at the clock when it thinks too long
+            self._host.wake()  # to check the clock when it takes too long
         view = build_view(self._host.state)
         delta = session.writer.write(limit_view(view, session.writer.wants))
         situation = Situation(now, self._host.settings.round_placements_max, delta)
@@ -202,7 +203,7 @@ class SchedulerService:
         return situation
 
     def _is_one_gang(self, row: DecisionRow) -> bool:
-        """A gang cannot be cut: one that is larger than the budget goes by itself."""
+        """A gang cannot be split: one that is larger than the budget is sent by itself."""
         classes = self._host.state.classes
         rules = [record.key.rules if (record := classes.get(each.class_id)) else None for each in row.placements]
         gangs = {each.gang if each is not None else 0 for each in rules}

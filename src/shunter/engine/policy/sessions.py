@@ -25,8 +25,8 @@ log = Log(__name__)
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """One scheduler that is shown the situation. `expires_ms` is when its lease ends unless it is renewed; a `local`
-    one is alive as long as it waits for news."""
+    """One scheduler session. `expires_ms` is when its lease ends unless it is renewed; a `local` session is alive while
+    it waits for a situation."""
 
     name: str
     token: str
@@ -37,17 +37,17 @@ class Session:
     is_local: bool = False
     is_closed: bool = False
     close_reason: str = ""
-    is_waiting: bool = False  # for news
-    next_decision_ms: int | None = None  # when it wants to decide again, even if nothing changes
-    sent_versions: tuple[int, int, int] = (-1, -1, -1)  # version of the state, ticks of the nodes and of what waits
+    is_waiting: bool = False  # for a situation
+    next_decision_ms: int | None = None  # when the policy wants to decide again, even without changes
+    sent_versions: tuple[int, int, int] = (-1, -1, -1)  # version of the state, ticks of nodes and of pending classes
     sent_ms: int = 0
-    reasons: dict[int, str] = field(default_factory=dict)  # why classes wait, as it said last
+    reasons: dict[int, str] = field(default_factory=dict)  # its last reasons why classes wait
     decisions: int = 0
     refused: int = 0
     credit: float = DECISIONS_BURST
     credit_ms: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
-    # Of shadows: situations on which others decide, and their decisions by number. `refused` counts differences.
+    # For shadows: situations that others decide on, and their decisions by number. `refused` counts differences.
     backlog: deque[ShadowSituation] = field(default_factory=deque)
     active_decisions: dict[int, DecisionRow] = field(default_factory=dict)
 
@@ -60,7 +60,7 @@ class Session:
             self.wakeup.set()
 
     def consume_credit(self, now_ms: int) -> None:
-        """Raises Busy where decisions come faster than the budget allows."""
+        """Raises Busy if decisions come faster than the budget allows."""
         earned = (now_ms - self.credit_ms) / 1000 * DECISIONS_PER_S
         self.credit, self.credit_ms = min(self.credit + earned, DECISIONS_BURST), now_ms
         if self.credit < 1:
@@ -71,7 +71,7 @@ class Session:
 
 @dataclass(slots=True)
 class ShadowSituation:
-    """What a shadow is to be shown. `leader` was shown it as its situation `number` and may still decide on it."""
+    """A situation to show to a shadow. `leader` got it as its situation `number` and may still decide on it."""
 
     situation: Situation
     leader: Session | None = None
@@ -87,13 +87,14 @@ class SessionRegistry:
     def __init__(self, make_token: Callable[[], str]) -> None:
         self._make_token = make_token
         self._sessions: dict[str, Session] = {}
-        self.leader = ""  # the name of the session whose decisions count, if there is one
+        self.leader = ""  # the name of the session whose decisions count, if any
         self.lease_s = LEASE_DEFAULT_S
         self._had_leader = False
         self.is_closed = False  # the manager stops
 
     def open(self, name: str, wants: Collection[str], mode: str, now_ms: int, is_local: bool = False) -> Session:
-        """A new session. One that the name had is void from now on: whoever had it is gone, or will hear of it."""
+        """Open a session. An earlier session of the same name becomes invalid: its scheduler has ended, or gets an
+        error."""
         if self.is_closed:
             raise Unavailable("the manager is stopping; try again")
         before = self._sessions.get(name)
@@ -109,7 +110,7 @@ class SessionRegistry:
         return session
 
     def find(self, token: str, now_ms: int) -> Session:
-        """The session of a token whose lease holds. Raises Conflict."""
+        """The session of a token with a valid lease. Raises Conflict."""
         session = next((each for each in self._sessions.values() if each.token == token), None)
         if session is None:
             raise Conflict(
@@ -130,8 +131,8 @@ class SessionRegistry:
             log.info("scheduler.closed", scheduler=session.name, reason=reason)
 
     def has_leader(self, now_ms: int) -> bool:
-        """Whether somebody outside decides about tasks now: one that does not want to see them leaves them to the
-        fall-back. Tells in the log when that changes."""
+        """Whether a session outside of rounds decides about tasks now: a session that does not want to see tasks leaves
+        them to the fallback. Logs every change."""
         has_leader = self.live_leader(now_ms) is not None
         if has_leader != self._had_leader:
             self._had_leader = has_leader
@@ -145,7 +146,7 @@ class SessionRegistry:
         return found if leads else None
 
     def lease_end_ms(self) -> int | None:
-        """When the leader's lease ends unless it is renewed: whoever takes over has to be woken then."""
+        """When the leader's lease ends unless it is renewed: the engine must then wake up to take over."""
         session = self._sessions.get(self.leader) if self._had_leader else None
         if session is None or (session.is_local and session.is_waiting):
             return None
@@ -162,13 +163,13 @@ class SessionRegistry:
         return [session for session in self._sessions.values() if session.mode == SHADOW]
 
     def notify(self) -> None:
-        """A round is over: there is something to look at. Shadows look at decisions, of which they hear otherwise."""
+        """A round has ended: wake the sessions. Shadows wait for decisions instead, which are announced separately."""
         for session in self._sessions.values():
             if session.mode == LEAD:
                 session.wakeup.set()
 
     def resend_all(self) -> None:
-        """The state is another one: everybody is shown all of it."""
+        """The state was replaced: send every session the whole view."""
         for session in self._sessions.values():
             session.writer.reset()
             session.wakeup.set()

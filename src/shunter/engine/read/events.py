@@ -300,8 +300,7 @@ def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str,
 
 
 def _job(type_: str, ref: str, state: str | None) -> dict[str, Any]:
-    """A ref is NAMESPACE/NAME@RUN, for tasks with #GROUP and +FIRST where they are needed: see
-    `records.TaskSet.ref`."""
+    """A ref is NAMESPACE/NAME@RUN; for tasks, #GROUP and +FIRST are added if needed: see `records.TaskSet.ref`."""
     namespace, _, named_run = ref.partition("/")
     name, _, run = named_run.rpartition("@")
     group = run.partition("+")[0].partition("#")[2]

@@ -25,16 +25,16 @@ _STATES_WITHOUT_REASON = (
     TaskState.ASSIGNED,
     TaskState.RUNNING,
     TaskState.SUCCEEDED,
-)  # states that have no reason to tell
+)  # states without a reason
 
 
 def counts_view(counts: list[int]) -> dict[str, int]:
-    """The non-zero ones, by word."""
+    """The non-zero counts, by state name."""
     return {_STATE_NAMES[state]: count for state, count in enumerate(counts) if count}
 
 
 def job_view(job: Job, state: State | None = None) -> JobView:
-    """With the state, also what the job waits for."""
+    """Includes what the job waits for."""
     specs = job.spec_version.groups
     update, counts, by_group = None, job.counts(), None
     if state is not None and job.id in state.services.jobs:
@@ -66,14 +66,14 @@ def job_view(job: Job, state: State | None = None) -> JobView:
 
 
 def rollout_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int]]]:
-    """How far it is, and its instances by group and state: what was replaced is not counted."""
+    """The progress of a rollout, with its instances by group and state, without replaced ones."""
     service_state = state.services.jobs[job.id]
     names = {spec.name: spec.count for spec in job.spec_version.groups}
     counts = {name: [0] * STATE_COUNT for name in names}
     updated = healthy = 0
     for (name, index), instance in collect_instances(state, job).items():
         if name not in names or (job.type not in PER_NODE and index >= names[name]):
-            continue  # on its way out
+            continue  # it is stopping
         current = instance.current
         counts[name][current.state] += 1
         updated += current.is_current_version and current.is_alive
@@ -91,7 +91,7 @@ def rollout_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int
 
 
 def job_terms(job: Job, state: State) -> JobTerms | None:
-    """What of a job is not plain; None where all of it is."""
+    """The options of a job that are not defaults; None if all are."""
     options = job.options
     is_plain = options is DEFAULT_OPTIONS and not job.is_held
     has_edges = state.edges.targets(job.id) or state.edges.settled(job.id)
@@ -111,7 +111,7 @@ def job_terms(job: Job, state: State) -> JobTerms | None:
 
 
 def _edges(job: Job, state: State) -> list[EdgeView]:
-    """The edges of its manifest, and that to an earlier run of its name."""
+    """The edges of its manifest, and the edge to an earlier run of its name."""
     targets, settled = state.edges.targets(job.id), state.edges.settled(job.id)
     found = []
     for edge_index in sorted({*range(len(job.options.after)), *targets, *settled}):
@@ -146,7 +146,7 @@ def _group_view(job: Job, spec: GroupSpec, by_group: dict[str, list[int]] | None
 
 
 def command_of(spec: GroupSpec) -> list[str]:
-    """What is run: the command, and what it, or the image's entry point, is handed."""
+    """The command with its arguments, or the arguments of the image's entry point."""
     container = spec.task.container
     return [*spec.task.command, *(container.args if container is not None else ())]
 
@@ -156,7 +156,7 @@ def image_of(spec: GroupSpec) -> str | None:
 
 
 def resources_of(spec: GroupSpec) -> dict[str, str]:
-    """As the manifest has them: ports of the node are not among them there."""
+    """As in the manifest: without the node's ports."""
     return {
         resource: format_amount(resource, amount)
         for resource, amount in spec.needs.items()
@@ -178,8 +178,8 @@ class TaskBlock:
     visible_index: tuple[int, ...] | None = None
     ports: Mapping[int, dict[str, int]] = field(default_factory=dict)
     health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
-    current: Mapping[int, bool] | None = None  # of a long-running job: whether it follows the present version
-    hidden: frozenset[int] = frozenset()  # what was replaced and has ended
+    current: Mapping[int, bool] | None = None  # for a long-running job: whether it follows the current version
+    hidden: frozenset[int] = frozenset()  # replaced tasks that have ended
     array: tuple[IndexRange, ...] = ()
     entries: tuple[str, ...] = ()
 
@@ -243,7 +243,7 @@ def past_attempt_view(task: TaskView, past: PastAttempt, node_names: list[str]) 
 
 
 def last_attempt_view(task: TaskView) -> AttemptView:
-    """The attempt that the task itself tells of."""
+    """The attempt that the task's own row describes."""
     attempt_states = {"assigned": "ordered", "stopping": "running", "cancelled": "stopped"}
     return AttemptView(
         name=f"{task.name}#{task.attempt}",

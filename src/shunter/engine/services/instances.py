@@ -16,12 +16,12 @@ from shunter.model.lifecycles import TaskState
 
 _QUEUED, _RUNNING, _STOPPING = int(TaskState.QUEUED), int(TaskState.RUNNING), int(TaskState.STOPPING)
 _SUCCEEDED = int(TaskState.SUCCEEDED)
-InstanceKey = tuple[str, int]  # the group's name, the index that people see
+InstanceKey = tuple[str, int]  # the group's name and the visible index
 
 
 @dataclass(slots=True)
 class InstanceTask:
-    """One task of an instance. `healthy_at_ms` is when it counts as healthy if nothing happens to it; 0 means that
+    """One task of an instance. `healthy_at_ms` is when it becomes healthy if nothing happens to it; 0 means that
     something must happen first."""
 
     task_set: TaskSet
@@ -41,7 +41,7 @@ class InstanceTask:
 
     @property
     def is_active(self) -> bool:
-        """Alive, and not told to stop."""
+        """Whether it is alive and was not told to stop."""
         return self.state < _STOPPING
 
     def is_healthy_at(self, now_ms: int) -> bool:
@@ -50,7 +50,7 @@ class InstanceTask:
 
 @dataclass(slots=True)
 class Instance:
-    """The members are in the order in which they were added."""
+    """Its tasks are in the order in which they were added."""
 
     group: str
     index: int
@@ -58,7 +58,7 @@ class Instance:
 
     @property
     def current(self) -> InstanceTask:
-        """The member that people see: the newest one alive, else the newest."""
+        """The visible task: the newest one alive, else the newest."""
         return next((member for member in reversed(self.members) if member.is_alive), self.members[-1])
 
     def is_healthy_at(self, now_ms: int) -> bool:
@@ -71,7 +71,7 @@ def collect_instances(
     """All instances of a job, or those of some of its task sets."""
     service_state = state.services.jobs[job.id]
     specs = {spec.name: spec for spec in job.spec_version.groups}
-    # by spec version and group: whether the work is that of the present spec
+    # by spec version and group: whether the work is that of the current spec
     is_current_by_spec: dict[tuple[int, int], bool] = {}
     instances: dict[InstanceKey, Instance] = {}
     for task_set in job.task_sets if task_sets is None else task_sets:
@@ -83,8 +83,7 @@ def collect_instances(
 
 
 def is_same_workload(one: GroupSpec, other: GroupSpec) -> bool:
-    """Whether tasks of one spec do the same work as those of the other, however many there are and however they are
-    updated."""
+    """Whether tasks of both specs do the same work, regardless of count and update settings."""
     return one is other or _workload(one) == _workload(other)
 
 
@@ -126,7 +125,7 @@ def _healthy_at_ms(state: State, task_set: TaskSet, index: int) -> int:
 
 
 def health_detail(task_set: TaskSet, index: int) -> str:
-    """What is known of a task that does not become healthy."""
+    """Details about a task that does not become healthy."""
     ended = [past[7] for past in task_set.history or () if past[0] == index and past[7]]
     if ended:
         return f"; its last attempt ended: {ended[-1]}"

@@ -22,7 +22,7 @@ from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
 
 
 def mark_per_node_jobs_dirty(round: Round) -> None:
-    """Whatever changed about a node may concern every per-node job."""
+    """Any change of a node may affect every per-node job."""
     nodes, round.dirty.nodes = round.dirty.nodes, {}
     registry = round.state.services
     if not nodes or not registry.per_node:
@@ -39,8 +39,8 @@ def task_sets_on(state: State, job: Job, node: int) -> list[TaskSet]:
 
 
 def desired_indexes(round: Round, job: Job, spec: GroupSpec, node: int) -> DesiredIndexes:
-    """All matching nodes, or this one if it matches. A node that is silent, cordoned or has not reported yet retains
-    its task; one that is down has lost it, and gets another when it is back."""
+    """All matching nodes, or this one if it matches. A node that is silent, cordoned or has not reported yet keeps its
+    task. A node that is down has lost it and gets another when it is back."""
     state, records = round.state, round.state.nodes.records
     if not records:
         return DesiredIndexes(())
@@ -72,7 +72,7 @@ def _may_stay(state: State, job: Job, node: NodeRecord) -> bool:
 
 
 def _has_started(state: State, job: Job, spec: GroupSpec, node: int) -> bool:
-    """Whether it runs there or has ended there, and does not wait to start."""
+    """Whether it runs or has ended there, and does not wait to start."""
     task_sets = state.services.task_sets_by_node.get(job.id, {}).get((spec.name, node), ())
     return any(sum(task_set.counts[TaskState.ASSIGNED :]) for task_set in task_sets)
 
@@ -87,7 +87,7 @@ def _matching_rows(state: State, job: Job, spec: GroupSpec, rows: IntArray) -> B
 
 
 def class_of(job: Job, spec: GroupSpec) -> TaskClass:
-    """The class by which nodes are filtered: whether they match, not whether there is room."""
+    """The class by which nodes are filtered: whether they match, regardless of free resources."""
     rules = Rules(job.id, affinity=spec.affinity) if spec.affinity else None
     return TaskClass(
         0, {}, job.namespace, job.user, job.priority, spec.datacenters, spec.constraints, runtime=spec.task.runtime,

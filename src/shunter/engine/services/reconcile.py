@@ -38,7 +38,7 @@ from shunter.model.job.spec import BATCH, PER_NODE, SERVICE, GroupSpec
 from shunter.model.lifecycles import ROLLOUT_IN_PROGRESS, JobState, RolloutStatus, TaskState
 
 RETRY_MS = 100
-PASSES_MAX = 16  # what a pass changes is looked at again; it converges after two or three
+PASSES_MAX = 16  # the changes of a pass are reconciled again; this converges after two or three passes
 
 
 def reconcile_services(round: Round) -> None:
@@ -60,14 +60,14 @@ def reconcile_services(round: Round) -> None:
 
 
 def on_service_timer(round: Round, job_id: int) -> None:
-    """Look again at a job: a task may have become healthy, or be overdue."""
+    """Reconcile a job again: a task may have become healthy, or be overdue."""
     if job_id in round.state.services.jobs:
         round.state.services.next_check_ms.pop(job_id, None)
         round.dirty.jobs[job_id, 0] = None
 
 
 def _reconcile_job(round: Round, job_id: int, node: int) -> None:
-    """With a node, only what a per-node job has there."""
+    """With a node, reconcile only the job's part on that node."""
     state, job = round.state, round.state.jobs.get(job_id)
     if job is None or job.type == BATCH or job.state is JobState.STOPPING:
         return
@@ -85,7 +85,7 @@ def _reconcile_job(round: Round, job_id: int, node: int) -> None:
     for group_index, spec in enumerate(job.spec_version.groups):
         desired = desired_indexes(round, job, spec, node) if job.type in PER_NODE else DesiredIndexes(range(spec.count))
         desired_keys.update((spec.name, index) for index in desired.indexes)
-        # after the plan of the group before: this one may wait for it
+        # after the plan of the previous group, because this one may wait for it
         plan = decide_rollout(build_rollout_view(state, job, spec, desired, instances, round.now_ms))
         _carry_out(round, job, group_index, plan)
         _add_to_progress(progress, job, spec, plan)
@@ -97,7 +97,7 @@ def _reconcile_job(round: Round, job_id: int, node: int) -> None:
 
 
 def _is_converged(round: Round, job: Job, service_state: ServiceState) -> bool:
-    """Whether a service is as it shall be, judged by its counts alone: most looks end here."""
+    """Whether a service is as it should be, judged by its counts alone: most reconciles end here."""
     if service_state.status in ROLLOUT_IN_PROGRESS or service_state.down or service_state.restart_floors:
         return False
     if round.state.nodes.draining:
@@ -113,11 +113,11 @@ def _is_converged(round: Round, job: Job, service_state: ServiceState) -> bool:
     if service_state.status is not RolloutStatus.STARTING:
         return True
     running = sum(task_set.counts[TaskState.RUNNING] for task_set in job.task_sets)
-    return running < sum(spec.count for spec in specs.values())  # nothing to conclude before all of them run
+    return running < sum(spec.count for spec in specs.values())  # no conclusion before all of them run
 
 
 def _is_as_desired(task_set: TaskSet, job: Job, specs: dict[str, GroupSpec]) -> bool:
-    """Whether all tasks of a task set are to stay."""
+    """Whether all tasks of a task set should stay."""
     spec, counts = specs.get(task_set.spec.name), task_set.counts
     if spec is None or task_set.node or counts[TaskState.SUCCEEDED] or counts[TaskState.CANCELLED]:
         return False
@@ -162,7 +162,7 @@ def _describe_failure(job: Job, spec: GroupSpec, failure: RolloutFailure) -> str
 def _stop_undesired(
     round: Round, service_state: ServiceState, instances: dict[InstanceKey, Instance], desired_keys: set[InstanceKey]
 ) -> None:
-    """Stop instances that nobody asks for any more, and those that were taken down."""
+    """Stop instances that are surplus or were stopped by hand."""
     for key, instance in instances.items():
         is_down = service_state.is_down(*key)
         if key in desired_keys and not is_down:
@@ -176,7 +176,7 @@ def _stop_undesired(
 def _drop_finished_task_sets(
     round: Round, job: Job, instances: dict[InstanceKey, Instance], desired_keys: set[InstanceKey]
 ) -> None:
-    """Drop task sets of which all tasks have ended and none is what people see of an instance."""
+    """Drop task sets whose tasks have all ended, unless one is the visible task of an instance."""
     task_sets = {
         member.task_set.number: member.task_set for instance in instances.values() for member in instance.members
     }

@@ -34,18 +34,18 @@ class TaskView(msgspec.Struct, frozen=True):
     task_set: int  # the number of its task set: a higher one was added later
     index: int  # in its task set
     state: int  # a TaskState
-    is_current: bool  # it follows the present spec, and is not to be restarted
+    is_current: bool  # it follows the current spec, and is not to be restarted
     is_healthy: bool
-    healthy_at_ms: int = 0  # when it counts as healthy if nothing happens to it; 0: something must happen first
-    due_ms: int = 0  # when it must be healthy; 0: no deadline, because its job is held or nobody waits for it
+    healthy_at_ms: int = 0  # when it becomes healthy if nothing happens to it; 0: something must happen first
+    due_ms: int = 0  # when it must be healthy; 0: no deadline, because its job is held or nothing waits for it
     workload: int = 0  # tasks with the same number do the same work, whichever version they follow
-    is_of_rollout: bool = False  # the rollout in progress started it, or a restart of its instance
+    is_of_rollout: bool = False  # the current rollout, or a restart of its instance, started it
     retains_version: bool = False  # the rollout leaves it alone: it has stalled, or is limited to another node
     successor_node: int = 0  # where its successor must run: a rollout may be limited to one node; 0: anywhere
     is_on_draining_node: bool = False
     is_pinned: bool = False  # it was moved, and may run on one node only
     was_attempted: bool = False
-    has_old_terms: bool = False  # it is queued under a priority, queue or deadline that its job no longer has
+    has_old_terms: bool = False  # it is queued with a priority, queue or deadline that its job no longer has
 
     @property
     def is_alive(self) -> bool:
@@ -53,14 +53,14 @@ class TaskView(msgspec.Struct, frozen=True):
 
     @property
     def is_active(self) -> bool:
-        """Alive, and not told to stop."""
+        """Whether it is alive and was not told to stop."""
         return self.state < _STOPPING
 
 
 class InstanceView(msgspec.Struct, frozen=True):
     index: int
-    tasks: tuple[TaskView, ...]  # those alive, and the newest; in the order in which they were added
-    may_start: bool = True  # a task of it may start now
+    tasks: tuple[TaskView, ...]  # the live ones and the newest, in the order in which they were added
+    may_start: bool = True  # one of its tasks may start now
 
     @property
     def is_healthy(self) -> bool:
@@ -68,23 +68,23 @@ class InstanceView(msgspec.Struct, frozen=True):
 
     @property
     def current(self) -> TaskView:
-        """The task that people see: the newest one alive, else the newest."""
+        """The visible task: the newest one alive, else the newest."""
         return next((task for task in reversed(self.tasks) if task.is_alive), self.tasks[-1])
 
 
 class RolloutView(msgspec.Struct, frozen=True):
     """One group of a job. An instance is *settled* if its only task is current, healthy, active and not on a draining
-    node. Settled instances are only counted: there is nothing to decide about them, and mostly all are."""
+    node. Settled instances, usually nearly all, are only counted: there is nothing to decide about them."""
 
     status: RolloutStatus
     update: Update
     now_ms: int
-    desired: int  # instances that there shall be, without those that were taken down
+    desired: int  # desired instances, without those that were stopped by hand
     settled: int
     instances: tuple[InstanceView, ...]  # the other desired ones, in the order of their indexes
     replacement_reason: str = "replaced"
     is_per_node: bool = False  # instance i runs on node i + 1
-    is_skipped: bool = False  # what the group waited for has ended otherwise than it was to: none may start
+    is_skipped: bool = False  # a dependency of the group has ended in another state than it needs: none may start
 
 
 # ---- the plan ----
@@ -96,7 +96,7 @@ class StartInstances(msgspec.Struct, frozen=True):
     instances: tuple[int, ...]
     node: int = 0  # where they must run; 0: anywhere
     reason: str = ""
-    copy_of: int = -1  # the task set whose version they follow; -1: the present one
+    copy_of: int = -1  # the task set whose version they follow; -1: the current one
 
 
 class StopTask(msgspec.Struct, frozen=True):
@@ -115,11 +115,11 @@ Command = StartInstances | StopTask | UnpinTaskSet
 class FailureCause(Enum):
     TASK_FAILED = 1
     NOT_HEALTHY_IN_TIME = 2
-    STUCK = 3  # what is left to replace is needed, because the task is not available
+    STUCK = 3  # the remaining instances are needed, because the task is not available
 
 
 class RolloutFailure(msgspec.Struct, frozen=True):
-    """Why the rollout cannot go on, and the task that is to blame."""
+    """Why the rollout cannot continue, and the task that caused it."""
 
     cause: FailureCause
     task: TaskView
@@ -127,9 +127,9 @@ class RolloutFailure(msgspec.Struct, frozen=True):
 
 class RolloutPlan(msgspec.Struct, frozen=True):
     commands: list[Command]  # to carry out in this order
-    is_pending: bool  # something is not yet as it shall be
+    is_pending: bool  # something is not yet as it should be
     failure: RolloutFailure | None
-    wake_at_ms: int | None  # when to look again if nothing happens
+    wake_at_ms: int | None  # when to reconcile again if nothing happens
 
 
 def decide_rollout(view: RolloutView) -> RolloutPlan:
@@ -144,7 +144,7 @@ def decide_rollout(view: RolloutView) -> RolloutPlan:
 
 @dataclass(slots=True)
 class _Decision:
-    """What has been found out and decided so far."""
+    """The findings and decisions so far."""
 
     view: RolloutView
     commands: list[Command] = field(default_factory=list)
@@ -152,18 +152,18 @@ class _Decision:
     failure: RolloutFailure | None = None
     wake_at_ms: int | None = None
     available: int = 0  # healthy instances
-    absent: int = 0  # instances that cannot start now, or that came to their end
+    absent: int = 0  # instances that cannot start now, or that have completed
     awaiting_health: int = 0  # successors that are not healthy yet
     missing: list[int] = field(default_factory=list)
     drain_starts: list[StartInstances] = field(default_factory=list)  # successors of tasks on draining nodes
     stale: list[InstanceView] = field(default_factory=list)  # instances to replace
     blockers: list[TaskView] = field(default_factory=list)  # healthy ones whose successors find no room
-    unhealthy: list[TaskView] = field(default_factory=list)  # gave up, or not healthy before the rollout and still not
+    unhealthy: list[TaskView] = field(default_factory=list)  # failed, or unhealthy since before the rollout
 
-    # ---- what is the matter with an instance ----
+    # ---- assess an instance ----
 
     def assess(self, instance: InstanceView) -> None:
-        """The newest healthy task of the present spec stays, and all others stop."""
+        """The newest healthy task of the current spec stays, and all others stop."""
         if not instance.tasks:
             self._note_missing(instance)
             return
@@ -177,7 +177,7 @@ class _Decision:
         if outdated := [task for task in active if task.has_old_terms]:
             for task in outdated:
                 self._stop(task, self.view.replacement_reason)
-            self.is_pending = True  # the next look starts its successor
+            self.is_pending = True  # the next reconcile starts its successor
             return
         reference = _reference_task(instance, active)
         matching = [task for task in active if _matches(task, reference) and not task.is_on_draining_node]
@@ -194,7 +194,7 @@ class _Decision:
         elif active:
             self._note_stale(instance, active, reference)
         else:
-            self.awaiting_health += 1  # the next look finds it ended, and starts its successor
+            self.awaiting_health += 1  # the next reconcile finds it ended, and starts its successor
             self.is_pending = True
 
     def _check_failure(self, newest: TaskView) -> None:
@@ -202,7 +202,8 @@ class _Decision:
             self._fail(FailureCause.TASK_FAILED, newest)
 
     def _assess_ended(self, instance: InstanceView) -> None:
-        """An instance that gave up, or came to its end, stays so; one that was stopped to be replaced starts again."""
+        """An instance that failed or completed stays so; an instance that was stopped for a replacement starts
+        again."""
         newest = instance.tasks[-1]
         has_exited = newest.state in _EXITED
         if has_exited and (newest.is_current or not _may_replace(instance, newest)):
@@ -218,7 +219,7 @@ class _Decision:
             self._note_missing(instance)
 
     def _retain_one(self, retained: TaskView, active: list[TaskView]) -> None:
-        """Stop the other tasks, but for a successor that may still become healthy."""
+        """Stop the other tasks, except a successor that may still become healthy."""
         for task in active:
             if task is retained:
                 continue
@@ -230,7 +231,7 @@ class _Decision:
                 self._stop(task, UNHEALTHY if is_successor else self.view.replacement_reason)
 
     def _await_health(self, instance: InstanceView, matching: list[TaskView], active: list[TaskView]) -> None:
-        """Nothing of the present spec is healthy yet: what is healthy of an older one goes on meanwhile."""
+        """No task of the current spec is healthy yet: a healthy task of an older one continues meanwhile."""
         newest, status = matching[-1], self.view.status
         self._unpin_if_queued(newest)
         if newest.is_of_rollout:
@@ -273,7 +274,7 @@ class _Decision:
             self.absent += 1
 
     def _unpin_if_queued(self, task: TaskView) -> None:
-        """A move holds for one placement: later ones are free."""
+        """A move applies to one placement: later ones are free."""
         if task.is_pinned and task.state == _QUEUED and (task.was_attempted or self._is_past_due(task)):
             self.commands.append(UnpinTaskSet(task.task_set))
 
@@ -285,10 +286,10 @@ class _Decision:
         self._wake_at(task.due_ms)
         return False
 
-    # ---- what is done about it ----
+    # ---- act ----
 
     def start_missing(self) -> None:
-        """Neighbours share a task set. On nodes of their own each has one, and so many at most start in one round."""
+        """Neighbours share a task set. Tasks of per-node jobs have one each, and a limited number starts per round."""
         if self.view.is_per_node:
             self.commands += [self._start((index,)) for index in self.missing[:STARTS_MAX]]
             if len(self.missing) > STARTS_MAX:
@@ -301,7 +302,7 @@ class _Decision:
                 first = end
 
     def replace_stale(self) -> None:
-        """At most `parallel` at a time, and first those that are no loss."""
+        """Replace at most `parallel` at a time, unhealthy ones first."""
         update = self.view.update
         available_min = self.view.desired - self.absent - update.unavailable_max
         for task in self.blockers if update.unavailable_max else ():
@@ -327,7 +328,7 @@ class _Decision:
             slots -= 1
 
     def _is_stuck(self) -> bool:
-        """Whether all that is left to replace is healthy, and nothing will come to take its place meanwhile."""
+        """Whether all remaining instances are healthy, and no successor can start before one of them stops."""
         if not 0 < self.view.update.unavailable_max <= len(self.unhealthy) or self.awaiting_health or self.missing:
             return False
         return bool(self.stale) and all(instance.is_healthy for instance in self.stale)
@@ -347,13 +348,13 @@ class _Decision:
 
 
 def _may_replace(instance: InstanceView, task: TaskView) -> bool:
-    """Whether the rollout includes it, and its successor could start."""
+    """Whether the rollout includes it and its successor could start."""
     return instance.may_start and not task.retains_version
 
 
 def _reference_task(instance: InstanceView, active: list[TaskView]) -> TaskView | None:
-    """The task that the others are compared with, where an instance does not follow the present spec and is not to: an
-    update that another one overtook may have left several versions. None: the present spec counts."""
+    """The task to compare the others with, where an instance does not follow the current spec and should not: an update
+    that another one overtook may have left several versions. None: compare with the current spec."""
     if not active or any(task.is_current for task in active) or _may_replace(instance, active[-1]):
         return None
     return ([task for task in active if task.is_healthy] or active)[-1]

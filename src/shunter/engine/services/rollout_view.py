@@ -21,7 +21,7 @@ _QUEUED = int(TaskState.QUEUED)
 
 @dataclass(frozen=True, slots=True)
 class DesiredIndexes:
-    """The indexes that a group shall have; with `startable`, only some of them may be started now."""
+    """The indexes that a group should have; with `startable`, only some of them may start now."""
 
     indexes: Sequence[int]
     startable: Container[int] | None = None
@@ -51,7 +51,7 @@ class _ViewBuilder:
     workloads: list[GroupSpec] = field(default_factory=list)  # by their number
     workload_by_version: dict[tuple[int, int], int] = field(default_factory=dict)
     has_live_low_priority: bool | None = None  # once it was asked for
-    may_retain: bool = False  # some task may retain its version
+    may_retain: bool = False  # some task may keep its version
 
     def __post_init__(self) -> None:
         self.may_retain = self.service_state.status is RolloutStatus.STALLED or bool(self.service_state.node)
@@ -118,7 +118,7 @@ class _ViewBuilder:
         )
 
     def _due_ms(self, task_set: TaskSet, index: int) -> int:
-        """Counted from when it was asked for, or from when its node was lost."""
+        """Counted from its request, or from the loss of its node."""
         table, row = self.state.table, task_set.base + index
         since_ms = self.service_state.requested_ms(task_set.number)
         if table.lost[row]:
@@ -147,8 +147,8 @@ class _ViewBuilder:
         return self.job.type == SERVICE and member.node in self.state.nodes.draining
 
     def _has_old_terms(self, task_set: TaskSet) -> bool:
-        """Whether it is queued under terms that its job no longer has. It stays queued where a higher priority would
-        let it preempt tasks of its own job, which run at the lower one."""
+        """Whether it is queued under terms that its job no longer has. It stays queued if a higher priority would let
+        it preempt tasks of its own job, which run at the lower one."""
         key, job = task_set.task_class.key, self.job
         if key.priority < job.priority and self._runs_at_lower_priority():
             return False
@@ -164,7 +164,7 @@ class _ViewBuilder:
         return self.has_live_low_priority
 
     def _replacement_reason(self) -> str:
-        """For whoever looks for a task that has been replaced."""
+        """The reason shown to users who look for a task that has been replaced."""
         if self.service_state.status is RolloutStatus.RESTARTING:
             return "replaced: restarted"
         is_updated = self.service_state.status in ROLLOUT_IN_PROGRESS
@@ -172,7 +172,7 @@ class _ViewBuilder:
 
 
 def _relevant_members(instance: Instance) -> list[InstanceTask]:
-    """Those alive, and the newest: others have ended, and stay only until all of their task set has."""
+    """The live tasks and the newest one. Others have ended, and stay only until their whole task set has ended."""
     members = instance.members
     if len(members) == 1:
         return members

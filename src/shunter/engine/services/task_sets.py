@@ -14,8 +14,8 @@ from shunter.model.lifecycles import RolloutStatus, TaskEvent, TaskState
 
 
 def retains_version(service_state: ServiceState, task_set: TaskSet, index: int, node: int) -> bool:
-    """Whether a task stays at its version: the update has stalled, or is limited to another node. Not if its instance
-    was restarted by itself."""
+    """Whether a task keeps its version: the update has stalled, or is limited to another node. Not if its instance was
+    restarted individually."""
     if task_set.number < service_state.restart_floor(task_set.spec.name, task_set.visible_index_of(index)):
         return False
     return service_state.status is RolloutStatus.STALLED or service_state.node not in (0, node)
@@ -30,8 +30,8 @@ def add_task_set(
     reason: str,
     copy_of: TaskSet | None = None,
 ) -> None:
-    """Add a task set to a job, by its present spec or like another task set. It is ready to be placed, unless all of
-    its group waits."""
+    """Add a task set to a job, by its current spec or like another task set. It is ready to be placed, unless its whole
+    group waits."""
     groups, number = job.spec_version.groups, job.next_task_set
     ref = job.ref + (f"#{groups[group_index].name}" if len(groups) > 1 else "")
     source_number, group_index = (-1, group_index) if copy_of is None else (copy_of.number, copy_of.group_index)

@@ -23,21 +23,21 @@ from shunter.model.lifecycles import ROLLOUT, JobState, RolloutEvent, RolloutSta
 
 @dataclass(slots=True)
 class RolloutProgress:
-    """What the plans of a job's groups say together."""
+    """The combined result of the plans of a job's groups."""
 
-    is_pending: bool = False  # something is not yet as it shall be
+    is_pending: bool = False  # something is not yet as it should be
     failure: str = ""  # the first one
     may_roll_back: bool = False
-    wake_at_ms: int | None = None  # when to look again if nothing happens
+    wake_at_ms: int | None = None  # when to reconcile again if nothing happens
 
 
 def on_update_request(round: Round, job_id: int, spec: JobSpec, user: str, node: str | None) -> None:
-    """Like a submit, of a job that must be there."""
+    """Like a submit, for a job that must exist."""
     on_update(round, _require_long_running_job(round, job_id), spec, user, node)
 
 
 def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None = None) -> None:
-    """Another spec of an unfinished long-running job, on one node or on all. A new count alone is no new version."""
+    """Give an unfinished long-running job a new spec, on one node or on all. A new count alone is not a new version."""
     check_update_allowed(job, spec)
     node_id = 0
     if node is not None:
@@ -60,7 +60,7 @@ def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None
 
 
 def is_limited_to_node(round: Round, job: Job) -> bool:
-    """Whether the present spec was asked for on one node only. The same spec for all nodes is an update then."""
+    """Whether the current spec was requested for one node only. The same spec for all nodes is then an update."""
     return job.is_long_running and round.state.services.jobs[job.id].node != 0
 
 
@@ -72,7 +72,7 @@ def check_update_allowed(job: Job, spec: JobSpec) -> None:
 
 
 def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> None:
-    """New counts, by the name of the group; "" is the only one."""
+    """Set new counts, by the name of the group; "" is the only group."""
     job = _require_long_running_job(round, job_id)
     if job.type != SERVICE:
         raise _conflict(
@@ -94,7 +94,7 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
 
 
 def on_rollback(round: Round, job_id: int, user: str) -> None:
-    """Back to the last good version, or from a good one to the one before. Counts stay as they are."""
+    """Go back to the last good version, or from a good one to the one before. Counts stay."""
     job = _require_long_running_job(round, job_id)
     service_state = round.state.services.jobs[job.id]
     is_unproven = service_state.status in (RolloutStatus.UPDATING, RolloutStatus.STALLED)
@@ -105,7 +105,8 @@ def on_rollback(round: Round, job_id: int, user: str) -> None:
 
 
 def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: str) -> None:
-    """Replace all instances, or one, by fresh ones of the same spec; one that was down or has failed comes back."""
+    """Replace all instances, or one, by new ones of the same spec. An instance that was stopped or has failed starts
+    again."""
     job = _require_long_running_job(round, job_id)
     if task is None:
         _change_spec(round, job, job.spec_version.body, "restart", f"restarted by {user}")
@@ -117,7 +118,7 @@ def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: st
 
 
 def conclude_rollout(round: Round, job: Job, progress: RolloutProgress) -> None:
-    """Where a rollout has come to: it has converged, or failed and is rolled back, or failed and stays where it is."""
+    """Conclude a rollout: it has converged, or failed and is rolled back, or failed and stays as it is."""
     service_state = round.state.services.jobs[job.id]
     status, stable_version = service_state.status, service_state.stable_version
     if progress.failure and ROLLOUT.allows(status, RolloutEvent.FAILED):
@@ -136,7 +137,7 @@ def conclude_rollout(round: Round, job: Job, progress: RolloutProgress) -> None:
 
 
 def _roll_back(round: Round, job: Job, target: JobVersion, reason: str) -> None:
-    """Back to an earlier spec; the counts stay as they were asked for last."""
+    """Go back to an earlier spec; the counts stay as last requested."""
     counts = {spec.name: spec.count for spec in job.spec_version.groups}
     groups = tuple(
         replace(spec, count=counts.get(spec.name, spec.count)) for spec in GROUPS_DECODER.decode(target.groups)
@@ -149,7 +150,7 @@ def _roll_back(round: Round, job: Job, target: JobVersion, reason: str) -> None:
 
 
 def _change_spec(round: Round, job: Job, body: bytes, how: str, reason: str) -> None:
-    """The same version with other counts, or started anew."""
+    """Keep the version, with other counts or restarted."""
     change = c.JobUpdated(
         job.id, job.version, job.priority, job.labels, msgspec.Raw(body), msgspec.Raw(version_of(job).options),
         round.now_ms, reason, job.ref, how,
@@ -164,7 +165,7 @@ def _settle_rollout(round: Round, job: Job, is_stable: bool, reason: str) -> Non
 def _record_update(round: Round, change: c.JobUpdated) -> None:
     round.record(change)
     job = round.state.jobs[change.job]
-    if change.cause in ("update", "rollback"):  # it may have other times now
+    if change.cause in ("update", "rollback"):  # its times may have changed
         set_job_timers(round.timers, round.state, job)
         unblock_if_ready(round, job)
     round.dirty.jobs[job.id, 0] = None

@@ -24,7 +24,7 @@ _EVENT_BY_CAUSE = {
     "rollback": RolloutEvent.ROLLBACK_BEGUN,
     "restart": RolloutEvent.RESTART_ASKED,
 }
-# A further update leaves tasks as they are that an earlier one has started: they still have to prove themselves.
+# A further update keeps tasks that an earlier one has started: they still have to become healthy.
 _UNPROVEN = frozenset({RolloutStatus.STARTING, RolloutStatus.UPDATING, RolloutStatus.STALLED})
 
 
@@ -39,7 +39,7 @@ def service_submitted(state: State, job: Job) -> None:
 
 
 def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
-    """After the job has its new spec."""
+    """Called after the job has its new spec."""
     service_state = state.services.jobs[job.id]
     for key in [key for key in service_state.down if not _instance_exists(job, key)]:
         del service_state.down[key]
@@ -62,7 +62,7 @@ def task_set_added(state: State, change: c.TaskSetAdded) -> None:
 
 
 def task_set_dropped(state: State, task_set: TaskSet) -> None:
-    """What was replaced is remembered for a while."""
+    """Replaced tasks are remembered for a while."""
     service_state, table = state.services.jobs[task_set.job.id], state.table
     service_state.added_ms.pop(task_set.number, None)
     for index in range(max(task_set.count - REPLACED_TASKS_MAX, 0), task_set.count):
@@ -93,7 +93,7 @@ def rollout_settled(state: State, change: c.RolloutSettled) -> None:
         ):
             service_state.previous_version = service_state.stable_version
         service_state.stable_version, service_state.restart_floors = stable_version, {}
-    else:  # what was restarted by itself goes on as it is
+    else:  # individually restarted instances continue as they are
         service_state.restart_floors = {
             key: floor for key, floor in service_state.restart_floors.items() if "/" not in key
         }
@@ -113,21 +113,21 @@ def instance_restart_requested(state: State, change: c.InstanceRestartRequested)
     key = f"{change.group}/{change.index}"
     service_state.down.pop(key, None)
     service_state.restart_floors[key] = job.next_task_set
-    if service_state.status is RolloutStatus.STEADY:  # else the rollout in progress goes on
+    if service_state.status is RolloutStatus.STEADY:  # else the current rollout continues
         service_state.reason, service_state.rollout_began_ms = "", change.at_ms
         service_state.first_task_set = job.next_task_set
     service_state.move(RolloutEvent.INSTANCE_RESTART_ASKED)
 
 
 def job_released(state: State, job: Job, now_ms: int) -> None:
-    """What could not start while the job was held has all the time again."""
+    """Instances that could not start while the job was held get their full time again."""
     service_state = state.services.jobs.get(job.id)
     if service_state is not None:
         service_state.added_ms = dict.fromkeys(service_state.added_ms, now_ms)
 
 
 def is_same_but_for_counts(one: bytes, other: bytes) -> bool:
-    """Of the groups of two versions."""
+    """Compares the groups of two versions."""
     return one == other or _without_counts(one) == _without_counts(other)
 
 

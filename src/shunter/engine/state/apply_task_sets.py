@@ -48,7 +48,7 @@ def task_set_dropped(state: State, change: c.TaskSetDropped) -> None:
 
 
 def task_set_unpinned(state: State, change: c.TaskSetUnpinned) -> None:
-    """What is queued of it joins the class of those that may run anywhere."""
+    """Its queued tasks join the class of tasks that may run anywhere."""
     task_set = state.require_task_set(change.job, change.number)
     old_class = task_set.task_class
     _clear_ready(task_set)
@@ -65,7 +65,7 @@ def task_set_unpinned(state: State, change: c.TaskSetUnpinned) -> None:
 
 
 def job_held(state: State, change: c.JobHeld) -> None:
-    """What is queued stays queued; while it is held, none of it is ready to be placed."""
+    """Queued tasks stay queued; while the job is held, none of them is ready to be placed."""
     job = state.jobs[change.job]
     if job.is_held == change.is_held:
         return
@@ -94,7 +94,7 @@ def add_task_set(
     node: int = 0,
     spec_version: SpecVersion | None = None,
 ) -> None:
-    """Of the job's present spec version, or another."""
+    """Add a task set of the job's current spec version, or of another."""
     spec_version = spec_version or job.spec_version
     counts = [0] * STATE_COUNT
     counts[_WAITING if is_waiting else _QUEUED] = count
@@ -123,7 +123,7 @@ def add_task_set(
 
 
 def register_task_set(state: State, task_set: TaskSet) -> None:
-    """Give a group that has its rows a slot, and count it."""
+    """Give a task set that has its rows a slot, and count it."""
     task_set.slot = state.free_slots.pop() if state.free_slots else len(state.task_sets)
     if task_set.slot == len(state.task_sets):
         state.task_sets.append(task_set)
@@ -161,7 +161,7 @@ def drop_task_set(state: State, task_set: TaskSet) -> None:
 
 
 def make_queued_ready(state: State, task_set: TaskSet) -> None:
-    """Let all queued tasks of a group be placed, but for those that wait out their back-off."""
+    """Make all queued tasks of a task set ready, except those in back-off."""
     delayed, task_set.delayed = task_set.delayed, None
     queued = np.flatnonzero(state.table.state[task_set.base : task_set.base + task_set.count] == _QUEUED)
     if delayed:
@@ -172,7 +172,7 @@ def make_queued_ready(state: State, task_set: TaskSet) -> None:
 
 
 def _clear_ready(task_set: TaskSet, now_ms: int = 0) -> None:
-    """What was due by now may have been ready or not, which replay does not know: it is not delayed any more."""
+    """A task that is due by now may have been ready or not, which replay cannot know: it is no longer delayed."""
     delayed, task_set.delayed = task_set.delayed, None
     for first, last, _ in list(task_set.ready):
         remove_ready(task_set, first, last)

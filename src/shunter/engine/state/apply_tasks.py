@@ -20,14 +20,14 @@ from shunter.model.lifecycles import TASK, JobEvent, JobState, TaskEvent, TaskSt
 if TYPE_CHECKING:
     from shunter.engine.state.state import State
 
-HISTORY_MAX = 1_000  # earlier attempts that a group remembers
+HISTORY_MAX = 1_000  # earlier attempts that a task set remembers
 _NO_TRANSITION = 255
 _QUEUED = int(TaskState.QUEUED)
 _QUEUE_EVENTS = (TaskEvent.UNBLOCKED, TaskEvent.CANCELLED, TaskEvent.GAVE_UP)  # of tasks that are on no node
 
 
 def _build_next_states() -> list[list[int]]:
-    """The task table as a matrix [event][state], so that whole runs move by one look-up."""
+    """The task lifecycle as a matrix [event][state], so that a whole range moves by one lookup."""
     matrix = [[_NO_TRANSITION] * STATE_COUNT for _ in TaskEvent]
     for (state, event), after in TASK.moves.items():
         matrix[event][state] = int(after)
@@ -170,7 +170,7 @@ def tasks_transitioned(state: State, change: c.TasksTransitioned) -> None:
 
 
 def task_pinned(state: State, change: c.TaskPinned) -> None:
-    """While it waits to be placed there, a bound task is queued but not ready: no policy places it."""
+    """While it waits for its node, a pinned task is queued but not ready: no policy places it."""
     task_set = state.require_task_set(change.job, change.task_set)
     task, index = (change.job, change.task_set, change.index), change.index
     is_queued = state.table.state[task_set.base + index] == _QUEUED
@@ -180,7 +180,7 @@ def task_pinned(state: State, change: c.TaskPinned) -> None:
             remove_ready(task_set, index, index)
             _requeue(state, task_set, index, index, 0)
     elif state.moves.pinned.pop(task, None) and is_queued:
-        (task_set.delayed or {}).pop(index, None)  # a job that is held makes nothing ready, and shall find it later
+        (task_set.delayed or {}).pop(index, None)  # a held job makes nothing ready, and must find it later
         _requeue(state, task_set, index, index, 0)
 
 
@@ -205,7 +205,7 @@ APPLIERS: dict[type, Callable[[Any, Any], None]] = {
 def _transition(
     state: State, task_set: TaskSet, first: int, last: int, event: TaskEvent, not_before_ms: int = 0
 ) -> None:
-    """Move a run by the table, and keep counts and queues true. Mostly all of it is in one state."""
+    """Move a range by the table and update counts and queues. Usually all of it is in one state."""
     states, row, count = state.table.state, task_set.base + first, last - first + 1
     old = states.item(row)
     if count == 1:
@@ -227,7 +227,7 @@ def _transition(
 
 
 def _next_state(state: State, task_set: TaskSet, old: int, count: int, event: TaskEvent) -> int:
-    """Where so many tasks of a state go; they are counted there."""
+    """The next state of this many tasks; they are counted there."""
     new = NEXT_STATE[event][old]
     if new == _NO_TRANSITION:
         raise InvalidMove(f"tasks of {task_set.job.ref}: no move from {TaskState(old).wire_name} on {event.wire_name}")
@@ -249,7 +249,7 @@ def _requeue(state: State, task_set: TaskSet, first: int, last: int, not_before_
 
 
 def _detach_from_node(state: State, task_set: TaskSet, first: int, last: int) -> None:
-    """The run's attempts are over on their node; all of them are on the same one."""
+    """The range's attempts have ended on their node; all of them are on the same one."""
     node = state.table.node.item(task_set.base + first)
     count = last - first + 1
     lanes = task_set.task_class.lanes.get(node)

@@ -18,7 +18,7 @@ BUSY_STEP = 0.05
 
 
 class NodeTable:
-    """Row i belongs to node id i; row 0 is no node."""
+    """Row i belongs to node id i; row 0 is unused."""
 
     def __init__(self) -> None:
         self.records: dict[int, NodeRecord] = {}
@@ -49,20 +49,20 @@ class NodeTable:
         return self.view.count
 
     def touch(self, node: int) -> None:
-        """Tell the planner that this row is not what it was."""
+        """Tell the planner that this row has changed."""
         self.view.tick += 1
         self.view.changed[node] = self.view.tick
 
     def vector(self, needs: Mapping[str, int]) -> IntArray:
-        """Needs as a row of the resource columns; a resource that no node has yet gets a column. Licences are not
-        of nodes, and have none."""
+        """Needs as a row of the resource columns; a new resource gets a column. Licences belong to no node and have
+        none."""
         for resource in needs:
             if not resource.startswith(LICENCE_PREFIX):
                 self._ensure_column(resource)
         return np.array([needs.get(resource, 0) for resource in self.view.resources], np.int64)
 
     def join(self, change: NodeJoined) -> None:
-        """Add a node, or take its facts in anew."""
+        """Add a node, or update its facts."""
         node = self.records.get(change.node)
         if node is None:
             node = self._add(change)
@@ -90,7 +90,7 @@ class NodeTable:
         self.refresh_eligible(node)
 
     def set_owner(self, node: int, job: int) -> None:
-        """The job has the node for itself; 0: nobody has."""
+        """Set the job that has the node for itself; 0: none."""
         self.view.owner[node] = job
         self.touch(node)
 
@@ -101,7 +101,7 @@ class NodeTable:
         self.touch(node)
 
     def refresh_eligible(self, node: NodeRecord) -> None:
-        """A node takes work when it is ready, not switched off, and its inventory has been taken in."""
+        """A node accepts work when it is ready, not switched off, and its inventory has been processed."""
         eligible = node.state is NodeState.READY and node.is_synced and not node.cordoned_by
         self.view.eligible[node.id] = eligible
         if node.state is NodeState.DRAINING:
@@ -121,7 +121,7 @@ class NodeTable:
         self.touch(node.id)
 
     def update_load(self, node: NodeRecord, busy: float) -> None:
-        """Take in the measured load, in steps coarse enough that noise changes nothing."""
+        """Record the measured load, in steps so coarse that noise changes nothing."""
         step = round(min(max(busy, 0.0), 1.0) / BUSY_STEP) * BUSY_STEP
         if abs(self.view.busy[node.id] - step) > BUSY_STEP / 2:
             self.view.busy[node.id] = step
@@ -160,7 +160,7 @@ class NodeTable:
         self.view.reserved = np.hstack([self.view.reserved, empty])
 
     def _capacity(self, reported: Mapping[str, int], resource: str) -> int:
-        """Every node has each port once, without saying so."""
+        """Every node implicitly has each port once."""
         return 1 if resource.startswith(PORT_PREFIX) else reported.get(resource, 0)
 
     def _grow(self, rows: int) -> None:

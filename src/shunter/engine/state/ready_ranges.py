@@ -14,7 +14,7 @@ from shunter.engine.state.records import ReadyRange, TaskSet
 
 
 def make_ready(task_set: TaskSet, first: int, last: int, attempts: NDArray[np.uint32]) -> None:
-    """Queued tasks may be placed now. Attempts so far may differ within the run, so it is cut where they do."""
+    """Make queued tasks ready. Attempts so far may differ within the range, so it is split where they do."""
     _clear_delays(task_set, first, last)
     if first == last:
         task_set.ready.append((first, last, int(attempts[0])))
@@ -31,7 +31,7 @@ def make_ready(task_set: TaskSet, first: int, last: int, attempts: NDArray[np.ui
 
 
 def _insert_by_age(task_set: TaskSet, task_sets: deque[TaskSet]) -> None:
-    """By the age of their jobs. A new job is the last one; one of which a task came back is one of the first."""
+    """Insert by the age of the job. A new job comes last; a job with a task that is queued again is among the first."""
     if not task_sets or task_sets[-1].job.id <= task_set.job.id:
         task_sets.append(task_set)
     else:
@@ -41,7 +41,7 @@ def _insert_by_age(task_set: TaskSet, task_sets: deque[TaskSet]) -> None:
 
 
 def remove_ready(task_set: TaskSet, first: int, last: int) -> None:
-    """These tasks do not wait any more. What the engine takes is always the start of the top run."""
+    """Remove tasks from the ready ones. The engine always takes the start of the top range."""
     ready = task_set.ready
     task_set.task_class.touch()
     if ready and ready[-1][0] == first and ready[-1][1] >= last:
@@ -55,7 +55,7 @@ def remove_ready(task_set: TaskSet, first: int, last: int) -> None:
 
 
 def _subtract(task_set: TaskSet, ready_range: ReadyRange, first: int, last: int) -> list[ReadyRange]:
-    """What is left of a run, with the class's count kept true."""
+    """The rest of a range; updates the class's count."""
     overlap = min(ready_range[1], last) - max(ready_range[0], first) + 1
     if overlap <= 0:
         return [ready_range]

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ReadyRange = tuple[int, int, int]  # first, last, attempts so far
-Amounts = tuple[tuple[int, int], ...]  # (column of the nodes' resources, amount): quicker than vectors for one row
+Amounts = tuple[tuple[int, int], ...]  # (column of the nodes' resources, amount): faster than vectors for one row
 STATE_COUNT = len(TaskState)
-NEVER_MS = 2**62  # the back-off of a task that waits for its node, which no time ends
+NEVER_MS = 2**62  # the back-off of a task that waits for its node, which no timer ends
 
 
 @dataclass(slots=True, eq=False)
 class SpecVersion:
-    """Group specs shared by all jobs that are alike but for their names."""
+    """Group specs shared by all jobs that differ only in their names."""
 
     serial: int
     groups: tuple[GroupSpec, ...]
@@ -43,7 +43,7 @@ class SpecVersion:
 
 @dataclass(slots=True, eq=False)
 class TaskSet:
-    """Tasks of a job that are alike: a group of its manifest, or a part of one. A long-running job gets further
+    """Tasks of a job with the same spec: a group of its manifest, or a part of one. A long-running job gets further
     task sets when it is scaled, updated or moved. `ready` is a stack of ranges: the last one is placed next."""
 
     job: Job
@@ -57,13 +57,13 @@ class TaskSet:
     spec_version: SpecVersion  # the version of the spec that these tasks follow
     group_index: int  # which of the spec version's groups
     in_queue: bool = False
-    node: int = 0  # where its tasks run or nowhere; 0 means anywhere
-    visible_index: tuple[int, ...] | None = None  # index -> the task index that people see; None: the same
-    delayed: dict[int, int] | None = None  # index -> not_before_ms, of queued tasks that wait out their back-off
+    node: int = 0  # its tasks run only there; 0 means anywhere
+    visible_index: tuple[int, ...] | None = None  # index -> visible task index; None: the same
+    delayed: dict[int, int] | None = None  # index -> not_before_ms, of queued tasks in back-off
     history: list[PastAttempt] | None = None
     reasons: dict[int, str] | None = None  # index -> why it failed, was lost or waits
     requeue_when_stopped: set[int] | None = None  # stopping tasks that are queued again once they have stopped
-    # queued index -> the node of its last attempt, which it shall not use again
+    # queued index -> the node of its last attempt, which it avoids
     avoided_nodes: dict[int, int] | None = None
     ports: dict[int, dict[str, int]] | None = None  # running index -> the host ports that it serves
     health: dict[int, tuple[bool, int]] | None = None  # running index -> whether it is healthy, and since when
@@ -78,7 +78,7 @@ class TaskSet:
 
     @property
     def ref(self) -> str:
-        """Its job in words; with the group where there are several, and where its indexes begin if not at 0."""
+        """The name of its job; with the group if there are several, and with its first index if that is not 0."""
         job = self.job
         ref = job.cached_ref or job.ref
         if len(job.spec_version.groups) > 1:
@@ -87,16 +87,16 @@ class TaskSet:
 
     @property
     def back_off_ends_ms(self) -> list[int]:
-        """When tasks that wait for their time, and for no node, may start: in ms."""
+        """When tasks in back-off that wait for no node may start, in ms."""
         return [at_ms for at_ms in (self.delayed or {}).values() if at_ms < NEVER_MS]
 
     @property
     def has_anti_affinity(self) -> bool:
-        """Whether some other jobs must not run beside its tasks, by the spec that these follow."""
+        """Whether its spec keeps some other jobs away from its nodes."""
         return any(map(is_required_anti_affinity, self.spec.affinity))
 
     def visible_index_of(self, index: int) -> int:
-        """The task index that people see."""
+        """The visible task index."""
         return index if self.visible_index is None else self.visible_index[index]
 
     def task_name(self, index: int) -> str:
@@ -131,14 +131,14 @@ class Job:
     state: JobState = JobState.PENDING
     started_ms: int = 0
     reason: str = ""
-    version: int = 1  # of its spec; an update of a long-running job raises it
+    version: int = 1  # of its spec; an update of a long-running job increments it
     next_task_set: int = 0
     is_held: bool = False
     cached_ref: str | None = None
 
     @property
     def ref(self) -> str:
-        """Kept once it was asked for: a job that only waits needs none."""
+        """Cached at first use: a job that only waits needs none."""
         if self.cached_ref is None:
             self.cached_ref = f"{self.namespace}/{self.name}@{self.run}"
         return self.cached_ref
@@ -149,7 +149,7 @@ class Job:
         return options.deadline_ms or (self.submitted_ms + int(options.deadline_s * 1000) if options.deadline_s else 0)
 
     def task_set(self, number: int) -> TaskSet | None:
-        """By its number, which is its place until a task set before it has left."""
+        """The task set with this number, which is its position until an earlier one has left."""
         task_sets = self.task_sets
         if number < len(task_sets) and task_sets[number].number == number:
             return task_sets[number]
@@ -162,7 +162,7 @@ class Job:
         return [sum(task_set.counts[state] for task_set in self.task_sets) for state in range(STATE_COUNT)]
 
     def is_finished(self) -> bool:
-        """Whether every task has reached an end, and none will come: nodes that join bring a system job more."""
+        """Whether every task has ended and none will be added: nodes that join add tasks to a system job."""
         if self.type == SYSTEM and self.state is not JobState.STOPPING:
             return False
         if not self.task_sets and self.state is not JobState.STOPPING:
@@ -189,7 +189,7 @@ class Lanes:
     # Not part of the committed state:
     last_progress_ms: int = 0  # when the last task of it ended
     recalled: bool = False
-    may_refill: bool = False  # the policy chose this node, and what constraints ask about has not changed since
+    may_refill: bool = False  # the policy chose this node, and no fact that constraints use has changed since
 
 
 @dataclass(slots=True, eq=False)
@@ -207,7 +207,7 @@ class UserUsage:
 
 
 class ClassKey(msgspec.Struct, frozen=True, array_like=True):
-    """All that a planner can tell tasks apart by."""
+    """Everything by which a planner can distinguish tasks."""
 
     namespace: str
     user: str
@@ -219,7 +219,7 @@ class ClassKey(msgspec.Struct, frozen=True, array_like=True):
     runtime: str = "process"
     deadline_ms: int = 0
     dedicated_to: tuple[int, int] | None = None  # (job, part) of a group that must not share its lanes with others
-    node: int = 0  # the only node that its tasks may use; such classes are not shown to policies
+    node: int = 0  # the only node that its tasks may use; policies do not see such classes
     rules: Rules | None = None
     estimate_bits: int = 0  # short ones may go where long ones must not
 
@@ -231,13 +231,13 @@ class ClassRecord:
     key: ClassKey
     task_class: TaskClass
     vector: IntArray
-    amounts: Amounts  # the same, without what it does not need
-    dirty_classes: dict[int, None]  # the state's: classes of which something that policies see has changed
+    amounts: Amounts  # the same, without zero needs
+    dirty_classes: dict[int, None]  # the state's: classes with a change that policies see
     user_usage: UserUsage
-    licences: tuple[tuple[str, int], ...]  # that a lane needs
-    queued: int = 0  # ready to be placed; back-off not counted
+    licences: tuple[tuple[str, int], ...]  # needed by a lane
+    queued: int = 0  # ready to be placed, without tasks in back-off
     task_set_count: int = 0  # unfinished task sets
-    task_sets: deque[TaskSet] = field(default_factory=deque)  # those with something ready, oldest first
+    task_sets: deque[TaskSet] = field(default_factory=deque)  # those with ready tasks, oldest first
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by node
     width: int = 0  # of all its lanes
     depth: int = 1  # tasks that may be outstanding per lane: grows while they are short
@@ -250,7 +250,7 @@ class ClassRecord:
         self.dirty_classes[self.task_class.id] = None
 
     def first_ready(self) -> TaskSet | None:
-        """The task set to place from next; forgets task sets that have nothing ready any more."""
+        """The task set to place from next; drops task sets without ready tasks."""
         while self.task_sets:
             task_set = self.task_sets[0]
             if task_set.ready:
@@ -262,7 +262,7 @@ class ClassRecord:
 
 @dataclass(slots=True, eq=False)
 class NodeRecord:
-    """What the engine knows of a node beside its row in the columns."""
+    """What the engine knows of a node besides its row in the columns."""
 
     id: int
     name: str
@@ -279,11 +279,11 @@ class NodeRecord:
     last_transition_ms: int = 0
     cordoned_by: str = ""  # "" takes work; cordon or quarantine: switched off, by hand or by the engine
     cordon_reason: str = ""
-    is_drain_requested: bool = False  # outlives being down
+    is_drain_requested: bool = False  # persists while the node is down
     drain_deadline_ms: int = 0
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by class id
     # Not part of the committed state:
-    is_synced: bool = False  # its inventory has been taken in since it connected
+    is_synced: bool = False  # its inventory has been processed since it connected
     failures: list[tuple[int, str, str]] | None = None  # (at_ms, namespace, job) since a task succeeded there
     last_heartbeat_ms: int = 0
     stats: MachineStats | None = None
@@ -298,12 +298,12 @@ class NodeRecord:
 
 
 def _merged(reported: dict[str, str], overrides: dict[str, str]) -> dict[str, str]:
-    """What was set by hand wins; an empty value takes a key away."""
+    """Values set by hand win; an empty value removes a key."""
     return {key: value for key, value in {**reported, **overrides}.items() if value}
 
 
 def ranges_of(rows: IntArray) -> Iterator[tuple[int, int]]:
-    """Sorted row numbers as inclusive runs of neighbours."""
+    """Sorted row numbers as inclusive ranges of neighbours."""
     if rows.size == 0:
         return
     breaks = np.flatnonzero(np.diff(rows) != 1)

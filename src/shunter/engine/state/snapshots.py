@@ -95,7 +95,7 @@ def make_snapshot(state: State) -> Snapshot:
 
 
 def make_partial_snapshot(state: State, jobs: Sequence[Job]) -> Snapshot:
-    """A snapshot without the other jobs, of which only the reservations on nodes are in it. For dry runs."""
+    """A snapshot without the other jobs, except for their reservations on nodes. For dry runs."""
     task_sets = [task_set for job in jobs for task_set in job.task_sets]
     counts = np.array([task_set.count for task_set in task_sets], np.int64)
     bases = np.cumsum(counts) - counts
@@ -111,7 +111,7 @@ def _dump(
     keys: list[tuple[int, str, list[int]]],
     bases: list[int] | None = None,
 ) -> Snapshot:
-    """`bases` says where the rows of task sets are in these columns, if it is not where they are in the table."""
+    """`bases` maps task sets to their rows in these columns, if they differ from those in the table."""
     spec_versions = {
         spec_version.serial: spec_version.body
         for job in jobs
@@ -186,7 +186,7 @@ def _load_node(state: State, dump: _NodeDump) -> None:
 
 
 def _dump_job(job: Job, spec_versions: dict[int, int]) -> _JobDump:
-    """`spec_versions` says where in the dump a serial is."""
+    """`spec_versions` maps a serial to its position in the dump."""
     task_sets = [
         _TaskSetDump(
             task_set.task_class.id, task_set.base, task_set.count, task_set.number, task_set.group_index,
@@ -227,7 +227,7 @@ def _load_job(state: State, dump: _JobDump, spec_versions: list[bytes]) -> None:
 
 
 def _count_outstanding(state: State) -> None:
-    """How many tasks are outstanding, by lanes and by node."""
+    """The number of outstanding tasks, by lanes and by node."""
     table = state.table
     rows = np.flatnonzero(
         (table.state[: table.used] >= TaskState.ASSIGNED) & (table.state[: table.used] <= TaskState.STOPPING)

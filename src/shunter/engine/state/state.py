@@ -63,15 +63,13 @@ class State:
         self.licences_used: Counter[str] = Counter()
         self.anti_affinity_task_sets: dict[
             int, TaskSet
-        ] = {}  # by slot: groups whose own spec wants some other jobs not beside them
+        ] = {}  # by slot: groups whose own spec has an anti-affinity to other jobs
         self.gang_jobs: dict[int, Job] = {}  # jobs with gangs
-        # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
+        # Not part of the committed state: pending classes as policies see them, and the classes to update there.
         self.pending_queue = PendingQueue()
         self.dirty_classes: dict[int, None] = {}
-        self.held_rows: tuple[int, HeldRows] | None = None  # what the policy last said that it keeps, and when
-        self.gathering_classes: dict[
-            int, None
-        ] = {}  # classes of gangs that are not shown until all of the gang is there
+        self.held_rows: tuple[int, HeldRows] | None = None  # the policy's last reservations, and their time
+        self.gathering_classes: dict[int, None] = {}  # classes of gangs that are hidden until the whole gang is queued
         self.avoiding_classes: dict[int, None] = {}  # classes shown as avoiding the nodes of their last attempts
         self.queue_lanes: Counter[str] = Counter()  # queue -> lanes of its classes
         self.cluster = ClusterSettingsRegistry()
@@ -84,7 +82,7 @@ class State:
         self.services = ServiceRegistry()
         self.moves = MoveRegistry()
         self.objects = ObjectRegistry(self.nodes)
-        # Classes of one node with something ready, and what `changed` said of the node when they were tried last:
+        # Classes of one node with ready tasks, and the node's `changed` when they were last tried:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.registries: dict[str, Registry] = {
             "cluster": self.cluster,
@@ -139,7 +137,7 @@ class State:
         return self.jobs_by_name.get(namespace, {}).get(name)
 
     def unfinished_runs(self, namespace: str, name: str) -> list[Job]:
-        """Oldest first. Only what a clock or a dispatch starts has several."""
+        """Oldest first. Only templates have several."""
         newest = self.find_job(namespace, name)
         return [*self.older_runs.get((namespace, name), ()), newest] if newest is not None else []
 
@@ -157,7 +155,7 @@ class State:
         return {owner: user_usage.amounts for owner, user_usage in self.usage_by_user.items()}
 
     def encode_groups(self, groups: tuple[GroupSpec, ...]) -> bytes:
-        """The body that stands for these groups in a JobSubmitted."""
+        """The encoded groups for a JobSubmitted."""
         return msgspec.msgpack.encode(groups)
 
     def _job_submitted(self, change: c.JobSubmitted) -> None:
@@ -184,7 +182,7 @@ class State:
         self.next_job = max(self.next_job, change.id + 1)
 
     def register_job(self, job: Job) -> None:
-        """Make a job known that has all its groups."""
+        """Register a job that has all its groups."""
         self.jobs[job.id] = job
         if job.type in PER_NODE:
             self.services.per_node[job.id] = job
@@ -227,13 +225,13 @@ class State:
         apply_services.job_updated(self, job, change)
 
     def _job_groups_refined(self, change: c.JobGroupsRefined) -> None:
-        """Task sets that there are keep what they follow."""
+        """Existing task sets keep the spec they follow."""
         job = self.jobs[change.job]
         previous, job.spec_version = job.spec_version, self.acquire_spec_version(bytes(change.groups))
         self.release_spec_version(previous)
 
     def restore_table(self, rows: int, columns: bytes, blocks: list[tuple[int, int]]) -> None:
-        """Take the columns of a snapshot; rows outside of the blocks are free."""
+        """Load the columns of a snapshot; rows outside of the blocks are free."""
         self.table.restore(rows, columns, blocks)
 
     def _job_stop_requested(self, change: c.JobStopRequested) -> None:
@@ -260,7 +258,7 @@ class State:
             self.services.end(job.id)
         if self.moves.pinned:
             self.moves.forget_job(job.id)
-        job.task_sets = []  # a job and its groups know each other: without the cycle they are freed at once
+        job.task_sets = []  # a job and its groups refer to each other: without the cycle they are freed at once
         self.release_spec_version(job.spec_version)
 
     def _remove_name(self, job: Job) -> None:
@@ -279,7 +277,7 @@ class State:
             del self.jobs_by_name[job.namespace]
 
     def _record_duration(self, task_set: TaskSet) -> None:
-        """From the tasks that succeeded: others tell how long it takes to fail."""
+        """Learn from tasks that succeeded: the others only tell how long a failure takes."""
         succeeded = task_set.counts[TaskState.SUCCEEDED]
         if not succeeded:
             return
@@ -298,7 +296,7 @@ class State:
         self.job_counts[job.state] += 1
 
     def make_ready(self, task_set: TaskSet, first: int, last: int) -> None:
-        """Let queued tasks be placed, unless their job is held."""
+        """Make queued tasks ready, unless their job is held."""
         if not task_set.job.is_held:
             make_ready(task_set, first, last, self.table.attempt[task_set.base + first : task_set.base + last + 1])
             if task_set.node:
@@ -322,7 +320,7 @@ class State:
 
     def _queue_set(self, change: c.QueueSet | c.QueueDropped) -> None:
         self.queues.appliers()[type(change)](change)
-        self.dirty_classes.update(dict.fromkeys(self.classes))  # how much of each is shown depends on its queue
+        self.dirty_classes.update(dict.fromkeys(self.classes))  # its queue determines how much of each is visible
 
 
 def _payload_bytes(spec_version: SpecVersion) -> int:

@@ -67,7 +67,5 @@ def _rules_of(job: Job, group_index: int, spec: GroupSpec) -> Rules | None:
     if not (is_gang or spec.exclusive or spec.distinct or spec.spread or spec.affinity):
         return None
     gang = 0 if not is_gang else job.id * GROUPS_MAX + (0 if job.options.gang else group_index + 1)
-    group = (
-        group_index + 1 if spec.distinct or spec.spread else 0
-    )  # groups that are alike must not keep one another apart
+    group = group_index + 1 if spec.distinct or spec.spread else 0  # groups of the same class must not repel each other
     return Rules(job.id, gang, spec.exclusive, spec.distinct, spec.spread, spec.affinity, group)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from shunter.engine.state.records import ClassRecord
 
-UNKNOWN = -1  # how long its tasks run has not been asked yet
+UNKNOWN = -1  # the duration of its tasks has not been looked up yet
 RUNS_UNTIL_STOPPED = -2  # until they are stopped
 ESTIMATE_MAX_MS = 2**31 - 1
-PINNED_PRIORITY = 2**15 - 1  # the priority, for those who look for victims, of tasks that belong on one node
+PINNED_PRIORITY = 2**15 - 1  # the priority, as the search for victims sees it, of tasks bound to one node
 
 
 class TaskSetColumns:
@@ -31,7 +31,7 @@ class TaskSetColumns:
         self.estimate_ms[slot] = UNKNOWN
 
     def set_estimate(self, slot: int, seconds: float) -> None:
-        """0 means that nothing is known."""
+        """0 means unknown."""
         self.estimate_ms[slot] = min(int(seconds * 1000), ESTIMATE_MAX_MS)
 
     def _grow(self, size: int) -> None:

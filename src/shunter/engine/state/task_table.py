@@ -36,19 +36,19 @@ class TaskTable:
     started_ms: NDArray[np.int64]
     ended_ms: NDArray[np.int64]
     log: NDArray[np.int64]  # segment << 32 | record
-    group: NDArray[np.int32]  # slot in State.task_sets, for going from a row to its task set
+    group: NDArray[np.int32]  # slot in State.task_sets, to get from a row to its task set
 
     def __init__(self) -> None:
         self.rows = 0
         self.used = 0
         self._columns: list[NDArray[Any]] = []  # all of them
         self._packed: list[NDArray[Any]] = []  # those that a packed block holds
-        self._free: list[tuple[int, int]] = []  # (base, count), by base, never adjacent to one another
+        self._free: list[tuple[int, int]] = []  # (base, count), by base, never adjacent to each other
         self._free_rows: list[int] = []  # single rows apart, because one-task jobs come and go by the thousand
         self._grow(ROWS_MIN)
 
     def allocate(self, count: int) -> int:
-        """The base of a block of `count` rows, all queued and never tried."""
+        """Allocate a block of `count` rows, all queued and never tried; returns its base."""
         base = self._free_rows.pop() if count == 1 and self._free_rows else self._allocate_free(count)
         if base is None:
             base = self.used
@@ -62,7 +62,7 @@ class TaskTable:
         return base
 
     def release(self, base: int, count: int) -> None:
-        """Give a block back; its rows read as zero from now on."""
+        """Free a block; its rows read as zero from now on."""
         if count == 1:
             for column in self._columns:
                 column[base] = 0
@@ -74,14 +74,14 @@ class TaskTable:
         self._merge_free()
 
     def all_equal(self, column: NDArray[Any], first: int, last: int, value: int) -> bool:
-        """Whether all rows first..last of a column have the value; quicker than NumPy for the usual short runs."""
+        """Whether all rows first..last of a column have the value; faster than NumPy for the usual short ranges."""
         if first == last:
             return bool(column.item(first) == value)
         count = last - first + 1
         return column[first : last + 1].tobytes() == value.to_bytes(column.itemsize, byteorder, signed=True) * count
 
     def pack(self, base: int, count: int) -> bytes:
-        """The block's columns; compressed where it pays, as differences, because neighbouring tasks are much alike."""
+        """Pack the block's columns as differences, because neighbouring tasks are similar; compressed where it pays."""
         if count == 1:
             return _PLAIN + _PACKED_ROW.pack(*[column.item(base) for column in self._packed])
         columns = [column[base : base + count] for column in self._packed]
@@ -89,13 +89,13 @@ class TaskTable:
         return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in deltas]), 1)
 
     def pack_rows(self, rows: NDArray[np.int64]) -> bytes:
-        """These rows' columns, as they are: for a copy that is read at once."""
+        """Pack these rows' columns without compression: for a copy that is read at once."""
         columns = [column[rows] for column in self._packed]
         deltas = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
         return _PLAIN + b"".join([column.tobytes() for column in deltas])
 
     def restore(self, rows: int, body: bytes, blocks: list[tuple[int, int]]) -> None:
-        """Take packed columns as the whole table; rows outside of the blocks are free."""
+        """Load packed columns as the whole table; rows outside of the blocks are free."""
         self._grow(rows)
         self.used = rows
         for name, column in unpack_columns(rows, body).items():

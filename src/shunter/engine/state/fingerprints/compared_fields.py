@@ -17,7 +17,7 @@ _COPIES: dict[type, Callable[[Any], Any]] = {list: list, dict: dict, set: set}  
 
 
 class FingerprintContext:
-    """The state that is looked at, and what is asked of it more than once."""
+    """The compared state, with cached results of repeated questions."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -28,7 +28,7 @@ class FingerprintContext:
 
     @cached_property
     def delayed(self) -> Counter[int]:
-        """Queued tasks by class that wait out their back-off: whether one is due is a matter of time, not of state."""
+        """Queued tasks in back-off, by class: whether one is due depends on the time, not on the state."""
         delayed: Counter[int] = Counter()
         for task_set in self.task_sets:
             if task_set.delayed:
@@ -38,8 +38,8 @@ class FingerprintContext:
 
 @dataclass(frozen=True)
 class ComparedFields(Generic[T]):
-    """Every attribute of a kind is in one of three: `plain` as it is, `described` as a function tells it, or `left_out`
-    for a reason."""
+    """Every attribute of a type is in one of three: `plain` as it is, `described` by a function, or `left_out` for a
+    reason."""
 
     kind: type[T]
     plain: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class ComparedFields(Generic[T]):
 
 
 def by_resource(state: State, amounts: list[int]) -> dict[str, int]:
-    """By name and without zeroes, because a column may come later in one life than in another."""
+    """By name and without zeroes, because a column may be added later in one state than in another."""
     return {resource: amount for resource, amount in zip(state.nodes.view.resources, amounts, strict=False) if amount}
 
 

@@ -48,7 +48,8 @@ def _anti_affinity_task_sets(_: FingerprintContext, state: State) -> list[tuple[
 
 
 def _untried_pinned_classes(_: FingerprintContext, state: State) -> list[int]:
-    """Classes of one node that nobody would try. How long one stays that has nothing ready any more is no matter."""
+    """Classes bound to one node that would never be tried. How long a class without ready tasks stays does not
+    matter."""
     return [id for id, record in state.classes.items() if record.key.node and record.queued and id not in state.pinned]
 
 

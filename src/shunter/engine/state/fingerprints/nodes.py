@@ -42,7 +42,7 @@ NODE = ComparedFields(
 
 
 def _capacity(context: FingerprintContext, view: Nodes) -> dict[int, dict[str, int]]:
-    """Without ports, of which every node has one each as soon as somebody asks."""
+    """Without ports, which every node has as soon as a task requests one."""
     return {
         id: {
             resource: amount
@@ -58,7 +58,7 @@ def _reserved(context: FingerprintContext, view: Nodes) -> dict[int, dict[str, i
 
 
 def _wrongly_eligible(context: FingerprintContext, view: Nodes) -> list[int]:
-    """Nodes that are eligible and should not be, or the other way round. Which are depends on who has reported."""
+    """Nodes that are eligible and should not be, or the reverse. It depends on which nodes have reported."""
     return [
         node.id
         for node in context.state.nodes.records.values()
@@ -67,7 +67,7 @@ def _wrongly_eligible(context: FingerprintContext, view: Nodes) -> list[int]:
 
 
 def _because(context: FingerprintContext, view: Nodes) -> dict[int, str | None]:
-    """But for nodes that only have not reported yet in this life."""
+    """Except nodes that just have not reported yet since the start."""
     return {
         node.id: view.ineligible_because.get(node.id)
         for node in context.state.nodes.records.values()

@@ -46,7 +46,7 @@ def _column(name: str) -> Callable[[FingerprintContext, TaskTable], dict[Key, by
 
 
 def _misassigned_task_sets(context: FingerprintContext, table: TaskTable) -> list[Key]:
-    """Task sets whose rows lead to another one."""
+    """Task sets whose rows point to another one."""
     return [
         (each.job.id, each.number)
         for each in context.task_sets
@@ -55,7 +55,7 @@ def _misassigned_task_sets(context: FingerprintContext, table: TaskTable) -> lis
 
 
 def _unaccounted(context: FingerprintContext, table: TaskTable) -> int:
-    """Rows that are neither a task set's nor free."""
+    """Rows that neither belong to a task set nor are free."""
     free = len(table._free_rows) + sum(count for _, count in table._free)
     return table.used - free - sum(task_set.count for task_set in context.task_sets)
 
@@ -93,8 +93,8 @@ TASK_SET_COLUMNS = ComparedFields(
 
 
 def _waiting(context: FingerprintContext, task_set: TaskSet) -> list[ReadyRange]:
-    """What waits to be placed, now or after its back-off: which of the two is a matter of time. In the order of
-    indexes: on which run of the stack a task lies depends on when it came back, which a snapshot does not know."""
+    """Pending tasks, ready or in back-off: which of the two depends on the time. In the order of indexes, because the
+    range that holds a task depends on when it was queued again, which a snapshot does not know."""
     if not task_set.ready and not task_set.delayed:
         return []
     attempts = context.state.table.attempt
@@ -111,7 +111,7 @@ def _waiting(context: FingerprintContext, task_set: TaskSet) -> list[ReadyRange]
 
 
 def _or_none(name: str) -> Callable[[FingerprintContext, TaskSet], Any]:
-    """What is empty may be there or not."""
+    """An empty value may be present or absent."""
 
     def tell(_: FingerprintContext, task_set: TaskSet) -> Any:
         value = getattr(task_set, name)

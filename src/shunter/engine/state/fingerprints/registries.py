@@ -21,12 +21,12 @@ _CACHE = "a cache: worked out when somebody asks"
 
 
 def _items(name: str) -> Callable[[FingerprintContext, Any], list[tuple[Any, Any]]]:
-    """Of a mapping, in its order."""
+    """The items of a mapping, in its order."""
     return lambda _, registry: list(getattr(registry, name).items())
 
 
 def _inner(name: str) -> Callable[[FingerprintContext, Any], dict[Any, dict[Any, Any]]]:
-    """Of a mapping of mappings; their order decides nothing."""
+    """A mapping of mappings; their order does not matter."""
     return lambda _, registry: {key: dict(inner) for key, inner in getattr(registry, name).items()}
 
 

@@ -12,14 +12,14 @@ from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.rest.admin_fields import OFF
 
 HEARTBEAT_SETTING = "heartbeat"  # seconds
-PREEMPTION_SETTING = "preemption"  # how much higher a priority must be to end others' tasks, or off
+PREEMPTION_SETTING = "preemption"  # how much higher a priority must be to preempt others' tasks, or off
 RESERVE_SETTING = "reserve_after"  # seconds that a single task waits before it gets a reservation, or off
-HOLD_SETTING = "hold_after"  # seconds before room is held of which nobody knows when it is enough, or off
-POLICY_SETTING = "policy"  # who decides
-FALLBACK_SETTING = "fallback"  # who decides while an external scheduler is silent
-LEASE_SETTING = "lease"  # seconds for which one may be silent
-FLIGHT_SETTING = "flight"  # off where decisions are not recorded
-PREEMPTION_OFF_GAP = 1_000  # no priority is so much higher than another
+HOLD_SETTING = "hold_after"  # seconds before room is held whose end is unknown, or off
+POLICY_SETTING = "policy"  # the active policy
+FALLBACK_SETTING = "fallback"  # the policy that decides while an external scheduler is silent
+LEASE_SETTING = "lease"  # seconds for which a scheduler may be silent
+FLIGHT_SETTING = "flight"  # off if decisions are not recorded
+PREEMPTION_OFF_GAP = 1_000  # larger than any difference of priorities
 
 
 class ClusterSettingsRegistry:
@@ -30,16 +30,16 @@ class ClusterSettingsRegistry:
         return self.values.get(name, default)
 
     def licences(self) -> dict[str, int]:
-        """How many of each the cluster has, by the name of the resource."""
+        """The number of each licence in the cluster, by the name of the resource."""
         return {name: int(value) for name, value in self.values.items() if name.startswith(LICENCE_PREFIX)}
 
     def preempt_gap(self) -> int | None:
-        """None means as the policy likes it."""
+        """None means the policy's default."""
         value = self.get(PREEMPTION_SETTING)
         return None if not value else int(value) if value.isdigit() else PREEMPTION_OFF_GAP
 
     def wait_s(self, name: str) -> float | None:
-        """Of a setting that says how long somebody waits. None means as the policy likes it."""
+        """The value of a waiting-time setting. None means the policy's default."""
         value = self.get(name)
         return None if not value else float("inf") if value == OFF else float(value)
 

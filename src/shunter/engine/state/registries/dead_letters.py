@@ -9,7 +9,7 @@ from typing import Any
 
 from shunter.engine import changes as c
 
-DEAD_LETTERS_MAX = 10_000  # kept; past it the oldest one is forgotten
+DEAD_LETTERS_MAX = 10_000  # kept; beyond it the oldest one is dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class DeadLetterRegistry:
         self._last_number = 0
 
     def add(self, job: int, ref: str, group: str, index: int, ended: c.TaskEnded) -> None:
-        """Called by the state when a task gave up."""
+        """Called by the state when a task has failed for good."""
         self._last_number += 1
         letter = DeadLetter(self._last_number, job, ref, group, index, ended.exit_code, ended.reason, ended.ended_ms)
         self.letters[self._last_number] = letter

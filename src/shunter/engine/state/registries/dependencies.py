@@ -8,18 +8,18 @@ from typing import Any
 
 from shunter.engine import changes as c
 
-SettledEdge = tuple[str, str]  # NAME@RUN of what was waited for, and the state in which it ended
+SettledEdge = tuple[str, str]  # NAME@RUN of the target, and the state in which it ended
 
 
 class EdgeRegistry:
     def __init__(self) -> None:
-        self._targets: dict[int, dict[int, int]] = {}  # job -> place of the edge -> the job that it waits for
-        self._dependents: dict[int, dict[tuple[int, int], None]] = {}  # job -> (job that waits, place of its edge)
+        self._targets: dict[int, dict[int, int]] = {}  # job -> index of the edge -> the job that it waits for
+        self._dependents: dict[int, dict[tuple[int, int], None]] = {}  # job -> (job that waits, index of its edge)
 
-        self._settled: dict[int, dict[int, SettledEdge]] = {}  # job -> place of the edge
+        self._settled: dict[int, dict[int, SettledEdge]] = {}  # job -> index of the edge
 
     def targets(self, job: int) -> Mapping[int, int]:
-        """The jobs that this one still waits for, by the place of the edge."""
+        """The jobs that this one still waits for, by the index of the edge."""
         return self._targets.get(job, {})
 
     def settled(self, job: int) -> Mapping[int, SettledEdge]:
@@ -27,7 +27,8 @@ class EdgeRegistry:
         return self._settled.get(job, {})
 
     def dependents(self, job: int) -> list[tuple[int, int]]:
-        """Who waits for this job: (job, place of its edge), the oldest job first, whatever it waited for before."""
+        """The jobs that wait for this one: (job, index of its edge), the oldest job first, whatever it waited for
+        before."""
         return sorted(self._dependents.get(job, ()))
 
     def add(self, job: int, targets: list[int]) -> None:
@@ -36,7 +37,7 @@ class EdgeRegistry:
             self._add(job, edge, target)
 
     def forget(self, job: int) -> None:
-        """The job has ended: it waits for nobody any more."""
+        """The job has ended and waits for nothing any more."""
         self._settled.pop(job, None)
         if job in self._targets:
             for edge in list(self._targets[job]):

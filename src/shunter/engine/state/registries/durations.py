@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-NAMES_MAX = 4_096  # remembered; past it the one that was learnt longest ago is forgotten
-WEIGHT = 0.3  # of the newest run against all before it
+NAMES_MAX = 4_096  # remembered; beyond it the one that was updated longest ago is dropped
+WEIGHT = 0.3  # weight of the newest run against all before it
 SHORT_S = 0.1  # names seen once with shorter tasks are not worth remembering
 
 Name = tuple[str, str, str]  # namespace, job, group

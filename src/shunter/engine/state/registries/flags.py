@@ -7,8 +7,8 @@ from typing import Any
 
 from shunter.engine import changes as c
 
-DEADLINE = "deadline"  # it was missed
-TIMEOUT = "timeout"  # the job took too long, and ends as failed
+DEADLINE = "deadline"  # the deadline was missed
+TIMEOUT = "timeout"  # the job ran too long, and ends as failed
 FAILURES = "failures"  # too many of its tasks failed: the rest is stopped
 FAIL_FLAGS = (TIMEOUT, FAILURES)
 
@@ -21,7 +21,7 @@ class FlagRegistry:
         return flag in self._flags.get(job, ())
 
     def must_fail(self, job: int) -> bool:
-        """Whether the job ends as failed, however its tasks end, for the reason that it was stopped."""
+        """Whether the job ends as failed, however its tasks end, with the reason for which it was stopped."""
         return any(flag in FAIL_FLAGS for flag in self._flags.get(job, ()))
 
     def forget(self, job: int) -> None:

@@ -14,15 +14,15 @@ TaskKey = tuple[int, int, int]  # job, group, index
 
 class MoveRegistry:
     def __init__(self) -> None:
-        self.pinned: dict[TaskKey, int] = {}  # -> node; who was asked to move first is placed first
-        self._ledger = NodeLedger()  # for asking which nodes match
+        self.pinned: dict[TaskKey, int] = {}  # -> node; the first moved task is placed first
+        self._ledger = NodeLedger()  # to ask which nodes match
 
     def ledger(self, nodes: Nodes) -> NodeLedger:
         self._ledger.sync(nodes)
         return self._ledger
 
     def of_job(self, job_id: int) -> list[tuple[int, int]]:
-        """The group and the node of each task that waits for its node, or ends to go there."""
+        """The group and the node of each task that waits for its node, or stops to go there."""
         return [(group, node) for (job, group, _), node in self.pinned.items() if job == job_id]
 
     def forget_job(self, job_id: int) -> None:

@@ -58,24 +58,24 @@ class ObjectRegistry:
             SCHEDULING: self.schedulings,
         }
         self._names: dict[int, ObjectName] = {}  # by uid
-        # Worked out from the objects:
+        # Derived from the objects:
         self.applications: dict[int, ObjectName] = {}  # job of the core -> the BatchJob that it runs, until released
         self.jobs_by_testbed: dict[
             ObjectName, dict[ObjectName, None]
         ] = {}  # testbed -> BatchJobs with executors in its slots
         self.requests_by_testbed: dict[
             ObjectName, dict[ObjectName, None]
-        ] = {}  # testbed -> BatchJobs that were told to use it
+        ] = {}  # testbed -> BatchJobs that were assigned to it
         self.schedulings_by_job: dict[ObjectName, dict[ObjectName, None]] = {}  # BatchJob -> Schedulings that name it
         self.claimed_jobs: dict[ObjectName, dict[ObjectName, None]] = {}  # Scheduling -> BatchJobs, as it claimed them
         self.schedulings_by_testbed: dict[
             ObjectName, dict[ObjectName, None]
-        ] = {}  # testbed -> Schedulings that aim at it
+        ] = {}  # testbed -> Schedulings that target it
         self.submitted: dict[ObjectName, None] = {}  # BatchJobs of which some executors have no node yet
         # Not part of the committed state:
         self.recent_events: deque[ObjectEvent] = deque(maxlen=RECENT_EVENTS_MAX)
-        self.dirty_objects: dict[Key, None] = {}  # objects to look at, each once
-        self.scheduling_memories: dict[ObjectName, ReconcileCache] = {}  # of Schedulings that were looked at
+        self.dirty_objects: dict[Key, None] = {}  # objects to reconcile, each once
+        self.scheduling_memories: dict[ObjectName, ReconcileCache] = {}  # of reconciled Schedulings
         self.unplaced_testbeds: dict[
             ObjectName, tuple[tuple[int, int], ...]
         ] = {}  # testbeds that do not fit -> what nodes were
@@ -102,7 +102,7 @@ class ObjectRegistry:
         self.dirty_objects.update(dict.fromkeys((TESTBED, name) for name in self.testbeds))
 
     def mark_application_dirty(self, job: int) -> None:
-        """Something happened to a job that runs a BatchJob: also its slots may be free now."""
+        """Mark the BatchJob of a job that changed: its slots may be free now."""
         name = self.applications.get(job)
         if name is not None:
             self.mark_dirty(BATCH_JOB, name)
@@ -170,7 +170,7 @@ class ObjectRegistry:
         self._record_change(DELETED, change.type, self._tables[change.type][self._names[change.uid]], None)
 
     def _record_change(self, action: str, kind: str, before: Any, after: Any) -> None:
-        """Take the next revision, keep the object, and remember what watchers shall hear."""
+        """Take the next revision, store the object, and record the change for watchers."""
         self.revision += 1
         if after is not None:
             after = replace(after, meta=replace(after.meta, revision=self.revision))
@@ -196,7 +196,7 @@ class ObjectRegistry:
         else:
             self._index_scheduling(name, before, after)
 
-    # ---- what follows from a change ----
+    # ---- consequences of a change ----
 
     def _index_testbed(self, name: ObjectName, before: Testbed | None, after: Testbed | None) -> None:
         old, new = before.status.slots if before else (), after.status.slots if after else ()
@@ -208,7 +208,7 @@ class ObjectRegistry:
             self.mark_dirty(BATCH_JOB, job)
 
     def _reserve(self, old: tuple[Slot, ...], new: tuple[Slot, ...]) -> None:
-        """What its slots take of the nodes. Mostly they are where they were, and as large: only their use is other."""
+        """Reserve a testbed's slots on the nodes. Usually only their use has changed, not their place or size."""
         if len(old) == len(new) and all(map(_reserves_same, old, new)):
             return
         sizes: dict[str, dict[str, int]] = {}
@@ -261,7 +261,7 @@ class ObjectRegistry:
             self.mark_dirty(BATCH_JOB, name)
 
     def _mark_holder_dirty(self, testbed: ObjectName | None, job: ObjectName) -> None:
-        """The testbed, if it still shows a slot as the job's."""
+        """Mark the testbed if it still shows a slot as held by the job."""
         found = self.testbeds.get(testbed) if testbed is not None else None
         if found is not None and any(slot.holder and slot.holder.job == job for slot in found.status.slots):
             self.dirty_objects[TESTBED, found.meta.object_name] = None
@@ -282,7 +282,7 @@ class ObjectRegistry:
 
 
 def named_jobs(spec: SchedulingSpec) -> dict[ObjectName, None]:
-    """Each once, in the order of its first place."""
+    """Each job once, in the order of its first occurrence."""
     return dict.fromkeys(each.job for each in spec.slots) if spec.is_slot_based else dict.fromkeys(spec.queue)
 
 
@@ -291,7 +291,7 @@ def _reserves_same(old: Slot, new: Slot) -> bool:
 
 
 def _merge_records(jobs: tuple[JobRecord, ...], records: list[tuple[int, JobRecord]]) -> tuple[JobRecord, ...]:
-    """Without those that differ it stays the same tuple, which is compared at once."""
+    """Without differences it stays the same tuple, which compares at once."""
     if not records:
         return jobs
     changed = list(jobs)
@@ -306,7 +306,7 @@ def _testbed_in_use(job: BatchJob | None) -> ObjectName | None:
 
 
 def _requested_testbed(job: BatchJob | None) -> ObjectName | None:
-    """The testbed that it was told to use and has not used yet."""
+    """The testbed that it was assigned and has not used yet."""
     is_waiting = job is not None and job.claim is not None and job.status.state is BatchJobState.IN_QUEUE
     request = job.claim.request if job is not None and job.claim is not None and is_waiting else None
     return request.testbed if request is not None else None
@@ -315,7 +315,7 @@ def _requested_testbed(job: BatchJob | None) -> ObjectName | None:
 def _reindex(
     index: dict[ObjectName, dict[ObjectName, None]], name: ObjectName, old: ObjectName | None, new: ObjectName | None
 ) -> None:
-    """A BatchJob depends on another testbed than before."""
+    """Update the index after a BatchJob changed its testbed."""
     if old != new:
         if old is not None:
             _discard(index, old, name)

@@ -16,7 +16,7 @@ class Queue:
     is_paused: bool = False
     is_strict: bool = False
     running_max: int = 0  # tasks on nodes
-    queued_max: int = 0  # tasks that wait; a submit past it is refused
+    queued_max: int = 0  # pending tasks; a submit beyond it is refused
 
 
 UNLIMITED = Queue()

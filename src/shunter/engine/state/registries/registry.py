@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 class Registry(Protocol):
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
-        """How each of its changes is applied; live and in recovery alike."""
+        """The function that applies each of its changes, live and in recovery."""
         ...
 
     def dump(self) -> Any:
-        """All of it, in plain values that msgpack can hold: two equal registries have equal dumps."""
+        """The whole registry, in plain values that msgpack can hold: two equal registries have equal dumps."""
         ...
 
     def load(self, dump: Any) -> None:
-        """Take a dump into a fresh registry; it went through msgpack, so tuples may be lists."""
+        """Load a dump into an empty registry; it went through msgpack, so tuples may be lists."""
         ...

@@ -21,7 +21,7 @@ _STATUS_BY_WORD = {status.wire_name: status for status in RolloutStatus}
 
 
 class JobVersion(msgspec.Struct, array_like=True, frozen=True):
-    """A whole spec of a job, to go back to."""
+    """A whole spec of a job, for a rollback."""
 
     number: int
     groups: bytes
@@ -47,15 +47,15 @@ class ReplacedTask(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ServiceState(msgspec.Struct, array_like=True):
-    """`restart_floors` says which task sets are to be replaced although their spec is the present one: those numbered
-    below the floor of their group ("web"), or of their instance ("web/3")."""
+    """`restart_floors` marks task sets to replace although they have the current spec: those with a number below the
+    floor of their group ("web"), or of their instance ("web/3")."""
 
     status: RolloutStatus = ROLLOUT.initial
     reason: str = ""
     rollout_began_ms: int = 0
-    first_task_set: int = 0  # the first that was added since the update began, or those that it overtook
-    node: int = 0  # only instances on this node follow the present version; 0 means all
-    stable_version: JobVersion | None = None  # the last one by which all of it ran well
+    first_task_set: int = 0  # the first that was added since the rollout began, or since those that it overtook
+    node: int = 0  # only instances on this node follow the current version; 0 means all
+    stable_version: JobVersion | None = None  # the last one at which all instances were healthy
     previous_version: JobVersion | None = None  # the good one before that
     restart_floors: dict[str, int] = {}
     down: dict[str, None] = {}
@@ -71,11 +71,11 @@ class ServiceState(msgspec.Struct, array_like=True):
         return task_set_number < max(self.restart_floors.get(group, 0), self.restart_floor(group, index))
 
     def restart_floor(self, group: str, index: int) -> int:
-        """Of an instance that was restarted by itself; else 0."""
+        """The floor of an individually restarted instance; else 0."""
         return self.restart_floors.get(f"{group}/{index}", 0) if self.restart_floors else 0
 
     def requested_ms(self, task_set_number: int) -> int:
-        """When a task set was asked for: as it was added, or when an update that came later left it as it is."""
+        """When a task set was requested: when it was added, or when a later update kept it."""
         return max(self.added_ms.get(task_set_number, 0), self.rollout_began_ms)
 
     def is_down(self, group: str, index: int) -> bool:
@@ -85,20 +85,20 @@ class ServiceState(msgspec.Struct, array_like=True):
 @dataclass(slots=True)
 class ServiceRegistry:
     jobs: dict[int, ServiceState] = field(default_factory=dict)
-    # Not part of the committed state, but worked out from it:
+    # Derived, and not part of the committed state:
     per_node: dict[int, Job] = field(default_factory=dict)  # jobs with one task on each matching node
     task_sets_by_node: dict[int, dict[tuple[str, int], list[TaskSet]]] = field(
         default_factory=dict
     )  # job -> (group, node) -> task sets
-    next_check_ms: dict[int, int] = field(default_factory=dict)  # job -> when it is looked at next
+    next_check_ms: dict[int, int] = field(default_factory=dict)  # job -> when it is reconciled next
     colocation_masks: dict[tuple[int, str], BoolArray] = field(
         default_factory=dict
     )  # (job, group) -> of `engine.placement.colocation`
-    colocation_tick: int = -1  # of the nodes, when that was looked at
-    ledger: NodeLedger | None = None  # of `engine.services.per_node`, for asking which nodes match
+    colocation_tick: int = -1  # of the nodes, when that was computed
+    ledger: NodeLedger | None = None  # of `engine.services.per_node`, to ask which nodes match
 
     def add(self, task_set: TaskSet) -> None:
-        """A task set on a node of its own, of a job that runs everywhere."""
+        """Add a task set of a per-node job, which is bound to its node."""
         task_sets_by_node = self.task_sets_by_node.setdefault(task_set.job.id, {})
         task_sets_by_node.setdefault((task_set.spec.name, task_set.node), []).append(task_set)
 
@@ -125,7 +125,7 @@ class ServiceRegistry:
 
 
 def _dump(service_state: ServiceState) -> list[Any]:
-    """The status is stored as a word."""
+    """Stores the status as a word."""
     _, *others = msgspec.to_builtins(service_state, builtin_types=(bytes,))
     return [service_state.status.wire_name, *others]
 

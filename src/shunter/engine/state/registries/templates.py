@@ -25,11 +25,11 @@ class Template:
     updated_ms: int
     spec: JobSpec
     is_paused: bool = False
-    fired_ms: int = 0  # up to here the clock's firings are dealt with
-    last_job: int = 0  # the newest run that was made of it
+    fired_ms: int = 0  # the schedule's firings are processed up to here
+    last_job: int = 0  # the newest run made from it
     skipped_ms: int = 0  # when a firing last made no run, and why
     skipped_because: str = ""
-    next_ms: int | None = None  # worked out from the rest
+    next_ms: int | None = None  # derived from the rest
 
     @property
     def is_scheduled(self) -> bool:
@@ -51,7 +51,7 @@ class TemplateRegistry:
         return self._by_name.get((namespace, name))
 
     def set(self, change: c.TemplateSet) -> None:
-        """Called by the state, which counts the ids."""
+        """Called by the state, which assigns the ids."""
         body = bytes(change.spec)
         spec = _decoder.decode(body)
         existing = self.get(change.namespace, change.name)
@@ -88,7 +88,7 @@ class TemplateRegistry:
         self._by_name[template.namespace, template.name] = template
 
     def _paused(self, change: c.TemplatePaused) -> None:
-        """What was due while it was paused is not made up for."""
+        """Firings that were due while it was paused are not made up for."""
         template = self._by_name[change.namespace, change.name]
         template.is_paused = change.is_paused
         if not change.is_paused:
