@@ -35,24 +35,24 @@ from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Po
 
 POLICY_DEFAULT = "e-pvm"
 
-# The work of one decision, so that none takes longer than about 50 ms on a machine with other work: a unit is a price
-# looked at, some 10 ns.
+# The work of one decision, so that none takes longer than about 50 ms on a busy machine: a unit is one score
+# examined, about 10 ns.
 WORK_MAX = 3_000_000
 FILL_WORK = 3_000  # what any fill costs
-PICK_WORK = 7_000  # and what it costs beside that to pick nodes for several tasks
-MISS_WORK = 1_000  # what a turn costs for which nothing needs to be looked at
-TASK_WORK = 8  # a task more in a fill
-RULED_WORK = 20  # how much more a class costs that rules couple
+PICK_WORK = 7_000  # and the extra cost of picking nodes for several tasks
+MISS_WORK = 1_000  # the cost of a turn that examines nothing
+TASK_WORK = 8  # each further task in a fill
+RULED_WORK = 20  # the factor for a class with rules between tasks
 FILL_TASKS_MIN = 1_000  # what one fill may always place
-CLASS_WORK = 500  # to take in a class that is new or changed
-PLACING_SHARE = 4  # one part in so many of the work is left for placing, however many classes are taken in
-MISSES_MAX = 8  # turns in vain, after which those are sorted out for whom nothing is left; doubles every time
+CLASS_WORK = 500  # to read a class that is new or changed
+PLACING_SHARE = 4  # this fraction of the work is left for placement, however many classes are read
+MISSES_MAX = 8  # unsuccessful turns after which hopeless classes are removed; doubles every time
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What a planner is made of: which class comes first, which nodes it may use, which of them is best, and how long
-    somebody waits before room is made or kept for it."""
+    """The stages of a planner: which class comes first, which nodes it may use, which of them is best, and how long an
+    item waits before room is made or reserved for it."""
 
     score: Score
     order: RankFunction = by_urgency
@@ -82,7 +82,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What one decision works with, and what each class got."""
+    """The data of one decision, and what each class got."""
 
     budget: Budget
     queue_limits: QueueLimits
@@ -91,7 +91,7 @@ class DecisionContext:
     fills: dict[int, list[Picked]] = field(default_factory=dict)
 
     def gang_exceeds_budget(self, pending_class: PendingClass) -> bool:
-        """Whether a gang has to wait for the next decision, since this one has already spent what it needs."""
+        """Whether a gang must wait for the next decision, because this one has already spent what the gang needs."""
         if not gang_of(pending_class.task_class) or not self.fills:
             return False
         return sum(each.queued.count for each in self.reserve_stage.members(pending_class)) > self.budget.tasks
@@ -100,9 +100,8 @@ class DecisionContext:
 class Planner:
     """Exact greedy by class: cost grows with the classes that have a turn and with changed nodes, not with tasks.
 
-    A decision that runs out of its budget is partial. Whoever had a turn and found no room is remembered, so the next
-    decision goes on with the others.
-    """
+    A decision that runs out of its budget is partial. Classes that had a turn and found no room are remembered, so the
+    next decision continues with the others."""
 
     fast = True
     wants = WANTS_PLANNER
@@ -122,12 +121,12 @@ class Planner:
 
     @property
     def is_built_in(self) -> bool:
-        """Whether all of its stages are ours, and need no guard."""
+        """Whether all of its stages are built in and need no guard."""
         built_in = SCORES.get(self._stages.score.name)
         return built_in is self._stages.score and self._stages.filters == FILTERS
 
     def fork(self) -> Planner:
-        """One that would decide alike from here on. What this one remembers only spares it work."""
+        """A copy that would decide the same from here on. What this planner remembers only saves work."""
         clone = Planner(self._stages, self._work_max)
         clone._ledger.cursor = self._ledger.cursor
         clone._planner_memory = self._planner_memory.copy()
@@ -135,7 +134,7 @@ class Planner:
 
     @property
     def memory(self) -> dict[str, Any]:
-        """What a renewed one has to know: where the rotation stands."""
+        """What a renewed planner must know: the position of the rotation."""
         return {"cursor": int(self._ledger.cursor)}
 
     @memory.setter
@@ -144,7 +143,7 @@ class Planner:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nobody was promised anything, and the last decision was whole."""
+        """Whether there are no reservations, and the last decision was complete."""
         planner_memory = self._planner_memory
         return not (
             planner_memory.is_partial
@@ -159,7 +158,7 @@ class Planner:
         return clone
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
-        """Place the most urgent classes first, `budget` tasks at most; a gang larger than that goes by itself."""
+        """Place the most urgent classes first, at most `budget` tasks; a gang larger than that goes by itself."""
         backlog, decision = self._backlog, Decision(based_on=view.version)
         improved = self._ledger.sync(view.nodes)
         changed_count = backlog.sync(view.queued, view.licences)
@@ -177,7 +176,7 @@ class Planner:
         return decision
 
     def _serve_turns(self, context: DecisionContext) -> bool:
-        """Give each class its turn until nobody is left. False: the work of this decision was spent before that."""
+        """Give each class its turn until none is left. False: the work of this decision was spent before that."""
         budget, reserve_stage = context.budget, context.reserve_stage
         turns = Turns(self._backlog, context.queue_limits, context.fair_share)
         misses, misses_max = 0, MISSES_MAX
@@ -219,7 +218,7 @@ class Planner:
         )
 
     def _serve_winners(self, context: DecisionContext) -> None:
-        """Whoever made others end gets their room, or has it kept, before anybody has a turn."""
+        """Classes that preempted others get the freed room, or have it reserved, before any other turn."""
         for pending_class, promised in context.reserve_stage.winners():
             wanted = context.reserve_stage.admissible_count(
                 pending_class, min(pending_class.queued.count, promised, context.budget.fill_max)
@@ -230,7 +229,8 @@ class Planner:
                 self._place(pending_class, wanted, context)
 
     def _place(self, pending_class: PendingClass, count: int, context: DecisionContext) -> int:
-        """Place up to `count` tasks; whoever gets fewer has no room left anywhere. Returns how many found a node."""
+        """Place up to `count` tasks; if fewer are placed, there is no room left anywhere. Returns how many found a
+        node."""
         picked = self._fill(pending_class, count, context)
         placed = len(picked.rows) if count == 1 else int(picked.counts.sum())
         if placed:
@@ -242,13 +242,13 @@ class Planner:
         return placed
 
     def _place_gang(self, pending_class: PendingClass, context: DecisionContext) -> None:
-        """Place the class's whole gang, or none of it. Whoever came first among its members brought the others."""
+        """Place the class's whole gang, or none of it. The first of its members brings the others."""
         if not pending_class.queued.count or self._backlog.is_blocked(pending_class):
             return
         members = context.reserve_stage.members(pending_class)
         if not context.reserve_stage.can_admit(members):
             context.budget.spend_work(0, 0)
-            return  # no row keeps it waiting, so none has to improve
+            return  # no row holds it back, so none has to improve
         context.budget.spend_work(self._ledger.count * len(members), sum(each.queued.count for each in members))
         placed = context.reserve_stage.place_gang(members)
         if placed is not None:
@@ -263,7 +263,7 @@ class Planner:
         context.reserve_stage.block(pending_class)
 
     def _record(self, pending_class: PendingClass, picked: Picked, placed: int, context: DecisionContext) -> None:
-        """So many tasks of the class have found their nodes, and the ledger knows."""
+        """Record that this many tasks of the class have found their nodes; the ledger already knows."""
         context.budget.tasks -= placed
         context.fills.setdefault(pending_class.task_class.id, []).append(picked)
         context.queue_limits.place(pending_class, placed)
@@ -273,7 +273,7 @@ class Planner:
         self._backlog.place(pending_class, placed)
 
     def _fill(self, pending_class: PendingClass, count: int, context: DecisionContext) -> Picked:
-        """Candidates and score give prices, pick spends, and the ledger is told."""
+        """Filter and score the nodes, pick, and update the ledger."""
         ledger, budget, reserve_stage = self._ledger, context.budget, context.reserve_stage
         if not ledger.may_fit(pending_class.queued.task_class):
             budget.spend_work(0, 0)
@@ -318,7 +318,7 @@ NO_NODES = Picked(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def _merged(parts: list[Picked]) -> tuple[IntArray, IntArray]:
-    """All that a class got in its turns; no row is named twice."""
+    """Everything a class got in its turns; no row occurs twice."""
     if len(parts) == 1:
         return parts[0].rows, parts[0].counts
     rows, part_of = np.unique(np.concatenate([part.rows for part in parts]), return_inverse=True)
@@ -333,7 +333,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
 
 
 def build_policy(name: str) -> Policy:
-    """A fresh policy by its name; raises Invalid with the nearest known one."""
+    """Create a policy by its name; raises Invalid with the nearest known name."""
     if name in POLICIES:
         return POLICIES[name]()
     near = get_close_matches(name, POLICIES, n=1)

@@ -21,13 +21,13 @@ from shunter.planning.score.scores import SCORES, Score
 from shunter.planning.view import ClusterView, Decision, Policy
 
 BUILT_IN = "built in"
-REMOTE_PREFIX = "remote:"  # begins the name of a policy that is an external scheduler
+REMOTE_PREFIX = "remote:"  # prefix of the name of a policy that is an external scheduler
 REMOTE_NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """Something that a plugin brings: a policy's class, a Filter or a Score; or the error that kept it away."""
+    """A plugin's contribution: a policy's class, a Filter or a Score; or the error that prevented loading it."""
 
     name: str
     source: str
@@ -37,7 +37,7 @@ class PluginEntry:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A policy that can be used, or one that cannot, and why. Filters stand beside them: they are always on."""
+    """A policy that can be used, or one that cannot, with the reason. Filters are listed too: they are always on."""
 
     name: str
     kind: str  # policy | score | filter
@@ -47,7 +47,7 @@ class CatalogueEntry:
 
 
 class RemotePolicy:
-    """An external scheduler of this name decides, outside of rounds; while it is silent, the fall-back does."""
+    """An external scheduler of this name decides, outside of rounds; while it is silent, the fallback does."""
 
     fast = False
 
@@ -68,33 +68,33 @@ def check_scheduler_name(name: str, field: str) -> None:
 @runtime_checkable
 class Forkable(Protocol):
     def fork(self) -> Policy:
-        """One that would decide alike from here on, and shares nothing with this one."""
+        """A copy that would decide the same from here on, and shares nothing with this one."""
         ...
 
 
 @runtime_checkable
 class Renewable(Protocol):
-    """A policy that can begin anew from a few facts, so that a recording of it can begin anywhere."""
+    """A policy that can restart from a few facts, so that a recording of it can start anywhere."""
 
-    memory: dict[str, Any]  # all that a renewed one remembers; setting it on a new one makes that decide alike
+    memory: dict[str, Any]  # everything a renewed policy remembers; set on a new one, it makes that decide the same
 
     @property
     def is_settled(self) -> bool:
-        """Whether it remembers nothing that others may rely on: a renewed one would lose it."""
+        """Whether it remembers nothing that matters: a renewed one would lose it."""
         ...
 
     def renew(self) -> Policy:
-        """Another one in its place, which remembers only its `memory`."""
+        """A new policy in its place, which remembers only its `memory`."""
         ...
 
 
 def fork_policy(policy: Policy) -> Policy:
-    """For trying out what a policy would do. A policy that has no `fork` is copied whole."""
+    """Copy a policy for a dry run. A policy without `fork` is copied completely."""
     return policy.fork() if isinstance(policy, Forkable) else deepcopy(policy)
 
 
 class Catalogue:
-    """All policies by name. A name of ours cannot be taken; a broken plugin is listed with its error."""
+    """All policies by name. Plugins cannot replace built-in names; a broken plugin is listed with its error."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Catalogue:
         return [*self._entries.values(), *self._filter_entries, *self._unusable]
 
     def build(self, name: str) -> Policy:
-        """A fresh policy by its name. Raises Invalid with the nearest known one, or with what is wrong with it."""
+        """Create a policy by its name. Raises Invalid with the nearest known name, or with what is wrong with it."""
         if name.startswith(REMOTE_PREFIX):
             check_scheduler_name(name.removeprefix(REMOTE_PREFIX), "policy")
             return RemotePolicy(name.removeprefix(REMOTE_PREFIX))
@@ -166,8 +166,8 @@ def _policy_entry(plugin: PluginEntry) -> CatalogueEntry:
 
 
 def _make_plugin_policy(plugin: PluginEntry) -> Policy:
-    """The name of a plugin's policy is that of its entry point, whatever the object says. One that does not look at
-    tasks decides outside of rounds: in them, the fall-back places tasks meanwhile."""
+    """The name of a plugin's policy is that of its entry point, whatever the object says. A policy that does not want
+    to see tasks decides outside of rounds; in rounds, the fallback places tasks meanwhile."""
     policy: Policy = plugin.target()
     policy.name = plugin.name
     policy.fast = bool(getattr(policy, "fast", True)) and TASKS in wants_of(policy)

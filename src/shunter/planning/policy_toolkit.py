@@ -16,7 +16,7 @@ from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Qu
 
 
 class Room:
-    """What is free on the nodes, less what was placed since. Made once for each decision."""
+    """The free room on the nodes, minus what was placed since. Create one per decision."""
 
     def __init__(self, view: ClusterView) -> None:
         nodes = view.nodes
@@ -39,8 +39,9 @@ class Room:
         return found
 
     def fill(self, decision: Decision, queued: Queued, rows: IntArray, most: int | None = None) -> int:
-        """Put as many of what waits on these rows as fit, in this order, `most` at most. Returns how many. A gang goes
-        whole, with all its classes, or not at all; one that is larger than `most` only if nothing was placed yet."""
+        """Place as many of these pending tasks on these rows as fit, in this order, at most `most`. Returns how many. A
+        gang is placed as a whole, with all its classes, or not at all; one that is larger than `most` only if nothing
+        was placed yet."""
         rules = queued.task_class.rules
         if rules is not None and rules.gang:
             return self._fill_gang(decision, rules.gang, rows, most)
@@ -69,7 +70,7 @@ class Room:
         return total
 
     def _first_of_each_domain(self, task_class: TaskClass, rows: IntArray) -> IntArray:
-        """Of rows that share the value of a label by which tasks are distinct, only the first that would take one."""
+        """Of rows that share the value of a `distinct` label, only the first that would take a task."""
         label = task_class.rules.distinct if task_class.rules is not None else ""
         if label in ("", HOST):
             return rows
@@ -80,7 +81,7 @@ class Room:
         return found
 
     def place(self, decision: Decision, task_class: TaskClass, rows: IntArray, counts: IntArray) -> None:
-        """Put `counts[i]` tasks on row `rows[i]` into the decision."""
+        """Add `counts[i]` tasks on row `rows[i]` to the decision."""
         rows, counts = np.asarray(rows, np.int64), np.asarray(counts, np.int64)
         rows, counts = rows[counts > 0], counts[counts > 0]
         if not len(rows):

@@ -29,11 +29,10 @@ NEVER = 2**62  # as a time: later than any
 
 @dataclass(slots=True)
 class Nodes:
-    """All nodes as columns. Row 0 is no node at all and never eligible; a node keeps its row for good.
+    """All nodes as columns. Row 0 is unused and never eligible; a node keeps its row for ever.
 
-    Only the first `count` rows are used. `changed[i]` is the value that `tick` had when row i last changed, so that a
-    policy can look at just the rows that changed since it looked last.
-    """
+    Only the first `count` rows are used. `changed[i]` is the value of `tick` when row i last changed, so that a policy
+    can read only the rows that changed since its last look."""
 
     resources: list[str]  # the names of the columns of capacity and reserved: cpu, memory, disk, then custom ones
     capacity: IntArray  # [rows, resources], inner amounts
@@ -53,7 +52,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What couples the tasks of a class to one another, or to other jobs. A class with rules belongs to one job."""
+    """Rules between the tasks of a class, or between them and other jobs. A class with rules belongs to one job."""
 
     job: int
     gang: int = 0  # classes with the same number start together or not at all; 0 means none
@@ -61,12 +60,12 @@ class Rules:
     distinct: str = ""
     spread: tuple[Spread, ...] = ()
     affinity: tuple[Affinity, ...] = ()
-    group: int = 0  # of the job, where a rule is about the tasks of one group among themselves
+    group: int = 0  # of the job, where a rule is about the tasks of one group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskClass:
-    """Tasks that a planner cannot tell apart."""
+    """Tasks that a planner cannot distinguish."""
 
     id: int
     needs: Mapping[str, int]  # inner amounts above zero
@@ -83,33 +82,36 @@ class TaskClass:
 
 @dataclass(slots=True)
 class Queued:
-    """Tasks of one class that wait now. `since` orders classes of the same priority: the oldest submission first."""
+    """Pending tasks of one class. `since` orders classes of the same priority: the oldest submission first."""
 
     task_class: TaskClass
     count: int
     since: int
-    since_ms: int = 0  # when its oldest job was submitted, or was to start; a task that comes back keeps its age
+    since_ms: int = (
+        0  # when its oldest job was submitted, or was due to start; a task that is queued again keeps its age
+    )
     estimate_s: float = 0.0  # how long the first of them runs, given or learnt; 0 means unknown
     avoid: frozenset[int] = frozenset()  # nodes on which all of them have failed
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Reservations on nodes, for whoever must know what comes free: one row for each class on a node and each end."""
+    """Reservations on nodes, for policies that must know what becomes free: one row per class, node and expected
+    end."""
 
     class_ids: IntArray
     node: IntArray
     count: IntArray  # tasks
     priority: IntArray
     started_ms: IntArray  # of the youngest
-    # when it is expected to end; 0 means unknown, below 0 how long it takes and has not begun yet; NEVER what lasts
+    # expected end; 0 means unknown, negative a duration that has not begun yet; NEVER for long-running tasks
     end_ms: IntArray
-    is_stopping: BoolArray  # told to end: its room is coming free
+    is_stopping: BoolArray  # stopping: its room is about to become free
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """`running`, `tally`, `leaving` and `presence` cost something: they are asked for only where a rule needs them."""
+    """`running`, `tally`, `leaving` and `presence` are expensive: ask for them only where a rule needs them."""
 
     version: int
     nodes: Nodes
@@ -155,7 +157,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Tasks that stay queued. Why is worked out only when someone asks: see `planning.explain.wait_reasons`."""
+    """Tasks that stay queued. The reason is computed only on request: see `planning.explain.wait_reasons`."""
 
     class_id: int
     count: int
@@ -163,7 +165,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeftBehind(Sequence[Left]):
-    """Many of them as columns, so that thousands of classes that wait cost nothing until somebody asks."""
+    """Many of them as columns, so that thousands of pending classes cost nothing until a user asks."""
 
     class_ids: IntArray
     counts: IntArray
@@ -183,8 +185,8 @@ class LeftBehind(Sequence[Left]):
 
 @dataclass(frozen=True, slots=True)
 class HeldRows:
-    """Rows on which room is kept for an item that found none. Who goes on there without asking the policy, as lanes do
-    that are refilled, must have ended by then, or it would delay the item."""
+    """Rows with room held for a blocked item. Lanes that are refilled there without asking the policy must end before
+    the item's start, or they would delay it."""
 
     class_ids: frozenset[int] | None  # whose reservations are in it, even if they got none; None means everybody's
     until_ms: Mapping[int, int]  # row -> when the item is to start; 0 means as soon as there is room
@@ -211,16 +213,16 @@ class Decision:
 
 
 class Decides(Protocol):
-    """All that a policy must have. It may say by an attribute `wants` what it wants to see
-    (`model.protocol.scheduler_messages`)."""
+    """What every policy must have. The attribute `wants` limits what it sees (`model.protocol.scheduler_messages`)."""
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
-        """Place at most `budget` tasks. Must not place more than fits: every item is checked before it applies."""
+        """Place at most `budget` tasks, and not more than fits: every item is validated before it is applied."""
         ...
 
 
 class Policy(Decides, Protocol):
-    """The policy in a manager. `fast` ones run inside a round; all others get a view and answer through the inbox."""
+    """The policy in a manager. `fast` policies run inside a round; all others get a view and answer through the
+    inbox."""
 
     name: str
     fast: bool

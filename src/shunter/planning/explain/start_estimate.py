@@ -16,16 +16,16 @@ from shunter.planning.view import BoolArray, Nodes, TaskClass
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEnd:
-    """A task that runs is expected to end, and what it holds comes free."""
+    """A running task's expected end, and the resources it frees."""
 
     at_ms: int
     node: int
     needs: Mapping[str, int]
-    source: int = 0  # whatever the asker wants to know it by
+    source: int = 0  # any identifier of the caller
 
 
 class Forecast:
-    """Which nodes one class may use, whatever room they have, and how much room there is on them."""
+    """The nodes that one class may use regardless of room, and the room on them."""
 
     def __init__(self, task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> None:
         task_class = without_licence_needs(task_class)
@@ -39,7 +39,7 @@ class Forecast:
             self._accepted = np.zeros_like(self._accepted)
 
     def could_ever_fit(self, count: int = 1) -> bool:
-        """Whether so many tasks would fit if nothing else ran."""
+        """Whether this many tasks would fit if nothing else ran."""
         rows = np.flatnonzero(self._accepted)
         room = np.full(len(rows), count, dtype=np.int64)
         for resource, need in self._needs.items():
@@ -47,15 +47,14 @@ class Forecast:
         return int(room.sum()) >= count
 
     def room(self, most: int) -> int:
-        """How many tasks have room now, `most` at most."""
+        """How many tasks have room now, at most `most`."""
         rows = np.flatnonzero(self._accepted)
         return min(int(self._ledger.room(self._class, rows, most).sum()), most) if len(rows) else 0
 
     def first_fit(self, expected_ends: Sequence[ExpectedEnd], count: int = 1) -> ExpectedEnd | None:
-        """The ending after which `count` tasks have room. None: not even when all of these have ended.
+        """The end after which `count` tasks have room. None: not even after all of these ends.
 
-        One sweep through the endings in the order of time; the room of a node only grows on the way.
-        """
+        One pass through the ends in the order of time; the room of a node only grows on the way."""
         rows = np.flatnonzero(self._accepted)
         room = dict(zip(rows.tolist(), self._ledger.room(self._class, rows, count).tolist(), strict=True))
         total = sum(room.values())

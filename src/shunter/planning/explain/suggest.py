@@ -16,13 +16,13 @@ from shunter.planning.filter.filters import FILTERS, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import BoolArray, Nodes, TaskClass
 
-DATACENTERS_MAX = 3  # that are suggested, those with most room first
-CUT_SHARE_MIN = 0.1  # to ask for less than this of what was asked for is no advice
+DATACENTERS_MAX = 3  # suggested ones, those with most room first
+CUT_SHARE_MIN = 0.1  # a cut below this share of the request is not suggested
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceCut:
-    """Asking for `amount` of a resource instead would fit `nodes` nodes; 0 means doing without it."""
+    """With `amount` of a resource instead, `nodes` nodes would fit; 0 means without the resource."""
 
     resource: str
     amount: int
@@ -31,7 +31,7 @@ class ResourceCut:
 
 @dataclass(frozen=True, slots=True)
 class DroppedConstraint:
-    """Without this constraint (by its place), some nodes would fit."""
+    """Without this constraint (by its index), some nodes would fit."""
 
     index: int
     nodes: int
@@ -39,20 +39,20 @@ class DroppedConstraint:
 
 @dataclass(frozen=True, slots=True)
 class AddedDatacenter:
-    """With this datacenter too, some nodes would fit."""
+    """With this additional datacenter, some nodes would fit."""
 
     datacenter: str
     nodes: int
 
 
 def without_licence_needs(task_class: TaskClass) -> TaskClass:
-    """What of a class is a matter of nodes: licences are counted for the whole cluster."""
+    """The needs of a class on nodes; licences are counted for the whole cluster."""
     needs = {name: need for name, need in task_class.needs.items() if not name.startswith(LICENCE_PREFIX)}
     return task_class if len(needs) == len(task_class.needs) else replace(task_class, needs=needs)
 
 
 class FitChecker:
-    """Asks, for variations of a class, which nodes could take one task."""
+    """Finds, for variations of a class, which nodes could take one task."""
 
     def __init__(self, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> None:
         self._nodes = nodes
@@ -65,7 +65,7 @@ class FitChecker:
         return int(np.count_nonzero(self._accepted(task_class, self._filters)))
 
     def resource_cuts(self, task_class: TaskClass) -> Iterator[ResourceCut]:
-        """For each resource the largest amount below the need with which one node at least would do."""
+        """For each resource, the largest amount below the need with which at least one node would fit."""
         task_class = without_licence_needs(task_class)
         for resource, need in task_class.needs.items():
             rest = replace(
@@ -100,7 +100,7 @@ class FitChecker:
         return sorted(widened, key=lambda each: (-each.nodes, each.datacenter))[:DATACENTERS_MAX]
 
     def ineligible(self, task_class: TaskClass) -> list[int]:
-        """Nodes that would do if only they were eligible."""
+        """Nodes that would fit if they were eligible."""
         other_filters = tuple(each for each in self._filters if each.name != "eligible")
         accepted = self._accepted(task_class, other_filters) & ~self._ledger.eligible[: self._ledger.count]
         accepted[0] = False
@@ -110,7 +110,7 @@ class FitChecker:
         return feasible(without_licence_needs(task_class), self._ledger, slice(0, self._ledger.count), filters)
 
     def _most_free(self, resource: str, accepted: BoolArray, need: int) -> int | None:
-        """The most that any accepted node has free, in a round number; None where that is no less than the need."""
+        """The most that any accepted node has free, as a round number; None if that is not less than the need."""
         if resource not in self._ledger.column:
             return 0
         most = int(self._ledger.free[self._ledger.column[resource]][: self._ledger.count][accepted].max())

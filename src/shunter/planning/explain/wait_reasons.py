@@ -21,12 +21,12 @@ REQUESTED_FILTERS = (
     "datacenter",
     "runtime",
     "constraints",
-)  # filters by what a job asks for, whatever state a node is in
+)  # filters by the job's request, regardless of the state of a node
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What keeps a number of nodes from taking a task."""
+    """Why a number of nodes cannot take a task."""
 
     text: str
     nodes: int
@@ -40,10 +40,10 @@ def explain(
     view: ClusterView | None = None,
     only_node: int = 0,
 ) -> list[Reason]:
-    """The first reason of every node; together they count each node once. What is the matter with nodes that the tasks
-    ask for comes before those that they do not ask for; of each, the most frequent first. With the whole `view` also
-    what is no matter of nodes, before everything else, and the rules that couple tasks. Tasks that run on the
-    node `only_node` or nowhere have no other to be explained."""
+    """The first reason of every node, so that each node counts once. Reasons of nodes that match the tasks' request
+    come before those of other nodes; within each, the most frequent comes first. With the whole `view`, reasons that do
+    not depend on nodes come before everything else, and rules between tasks are included. For tasks that can run only
+    on `only_node`, no other node is explained."""
     if nodes.count <= 1:
         return [Reason("the cluster has no nodes", 0, ())]
     ledger = NodeLedger()
@@ -65,7 +65,7 @@ def explain(
 
 
 def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
-    """What keeps a class waiting whatever room the nodes have: its queue, and licences of the whole cluster."""
+    """What keeps a class waiting regardless of room: its queue, and licences of the whole cluster."""
     queue, gang = view.queues.get(task_class.queue), _gang_counts(task_class, view)
     if queue is not None and queue.is_paused:
         yield f"queue {task_class.queue} is paused"
@@ -86,20 +86,20 @@ def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
 
 
 def _avoided(task_class: TaskClass, view: ClusterView) -> frozenset[int]:
-    """The nodes that its tasks keep off; a gang goes there, too, if it must."""
+    """The nodes that its tasks avoid; a gang uses them if it must."""
     if gang_of(task_class):
         return frozenset()
     return next((each.avoid for each in view.queued if each.task_class.id == task_class.id), frozenset())
 
 
 def _gang_counts(task_class: TaskClass, view: ClusterView) -> dict[TaskClass, int]:
-    """Tasks by class that start together with this one, its own among them; none if it belongs to no gang."""
+    """Tasks that start together with this class, by class, including its own; empty if it belongs to no gang."""
     gang = gang_of(task_class)
     return {each.task_class: each.count for each in view.queued if gang_of(each.task_class) == gang} if gang else {}
 
 
 def _never_fits(task_class: TaskClass, ledger: NodeLedger) -> str | None:
-    """The one reason that makes all others idle: no node is large enough, even if it were empty."""
+    """The reason that makes all others irrelevant: no node is large enough, even if it were empty."""
     for resource, need in task_class.needs.items():
         largest = int(ledger.capacity(resource).max()) if resource in ledger.column else 0
         if largest == 0:
@@ -129,7 +129,7 @@ def _refusals(task_class: TaskClass, ledger: NodeLedger, rows: IntArray, filters
 def _refused(
     task_class: TaskClass, ledger: NodeLedger, rows: IntArray, filters: Sequence[Filter]
 ) -> tuple[list[Refusal], IntArray]:
-    """The reasons of those nodes that one of these refuses; and the other nodes."""
+    """The reasons of the nodes that one of these filters refuses; and the other nodes."""
     found: list[Refusal] = []
     for each in filters:
         passing = each.accepts(task_class, ledger, rows)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from shunter.planning.view import NodeKind
 
 LENGTH_MAX = 2000
-LOOPS_MAX = 4  # of all, exists, map, filter, ...: with the length, this bounds how long an evaluation can take
-# CEL keeps some 90 bytes for each character of an expression, so few of the long ones are remembered.
+LOOPS_MAX = 4  # of all, exists, map, filter, ...: together with the length, this bounds the time of an evaluation
+# CEL takes about 90 bytes for each character of an expression, so few of the long ones are cached.
 SHORT_MAX = 200
 CACHED_SHORT_MAX = 4096
 CACHED_LONG_MAX = 256
@@ -35,11 +35,11 @@ _NUMBERS = "numbers"
 
 
 class Scope(IntEnum):
-    """What an expression asks about, and so what its answer may be remembered by."""
+    """What an expression depends on, and so the key by which its result can be cached."""
 
     KIND = 0  # labels, attributes, datacenter
     SIZE = 1  # the capacity as well
-    NAME = 2  # the very node
+    NAME = 2  # the individual node
 
 
 KIND_NAMES = {"node.labels": _TEXTS, "node.attributes": _TEXTS, "node.datacenter": _TEXT}
@@ -58,10 +58,10 @@ class Constraint:
     text: str
     scope: Scope
     simple: Predicate | None
-    compiled: Any  # CEL's expression, where it is not plain
+    compiled: Any  # CEL's expression, if it is not a simple one
 
     def holds(self, kind: NodeKind, name: str = "", capacity: Mapping[str, int] | None = None) -> bool:
-        """`capacity` has inner amounts; expressions see cpu in cores. What the scope leaves out need not be given."""
+        """`capacity` has internal amounts; expressions see cpu in cores. Values outside of the scope may be omitted."""
         if self.simple is not None:
             return self.simple(kind)
         variables = {
@@ -107,13 +107,13 @@ class JobMatch:
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Raises ValueError with what is wrong, where, and how to mend it."""
+    """Raises ValueError that says what is wrong, where, and how to fix it."""
     return _parse_short(text) if len(text) <= SHORT_MAX else _parse_long(text)
 
 
 @lru_cache(maxsize=CACHED_LONG_MAX)
 def parse_job_match(text: str) -> JobMatch:
-    """Raises ValueError with what is wrong, where, and how to mend it."""
+    """Raises ValueError that says what is wrong, where, and how to fix it."""
     _check_limits(text)
     try:
         return JobMatch(text, _compile(text, None))
@@ -125,7 +125,7 @@ def _parse(text: str) -> Constraint:
     _check_limits(text)
     if simple := parse_simple(text):
         return Constraint(text, Scope.KIND, simple, None)
-    if found := _QUOTED_CAPACITY.search(text):  # CEL knows no map of whole numbers and fractions, so it would not tell
+    if found := _QUOTED_CAPACITY.search(text):  # CEL has no map of integers and fractions, so it would not report it
         raise ValueError(
             f"node.capacity has numbers, not text as at character {found.start(1) + 1}; write it without quotes: cpu "
             "in cores, memory and disk in bytes (4 * 1024 * 1024 * 1024), others as counts"
@@ -134,7 +134,7 @@ def _parse(text: str) -> Constraint:
         try:
             return Constraint(text, scope, None, _compile(text, scope))
         except RuntimeError:
-            continue  # it asks about more, or is wrong
+            continue  # it depends on more, or is wrong
     try:
         return Constraint(text, Scope.NAME, None, _compile(text, Scope.NAME))
     except RuntimeError as error:
@@ -150,11 +150,11 @@ _AMBIGUOUS_LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b")
 _QUOTED_CAPACITY = re.compile(r"\bnode\.capacity(?:\.\w+|\[[^]]*\])\s*(?:[=!<>]=|[<>])\s*(['\"])")
 _OVER_A_NAME = re.compile(r"\w\s*\.\s*$")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
-_AMBIGUOUS_QUOTING = re.compile(r"\\|//|'''|\"\"\"")  # with these, what is text cannot be told from code by a glance
+_AMBIGUOUS_QUOTING = re.compile(r"\\|//|'''|\"\"\"")  # with these, text cannot easily be told from code
 
 
 def _check_limits(text: str) -> None:
-    """A loop over labels is fine; loops within loops, or over long lists, could keep the planner busy for hours."""
+    """A loop over labels is fine; nested loops, or loops over long lists, could keep the planner busy for hours."""
     if len(text) > LENGTH_MAX:
         raise ValueError(f"is longer than {LENGTH_MAX:,} characters")
     if _AMBIGUOUS_QUOTING.search(text):
@@ -162,7 +162,7 @@ def _check_limits(text: str) -> None:
             raise ValueError(f"must not combine a loop with \\, // or triple quotes, at character {found.start() + 1}")
         return
     code = _STRING.sub(lambda found: " " * len(found[0]), text)
-    opened: list[bool] = []  # of the parentheses around: whether it is a loop's
+    opened: list[bool] = []  # of the surrounding parentheses: whether it is a loop's
     loops, is_loop = 0, False
     for match in _LOOP.finditer(code):
         if match[0] == "(":
@@ -181,7 +181,7 @@ def _check_limits(text: str) -> None:
 
 
 def _compile(text: str, scope: Scope | None) -> Any:
-    """Raises RuntimeError in CEL's words. A scope of None is that of jobs."""
+    """Raises RuntimeError with CEL's message. A scope of None is that of jobs."""
     from cel_expr_python import cel
 
     compiled = _environment(scope).compile(text)

@@ -75,7 +75,7 @@ def _explain_syntax(text: str, error_text: str, offset: int) -> str:
 
 
 def _syntax_fix(before: str, rest: str, found: str, error_text: str) -> str:
-    """What to write instead, where that is known."""
+    """What to write instead, if known."""
     if rest.startswith("=") and not rest.startswith("=="):
         return "write == for equality"
     if rest[0] in "'\"":

@@ -25,16 +25,16 @@ _TOKEN = re.compile(
     r"""|(?P<sign>==|!=|&&|[^\sA-Za-z_])|(?P<end>$))""",
     re.ASCII,
 )
-_TRIPLE = re.compile(r"'''|\"\"\"")  # texts of several lines, which are CEL's
-_RESERVED_WORDS = frozenset({"in", "true", "false", "null"})  # what CEL does not take for a field's name
+_TRIPLE = re.compile(r"'''|\"\"\"")  # multi-line strings, which only CEL reads
+_RESERVED_WORDS = frozenset({"in", "true", "false", "null"})  # words that CEL does not accept as a field's name
 
 
 class _NotSimpleError(Exception):
-    """The text is something else: perhaps CEL, perhaps nothing at all."""
+    """The text is not a simple constraint: perhaps CEL, perhaps invalid."""
 
 
 def parse_simple(text: str) -> Predicate | None:
-    """A test of node kinds, or None where the text is not plain. A value that a node lacks makes its test fail."""
+    """A test of node kinds, or None if the text is not simple. A missing value makes the test fail."""
     if _TRIPLE.search(text):
         return None
     try:
@@ -73,7 +73,7 @@ class _Parser:
         return compare
 
     def accept(self, token: str) -> bool:
-        """Step over the token if it is the next one."""
+        """Skip the token if it is the next one."""
         if self.kind == "string" or self.token != token:
             return False
         self._advance()

@@ -16,7 +16,7 @@ import numpy as np
 from shunter.model.job.spec import Affinity
 from shunter.planning.view import BoolArray, IntArray, NodeKind, Nodes, Rules
 
-HOST = "host"  # as a label: every node has a value of its own
+HOST = "host"  # as a label: every node has its own value
 UNLABELLED = 0  # the domain of nodes that lack a label
 
 
@@ -27,7 +27,7 @@ def domain_by_kind(kinds: Sequence[NodeKind], label: str) -> IntArray:
 
 
 def conflicting_rows(nodes: Nodes, label: str, occupied: IntArray) -> BoolArray:
-    """The rows that take no further task of a group which has tasks on the rows `occupied`."""
+    """The rows that take no further task of a group with tasks on the rows `occupied`."""
     if label == HOST:
         return is_any_of(occupied, nodes.count)
     domain = domain_by_kind(nodes.kinds, label)[nodes.kind[: nodes.count]]
@@ -41,14 +41,14 @@ def shares_domain(domain: IntArray, occupied: IntArray) -> BoolArray:
 
 
 def is_any_of(rows: IntArray, count: int) -> BoolArray:
-    """The same for hosts: of so many rows, just these."""
+    """The same for hosts: exactly these rows."""
     found = np.zeros(count, np.bool_)
     found[rows] = True
     return found
 
 
 def is_first_of_domain(domain: IntArray) -> BoolArray:
-    """Of several places, in their order, the first in each domain."""
+    """Of several rows, in their order, the first in each domain."""
     _, first = np.unique(domain, return_index=True)
     return is_any_of(first, len(domain))
 
@@ -59,28 +59,29 @@ def is_one_per_node(rules: Rules | None) -> bool:
 
 
 def depends_on_own_placements(rules: Rules | None) -> bool:
-    """Whether it matters to the next task of the class where its last one went."""
+    """Whether the placement of the class's last task matters for the next one."""
     return rules is not None and bool(rules.distinct or rules.spread or rules.affinity or rules.exclusive)
 
 
 def may_follow(rules: Rules | None) -> bool:
-    """Whether the next task of a class may always go where its last one was. A gang starts together; tasks that are to
-    be distinct may have moved to the same domain; the jobs that a task must join may have ended."""
+    """Whether the next task of a class may always go where its last one was. Not for gangs, which start together; nor
+    for distinct tasks, which may have moved to the same domain; nor for tasks with an affinity, whose jobs may have
+    ended."""
     if rules is None:
         return True
     return not (rules.gang or rules.distinct or any(is_required_job_affinity(rule) for rule in rules.affinity))
 
 
 def is_required_job_affinity(rule: Affinity) -> bool:
-    """Whether tasks must be where certain jobs run."""
+    """Whether tasks must run where certain jobs run."""
     return rule.to == "job" and rule.require and not rule.anti
 
 
 def is_required_anti_affinity(rule: Affinity) -> bool:
-    """Whether tasks must not be where certain jobs run. It binds both sides, whoever came first."""
+    """Whether tasks must not run where certain jobs run. It binds both sides, whichever came first."""
     return rule.to == "job" and rule.require and rule.anti
 
 
 def is_same_group(one: Rules | None, other: Rules | None) -> bool:
-    """Whether the tasks of two classes belong to one group of one job, for the rules among its tasks."""
+    """Whether the tasks of two classes belong to one group of one job, for the rules between its tasks."""
     return one is not None and other is not None and (one.job, one.group) == (other.job, other.group)

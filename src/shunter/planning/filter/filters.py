@@ -16,14 +16,14 @@ from shunter.planning.view import BoolArray, IntArray, TaskClass
 
 RESOURCES = "resources"  # the name of the filter that compares amounts
 
-Accepts = Callable[[TaskClass, NodeLedger, Rows], BoolArray | None]  # None: this filter has nothing against any row
-Refusal = tuple[str, IntArray]  # a reason, and the rows that it holds for
+Accepts = Callable[[TaskClass, NodeLedger, Rows], BoolArray | None]  # None: this filter accepts every row
+Refusal = tuple[str, IntArray]  # a reason and its rows
 Reasons = Callable[[TaskClass, NodeLedger, IntArray], Iterator[Refusal]]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """`accepts` says which rows pass. `reasons` sorts rows that did not into groups with one reason each."""
+    """`accepts` returns the rows that pass. `reasons` groups the other rows by reason."""
 
     name: str
     accepts: Accepts
@@ -51,7 +51,7 @@ def why_ineligible(_: TaskClass, ledger: NodeLedger, rows: IntArray) -> Iterator
 
 
 def is_not_exclusive_to_other(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:
-    """A node that a job has for itself is no candidate for any other."""
+    """A node that one job has for itself is infeasible for all others."""
     if not ledger.has_owners:
         return None
     owner = ledger.owner[rows]
@@ -74,7 +74,7 @@ def why_no_runtime(task_class: TaskClass, _: NodeLedger, rows: IntArray) -> Iter
 
 
 def avoid_filter(avoid: frozenset[int]) -> Filter:
-    """Not on the nodes on which all queued tasks of the class have failed."""
+    """Refuse the nodes on which all queued tasks of the class have failed."""
     avoided_rows = np.array(sorted(avoid), dtype=np.int64)
 
     def accepts(_: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray:
@@ -122,7 +122,7 @@ def has_resources(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> Bool
 
 
 def why_insufficient_resources(task_class: TaskClass, ledger: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
-    """By the first resource that lacks; a node too small even when empty is told from one that is full now."""
+    """By the first missing resource; distinguishes nodes that are too small from nodes that are full now."""
     for resource, need in task_class.needs.items():
         if resource not in ledger.column:
             yield f"no node has {resource}", rows
@@ -144,7 +144,7 @@ def why_insufficient_resources(task_class: TaskClass, ledger: NodeLedger, rows: 
 
 
 def format_amount_short(resource: str, amount: int) -> str:
-    """As short as `format_amount` where that is short, otherwise rounded down to a tenth of a unit: `48.3Gi`."""
+    """Like `format_amount` if that is short, otherwise rounded down to a tenth of a unit: `48.3Gi`."""
     exact = format_amount(resource, amount)
     if resource in (MEMORY, DISK) and len(exact) > len("1023Mi"):
         for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
@@ -153,7 +153,7 @@ def format_amount_short(resource: str, amount: int) -> str:
     return exact
 
 
-# The order matters to `explain` alone: what will not change by waiting comes before what may.
+# The order matters only to `explain`: reasons that waiting cannot change come first.
 FILTERS = (
     Filter("eligible", is_eligible, why_ineligible),
     Filter("datacenter", is_in_datacenter, why_wrong_datacenter),
@@ -162,5 +162,9 @@ FILTERS = (
     Filter("owner", is_not_exclusive_to_other, why_exclusive_to_other),
     Filter(RESOURCES, has_resources, why_insufficient_resources),
 )
-_DYNAMIC_FILTERS = ("eligible", "owner", RESOURCES)  # a task can wait there until a node that another has is free
+_DYNAMIC_FILTERS = (
+    "eligible",
+    "owner",
+    RESOURCES,
+)  # a task can wait there until another job releases its exclusive node
 STATIC_FILTERS = tuple(each for each in FILTERS if each.name not in _DYNAMIC_FILTERS)

@@ -18,7 +18,7 @@ from shunter.planning.view import BoolArray, ClusterView, Placement, TaskClass
 
 
 class HardRules:
-    """The rules of one decision. What it admitted counts for later questions."""
+    """The rules of one decision. Admitted placements count for later calls."""
 
     def __init__(self, view: ClusterView, ledger: NodeLedger, filters: Sequence[Filter]) -> None:
         self._ledger, self._count = ledger, view.nodes.count
@@ -26,7 +26,7 @@ class HardRules:
         self._rule_set = RuleSet(view, ledger)
 
     def accepts(self, task_class: TaskClass) -> BoolArray:
-        """Which rows would take a task of the class, whatever room they have."""
+        """Which rows would take a task of the class, regardless of room."""
         accepted = feasible(task_class, self._ledger, slice(0, self._count), self._filters)
         if self._rule_set.constrains(task_class):
             accepted = accepted & self._rule_set.rules_for(task_class).allowed
@@ -46,7 +46,7 @@ class HardRules:
 
 
 def _without_conflicts(placement: Placement, placement_rules: PlacementRules) -> Placement:
-    """Without tasks that other tasks of the same placement keep away."""
+    """Drop tasks that other tasks of the same placement repel."""
     if placement_rules.is_colocated:
         placement = _select_rows(placement, np.arange(len(placement.nodes)) == 0)
     if placement_rules.distinct_domain is not None:

@@ -12,15 +12,15 @@ from shunter.planning.filter.cel import Constraint, Scope, parse_constraint
 from shunter.planning.view import BoolArray, IntArray, NodeKind, Nodes, TaskClass
 
 RUNTIME_BUILT_IN = "process"  # every worker has it
-VERDICTS_MAX = 4096  # questions remembered; past it all are asked again
-ROW_VERDICTS_MAX = 256  # those that look at single nodes, which take more memory
-SIZE_VERDICTS_MAX = 65536  # answers by kind and capacity that are kept for one question
+VERDICTS_MAX = 4096  # cached constraints; beyond it the cache is cleared
+ROW_VERDICTS_MAX = 256  # those on single nodes, which take more memory
+SIZE_VERDICTS_MAX = 65536  # cached results by kind and capacity for one constraint
 
 Rows = slice | IntArray
 
 
 class NodeKindIndex:
-    """Answers by kind. The engine only appends to its list of kinds, so an answer stays true and just grows longer."""
+    """Caches results by kind. The engine only appends to its list of kinds, so a result stays valid and only grows."""
 
     def __init__(self, kinds: list[NodeKind], nodes: Nodes | None = None) -> None:
         self._kinds = kinds
@@ -29,7 +29,7 @@ class NodeKindIndex:
         self._by_row: dict[str, _RowVerdicts] = {}
 
     def hold_on(self, constraint: str, rows: Rows) -> BoolArray:
-        """On which of the rows it holds, whatever it asks about."""
+        """The rows on which it holds, whatever it depends on."""
         assert self._nodes is not None, "rows are asked about only where there are nodes"
         parsed = _parse(constraint)
         if parsed is None or parsed.scope == Scope.KIND:
@@ -42,8 +42,8 @@ class NodeKindIndex:
         return known.evaluate(rows)
 
     def meet(self, constraint: str) -> BoolArray:
-        """By kind. Manifests are refused if a constraint cannot be read. One that another version let in holds nowhere:
-        its tasks wait, and all other tasks are planned."""
+        """Evaluates a constraint by kind. Invalid constraints are refused in manifests. One that another version
+        accepted holds nowhere: its tasks wait, and all other tasks are planned."""
         parsed = _parse(constraint)
         if parsed is None or parsed.scope != Scope.KIND:
             return np.zeros(len(self._kinds), dtype=np.bool_)
@@ -53,12 +53,12 @@ class NodeKindIndex:
         return self._evaluate(("datacenters", datacenters), lambda kind: kind.datacenter in datacenters)
 
     def run(self, runtime: str) -> BoolArray:
-        """Workers say by an attribute which runtimes they have."""
+        """Workers announce their runtimes by an attribute."""
         attribute = f"runtime.{runtime}"
         return self._evaluate(("runtime", runtime), lambda kind: attribute in kind.attributes)
 
     def suit(self, task_class: TaskClass) -> BoolArray:
-        """Which kinds meet all that the class demands of them; what it asks about single nodes is left out."""
+        """Which kinds meet all requirements of the class, except those on single nodes."""
         suits = np.ones(len(self._kinds), dtype=np.bool_)
         if task_class.datacenters:
             suits &= self.lie_in(task_class.datacenters)
@@ -87,8 +87,8 @@ class NodeKindIndex:
 
 
 class _RowVerdicts:
-    """One constraint that asks about capacity or name, row by row. A row is asked again when its kind or capacity is
-    another one; nodes alike in both are asked once, unless the name matters."""
+    """One constraint on capacity or name, evaluated row by row. A row is evaluated again when its kind or capacity
+    changes; nodes with equal kind and capacity are evaluated once, unless the name matters."""
 
     def __init__(self, constraint: Constraint, nodes: Nodes) -> None:
         self._constraint, self._nodes = constraint, nodes
@@ -128,7 +128,7 @@ class _RowVerdicts:
         return verdict
 
     def _grow(self) -> None:
-        """New rows, and all rows where there is a new resource, are of no kind at all, so that they are asked."""
+        """New rows, and all rows after a new resource, get no kind, so that they are evaluated."""
         rows = len(self._nodes.kind)
         self._verdicts = np.zeros(rows, dtype=np.bool_)
         self._kind = np.full(rows, -1, dtype=np.int32)

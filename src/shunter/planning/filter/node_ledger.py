@@ -13,21 +13,20 @@ from shunter.model.resources import AMOUNT_MAX, CPU
 from shunter.planning.filter.node_kinds import NodeKindIndex
 from shunter.planning.view import BoolArray, FloatArray, IntArray, Nodes, TaskClass
 
-NONE_SIZE = float(AMOUNT_MAX)  # a node without a resource is reckoned as a huge one that is full
+NONE_SIZE = float(AMOUNT_MAX)  # a node without a resource counts as a huge one that is full
 TIE_BREAK = 1e-9  # measured shares come in steps of 5 %, so that it never outweighs one
 COLUMNS = ("free", "size", "reserved", "kept", "busy", "tasks", "eligible", "owner", "kind", "stamp", "_doubted")
 
 ShareFunction = Callable[[FloatArray], FloatArray]
-Rows = slice | IntArray  # a slice where all rows are meant, or one, because it needs no copies
+Rows = slice | IntArray  # a slice for all rows or one row, because it needs no copies
 
 
 class NodeLedger:
     """Columns by resource, each contiguous, so that a filter or a score is a few vector operations.
 
-    `stamp[i]` is the value that `clock` had when row i last changed, be it in the view or by a placement of ours. Who
-    remembers something about nodes keeps the clock beside it and renews just the rows with a later stamp. `kept` holds
-    a score's costly function of the used shares, worked out only where they change.
-    """
+    `stamp[i]` is the value of `clock` when row i last changed, in the view or by a placement of ours. A cache about
+    nodes stores the clock and renews only the rows with a later stamp. `kept` holds a score's expensive function of the
+    used shares, computed only where they change."""
 
     def __init__(self, keep: ShareFunction | None = None) -> None:
         self._share_function = keep
@@ -39,16 +38,15 @@ class NodeLedger:
         self._nodes: Nodes | None = None
         self._tick = -1
         self._tightened_at = -1
-        self.starts = 0  # how often everything was read anew: what is remembered about needs and rows is void then
+        self.starts = 0  # how often everything was read again: caches of needs and rows are then invalid
         self._allocate(resources=0, rows=0)
 
     def sync(self, nodes: Nodes) -> IntArray:
-        """Read again what may differ from the copy; stamp only what really differs. Returns the rows that may take now
-        what they could not take before: a class that found no room needs to look at no others.
+        """Read again what may differ from the copy, and stamp only what really differs. Returns the rows that may now
+        take what they could not take before: a blocked class needs to look at no others.
 
-        The test is `>=`, not `>`: a row may change once more while the tick stands still. Rows that we placed on are
-        doubted, because a refused placement leaves no trace in `changed`.
-        """
+        The test is `>=`, not `>`, because a row may change again during the same tick. Rows with our placements are
+        read again, because a refused placement leaves no trace in `changed`."""
         if nodes is not self._nodes or len(nodes.resources) != len(self.column):
             self._start(nodes)
         elif nodes.count > len(self.stamp):
@@ -62,7 +60,7 @@ class NodeLedger:
         return improved
 
     def place(self, task_class: TaskClass, rows: IntArray, counts: IntArray) -> None:
-        """Take what `counts[i]` tasks need out of row `rows[i]`; no row is named twice."""
+        """Take the needs of `counts[i]` tasks from row `rows[i]`; no row occurs twice."""
         touched: Rows = slice(rows.item(), rows.item() + 1) if len(rows) == 1 else rows
         for resource, need in task_class.needs.items():
             self.free[self.column[resource]][touched] -= counts * need
@@ -71,7 +69,7 @@ class NodeLedger:
         self._doubted[touched] = True
 
     def own(self, rows: IntArray, job: int) -> None:
-        """The job has these rows for itself from now on; 0 gives them back."""
+        """Give these rows to the job exclusively; 0 releases them."""
         self.owner[rows] = job
         self.has_owners |= job != 0
         self._doubted[rows] = True
@@ -79,7 +77,8 @@ class NodeLedger:
         self.stamp[rows] = self.clock
 
     def release(self, rows: IntArray, amounts: IntArray, tasks: IntArray) -> None:
-        """On a scratch: tasks end. `amounts[:, i]` comes free on row `rows[i]`; a row may be named several times."""
+        """On a scratch copy: tasks end. `amounts[:, i]` becomes free on row `rows[i]`; a row may occur several
+        times."""
         if len(rows) > self.count // 4:  # adding nothing to most rows is cheaper than sorting
             touched, place = self.number[: self.count], rows
         else:
@@ -92,7 +91,7 @@ class NodeLedger:
         self.tighten()
 
     def scratch(self) -> NodeLedger:
-        """A copy to try placements on; nobody remembers anything about it, and it is never synced."""
+        """A copy to try placements on. It has no caches and is never synced."""
         copy = NodeLedger(self._share_function)
         copy.__dict__.update(self.__dict__)
         for name in ("free", "reserved", "kept", "tasks", "owner", "stamp", "_doubted"):
@@ -100,14 +99,15 @@ class NodeLedger:
         return copy
 
     def room(self, task_class: TaskClass, rows: IntArray, most: int) -> IntArray:
-        """How many tasks of the class fit on each row, `most` at most."""
+        """How many tasks of the class fit on each row, at most `most`."""
         room = np.full(len(rows), most, dtype=np.int64)
         for resource, need in task_class.needs.items():
             np.minimum(room, self.free[self.column[resource]][rows] // need, out=room)
         return room
 
     def reserved_with(self, resource: str, rows: Rows, extra: int | IntArray) -> FloatArray:
-        """The reserved share of a resource if `extra` more of it were reserved. A node without any counts as full."""
+        """The reserved share of a resource if `extra` more of it were reserved. A node without the resource counts as
+        full."""
         column = self.column[resource]
         if isinstance(extra, int) and extra == 0:
             share: FloatArray = self.reserved[column][rows]
@@ -122,27 +122,27 @@ class NodeLedger:
         return _used(reserved, self.busy[rows]) if resource == CPU else reserved
 
     def by_size(self, resource: str, rows: Rows, function: ShareFunction) -> FloatArray:
-        """A function of the capacity, worked out once a size: machines come in few sizes."""
+        """A function of the capacity, computed once per size: machines come in few sizes."""
         column = self.column[resource]
         if column not in self._sizes:
             self._sizes[column] = np.unique(self.size[column], return_inverse=True)
         sizes, size_of = self._sizes[column]
-        return function(sizes).take(size_of[rows], mode="clip")  # nothing to clip; it spares a check of every index
+        return function(sizes).take(size_of[rows], mode="clip")  # nothing to clip; it saves a check of every index
 
     def changed_since(self, seen: int) -> Rows:
-        """Rows with a stamp later than `seen`; all of them as a slice where most changed."""
+        """Rows with a stamp later than `seen`; all of them as a slice if most changed."""
         if seen < 0:
             return slice(0, self.count)
         rows = np.flatnonzero(self.stamp[: self.count] > seen)
         return slice(0, self.count) if 2 * len(rows) > self.count else rows
 
     def totals(self) -> list[int]:
-        """What all nodes have of each resource together, by column."""
+        """The total of each resource over all nodes, by column."""
         total: list[int] = self._view().capacity[: self.count].sum(axis=0).tolist()
         return total
 
     def vector(self, needs: Mapping[str, int]) -> list[int] | None:
-        """Needs by column; None if no node ever had one of them."""
+        """Needs by column; None if no node ever had one of the resources."""
         vector = [0] * len(self.column)
         for resource, need in needs.items():
             if resource not in self.column:
@@ -157,14 +157,14 @@ class NodeLedger:
         return self._view().ineligible_because.get(row, "not eligible")
 
     def may_fit(self, task_class: TaskClass) -> bool:
-        """False if some need exceeds what any node has free: most waiting classes of a full cluster end here."""
+        """False if some need exceeds what any node has free: most pending classes of a full cluster end here."""
         return all(
             resource in self.column and need <= self._free_most[self.column[resource]]
             for resource, need in task_class.needs.items()
         )
 
     def tighten(self) -> None:
-        """Bring the bound behind `may_fit` up to date. Placements only lower it, so a late update is harmless."""
+        """Update the bound behind `may_fit`. Placements only lower it, so a late update is harmless."""
         if self._tightened_at == self.clock:
             return
         self._tightened_at = self.clock
@@ -183,12 +183,12 @@ class NodeLedger:
         self.kinds = NodeKindIndex(nodes.kinds, nodes)
         self._allocate(resources=len(nodes.resources), rows=len(nodes.changed))
         self.clock += 1
-        self.stamp[:] = self.clock  # whatever is remembered about any row is void
+        self.stamp[:] = self.clock  # all caches of rows are invalid
 
     def _allocate(self, resources: int, rows: int) -> None:
         self.free: IntArray = np.zeros((resources, rows), dtype=np.int64)
-        self.size: FloatArray = np.full((resources, rows), NONE_SIZE)  # capacity; it divides
-        self.reserved: FloatArray = np.ones((resources, rows))  # share of size
+        self.size: FloatArray = np.full((resources, rows), NONE_SIZE)  # capacity, as a divisor
+        self.reserved: FloatArray = np.ones((resources, rows))  # share per unit
         self.kept: FloatArray = np.zeros((resources, rows))
         self._sizes: dict[int, tuple[FloatArray, IntArray]] = {}
         self.busy: FloatArray = np.zeros(rows)
@@ -222,7 +222,7 @@ class NodeLedger:
         rows, free, size = rows[differs], free[:, differs], size[:, differs]
         improved = (
             (free > self.free[:, rows]).any(axis=0)
-            | (size != self.size[:, rows]).any(axis=0)  # constraints may ask about it
+            | (size != self.size[:, rows]).any(axis=0)  # constraints may depend on it
             | (nodes.eligible[rows] & ~self.eligible[rows])
             | (nodes.owner[rows] != self.owner[rows])
             | (nodes.kind[rows] != self.kind[rows])
@@ -240,7 +240,7 @@ class NodeLedger:
         return found
 
     def _update_derived(self, rows: Rows) -> None:
-        """Derive what depends on the free amounts of these rows, and let everybody know."""
+        """Update what depends on the free amounts of these rows, and stamp them."""
         size = self.size[:, rows]
         share = (size - self.free[:, rows]) / size
         self.reserved[:, rows] = share
@@ -258,8 +258,8 @@ Ledger = NodeLedger
 
 
 def _used(reserved: FloatArray, busy: FloatArray) -> FloatArray:
-    """The larger one. What is measured hides what is reserved below it: nodes at full load would look alike however
-    much was promised of them, and the first of them would get every task. So the smaller one counts a little, too."""
+    """The larger one. The measured share would hide a smaller reserved one: nodes at full load would look alike however
+    much of them is reserved, and the first of them would get every task. So the smaller one counts a little, too."""
     used: FloatArray = np.minimum(reserved, busy)
     used *= TIE_BREAK
     used += np.maximum(reserved, busy)

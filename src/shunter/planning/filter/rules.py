@@ -33,7 +33,7 @@ from shunter.planning.view import BoolArray, ClusterView, FloatArray, IntArray, 
 
 @dataclass(frozen=True, slots=True)
 class SpreadState:
-    """One `spread` of a class: the code of each row's value, and how many tasks are on nodes with each code now."""
+    """One `spread` of a class: the code of each row's value, and the number of tasks on nodes with each code."""
 
     weight: float
     domain: IntArray
@@ -42,20 +42,20 @@ class SpreadState:
 
 @dataclass(frozen=True, slots=True)
 class PlacementRules:
-    """What holds for the next tasks of one class, by row."""
+    """The rules for the next tasks of one class, by row."""
 
     allowed: BoolArray
     per_node_max: int | None = None  # tasks of the class that one node may get now
-    bias: FloatArray | None = None  # added to a price, in spans
+    bias: FloatArray | None = None  # added to a score, in units of the score range
     repeat_bias: FloatArray | None = None  # added once a task of the class has gone to the row
     spread_states: tuple[SpreadState, ...] = ()
-    distinct_domain: IntArray | None = None  # codes of the values of which no two tasks may share one
+    distinct_domain: IntArray | None = None  # codes of values that no two tasks may share
     is_colocated: bool = False  # the first task may go anywhere, and all others must follow it
 
 
 @dataclass(slots=True)
 class PlacedTasks:
-    """What one decision has placed of a class, as it was told; negative counts were taken back."""
+    """The reported placements of a class in one decision; negative counts undo placements."""
 
     task_class: TaskClass
     parts: list[tuple[IntArray, IntArray]] = field(default_factory=list)
@@ -68,8 +68,8 @@ class PlacedTasks:
 
 
 class RuleSet:
-    """The rules of all classes of one decision. `record_placement` must hear of every placement, also of classes
-    without rules: others may have to keep away from them."""
+    """The rules of all classes of one decision. `record_placement` must be called for every placement, also of classes
+    without rules, because others may have to avoid them."""
 
     def __init__(self, view: ClusterView, ledger: NodeLedger) -> None:
         self._view = view
@@ -79,11 +79,11 @@ class RuleSet:
         self._anti_affine_classes = 0  # placed classes with a hard anti-affinity to jobs
 
     def constrains(self, task_class: TaskClass) -> bool:
-        """False where `rules_for` would say that everything is allowed; it costs nothing to ask."""
+        """False if `rules_for` would allow everything; costs nothing."""
         return task_class.rules is not None or self._anti_affine_classes > 0 or self._view.repels is not None
 
     def record_placement(self, task_class: TaskClass, rows: IntArray, counts: IntArray) -> None:
-        """Tasks of the class were placed; negative counts take them back."""
+        """Tasks of the class were placed; negative counts undo placements."""
         placed = self._placed.get(task_class.id)
         if placed is None:
             placed = self._placed[task_class.id] = PlacedTasks(task_class)
@@ -92,7 +92,7 @@ class RuleSet:
         placed.parts.append((rows, counts))
 
     def copy_for(self, ledger: NodeLedger) -> RuleSet:
-        """A copy that speaks of another ledger of the same nodes."""
+        """A copy for another ledger of the same nodes."""
         copy = RuleSet(self._view, ledger)
         copy._placed = {id: PlacedTasks(placed.task_class, placed.parts.copy()) for id, placed in self._placed.items()}
         copy._domains, copy._anti_affine_classes = self._domains, self._anti_affine_classes
@@ -124,7 +124,7 @@ class RuleSet:
         )
 
     def refusals(self, task_class: TaskClass) -> Iterator[tuple[str, BoolArray]]:
-        """Every hard rule that has something against a row: the reason, and which rows are refused."""
+        """Every hard rule that refuses a row: the reason, and the refused rows."""
         if self._view.repels is not None:
             repelled = self._view.repels(task_class.id)
             if repelled is not None:
@@ -184,7 +184,7 @@ class RuleSet:
             )
 
     def _is_empty(self, job: int) -> BoolArray:
-        """Nodes that nobody uses, or that the job has for itself already."""
+        """Nodes without tasks, or that the job already has for itself."""
         ledger, count = self._ledger, self._ledger.count
         unused = (ledger.free[:, :count] == self._view.nodes.capacity[:count].T).all(axis=0)
         unused = unused & (ledger.tasks[:count] == 0) & (ledger.owner[:count] == 0)
@@ -192,8 +192,8 @@ class RuleSet:
         return empty
 
     def _rows_with_jobs(self, rule: Affinity) -> BoolArray:
-        """Where jobs are for which the rule's match holds for certain. A class without rules may belong to several
-        jobs, so what was placed of it this time counts only when the next view has it."""
+        """Rows with jobs for which the rule's match certainly holds. A class without rules may belong to several jobs,
+        so its placements of this decision count only in the next view."""
         present = self._presence(rule.match) > 0
         for placed in self._placed.values():
             if placed.task_class.rules is not None and self.holds(rule.match, placed.task_class.id):
@@ -201,7 +201,7 @@ class RuleSet:
         return present
 
     def _is_first_for_affinity(self, rule: Affinity, task_class: TaskClass) -> bool:
-        """Whether the class must be beside its own job, of which nothing runs yet."""
+        """Whether the class has an affinity to its own job, of which nothing runs yet."""
         if not is_required_job_affinity(rule) or not self._matches_itself(rule, task_class):
             return False
         return not self._rows_with_jobs(rule).any()
@@ -209,7 +209,7 @@ class RuleSet:
     # ---- soft rules ----
 
     def _soft_biases(self, task_class: TaskClass) -> tuple[FloatArray | None, FloatArray | None]:
-        """What attracts (negative) and repels (positive), and what changes with the first task on a row."""
+        """Attraction (negative) and repulsion (positive), and what changes with the first task on a row."""
         assert task_class.rules is not None
         soft = [each for each in task_class.rules.affinity if each.weight and not each.require]
         if not soft:
@@ -234,8 +234,7 @@ class RuleSet:
     # ---- what runs where ----
 
     def _tally(self, task_class: TaskClass) -> Counter[int]:
-        """Tasks of the class's job and group by row, whatever version they follow: those of the view, and those of this
-        decision."""
+        """Tasks of the class's job and group by row, in any version: those of the view, and those of this decision."""
         tally: Counter[int] = Counter()
         if self._view.tally is not None:
             tally.update(self._view.tally(task_class.id))
@@ -245,8 +244,8 @@ class RuleSet:
         return tally
 
     def _tally_without_leaving(self, task_class: TaskClass) -> Counter[int]:
-        """The same without those that leave: what is spread evenly is what will be there when they have gone. A rule
-        that must hold at any time counts them."""
+        """The same without leaving tasks: a spread counts what remains after they have ended. A rule that must always
+        hold counts them."""
         tally = self._tally(task_class)
         if self._view.leaving is not None:
             tally.subtract(self._view.leaving(task_class.id))
@@ -278,7 +277,7 @@ class RuleSet:
 
 
 def is_required_node_affinity(rule: Affinity) -> bool:
-    """Whether it says which nodes are out of the question, whatever runs there."""
+    """Whether it excludes nodes regardless of what runs there."""
     return rule.to == "node" and rule.require
 
 

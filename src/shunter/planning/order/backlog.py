@@ -16,28 +16,30 @@ from shunter.planning.order.rank import RankFunction
 from shunter.planning.order.wakeup import may_fit
 from shunter.planning.view import BoolArray, IntArray, LeftBehind, Queued
 
-NAMES_MAX = 100_000  # queues, users and demands remembered; past it everything is read anew
+NAMES_MAX = 100_000  # queues, users and demands remembered; beyond it everything is read again
 
 NO_ROWS: IntArray = np.empty(0, np.int64)
 
 
 class Backlog:
-    """The classes, kept true to the view, and where each of them stands."""
+    """The pending classes, in sync with the view, each with its status."""
 
     def __init__(self, order: RankFunction, ledger: NodeLedger) -> None:
         self._order = order
         self._ledger = ledger
         self._starts = -1
-        self._clock = -1  # of the ledger, when classes were woken last
+        self._clock = -1  # of the ledger, when classes were last woken
         self._source: PendingQueue | None = None
         self._tick = -1
-        self._is_mid_pass = False  # in a pass that was cut into slices
-        self._unconfirmed: set[int] = set()  # classes that the last decision placed: some of it may have been refused
+        self._is_mid_pass = False  # in a pass that was split into slices
+        self._unconfirmed: set[int] = (
+            set()
+        )  # classes that the last decision placed: some placements may have been refused
         self.pending_classes = PendingClassTable(order, ledger, ())
         self.improved_rows = NO_ROWS  # rows that improved since the last whole pass
 
     def sync(self, queued: Sequence[Queued], licences: Iterable[str]) -> int:
-        """Bring the classes up to date with the view. Returns how many were new or had changed."""
+        """Update the classes from the view. Returns how many were new or had changed."""
         pending_classes = self.pending_classes
         is_stale = self._ledger.starts != self._starts or tuple(licences) != pending_classes.licences
         if is_stale or len(pending_classes.names) + len(pending_classes.example_classes) > NAMES_MAX:
@@ -64,11 +66,10 @@ class Backlog:
         return self.pending_classes.flush()
 
     def wake(self, improved: IntArray) -> None:
-        """Let those hope again for whom one of the improved rows may be large enough.
+        """Wake the classes for which one of the improved rows may be large enough.
 
-        A class with rules looks at what runs elsewhere too, so any change may help it; but once a pass, lest a pass in
-        many slices never comes to those behind it.
-        """
+        A class with rules also depends on other rows, so any change may help it. But it wakes only once per pass, so
+        that a pass in many slices reaches the classes behind it."""
         if not self._is_mid_pass:
             if self.pending_classes.with_rules and self._clock != self._ledger.clock:
                 self.pending_classes.status[list(self.pending_classes.with_rules)] = NEW
@@ -80,20 +81,20 @@ class Backlog:
         self.pending_classes.status[blocked[may_fit(self.pending_classes, blocked, improved, self._ledger)]] = RECHECK
 
     def reblock(self) -> None:
-        """Those for whom the placements made meanwhile left no hope need not look."""
+        """Block the classes again that no longer fit after the placements made meanwhile."""
         rechecked = np.flatnonzero(self.pending_classes.status == RECHECK)
         self.pending_classes.status[
             rechecked[~may_fit(self.pending_classes, rechecked, self.improved_rows, self._ledger)]
         ] = BLOCKED
 
     def end_pass(self) -> None:
-        """A whole pass is over. Whoever still hopes was held back, and has to look at all rows later."""
+        """End a whole pass. A class that is still awake was held back and must look at all rows later."""
         self.pending_classes.status[self.pending_classes.status == RECHECK] = NEW
         self.improved_rows = NO_ROWS
         self._is_mid_pass = False
 
     def recheck_all_rows(self, class_ids: Iterable[int]) -> None:
-        """These classes look at all rows again."""
+        """Let these classes look at all rows again."""
         pending_classes = [
             self.pending_classes.by_class[class_id]
             for class_id in class_ids
@@ -125,7 +126,7 @@ class Backlog:
         return LeftBehind(self.pending_classes.ids[pending_queue], self.pending_classes.counts[pending_queue])
 
     def first_blocked(self, most: int) -> list[PendingClass]:
-        """The most urgent classes that found no room, the most urgent first."""
+        """The most urgent blocked classes, in order."""
         pending_classes, blocked = self.pending_classes, self._blocked()
         keys = (pending_classes.ids, pending_classes.since, pending_classes.deadline, pending_classes.urgency)
         order = np.lexsort([column[blocked] for column in keys])[:most]

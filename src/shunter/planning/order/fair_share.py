@@ -20,13 +20,13 @@ Owner = tuple[str, str | None]  # namespace and user, or the whole namespace
 
 
 class FairShare:
-    """What everybody holds: as the view says, plus what this decision has placed."""
+    """The resources of each party: those in the view, plus those that this decision has placed."""
 
     def __init__(self, usage: Mapping[tuple[str, str], IntArray], totals: Sequence[int]) -> None:
         self._usage = usage
         self._totals = totals
-        self._namespaces: dict[str, Amounts] | None = None  # worked out when somebody asks
-        self._placed: list[tuple[str, str, Sequence[int], int]] = []  # since somebody asked last
+        self._namespaces: dict[str, Amounts] | None = None  # computed on request
+        self._placed: list[tuple[str, str, Sequence[int], int]] = []  # since the last request
         self._held: dict[Owner, Amounts] = {}
         self._levels: dict[Owner, int] = {}
 
@@ -44,7 +44,7 @@ class FairShare:
         return level
 
     def tasks_until_level(self, level: int, owner: Owner, needs: Sequence[int]) -> int | None:
-        """After how many tasks the share reaches a level above its present one; None if it never does."""
+        """The number of tasks after which the share reaches a level above its present one; None if it never does."""
         self._add_placed()
         held = self._held_by(owner)
         tasks = [
@@ -55,7 +55,7 @@ class FairShare:
         return max(1, min(tasks)) if tasks else None
 
     def _add_placed(self) -> None:
-        """Add what was placed. While a single party is in line nobody asks, and it is never added."""
+        """Add placed tasks. With a single party in line this is never called, and nothing is added."""
         for namespace, user, needs, count in self._placed:
             for owner in ((namespace, user), (namespace, None)):
                 self._levels.pop(owner, None)

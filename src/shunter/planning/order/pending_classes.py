@@ -19,16 +19,16 @@ UNMEETABLE = 2**62  # a need that no node can meet
 COLUMNS = ("counts", "ids", "since", "urgency", "deadline", "queue", "turn_group", "node_demand", "status")
 
 
-# Where a class stands. Plain numbers, because NumPy is slow to compare members of an enumeration.
-NEW = 0  # has to look at all rows
-RECHECK = 1  # has to look at the rows that improved
+# The status of a class. Plain numbers, because NumPy is slow to compare members of an enumeration.
+NEW = 0  # must look at all rows
+RECHECK = 1  # must look at the rows that improved
 BLOCKED = 2  # found no room
 
 
 @dataclass(slots=True, eq=False)
 class PendingClass:
-    """One class that waits. `queued` is the planner's own copy: its count goes down with every task placed, and its
-    class asks nodes only for what nodes have."""
+    """One pending class. `queued` is the planner's own copy: its count decreases with every placed task, and its class
+    has only the needs on nodes."""
 
     number: int
     task_class: TaskClass  # as the view has it
@@ -38,7 +38,7 @@ class PendingClass:
 
 
 class PendingClassTable:
-    """Seats by class and by number, and what is compared between them as columns."""
+    """Pending classes by class and by number, with everything that is compared between them as columns."""
 
     def __init__(self, order: RankFunction, ledger: NodeLedger, licences: Sequence[str]) -> None:
         self._order = order
@@ -47,9 +47,9 @@ class PendingClassTable:
         self.by_class: dict[int, PendingClass] = {}
         self.by_number: list[PendingClass | None] = []
         self.names: dict[object, int] = {}  # of queues and of users, as numbers
-        self.node_demands: dict[object, int] = {}  # demands on the kind of node, as numbers
+        self.node_demands: dict[object, int] = {}  # requirements on the kind of node, as numbers
         self.example_classes: list[TaskClass] = []  # a class for each of them
-        self.suitable: list[BoolArray] = []  # by kind of node, for each of them: kept by `wakeup`
+        self.suitable: list[BoolArray] = []  # by kind of node, for each of them: maintained by `wakeup`
         self.with_rules: set[int] = set()  # numbers of classes with rules
         self._free: list[int] = []
         self._added: dict[int, PendingClass] = {}
@@ -83,11 +83,11 @@ class PendingClassTable:
         self._free.append(pending_class.number)
 
     def mark_changed(self, pending_class: PendingClass) -> None:
-        """Its queued tasks are not what they were."""
+        """Mark a class whose queued tasks changed."""
         self._touched[pending_class.number] = pending_class
 
     def flush(self) -> int:
-        """Put what changed into the columns, all at once. Returns how many classes that were."""
+        """Write the changed classes to the columns, all at once. Returns their number."""
         if self._added:
             rows, pending_classes = list(self._added), list(self._added.values())
             self.needs[rows] = [pending_class.needs for pending_class in pending_classes]
@@ -119,7 +119,7 @@ class PendingClassTable:
         return pending_class
 
     def queue_number(self, name: str) -> int:
-        """What the column `queue` holds for a queue."""
+        """The value of a queue in the column `queue`."""
         return self.names.setdefault((name,), len(self.names))
 
     def _turn_group_number(self, task_class: TaskClass) -> int:
@@ -133,7 +133,7 @@ class PendingClassTable:
         return number
 
     def _allocate(self, rows: int) -> None:
-        self.counts: IntArray = np.zeros(rows, np.int64)  # tasks that wait; 0 where the row is free
+        self.counts: IntArray = np.zeros(rows, np.int64)  # pending tasks; 0 where the row is free
         self.ids: IntArray = np.zeros(rows, np.int64)
         self.since: IntArray = np.zeros(rows, np.int64)
         self.urgency: IntArray = np.zeros(rows, np.int64)  # the rank: the lower first
@@ -155,6 +155,6 @@ class PendingClassTable:
 
 
 def without_licences(task_class: TaskClass, licences: Sequence[str]) -> TaskClass:
-    """What the class asks of nodes: licences are counts of the whole cluster."""
+    """The needs of the class on nodes: licences are counts of the whole cluster."""
     needs = {resource: need for resource, need in task_class.needs.items() if resource not in licences}
     return replace(task_class, needs=needs) if len(needs) < len(task_class.needs) else task_class

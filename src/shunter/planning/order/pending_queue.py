@@ -9,7 +9,7 @@ from typing import overload
 
 from shunter.planning.view import Queued
 
-DROPPED_MAX = 10_000  # classes that do not wait any more and are still remembered as changed
+DROPPED_MAX = 10_000  # removed classes that are still remembered as changed
 
 
 class PendingQueue(Sequence[Queued]):
@@ -19,11 +19,11 @@ class PendingQueue(Sequence[Queued]):
         self.tick = 0
         self._queued: dict[int, Queued] = {}
         self._changed: dict[int, int] = {}  # class id -> tick of its last change, the latest last
-        self._entered: dict[int, int] = {}  # class id -> tick at which it came to wait, the latest last
-        self._forgotten_until = 0  # changes up to this tick are not known any more
+        self._entered: dict[int, int] = {}  # class id -> tick at which it was added, the latest last
+        self._forgotten_until = 0  # changes up to this tick are no longer known
 
     def put(self, queued: Queued) -> None:
-        """The class waits like this now; without tasks it does not wait at all. Never alter an entry in place."""
+        """Set the entry of a class; without tasks it is removed. Never modify an entry in place."""
         class_id = queued.task_class.id
         if queued.count <= 0:
             self.drop(class_id)
@@ -45,11 +45,11 @@ class PendingQueue(Sequence[Queued]):
         return self._queued.get(class_id)
 
     def entered(self, class_id: int) -> int:
-        """The tick at which a class that waits came to do so: who came later stands behind it."""
+        """The tick at which a pending class was added: later ones stand behind it."""
         return self._entered[class_id]
 
     def changed_since(self, tick: int) -> list[int] | None:
-        """The classes that changed after that tick, gone ones included; None if that is not known any more."""
+        """The classes that changed after that tick, including removed ones; None if that is no longer known."""
         if tick < self._forgotten_until:
             return None
         changed = []

@@ -16,7 +16,7 @@ from shunter.planning.view import BoolArray, IntArray, QueueRules
 
 
 class QueueLimits:
-    """How many tasks of a class may still start, and who has to wait for its turn in a strict queue."""
+    """How many tasks of a class may still start, and which classes must wait for their turn in a strict queue."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class QueueLimits:
         self._licences = {name: max(0, total - used) for name, (total, used) in licences.items()}
 
     def admissible_count(self, pending_class: PendingClass, count: int) -> int:
-        """How many of `count` tasks its queue and its licences let through; both may be in debt, since limits can be
+        """How many of `count` tasks its queue and its licences admit. Both may be exceeded, because limits can be
         lowered below what is in use."""
         if pending_class.task_class.queue in self._queue_capacity:
             count = min(count, self._queue_capacity[pending_class.task_class.queue])
@@ -52,11 +52,12 @@ class QueueLimits:
             self._licences[name] -= need * count
 
     def is_limited(self, pending_class: PendingClass) -> bool:
-        """Whether its queue or a licence may keep it back."""
+        """Whether its queue or a licence may hold it back."""
         return bool(pending_class.licences) or pending_class.task_class.queue in self._queue_capacity
 
     def shared_limit(self, pending_class: PendingClass, other: PendingClass) -> str:
-        """What of it one of them takes is missing to the other: a limited queue, or a licence; empty if nothing is."""
+        """The limit that both share, so that one takes from the other: a limited queue or a licence; empty if there is
+        none."""
         if (
             pending_class.task_class.queue in self._queue_capacity
             and pending_class.task_class.queue == other.task_class.queue
@@ -66,7 +67,7 @@ class QueueLimits:
         return next((name for name, _ in pending_class.licences if name in names), "")
 
     def can_admit(self, demand: Sequence[tuple[PendingClass, int]]) -> bool:
-        """Whether queues and licences let all of these through together."""
+        """Whether queues and licences admit all of these together."""
         admitted: list[tuple[PendingClass, int]] = []
         for pending_class, count in demand:
             if self.admissible_count(pending_class, count) < count:
@@ -78,7 +79,7 @@ class QueueLimits:
         return len(admitted) == len(demand)
 
     def can_ever_admit(self, demand: Sequence[tuple[PendingClass, int]]) -> bool:
-        """Whether they would, if nothing else of these queues and licences were in use."""
+        """Whether they would, if nothing else used these queues and licences."""
         return QueueLimits(
             self._pending_classes,
             {
@@ -89,7 +90,7 @@ class QueueLimits:
         ).can_admit(demand)
 
     def starvable(self) -> list[PendingClass]:
-        """Those who may need more at once than is left, while others could take what is left one by one."""
+        """The classes that may need more at once than is left, while others could take the rest one by one."""
         pending_classes = self._pending_classes
         if not self._queue_capacity and not self._licences:
             return []
@@ -107,7 +108,7 @@ class QueueLimits:
         ]
 
     def within_limits(self, ready: BoolArray) -> BoolArray:
-        """Of the classes that are ready, those that no queue and no licence keeps back."""
+        """The ready classes that no queue and no licence holds back."""
         pending_classes = self._pending_classes
         for name, room in self._queue_capacity.items():
             if room <= 0:
@@ -118,12 +119,12 @@ class QueueLimits:
         return ready
 
     def not_in_strict_queues(self, ready: BoolArray) -> BoolArray:
-        """Of the classes that are ready, those in no strict queue."""
+        """The ready classes that are in no strict queue."""
         strict = [self._pending_classes.queue_number(name) for name, rules in self._queues.items() if rules.is_strict]
         return ready & ~np.isin(self._pending_classes.queue, strict)
 
     def strict_queue_order(self, ready: BoolArray) -> list[IntArray]:
-        """For each strict queue: the classes in it that may go, in their order, as far as nobody ahead has to wait."""
+        """For each strict queue: its classes that may go, in order, up to the first that must wait."""
         strict_queues = []
         for name, rules in self._queues.items():
             if rules.is_strict:

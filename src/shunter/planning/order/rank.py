@@ -14,7 +14,7 @@ from shunter.planning.view import Queued
 AGE_STEP_MS = 30_000  # of waiting, for one point of priority
 NO_DEADLINE = 2**62
 
-Rank = tuple[int, int]  # the lower one goes first; among equals fair shares decide, then the longer wait
+Rank = tuple[int, int]  # the lower one goes first; for equal ones fair share decides, then the longer wait
 RankFunction = Callable[[Queued], Rank]
 
 
@@ -25,5 +25,5 @@ def by_urgency(queued: Queued) -> Rank:
 
 
 def effective_priority(queued: Queued, now_ms: int) -> int:
-    """The priority with what waiting has added to it, as a user would be told."""
+    """The priority plus ageing, as shown to users."""
     return queued.task_class.priority + max(0, now_ms // AGE_STEP_MS - queued.since_ms // AGE_STEP_MS)

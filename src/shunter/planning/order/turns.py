@@ -24,12 +24,12 @@ Key = tuple[int, int, int, int, int]  # urgency, deadline, level of the share, s
 
 class Turn(NamedTuple):
     pending_class: PendingClass
-    quantum: int | None  # tasks until somebody else is to go first; None while nobody else is in line
+    quantum: int | None  # tasks until another party goes first; None while no other party is in line
 
 
 @dataclass(slots=True, eq=False)
 class TurnGroup:
-    """Classes of one user, or of one strict queue, that go one after the other."""
+    """Classes of one user, or of one strict queue, that are served one after the other."""
 
     number: int  # negative for a strict queue
     remaining: list[int]  # numbers of classes; the first is at the end of the list
@@ -49,14 +49,15 @@ class TurnGroup:
         return self.first.task_class.namespace, None
 
     def key(self, level: int) -> Key:
-        """Behind whoever kept it waiting in a strict queue, somebody may be more urgent than the others of the rank."""
+        """In a strict queue, a class behind the one that held it back may be more urgent than the others of the
+        rank."""
         pending_class, number = self.first, self.remaining[-1]
         urgency, deadline = self.pending_classes.urgency.item(number), self.pending_classes.deadline.item(number)
         return urgency, deadline, level, pending_class.queued.since, pending_class.task_class.id
 
 
 class Turns:
-    """All classes that may go, sorted once. The planner tells by `end_turn` how a turn ended."""
+    """All classes that may go, sorted once. The planner reports by `end_turn` how a turn ended."""
 
     def __init__(self, backlog: Backlog, queue_limits: QueueLimits, fair_share: FairShare) -> None:
         self._backlog = backlog
@@ -65,8 +66,8 @@ class Turns:
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Line up anew, without those who cannot go any more."""
-        self._blocked_queues: set[int] = set()  # strict queues whose first has to wait
+        """Build the order again, without classes that cannot go any more."""
+        self._blocked_queues: set[int] = set()  # strict queues whose first class must wait
         self._all_rank_turns = self._sort_by_rank()
         self._rank_turns: RankTurns | None = None
 
@@ -80,7 +81,7 @@ class Turns:
                 return None
 
     def end_turn(self, has_to_wait: bool) -> None:
-        """The class of the last turn is done for now: all its tasks are placed, or the rest has to wait."""
+        """The class of the last turn is done for now: all its tasks are placed, or the rest must wait."""
         assert self._rank_turns is not None, "a turn comes first"
         turn_group = self._rank_turns.turn_group
         if has_to_wait and turn_group.number < 0:
@@ -90,7 +91,7 @@ class Turns:
             turn_group.remaining.pop()
 
     def _sort_by_rank(self) -> Iterator[RankTurns]:
-        """The contests of all ranks, the most urgent first."""
+        """The turns of all ranks, the most urgent first."""
         pending_classes, ready = self._backlog.pending_classes, self._queue_limits.within_limits(self._backlog.ready())
         urgency, deadline, turn_group = pending_classes.urgency, pending_classes.deadline, pending_classes.turn_group
         strict_queues = self._queue_limits.strict_queue_order(ready)
@@ -120,11 +121,10 @@ class Turns:
 
 
 class RankTurns:
-    """The parties of one rank. With a single one there is nothing to compare, and no share is worked out.
+    """The parties of one rank. With a single one there is nothing to compare, and no share is computed.
 
-    Shares only rise while a decision is made. So a key that was worked out earlier is too low at worst: whoever comes
-    first by such keys is asked for the true one, and goes only if it is still the least.
-    """
+    Shares only rise during a decision. So an earlier key can only be too low: the first party by such keys is asked for
+    its true key, and goes only if that is still the least."""
 
     def __init__(self, turn_groups: list[TurnGroup], fair_share: FairShare) -> None:
         self._fair_share = fair_share
@@ -168,7 +168,7 @@ class RankTurns:
 
 
 class NamespaceTurns:
-    """One namespace with its users, or one strict queue, which counts as whoever is first in it."""
+    """One namespace with its users, or one strict queue, which counts as its first class."""
 
     def __init__(self, turn_groups: list[TurnGroup], fair_share: FairShare) -> None:
         self._fair_share = fair_share
@@ -180,7 +180,7 @@ class NamespaceTurns:
         return self._heap[0][1]
 
     def key(self, is_alone: bool) -> Key | None:
-        """Where it stands among the namespaces; None if it has nobody left."""
+        """Its key among the namespaces; None if it has nothing left."""
         while self._heap:
             known, turn_group = self._heap[0]
             if not turn_group.remaining:
@@ -193,7 +193,7 @@ class NamespaceTurns:
         return None
 
     def quantum(self) -> int | None:
-        """How many tasks its first user may have before the next one's turn."""
+        """How many tasks its first user may place before the next one's turn."""
         if len(self._heap) == 1:
             return None
         key, turn_group = self._heap[0]
@@ -204,7 +204,7 @@ class NamespaceTurns:
 
 
 def _tasks_until(rival: Key, mine: Key, owner: Owner, pending_class: PendingClass, fair_share: FairShare) -> int | None:
-    """After how many tasks a rival's key is the lesser one; None while it is less urgent."""
+    """The number of tasks after which a rival's key is smaller; None while the rival is less urgent."""
     if mine[:2] < rival[:2]:
         return None
     level = rival[2] + 1 if mine[3:] < rival[3:] else rival[2]
@@ -212,7 +212,7 @@ def _tasks_until(rival: Key, mine: Key, owner: Owner, pending_class: PendingClas
 
 
 def _worst_so_far(urgency: IntArray, deadline: IntArray) -> tuple[IntArray, IntArray]:
-    """For each of a line, the rank of the least urgent up to it."""
+    """For each position in a line, the rank of the least urgent class up to it."""
     order = np.lexsort((deadline, urgency))
     position = np.empty_like(order)
     position[order] = np.arange(len(order))

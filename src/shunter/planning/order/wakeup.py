@@ -11,8 +11,8 @@ from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.order.pending_classes import PendingClassTable
 from shunter.planning.view import BoolArray, IntArray
 
-GROUPS_MAX = 64  # of rows: past it, neighbours in size are taken together, and only their best counts
-NODE_DEMANDS_MAX = 256  # sets of demands on the kind of node that are told apart; past it kinds are not looked at
+GROUPS_MAX = 64  # of rows: beyond it, rows of similar size are grouped, and only their best values count
+NODE_DEMANDS_MAX = 256  # distinct sets of requirements on the kind of node; beyond it kinds are ignored
 CELLS_MAX = 1_000_000  # classes x rows compared at a time
 
 
@@ -25,7 +25,7 @@ def may_fit(pending_classes: PendingClassTable, numbers: IntArray, rows: IntArra
     starts = np.linspace(0, len(rows), min(len(rows), GROUPS_MAX) + 1).astype(np.int64)[:-1]
     free = np.maximum.reduceat(
         np.maximum(ledger.free[:, rows], 0), starts, axis=1
-    )  # who needs none may overlook a debt
+    )  # a class that needs none may ignore a debt
     suits = _suits(pending_classes, rows, starts, ledger)
     found = np.empty(len(numbers), np.bool_)
     batch = max(1, CELLS_MAX // len(starts))
@@ -45,7 +45,7 @@ def may_fit(pending_classes: PendingClassTable, numbers: IntArray, rows: IntArra
 def _suits(
     pending_classes: PendingClassTable, rows: IntArray, starts: IntArray, ledger: NodeLedger
 ) -> BoolArray | None:
-    """By set of demands and group of rows: whether some row in it is of a kind that will do."""
+    """By set of requirements and group of rows: whether some row in it has a suitable kind."""
     if len(pending_classes.example_classes) > NODE_DEMANDS_MAX:
         return None
     for node_demand in range(len(pending_classes.example_classes)):

@@ -30,7 +30,7 @@ def decision_row(decision: Decision, number: int = 0) -> DecisionRow:
 
 
 def read_decision(row: DecisionRow) -> Decision:
-    """Without what stays queued: only the number of those tasks is known."""
+    """Without tasks that stay queued: only their number is known."""
     return Decision(
         based_on=row.based_on,
         placements=[

@@ -16,11 +16,12 @@ class PolicyHost:
         self._reader = ViewReader(wants_of(policy))
 
     def observe(self, situation: Situation) -> ClusterView:
-        """Take in what is new. Must hear of every situation in order, also of those on which it does not decide."""
+        """Process a situation. Must be called for every situation in order, also for those on which it does not
+        decide."""
         return self._reader.read(situation.delta)
 
     def decide(self, situation: Situation) -> DecisionRow:
-        """Take in what is new, and decide."""
+        """Process a situation, and decide."""
         decision = self.policy.decide(self.observe(situation), situation.now, situation.budget)
         if not isinstance(decision, Decision):
             raise TypeError(f"decide returned {decision!r}, not a Decision")
@@ -28,5 +29,5 @@ class PolicyHost:
 
     @property
     def missing(self) -> int:
-        """Questions of the policy that the deltas could not answer."""
+        """Queries of the policy that the deltas could not answer."""
         return self._reader.missing

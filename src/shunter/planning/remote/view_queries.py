@@ -15,15 +15,15 @@ import numpy as np
 from shunter.model.protocol.scheduler_messages import RULES, RUNNING, Answers, ClassRow, RunningRows
 from shunter.planning.view import ClusterView, IntArray, Running, TaskClass
 
-ESTIMATED_TASKS_MAX = 64  # tasks of a class whose estimates are told to those who cannot ask back
-NO_LOWEST_PRIORITY = 2**31  # what `lowest_priority` says where nothing runs
+ESTIMATED_TASKS_MAX = 64  # tasks of a class whose estimates are sent to policies that cannot ask back
+NO_LOWEST_PRIORITY = 2**31  # the value of `lowest_priority` where nothing runs
 Amounts = dict[int, int]
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class QueryRecorder:
-    """Notes what its view is asked, and answers it. Made for one decision."""
+    """Records the queries of its view, and answers them. Created for one decision."""
 
     def __init__(self, view: ClusterView) -> None:
         self._recorded: dict[str, Any] = {"repels": None if view.repels is None else {}}
@@ -104,7 +104,7 @@ class QueryRecorder:
 
 
 def full_answers(view: ClusterView, wants: Collection[str]) -> Answers:
-    """All that a policy may ask about what waits and what runs."""
+    """Answers to all queries that a policy may have about pending and running tasks."""
     recorder = QueryRecorder(view)
     recorded_view = recorder.view
     running_ids: list[int] = []
@@ -147,8 +147,7 @@ def _matches_of(classes: Iterable[TaskClass]) -> Iterable[str]:
 
 
 class RecordedAnswers:
-    """Answers from a record. What was not asked when it was made is answered as if nothing ran, and `missing` counts
-    it."""
+    """Answers from a record. A query that was not recorded is answered as if nothing ran, and `missing` counts it."""
 
     def __init__(self, answers: Answers, count: int, known: Mapping[int, TaskClass]) -> None:
         self._answers, self._count, self._known = answers, count, known
@@ -172,7 +171,7 @@ class RecordedAnswers:
         return found or {}
 
     def leaving(self, class_id: int) -> Mapping[int, int]:
-        """Of records from before it could be asked: none, as was reckoned then."""
+        """Records from before this query existed: none, as was assumed then."""
         return self._answers.leaving.get(class_id, {})
 
     def presence(self, match: str) -> IntArray:
@@ -200,7 +199,7 @@ class RecordedAnswers:
         return self._answers.called.get(class_id, f"class {class_id}")
 
     def longest_s(self, class_id: int, count: int) -> float:
-        """What is known of more tasks is a bound for fewer."""
+        """A value known for more tasks is a bound for fewer."""
         known = self._answers.longest_s.get(class_id, {})
         nearest = min((recorded for recorded in known if recorded >= count), default=None)
         self.missing += nearest is None

@@ -27,11 +27,11 @@ ObjectType = TypeVar("ObjectType", Testbed, BatchJob, Scheduling)
 
 
 class GapInDeltas(Exception):
-    """A delta is missing: the reader has to begin again, with a whole one."""
+    """A delta is missing: the reader must start again, with a complete one."""
 
 
 class ViewReader:
-    """What `wants` does not name is not in the view. `missing` counts questions that the deltas could not answer."""
+    """The view has only what `wants` names. `missing` counts queries that the deltas could not answer."""
 
     def __init__(self, wants: Collection[str]) -> None:
         self._wants = frozenset(wants)
@@ -129,7 +129,7 @@ class ViewReader:
         return replace(view, accepts=self._accepts(view)) if TASKS in self._wants else view
 
     def _accepts(self, view: ClusterView) -> Callable[[TaskClass], BoolArray]:
-        """As the manager would say it, but for filters that its plugins bring. Worked out when it is asked."""
+        """As the manager would answer, except for filters of its plugins. Computed on request."""
         cached_rules: list[HardRules] = []
 
         def accepts(task_class: TaskClass) -> BoolArray:
@@ -159,7 +159,7 @@ def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:
 def _put_rows(nodes: Nodes, changes: NodeRows) -> None:
     if changes.rows:
         rows = np.array(changes.rows, np.int64)
-        nodes.tick += 2  # whoever looks again at what changed at the last tick must find just the last row
+        nodes.tick += 2  # a policy that reads again what changed at the last tick must find only the last row
         nodes.changed[rows] = nodes.tick - 1
         nodes.changed[rows[-1]] = nodes.tick
         nodes.tasks[rows] = changes.tasks

@@ -42,7 +42,7 @@ def limit_view(view: ClusterView, wants: Collection[str]) -> ClusterView:
 
 
 def empty_nodes(resources: Sequence[str] = STANDARD) -> Nodes:
-    """Room for some nodes; only row 0, which is none."""
+    """Empty columns for some nodes, with only the unused row 0."""
     rows, width = ROWS_MIN, len(resources)
     return Nodes(
         resources=list(resources),
@@ -61,7 +61,7 @@ def empty_nodes(resources: Sequence[str] = STANDARD) -> Nodes:
 
 @contextmanager
 def read_only(nodes: Nodes) -> Iterator[None]:
-    """Meanwhile nobody can write to the columns, which are the engine's own: whoever tries hears of it."""
+    """Make the engine's columns read-only meanwhile: a write raises an error."""
     columns = [getattr(nodes, name) for name in COLUMNS]
     try:
         for column in columns:
@@ -73,14 +73,14 @@ def read_only(nodes: Nodes) -> Iterator[None]:
 
 
 def add_resource_columns(nodes: Nodes, resources: Sequence[str]) -> None:
-    """Make room for further resources; those that there are stay where they are."""
+    """Add columns for further resources; existing ones stay where they are."""
     more = np.zeros((len(nodes.changed), len(resources) - len(nodes.resources)), np.int64)
     nodes.resources.extend(resources[len(nodes.resources) :])
     nodes.capacity, nodes.reserved = np.hstack([nodes.capacity, more]), np.hstack([nodes.reserved, more])
 
 
 def grow_rows(nodes: Nodes, count: int) -> None:
-    """Make room for so many rows."""
+    """Make room for this many rows."""
     size = len(nodes.changed)
     if count <= size:
         return
@@ -91,11 +91,11 @@ def grow_rows(nodes: Nodes, count: int) -> None:
 
 
 def view_hash(view: ClusterView) -> str:
-    """Equal for views that show the same, however they were put together. It reads everything: for tests and records
-    of single moments, not for every round."""
+    """Equal for views that show the same, however they were built. It reads everything: for tests and single records,
+    not for every round."""
     nodes, count = view.nodes, view.nodes.count
     digest = blake2b(digest_size=16)
-    for name in COLUMNS[:-1]:  # when rows changed is counted by everybody for himself
+    for name in COLUMNS[:-1]:  # each view counts for itself when rows changed
         digest.update(np.ascontiguousarray(getattr(nodes, name)[:count]).tobytes())
     contents = (
         nodes.resources, nodes.names[:count], [_kind_key(kind) for kind in nodes.kinds],

@@ -46,7 +46,7 @@ class ViewWriter:
         self.reset()
 
     def reset(self) -> None:
-        """The next delta is whole: the reader is a new one, or the state is another."""
+        """The next delta is complete: the reader is new, or the state was replaced."""
         self._is_new = True
         self._nodes = _SentNodes()
         self._pending_queue = _SentQueue()
@@ -95,11 +95,11 @@ class ViewWriter:
 
 
 class _SentNodes:
-    """The nodes as they were told. Not every column is covered by `changed`: a task more in a lane is not."""
+    """The nodes as sent. Not every column is covered by `changed`: one more task in a lane is not."""
 
     def __init__(self) -> None:
         self._tick = -1
-        self._count = 1  # row 0 and kind 0 are none at all, and known to every reader
+        self._count = 1  # row 0 and kind 0 are unused, and known to every reader
         self._sent = empty_nodes(resources=())
         self._capacity: IntArray = np.zeros((1, 0), np.int64)
 
@@ -127,7 +127,7 @@ class _SentNodes:
         self._tick, self._count = nodes.tick, count
 
     def _fit(self, nodes: Nodes) -> None:
-        """Make room for more nodes and resources; nothing is known of their capacity."""
+        """Make room for more nodes and resources, whose capacity is unknown."""
         known = self._capacity
         self._capacity = np.full((nodes.count, len(nodes.resources)), UNSENT, np.int64)
         self._capacity[: known.shape[0], : known.shape[1]] = known
@@ -171,7 +171,7 @@ class _SentNodes:
 
 
 def _differing(now: Any, sent: Any, rows: IntArray) -> dict[int, Any]:
-    """Row -> value where a column is not what was told, which it is from then on."""
+    """Row -> value where a column differs from what was sent; then marks it as sent."""
     found = rows[now[rows] != sent[rows]]
     if not len(found):
         return {}
@@ -180,7 +180,7 @@ def _differing(now: Any, sent: Any, rows: IntArray) -> dict[int, Any]:
 
 
 class _SentQueue:
-    """The classes that wait as they were told: the reader has all of them, in the same order."""
+    """The pending classes as sent: the reader has all of them, in the same order."""
 
     def __init__(self) -> None:
         self._source: PendingQueue | None = None
@@ -204,7 +204,7 @@ class _SentQueue:
             self._source = None
 
     def _changes(self, queued: Sequence[Queued]) -> tuple[list[int], list[Queued]]:
-        """The classes that are gone, and the entries to put. Everything, where nobody knows what changed."""
+        """The removed classes, and the entries to put. Everything, if the changes are unknown."""
         if isinstance(queued, PendingQueue) and queued is self._source:
             changed = queued.changed_since(self._tick)
             if changed is not None:
@@ -212,8 +212,8 @@ class _SentQueue:
         return list(self._sent), list(queued)
 
     def _changes_among(self, changed: list[int], pending_queue: PendingQueue) -> tuple[list[int], list[Queued]]:
-        """First the entries that changed in their place, then the new ones at the end. An entry that left and came
-        back stands at the end, so it is both gone and new."""
+        """First the entries that changed in place, then the new ones at the end. An entry that was removed and added
+        again is at the end, so it is both removed and new."""
         gone, updated, new = [], [], []
         for class_id in changed:
             queued, is_sent = pending_queue.get(class_id), class_id in self._sent
@@ -242,7 +242,8 @@ def queued_row(queued: Queued) -> QueuedRow:
 def _write_objects(
     now: Mapping[ObjectName, ObjectType], sent: dict[ObjectName, ObjectType], kind: str, fields: Fields
 ) -> None:
-    """Objects are values: whoever is the same one has not changed. One of another uid is a new one of an old name."""
+    """Objects are values: an identical object has not changed. An object with another uid is a new one with an old
+    name."""
     changed = {name: each for name, each in now.items() if sent.get(name) is not each}
     gone = [name for name, each in changed.items() if name in sent and sent[name].meta.uid != each.meta.uid]
     if len(sent) + len(changed) > len(now):

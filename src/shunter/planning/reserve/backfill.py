@@ -22,18 +22,20 @@ from shunter.planning.score.scores import More, Score, Shape
 from shunter.planning.score.workspace import Workspace, compute_scores
 from shunter.planning.view import NEVER, FloatArray, IntArray, Queued, TaskClass
 
-RESERVE_AFTER_S = 30.0  # a single task that waited so long gets a reservation, a gang at once
-HOLD_AFTER_S = 120.0  # room is held after so long, where no time can be worked out
-RENEW_AFTER_MS = 1_000  # a promise is so old before something earlier is looked for
-FIT_TRIES_MAX = 16  # ends after which an item is tried to be placed
-STOP_EXPECTED_MS = 5_000  # a task that was told to end takes about so long
-REVALIDATE_SLACK_MS = 1_000  # a promise stands where somebody ends so much later: starting and reporting take a moment
+RESERVE_AFTER_S = 30.0  # a single task that waited this long gets a reservation, a gang at once
+HOLD_AFTER_S = 120.0  # room is held after this time, where no start can be computed
+RENEW_AFTER_MS = 1_000  # age of a reservation before something earlier is sought
+FIT_TRIES_MAX = 16  # ends after which placing an item is tried
+STOP_EXPECTED_MS = 5_000  # a stopping task takes about this long
+REVALIDATE_SLACK_MS = (
+    1_000  # a reservation stays valid if a task ends this much later: starting and reporting take a moment
+)
 LATE_MIN_MS = 1_000  # a task that runs longer than expected ends no sooner than this
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedStart:
-    """Where and when an item will start, as worked out at a time. `at_ms` 0 means that nobody knows when."""
+    """Where and when an item will start, as computed at a given time. `at_ms` 0 means that the time is unknown."""
 
     placed: ItemPlacement
     at_ms: int = 0
@@ -42,7 +44,7 @@ class PlannedStart:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A promise, and the future in which the item has its place."""
+    """A planned start, and the future in which the item has its place."""
 
     planned_start: PlannedStart
     workspace: Workspace
@@ -51,11 +53,10 @@ class Reservation:
 def reserve(
     item: Item, workspace: Workspace, occupancy: Occupancy, now_ms: int, last: PlannedStart | None = None
 ) -> Reservation | None:
-    """The earliest time at which the whole item fits, and where; None if it is not known to fit at any time.
+    """The earliest time at which the whole item fits, and where; None if no such time is known.
 
-    `last` is what it was promised before. It stands where nothing earlier is found: a packing that was found once must
-    not be lost because another one is looked for today. While it is young, nothing earlier is looked for.
-    """
+    `last` is its previous reservation. It stays valid if nothing earlier is found: a packing found once must not be
+    lost because another one is sought today. While it is recent, nothing earlier is sought."""
     ends = expected_ends(occupancy, now_ms)
     is_alive = last is not None and last.at_ms > 0 and now_ms < last.at_ms + REVALIDATE_SLACK_MS
     still_valid = _revalidate(item, workspace, occupancy, ends, last) if last is not None and is_alive else None
@@ -68,7 +69,7 @@ def reserve(
 
 
 def hold(item: Item, workspace: Workspace, occupancy: Occupancy) -> Reservation | None:
-    """Room to keep for an item of which nobody can say when it will fit: on the nodes that lack least."""
+    """Room to hold for an item whose start time is unknown: on the nodes that lack least."""
     emptied = workspace.scratch()
     ending = np.flatnonzero(occupancy.running.end_ms < NEVER)
     occupancy.release(emptied.ledger, ending, occupancy.running.count[ending])
@@ -96,7 +97,7 @@ def place_item(item: Item, workspace: Workspace) -> ItemPlacement | None:
 
 
 def put_if_fits(item: Item, placed: ItemPlacement, workspace: Workspace) -> bool:
-    """Put the item where it was once found to fit. If it does not any more, the workspace is left as it was."""
+    """Place the item where it was once found to fit. If it no longer fits, the workspace is unchanged."""
     wanted = {each.task_class.id: each.count for each in item.members}
     if wanted != {queued.task_class.id: int(picked.counts.sum()) for queued, picked in placed}:
         return False
@@ -112,7 +113,7 @@ def put_if_fits(item: Item, placed: ItemPlacement, workspace: Workspace) -> bool
 
 
 def expected_ends(occupancy: Occupancy, now_ms: int) -> IntArray:
-    """When each entry's tasks end, for all that is known. One that is late is expected to be as late again."""
+    """The expected end of each entry's tasks. A late task is expected to be as late again."""
     running = occupancy.running
     expected = np.where(running.end_ms < 0, now_ms - running.end_ms, running.end_ms)
     late = np.maximum(now_ms - expected, LATE_MIN_MS)
@@ -124,8 +125,8 @@ def expected_ends(occupancy: Occupancy, now_ms: int) -> IntArray:
 def _revalidate(
     item: Item, workspace: Workspace, occupancy: Occupancy, ends: IntArray, planned_start: PlannedStart
 ) -> Reservation | None:
-    """The promise, if the item still fits there and then, or a moment later. What comes in that moment is the item's
-    alone: whoever was let in beside it on that account would put it off again and again."""
+    """The reservation, if the item still fits there at that time, or a moment later. Room that becomes free in that
+    moment belongs to the item alone: a task admitted because of it would delay the item again and again."""
     future = _workspace_at(planned_start.at_ms, workspace, occupancy, ends)
     if put_if_fits(item, planned_start.placed, future):
         return Reservation(planned_start, future)
@@ -139,7 +140,7 @@ def _revalidate(
 
 
 def _earliest(item: Item, workspace: Workspace, occupancy: Occupancy, ends: IntArray) -> Reservation | None:
-    """Skip the times at which there is too little room in all, then try one after another, in growing steps."""
+    """Skip the times with too little total room, then try one after another, in growing steps."""
     timeline = _Timeline(workspace, occupancy, ends)
     times = timeline.times
     low, high = 0, len(times)
@@ -150,7 +151,7 @@ def _earliest(item: Item, workspace: Workspace, occupancy: Occupancy, ends: IntA
             high = middle
         else:
             low = middle + 1
-            timeline.advance_base(middle, future)  # nobody asks for anything earlier any more
+            timeline.advance_base(middle, future)  # nothing earlier is needed any more
     tries = 0
     while low < len(times):
         future = timeline.at(low)
@@ -167,7 +168,7 @@ def _earliest(item: Item, workspace: Workspace, occupancy: Occupancy, ends: IntA
 
 
 class _Timeline:
-    """The future, end by end. The workspace of one time is made from that of an earlier one, so that looking at ever
+    """The future, end by end. The workspace at one time is made from that at an earlier one, so that searching ever
     nearer times costs ever less."""
 
     def __init__(self, workspace: Workspace, occupancy: Occupancy, ends: IntArray) -> None:
@@ -175,10 +176,10 @@ class _Timeline:
         known = np.flatnonzero(ends < NEVER)
         self._order = known[np.argsort(ends[known])]
         self.times, self._first = np.unique(ends[self._order], return_index=True)
-        self._base, self._done = workspace, 0  # what has ended in the base: so many of the order
+        self._base, self._done = workspace, 0  # what has ended in the base: this many of the order
 
     def at(self, index: int) -> Workspace:
-        """After the end with this number, and not before what was settled."""
+        """After the end with this number, and not before the settled start."""
         future, until = self._base.scratch(), self._end_index(index)
         entries = self._order[self._done : until]
         if len(entries):
@@ -218,7 +219,7 @@ def _rules_allow(rule_set: RuleSet, task_class: TaskClass, picked: Picked) -> bo
 def _shortfall(
     now: NodeLedger, free_at_first: IntArray, task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0
 ) -> FloatArray:
-    """How much of a task's needs a node lacks today, after what has been put on the scratch, in tasks."""
+    """How much of a task's needs a node lacks now, after what has been placed on the scratch copy, in tasks."""
     shortfall: FloatArray = np.zeros(np.shape(more + ledger.number[rows]))
     for resource, need in task_class.needs.items():
         column = ledger.column[resource]

@@ -16,12 +16,12 @@ from shunter.planning.order.queue_limits import QueueLimits
 from shunter.planning.reserve.reservations import Reservations
 from shunter.planning.score.gangs import Item
 
-Demand = Sequence[tuple[PendingClass, int]]  # so many tasks of each
+Demand = Sequence[tuple[PendingClass, int]]  # this many tasks of each
 
 
 @dataclass(frozen=True, slots=True)
 class LimitHold:
-    """Tasks of a class that have what they need of queues and licences before those behind them."""
+    """Tasks of a class that get their places in queues and their licences before those behind them."""
 
     pending_class: PendingClass
     count: int
@@ -59,7 +59,7 @@ class HeldLimits:
         return is_admitted
 
     def hold_for(self, item: Item, demand: Demand) -> None:
-        """What the item lacks is kept for it as it comes free, if it could start then."""
+        """Hold what the item lacks as it becomes free, if the item could start then."""
         if (
             self._reservations is None
             or self._queue_limits.can_admit(demand)
@@ -71,7 +71,7 @@ class HeldLimits:
             self._reservations.explain(item, "queue capacity and licences are reserved for it as they become free")
 
     def _charge_granted(self, pending_class: PendingClass) -> None:
-        """Whoever shares a limit with an item ahead has to know what that comes to."""
+        """Charge a class that shares a limit with an item ahead for what that item needs."""
         if (
             self._reservations is None
             or not self._reservations.has_items
@@ -96,7 +96,7 @@ class HeldLimits:
             self._queue_limits.place(each.pending_class, each.count)
 
     def _explain(self, pending_class: PendingClass) -> None:
-        """Say for whose sake it waits."""
+        """Record for which item it waits."""
         for each in self._holds:
             if self._reservations is not None and (
                 what := self._queue_limits.shared_limit(pending_class, each.pending_class)

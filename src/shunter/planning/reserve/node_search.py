@@ -31,28 +31,28 @@ from shunter.planning.view import BoolArray, IntArray, Queued
 
 NODES_SEARCHED_MAX = 64  # before the first task of a class has its node
 NODES_MORE_MAX = 2  # and for each task after it
-SEARCHES_MAX = 100  # nodes that are searched in one decision; it takes about 30 ms
+SEARCHES_MAX = 100  # nodes searched in one decision; it takes about 30 ms
 SEARCHES_MIN = 20
-ENTRIES_PER_SEARCH = 4_000  # of what runs: to read so many takes as long as a search
+ENTRIES_PER_SEARCH = 4_000  # of running entries: reading this many takes as long as a search
 Costs = dict[int, Cost]  # by row
-COST_MAX: Cost = (2**31, 0, 0)  # above what any victims cost
-COST_OF_ONE_MIN: Cost = (1, 0, -(2**62))  # below what victims cost wherever there must be any
+COST_MAX: Cost = (2**31, 0, 0)  # above any cost of victims
+COST_OF_ONE_MIN: Cost = (1, 0, -(2**62))  # below any cost of victims
 
 
 @dataclass(slots=True)
 class SearchBudget:
-    """What may still be done in one decision."""
+    """The work that is left in one decision."""
 
     searches: int = SEARCHES_MAX
     is_exhausted: bool = False
 
     def charge(self, entries: int) -> None:
-        """So much had to be read first."""
+        """Charge for entries that had to be read first."""
         self.searches = max(self.searches - entries // ENTRIES_PER_SEARCH, SEARCHES_MIN)
 
 
 class NodeSearch:
-    """`counts` says how many tasks of each entry may still end; its owner keeps it true, and calls `refresh` for
+    """`counts` has how many tasks of each entry may still be preempted; its owner updates it, and calls `refresh` for
     rows."""
 
     def __init__(
@@ -64,7 +64,7 @@ class NodeSearch:
         search_budget: SearchBudget,
         known: Costs,
     ) -> None:
-        self._known = known  # what was found out about rows, kept true here
+        self._known = known  # findings about rows, updated here
         self._search_budget = search_budget
         self._queued = queued
         self._workspace = workspace
@@ -74,13 +74,15 @@ class NodeSearch:
         self._searches = max(NODES_SEARCHED_MAX - len(known), NODES_MORE_MAX)
         self._step_budget = StepBudget(SEARCH_STEPS_MAX)
         self._allowed = self._allowed_rows()
-        self._row_version = [0] * workspace.ledger.count  # of what is known of each row: what is older is void
+        self._row_version = [
+            0
+        ] * workspace.ledger.count  # version of what is known of each row: older entries are invalid
         self._heap: list[tuple[Cost, int, int, Victims | None]] = self._bounds()
         heapq.heapify(self._heap)
 
     def cheapest(self) -> tuple[int, Victims] | None:
-        """The row on which room for one task costs least, and who has to end there; it leaves the line. None if there
-        is none, or the slice is over."""
+        """The row on which room for one task costs least, and its victims; the row leaves the heap. None if there is
+        none, or if the slice is over."""
         while self._heap:
             _, row, version, victims = heapq.heappop(self._heap)
             if not self._allowed[row] or version != self._row_version[row]:
@@ -95,8 +97,8 @@ class NodeSearch:
         return None
 
     def refresh(self, row: int, others: IntArray) -> None:
-        """Tasks on the row have ended, and one of the class has its place there. Where a gang has ended, so have tasks
-        on other rows: what comes free there costs nothing more."""
+        """Tasks on the row have ended, and one of the class has its place there. If a gang has ended, so have tasks on
+        other rows: room that becomes free there costs nothing more."""
         if depends_on_own_placements(self._queued.task_class.rules):
             self._allowed = self._allowed_rows()
         self._searches += NODES_MORE_MAX
@@ -123,7 +125,7 @@ class NodeSearch:
             heapq.heappush(self._heap, (victims.cost, row, self._row_version[row], victims))
 
     def _allowed_rows(self) -> BoolArray:
-        """Rows that have nothing against the class but a lack of room."""
+        """Rows that refuse the class only for lack of room."""
         workspace, task_class = self._workspace, self._queued.task_class
         if task_class.rules is not None and task_class.rules.exclusive:
             task_class = replace(task_class, rules=replace(task_class.rules, exclusive=False))
@@ -135,7 +137,7 @@ class NodeSearch:
         return allowed
 
     def _bounds(self) -> list[tuple[Cost, int, int, Victims | None]]:
-        """For each row where enough could end: the fewest tasks if all were as large as the largest, the least
+        """For each row where enough tasks could end: the fewest tasks if all were as large as the largest, the least
         important, and the youngest."""
         ledger = self._workspace.ledger
         if any(resource not in ledger.column for resource in self._queued.task_class.needs):
@@ -180,7 +182,7 @@ class NodeSearch:
         return fewest, fewest * min(each.priority for each in candidates), -fewest * (started_ms + 1)
 
     def _parts(self) -> _Parts:
-        """What can end by itself on a node: a task of an entry, or all that a gang has there."""
+        """What can end on a node by itself: a task of an entry, or all tasks of a gang there."""
         occupancy, running = self._occupancy, self._occupancy.running
         entries = np.flatnonzero(self._counts > 0)
         ganged = entries[occupancy.gang[entries] > 0] if occupancy.gangs else entries[:0]
@@ -227,7 +229,7 @@ class NodeSearch:
         return self._with_whole_gangs(choose_victims(candidates, lacking, self._step_budget))
 
     def _with_whole_gangs(self, victims: Victims | None) -> Victims | None:
-        """With all of each gang of which a part was chosen."""
+        """Adds all tasks of each gang of which a part was chosen."""
         if victims is None or not self._occupancy.gangs:
             return victims
         chosen: Chosen = {}
@@ -257,7 +259,7 @@ class NodeSearch:
         return candidates
 
     def _gang_candidate(self, entry: int, here: list[int], columns: list[int]) -> VictimCandidate:
-        """What a gang has on the node, at the price of all of it. Its age is the mean."""
+        """A gang's tasks on the node, at the cost of the whole gang. Its age is the mean."""
         running, ends = self._occupancy.running, self._occupancy.gang_entries(entry)
         counts = self._counts[ends]
         tasks = int(counts.sum())
@@ -266,7 +268,7 @@ class NodeSearch:
         return VictimCandidate(entry, tuple(held[columns].tolist()), 1, int(running.priority[entry]), started_ms, tasks)
 
     def _all_tasks_on(self, row: int, candidates: list[VictimCandidate]) -> Victims | None:
-        """For a task that wants the node for itself: all that are there, or nobody if one of them must not end."""
+        """For a task that needs the node for itself: all tasks there, or none if one of them must not end."""
         here = self._occupancy.entries_on(row)
         if int(np.maximum(self._counts[here], 0).sum()) < int(self._workspace.ledger.tasks[row]):
             return None
@@ -276,7 +278,7 @@ class NodeSearch:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Columns: what one holds on its node, how many there are, and how many tasks end with one."""
+    """Columns: what one part holds on its node, how many there are, and how many tasks end with one."""
 
     node: IntArray
     amounts: IntArray

@@ -27,7 +27,7 @@ class Occupancy:
         return self.by_node[self.starts[row] : self.starts[row + 1]]
 
     def gang_entries(self, entry: int) -> IntArray:
-        """The entries that end with this one: all of its gang, or itself alone."""
+        """The entries that end with this one: all of its gang, or only itself."""
         gang = int(self.gang[entry])
         return self.gangs[gang] if gang else np.array([entry])
 
@@ -35,16 +35,16 @@ class Occupancy:
         return replace(self, running=replace(self.running, count=counts))
 
     def release(self, ledger: NodeLedger, entries: IntArray, counts: IntArray) -> None:
-        """So many tasks of these entries end, on a scratch of the ledger."""
+        """This many tasks of these entries end, on a scratch copy of the ledger."""
         ledger.release(self.running.node[entries], self.amounts[:, entries] * counts, counts)
 
     def stopping(self) -> IntArray:
-        """Entries whose tasks were told to end: their room is coming."""
+        """Entries whose tasks are stopping: their room is about to become free."""
         return np.flatnonzero(self.running.is_stopping)
 
 
 def read_occupancy(view: ClusterView, ledger: NodeLedger) -> Occupancy | None:
-    """None where the view does not say what runs."""
+    """None if the view does not show what runs."""
     if view.running is None or view.classes is None:
         return None
     running = view.running()

@@ -22,12 +22,12 @@ from shunter.planning.score.pick import Picked
 from shunter.planning.score.workspace import NO_NODES, Workspace
 from shunter.planning.view import BoolArray, IntArray, Preemption, Queued
 
-PREEMPT_GAP = 10  # a task is ended only for one whose priority is at least so much higher
-WINNERS_MAX = 50  # nodes on which room is made in one decision; the next goes on
-GANG_WINNERS_MAX = 200  # the same for a gang, which cannot go on the next time
-ROUNDS_MAX = 50  # after which an attempt is given up: too much changes while it goes on
+PREEMPT_GAP = 10  # a task is preempted only for one whose priority is at least this much higher
+WINNERS_MAX = 50  # nodes on which room is made in one decision; the next one continues
+GANG_WINNERS_MAX = 200  # the same for a gang, which cannot continue next time
+ROUNDS_MAX = 50  # after which an attempt is dropped: too much changes meanwhile
 NO_LIMIT = 2**31
-SPARE_TRIES_MAX = 16  # chosen tasks that others are moved for, to let them go on
+SPARE_TRIES_MAX = 16  # victims for which winners are moved, to spare them
 NO_ROWS: IntArray = np.empty(0, np.int64)
 
 
@@ -37,20 +37,20 @@ class PreemptionPlan:
 
     workspace: Workspace
     placed: ItemPlacement
-    chosen: Chosen  # entry of what runs -> tasks of it that must end
+    chosen: Chosen  # entry of running tasks -> number of its tasks that must end
     winners: int  # nodes on which room was made
     preemptions: list[Preemption]
 
 
 @dataclass(frozen=True, slots=True)
 class SuspendedAttempt:
-    """An attempt whose slice of the work is over. Entries have other numbers the next time, so those who are to end are
-    told by class and node: the youngest are meant."""
+    """An attempt whose slice of the work is over. Entries have other numbers next time, so victims are stored by class
+    and node: the youngest are meant."""
 
     placed: tuple[tuple[int, IntArray, IntArray], ...]  # class, rows, counts
-    victim_counts: Mapping[tuple[int, int], int]  # class, node -> tasks that are to end
+    victim_counts: Mapping[tuple[int, int], int]  # class, node -> tasks to preempt
     winners: int
-    known: Mapping[int, Costs]  # class -> what victims cost on the nodes that were searched for it
+    known: Mapping[int, Costs]  # class -> cost of victims on the nodes that were searched for it
     rounds: int = 1
 
 
@@ -58,11 +58,10 @@ def preempt(
     item: Item, future: Workspace, occupancy: Occupancy, gap: int = PREEMPT_GAP, search_budget: SearchBudget | None =
     None, suspended: SuspendedAttempt | None = None,
 ) -> PreemptionPlan | SuspendedAttempt | None:  # fmt: skip
-    """Room for a whole gang, or for as many tasks of a class as find any. None if none can be made.
+    """Make room for a whole gang, or for as many tasks of a class as possible. None if none can be made.
 
-    `future` is left as it was. Where nobody has to end, since enough is coming free, the outcome has no victims. When
-    the slice is over, the answer is what was `suspended`: hand it over the next time, to go on from there.
-    """
+    `future` is unchanged. If enough room is about to become free, the plan has no victims. When the slice is over, the
+    result is the `suspended` attempt: pass it in next time to continue."""
     attempt = _Attempt(item, future, occupancy, gap, search_budget or SearchBudget(NO_LIMIT))
     rounds = 1 if suspended is None else suspended.rounds + 1
     if suspended is not None and not attempt.resume(suspended):
@@ -79,7 +78,7 @@ def preempt(
 
 
 def _is_affinity_target(item: Item, workspace: Workspace, class_ids: IntArray) -> BoolArray:
-    """Of what runs, that beside which the item must be: without it, it could not start."""
+    """The running tasks next to which the item must run: without them, it could not start."""
     rules = [each.task_class.rules for each in item.members if each.task_class.rules is not None]
     matches = {each.match for rule in rules for each in rule.affinity if is_required_job_affinity(each)}
     if not matches:
@@ -111,13 +110,13 @@ class _Attempt:
         self.winners = 0
 
     def may_fit(self) -> bool:
-        """Whether a gang could fit if everybody ended who may: most that cannot be helped are told so here."""
+        """Whether a gang could fit if all possible victims ended: most hopeless ones end here."""
         workspace, entries = self._future.scratch(), np.flatnonzero(self._count)
         self._occupancy.release(workspace.ledger, entries, self._count[entries])
         return may_fit(self._item.members, workspace)
 
     def place(self) -> bool:
-        """Put the item's tasks, ending others where there is no room."""
+        """Place the item's tasks, preempting others where there is no room."""
         done = Counter[int]()
         for queued, picked in self._placed:
             done[queued.task_class.id] += int(picked.counts.sum())
@@ -141,7 +140,7 @@ class _Attempt:
         return SuspendedAttempt(placed, self._victim_counts(), self.winners, self._known, rounds)
 
     def resume(self, suspended: SuspendedAttempt) -> bool:
-        """Go on where a slice ended; False if that does not hold any more."""
+        """Continue where a slice ended; False if that is no longer valid."""
         chosen: Chosen = {}
         for (class_id, node), count in suspended.victim_counts.items():
             for entry in self._youngest(class_id, node):
@@ -172,10 +171,9 @@ class _Attempt:
     def spare_unneeded(self) -> None:
         """Spare the victims that are not needed, the most important first and then the oldest.
 
-        First those whose room nobody uses. Then, if there is room for a winner to move to, those without whom all
-        would still fit: only a few are tried, since each try places the whole item anew. A move may leave the room of
-        others unused, so it all begins again.
-        """
+        First those whose room is unused. Then, if there is room for a winner to move to, those without whom everything
+        would still fit: only a few are tried, because each try places the whole item again. A move may leave the room
+        of others unused, so the procedure starts again."""
         if any(each.task_class.rules is not None and each.task_class.rules.exclusive for each in self._item.members):
             return
         running = self._occupancy.running
@@ -218,7 +216,7 @@ class _Attempt:
         return victim_counts
 
     def _place_by_preempting(self, queued: Queued, missing: int) -> bool:
-        """End others for the tasks that are still missing, one after another. False if not all could be placed."""
+        """Preempt others for the missing tasks, one after another. False if not all could be placed."""
         known = self._known.setdefault(queued.task_class.id, {})
         node_search = NodeSearch(queued, self._workspace, self._occupancy, self._count, self._search_budget, known)
         while missing:
@@ -243,7 +241,7 @@ class _Attempt:
         self._placed.append((queued, picked))
 
     def _end(self, entry: int, count: int) -> None:
-        """So many tasks of the entry are to end; a negative number lets them go on."""
+        """Mark this many tasks of the entry as victims; a negative number spares them."""
         self._occupancy.release(self._workspace.ledger, np.array([entry]), np.array([count]))
         self._count[entry] -= count
         self._chosen[entry] += count
@@ -255,15 +253,15 @@ class _Attempt:
         self._chosen.update(chosen)
 
     def _spared_together(self, entry: int) -> list[int]:
-        """The chosen entries that go on together if one of them does: those of its gang, or it alone."""
+        """The victims that are spared together: those of a gang, or one alone."""
         return [each for each in self._occupancy.gang_entries(entry).tolist() if self._chosen[each]] or [entry]
 
     def _spared_count(self, entry: int) -> int:
-        """How many of its tasks are spared at a time: one, but of a gang all."""
+        """How many of its tasks are spared at a time: one, but all of a gang."""
         return self._chosen[entry] if self._occupancy.gang[entry] else 1
 
     def _is_unused(self, entry: int) -> bool:
-        """Whether nobody uses the room of one of its tasks; of a gang, of all of them."""
+        """Whether the room of one of its tasks is unused; for a gang, of all of them."""
         free, held = self._workspace.ledger.free, dict[int, IntArray]()
         for each in self._spared_together(entry):
             node, amounts = (
@@ -274,11 +272,12 @@ class _Attempt:
         return all((free[:, node] >= amounts).all() for node, amounts in held.items())
 
     def _may_move(self) -> bool:
-        """Whether there is any room for one task more of any member: if not, nobody can be moved."""
+        """Whether there is room for one more task of any member: if not, none can be moved."""
         return any(len(self._workspace.pick(each, 1).rows) for each in self._item.members)
 
     def _fits_without(self, entry: int) -> bool:
-        """Whether as much can be placed if one task of the entry goes on, or its gang; if so, it is placed that way."""
+        """Whether as much can be placed if one task of the entry, or its gang, continues; if so, it is placed that
+        way."""
         fewer = self._chosen.copy()
         for each in self._spared_together(entry):
             fewer[each] -= self._spared_count(each)

@@ -17,8 +17,8 @@ class ReservationCache:
 
     planned_starts: dict[int, PlannedStart] = field(default_factory=dict)  # of one item at most
     failed_searches: dict[int, int] = field(default_factory=dict)  # key -> when no victims were found
-    nodes: int = 0  # that took work then: what was found on these does not hold for more
-    winners: dict[int, int] = field(default_factory=dict)  # class for whose tasks others are ending -> how many tasks
+    nodes: int = 0  # nodes that accepted work then: results for these do not hold for more
+    winners: dict[int, int] = field(default_factory=dict)  # class for which others are preempted -> how many tasks
     suspended: dict[int, SuspendedAttempt] = field(default_factory=dict)  # searches that the next decision continues
 
     def copy(self) -> ReservationCache:
@@ -27,7 +27,7 @@ class ReservationCache:
         )
 
     def sync_nodes(self, nodes: int) -> None:
-        """So many nodes take work now. More of them may have victims for every item."""
+        """This many nodes accept work now. Additional ones may have victims for every item."""
         if nodes > self.nodes:
             self.failed_searches.clear()
         self.nodes = nodes

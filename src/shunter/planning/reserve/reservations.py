@@ -24,7 +24,9 @@ from shunter.planning.score.pick import Picked
 from shunter.planning.score.workspace import Ceiling, Workspace
 from shunter.planning.view import ClusterView, HeldRows, IntArray, Preemption, Queued, TaskClass
 
-SEARCHES_BEFORE_RESERVING_MAX = 10  # after more searches than this in vain, a reservation waits for the next decision
+SEARCHES_BEFORE_RESERVING_MAX = (
+    10  # after more unsuccessful searches than this, a reservation waits for the next decision
+)
 BLOCKED_MAX = 4  # items for which room is made or reserved in one decision, the most urgent first
 NAMED_NODES_MAX = 3  # nodes named in a reason
 
@@ -45,35 +47,35 @@ class Reservations:
         self._cache = cache
         cache.sync_nodes(int(np.count_nonzero(workspace.ledger.eligible[: workspace.ledger.count])))
         self._items: dict[int, Item] = {}
-        self.pending: list[Item] = []  # that are not worked out yet
+        self.pending: list[Item] = []  # not computed yet
         self.granted: list[tuple[Item, ItemPlacement]] = []  # that will start there
         self._occupancy: Occupancy | None = None
-        # in which whoever was told to end has ended, and the winners have their places
+        # after all stopping tasks have ended, with the winners in their places
         self._future: Workspace | None = None
         self._rows: IntArray = np.empty(0, np.int64)  # the winners' nodes
-        self._lowest_priority: int | None = None  # the lowest priority of what runs, when it has been asked for
+        self._lowest_priority: int | None = None  # the lowest priority of running tasks, once requested
         self._winner_nodes = 0  # nodes on which room was made
         self._reservation: Reservation | None = None
         self._items_by_role: dict[str, Item] = {}
-        self._resolved_classes: set[int] = set()  # classes of the items that were worked out
+        self._resolved_classes: set[int] = set()  # classes of the computed items
         self._search_budget = SearchBudget()
-        self.is_cut_short = False  # the work of this decision is over: the next one goes on
+        self.is_cut_short = False  # the work of this decision is spent: the next one continues
         self.winners: dict[int, int] = {}
         self.preemptions: list[Preemption] = []
         self.reasons: dict[int, str] = {}  # class id -> why it waits
-        self.again_in_ms: int | None = None  # when those may be looked at again that were not looked at now
+        self.again_in_ms: int | None = None  # when items that were not considered now may be considered again
 
     @property
     def has_items(self) -> bool:
         return bool(self._items)
 
     def has_item(self, item: Item) -> bool:
-        """Whether it has been told that the item is blocked."""
+        """Whether the item was reported as blocked."""
         return key_of(item) in self._items
 
     @property
     def held_rows(self) -> HeldRows | None:
-        """The reserved rows. Where somebody has a reservation, or enough was looked at, nobody else gets one."""
+        """The reserved rows. If an item has a reservation, or enough items were considered, no other item gets one."""
         if not self._resolved_classes:
             return None
         rows, at_ms = [], 0
@@ -87,14 +89,14 @@ class Reservations:
         return HeldRows(frozenset(resolved), dict.fromkeys(rows, at_ms))
 
     def block(self, item: Item) -> None:
-        """The item found no room. Told in order, the most urgent first. One that may neither end others nor have room
-        kept for it just waits."""
+        """The item found no room. Called in order, the most urgent first. An item that may neither preempt others nor
+        get a reservation just waits."""
         if len(self._items) < BLOCKED_MAX and not self.has_item(item) and self._may_reserve(item):
             self._items[key_of(item)] = item
             self.pending.append(item)
 
     def ceilings(self, queued: Queued) -> list[Ceiling]:
-        """What somebody behind all blocked items must leave alone."""
+        """What an item behind all blocked ones must leave alone."""
         self.resolve()
         ceilings: list[Ceiling] = []
         if self._future is not None and len(self._rows):
@@ -105,14 +107,14 @@ class Reservations:
         return ceilings
 
     def record_placement(self, queued: Queued, picked: Picked) -> None:
-        """Somebody behind them was placed. It is in their future too, unless it will have ended by then."""
+        """An item behind them was placed. It is in their future too, unless it will have ended by then."""
         if self._future is not None:
             self._future.put(queued.task_class, picked)
         if self._reservation is not None and not self._ends_before_reservation(queued):
             self._reservation.workspace.put(queued.task_class, picked)
 
     def can_admit(self, placed: ItemPlacement) -> bool:
-        """Whether all of these together, each below its ceilings, leave alone what items ahead are to use."""
+        """Whether all of these together, each below its ceilings, leave the room of items ahead alone."""
         futures = [(self._future, self._rows)] if self._future is not None and len(self._rows) else []
         if self._reservation is not None:
             futures.append((self._reservation.workspace, rows_of(self._reservation.planned_start.placed)))
@@ -128,7 +130,7 @@ class Reservations:
         return True
 
     def explain_held(self, queued: Queued) -> None:
-        """Somebody got less than there was room for: say for whose sake."""
+        """A class got less than there was room for: record for which item."""
         if self._reservation is not None and not self._ends_before_reservation(queued):
             at_ms = self._reservation.planned_start.at_ms
             until = f"until about {_format_time(at_ms)}" if at_ms else "until it starts"
@@ -148,18 +150,18 @@ class Reservations:
             self.reasons[each.task_class.id] = text
 
     def has_waited_long(self, item: Item) -> bool:
-        """Whether what it lacks is kept for it by now, though nobody knows when that will be enough."""
+        """Whether what it lacks is now held for it, although it is unknown when that will be enough."""
         return self._has_waited(item, self._wait_thresholds.hold_after_s)
 
     def could_start(self, item: Item) -> bool:
-        """Whether nodes would have room for the item, if all that is to end had ended."""
+        """Whether nodes would have room for the item after all stopping tasks have ended."""
         if not self._project_future():
             return False
         assert self._future is not None and self._occupancy is not None
         return hold(item, self._future, self._occupancy) is not None
 
     def finish(self) -> None:
-        """The order has been gone through: name the victims, if there can be any."""
+        """All items were considered: choose the victims, if there can be any."""
         if any(self._may_preempt(item) for item in self.pending):
             self.resolve()
         self._cache.expire(self._now_ms)
@@ -190,7 +192,7 @@ class Reservations:
             before = self._search_budget.searches
             has_room = self._preempt_for(item, self._future, self._occupancy)
             if not has_room and self._search_budget.searches < before - SEARCHES_BEFORE_RESERVING_MAX:
-                # what was spent on victims in vain is enough for now: the reservation comes next
+                # enough was spent on unsuccessful searches for victims: the reservation comes next
                 self.is_cut_short = True
             if self.is_cut_short:
                 self.pending = pending[index:]
@@ -200,7 +202,7 @@ class Reservations:
                 self._reserve(item, self._future, self._occupancy)
 
     def _project_future(self) -> bool:
-        """Work out what is left when all have ended who were told to; False where the view does not say what runs."""
+        """Compute the room after all stopping tasks have ended; False if the view does not show what runs."""
         if self._future is None:
             self._occupancy = read_occupancy(self._view, self._workspace.ledger)
             if self._occupancy is not None:
@@ -236,8 +238,8 @@ class Reservations:
         return True
 
     def _reserve(self, item: Item, future: Workspace, occupancy: Occupancy) -> None:
-        """Only the first gets a reservation: that is what makes it EASY. Of a class whose tasks each go by themselves
-        one task gets it."""
+        """Only the first gets a reservation: that is what makes it EASY. For a class of independent tasks, one task
+        gets it."""
         if self._reservation is not None:
             return
         if not item.is_all_or_nothing:
@@ -259,7 +261,7 @@ class Reservations:
         self.explain(item, f"room on {where} is reserved for it {text}")
 
     def _avoiding_reserved(self, item: Item) -> Item:
-        """Whoever ends others keeps off nodes that an item ahead of it was promised, unless it might end that one."""
+        """An item that preempts others avoids the nodes reserved for an item ahead, unless it may preempt that one."""
         if self._reservation is None:
             return item
         if self._items_by_role["reserved"].priority <= item.priority - self._wait_thresholds.preempt_gap:
@@ -275,12 +277,12 @@ class Reservations:
         self.explain(item, text)
 
     def _ends_before_reservation(self, queued: Queued) -> bool:
-        """Whether it will have ended when the reserved item starts, for all that is known."""
+        """Whether it is expected to end before the reserved item starts."""
         assert self._reservation is not None
         return 0 < queued.estimate_s * 1000 <= self._reservation.planned_start.at_ms - self._now_ms
 
     def _excludes_others(self, role: str) -> bool:
-        """Whether nobody at all may join the item on its nodes: its rules might not bear them."""
+        """Whether no other task may join the item on its nodes, because its rules might forbid it."""
         item = self._items_by_role.get(role)
         rules = [each.task_class.rules for each in item.members] if item is not None else []
         return any(each is not None and (each.exclusive or each.affinity) for each in rules)
@@ -297,7 +299,7 @@ class Reservations:
 
 
 def key_of(item: Item) -> int:
-    """Gangs and classes have numbers of their own; the sign tells them apart."""
+    """Gangs and classes are numbered separately; the sign distinguishes them."""
     return -item.gang if item.gang else item.members[0].task_class.id
 
 
@@ -307,7 +309,7 @@ def rows_of(placed: ItemPlacement) -> IntArray:
 
 
 def _after_stopping(workspace: Workspace, occupancy: Occupancy) -> tuple[Workspace, Occupancy]:
-    """The workspace after everything that is stopping has ended, and what else runs."""
+    """The workspace after all stopping tasks have ended, and the other running tasks."""
     future, stopping = workspace.scratch(), occupancy.stopping()
     running = occupancy.running
     occupancy.release(future.ledger, stopping, running.count[stopping])

@@ -21,20 +21,20 @@ from shunter.planning.score.pick import Picked
 from shunter.planning.score.workspace import NO_NODES, Workspace
 from shunter.planning.view import ClusterView, Decision, Queued, TaskClass
 
-HEADS_MAX = 16  # blocked classes of earlier decisions that are looked at; those of one gang count each
-HELD_RETRY_MS = 1_000  # after so long, whoever was held back looks at all rows again
+HEADS_MAX = 16  # blocked classes of earlier decisions that are considered; those of one gang count each
+HELD_RETRY_MS = 1_000  # after this time, held-back classes look at all rows again
 
 
 @dataclass(slots=True)
 class PlannerMemory:
-    """What a planner remembers about reservations between decisions. It is a hint: without it, only work is done
-    twice."""
+    """What a planner remembers about reservations between decisions. It is a hint: without it, work is only
+    repeated."""
 
     reservation_cache: ReservationCache = field(default_factory=ReservationCache)
     held: set[int] = field(default_factory=set)  # classes that were held back by a reservation
-    heads: tuple[int, ...] = ()  # the blocked classes for whose sake
+    heads: tuple[int, ...] = ()  # the blocked classes that held them back
     held_at_ms: int = 0
-    winners: tuple[int, ...] = ()  # for whose sake others were ending when the held ones last looked
+    winners: tuple[int, ...] = ()  # for which classes others were being preempted when the held-back ones last looked
     is_partial: bool = False
 
     def copy(self) -> PlannerMemory:
@@ -68,10 +68,10 @@ class ReserveStage:
         self._held_limits = HeldLimits(
             queue_limits, self._reservations, lambda class_id: backlog.pending_classes.by_class[class_id]
         )
-        # who may need more at once of a limit than is left, the most urgent last
+        # classes that may need more at once of a limit than is left, the most urgent last
         self._starvable: list[PendingClass] | None = None
         self._heads: list[PendingClass] = []  # blocked by earlier decisions, the most urgent last
-        self._has_carried_over = False  # some are held back as an earlier decision left them
+        self._has_carried_over = False  # some are held back since an earlier decision
         if self._reservations is not None:
             self._wake_held()
             self._has_carried_over = bool(planner_memory.held)
@@ -79,15 +79,14 @@ class ReserveStage:
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether reservations have had their share of this decision: who comes behind them has to wait for the
-        next."""
+        """Whether reservations have used their share of this decision: items behind them must wait for the next one."""
         return self._reservations is not None and self._reservations.is_cut_short
 
     def winners(self) -> list[tuple[PendingClass, int]]:
-        """Those for whose sake others are ending, and for how many tasks: they go before everybody.
+        """Classes for which others are being preempted, and for how many tasks: they go first.
 
-        Otherwise whoever has waited longer would take the room, victims included, and others would end again and again.
-        """
+        Otherwise a class that has waited longer would take the room, victims included, and others would be preempted
+        again and again."""
         by_class = self._backlog.pending_classes.by_class
         winners = self._planner_memory.reservation_cache.winners if self._reservations is not None else {}
         self._backlog.recheck_all_rows(winners)
@@ -99,11 +98,11 @@ class ReserveStage:
         return self._workspace.rule_set.constrains(task_class)
 
     def pick(self, pending_class: PendingClass, count: int) -> Picked:
-        """The nodes for a class that rules couple to others."""
+        """The nodes for a class with rules between tasks."""
         return self._workspace.pick(pending_class.queued, count)
 
     def respect_reservations(self, pending_class: PendingClass, count: int, picked: Picked) -> Picked:
-        """What of it may be had without touching what is reserved for items ahead."""
+        """The part of it that leaves reserved room for items ahead alone."""
         if self._reservations is None or not self._reservations.has_items or not len(picked.rows):
             return picked
         timed = self._with_longest_estimate(pending_class, int(picked.counts.sum()))
@@ -127,18 +126,18 @@ class ReserveStage:
             self._placed_counts[pending_class.task_class.id] += int(picked.counts.sum())
 
     def _with_longest_estimate(self, pending_class: PendingClass, count: int) -> Queued:
-        """With the longest estimate of so many that would go next, after what was placed before."""
+        """The longest estimate of the next tasks, after those placed before."""
         if self._longest_s is None:
             return pending_class.queued
         count_so_far = self._placed_counts[pending_class.task_class.id] + count
         return replace(pending_class.queued, estimate_s=self._longest_s(pending_class.task_class.id, count_so_far))
 
     def admissible_count(self, pending_class: PendingClass, count: int) -> int:
-        """How many of `count` tasks queues and licences let through, beside what items ahead are to use of them."""
+        """How many of `count` tasks queues and licences admit, without what is held for items ahead."""
         return self._held_limits.admissible_count(pending_class, count)
 
     def block_heads_before(self, pending_class: PendingClass) -> None:
-        """Before the turn of a class: whoever was blocked before and is more urgent gets its reservation."""
+        """Before the turn of a class: blocked classes that are more urgent get their reservation."""
         while self._heads and self._rank(self._heads[-1]) < self._rank(pending_class):
             self.block(self._heads.pop())
         if self._starvable is None:
@@ -148,7 +147,7 @@ class ReserveStage:
             self._hold_limits(self._starvable.pop())
 
     def block(self, pending_class: PendingClass) -> None:
-        """The class found too little room. No more is reserved for it than its queue and its licences let through."""
+        """The class found too little room. No more is reserved for it than its queue and its licences admit."""
         if (
             self._reservations is None
             or not pending_class.queued.count
@@ -198,11 +197,11 @@ class ReserveStage:
         )
 
     def can_admit(self, members: Sequence[PendingClass]) -> bool:
-        """Whether queues and licences let all of a gang through."""
+        """Whether queues and licences admit the whole gang."""
         return self._held_limits.can_admit([(each, each.queued.count) for each in members])
 
     def place_gang(self, members: Sequence[PendingClass]) -> ItemPlacement | None:
-        """Put all tasks of all members, or none: off the nodes that they are to avoid if that can be, else anywhere."""
+        """Place all tasks of all members, or none: without the nodes they avoid if possible, else anywhere."""
         item = self._item(members[0])
         tries = [_with_avoided_nodes(item, members), item] if any(each.queued.avoid for each in members) else [item]
         is_held = False
@@ -217,8 +216,8 @@ class ReserveStage:
         return None
 
     def _place_with_reservations(self, item: Item) -> tuple[ItemPlacement | None, bool]:
-        """Without touching what is reserved for items ahead, which is worked out only if the gang fits; if it gets no
-        room, also whether that was the reason."""
+        """Place it without touching room reserved for items ahead, which is computed only if the gang fits; if it gets
+        no room, also return whether that was the reason."""
         cursor = self._workspace.ledger.cursor
         placed = self._place_whole(item)
         if placed is None or self._reservations is None or not self._reservations.has_items:
@@ -239,7 +238,7 @@ class ReserveStage:
         return placed, placed is None
 
     def _place_whole(self, item: Item) -> ItemPlacement | None:
-        """As it fits best; if at all possible, as it was once promised."""
+        """Place it as it fits best; if possible, as in its reservation."""
         placed = place_gang(item.members, self._workspace)
         planned_start = self._planner_memory.reservation_cache.planned_starts.get(key_of(item))
         if placed is None and planned_start is not None and put_if_fits(item, planned_start.placed, self._workspace):
@@ -249,8 +248,8 @@ class ReserveStage:
     # ---- the end ----
 
     def finish(self, decision: Decision) -> None:
-        """Name the victims and the reasons. A decision that was cut short has not seen everybody, and names none; but
-        where reservations took its time, whoever they were found for is ahead of all who have not been seen."""
+        """Set the victims and the reasons. A decision that was cut short has not considered every item, and chooses no
+        victims. But if reservations used up its time, their items are ahead of all items not considered."""
         if self._reservations is None:
             return
         if not decision.is_partial:
@@ -268,7 +267,8 @@ class ReserveStage:
         self._planner_memory.is_partial = decision.is_partial
 
     def _again_in_ms(self) -> int | None:
-        """Whoever was held back, or was looked for in vain a moment ago, must not wait for the next change to come."""
+        """Items that were held back, or searched for without success a moment ago, must not wait for the next
+        change."""
         assert self._reservations is not None
         planner_memory = self._planner_memory
         if planner_memory.held and tuple(planner_memory.reservation_cache.winners) != planner_memory.winners:
@@ -279,7 +279,8 @@ class ReserveStage:
         return min(waits, default=None)
 
     def _wake_held(self) -> None:
-        """Whoever was held back looks again when others are ahead of it, or after a while; never midway in a pass."""
+        """Wake held-back classes when other items are ahead of them, or after a while; never in the middle of a
+        pass."""
         planner_memory, winners = self._planner_memory, tuple(self._planner_memory.reservation_cache.winners)
         if planner_memory.is_partial:
             return
@@ -300,7 +301,7 @@ class ReserveStage:
         self._planner_memory.held.add(pending_class.task_class.id)
 
     def _item(self, pending_class: PendingClass) -> Item:
-        """A gang may go anywhere: elsewhere there may never be room for all of it."""
+        """A gang may use avoided nodes: otherwise there may never be room for all of it."""
         gang = gang_of(pending_class.task_class)
         if not gang:
             return Item((replace(pending_class.queued),))
@@ -321,7 +322,7 @@ class ReserveStage:
 
 
 def _with_avoided_nodes(item: Item, members: Sequence[PendingClass]) -> Item:
-    """As its members wish, which are in the same order."""
+    """Excludes the nodes that its members avoid; both are in the same order."""
     pairs = zip(item.members, members, strict=True)
     return replace(
         item, members=tuple(replace(each, avoid=pending_class.queued.avoid) for each, pending_class in pairs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SEARCH_STEPS_MAX = 10_000  # for all nodes that one class looks at in a decision
+SEARCH_STEPS_MAX = 10_000  # for all nodes that one class examines in a decision
 NODE_STEPS_MAX = 1_000  # of these, for one node
 
 Cost = tuple[int, int, int]  # tasks, the sum of their priorities, the sum of their ages
@@ -19,7 +19,7 @@ Chosen = dict[int, int]  # entry -> tasks of it that end
 
 @dataclass(frozen=True, slots=True)
 class VictimCandidate:
-    """Tasks on the node that are alike, and may be ended. Of a gang there is one, which stands for all of it."""
+    """Tasks on the node that are equal and may be preempted. A gang is one candidate, which stands for all of it."""
 
     entry: int
     amounts: tuple[int, ...]  # what one of them holds here, by resource
@@ -48,7 +48,8 @@ NO_VICTIMS = Victims({}, (0, 0, 0))
 def choose_victims(
     candidates: Sequence[VictimCandidate], lacking: Sequence[int], step_budget: StepBudget
 ) -> Victims | None:
-    """The cheapest of these tasks that hold at least what is lacking of each resource; None if all together do not."""
+    """The cheapest of these tasks that together hold at least what is lacking of each resource; None if all of them do
+    not."""
     lacking_columns = [number for number, amount in enumerate(lacking) if amount > 0]
     if not lacking_columns:
         return NO_VICTIMS
@@ -59,7 +60,7 @@ def choose_victims(
             return None
     sufficient = [each for each in groups if each.tasks == 1 and all(map(int.__ge__, each.amounts, deficit))]
     if sufficient:
-        return sufficient[0].take(1)  # of the least important that is enough by itself, the youngest
+        return sufficient[0].take(1)  # of the least important that suffices alone, the youngest
     search = _Search(groups, step_budget)
     search.consider(_greedy_counts(groups, deficit))
     search.walk(0, deficit, (0, 0, 0))
@@ -69,9 +70,9 @@ def choose_victims(
 
 @dataclass(frozen=True, slots=True)
 class _CandidateKind:
-    """Candidates that differ in their age alone, the youngest first: so many of them means the first ones."""
+    """Candidates that differ only in age, the youngest first: a count means the first ones."""
 
-    amounts: tuple[int, ...]  # of what lacks
+    amounts: tuple[int, ...]  # of what is lacking
     priority: int
     tasks: int
     members: tuple[VictimCandidate, ...]
@@ -90,7 +91,7 @@ class _CandidateKind:
         return Victims(chosen, (preempted, preempted * self.priority, ages))
 
     def next_ms(self, taken: int) -> int:
-        """When the one started that is next after so many."""
+        """The start time of the next candidate after this many."""
         for each in self.members:
             if taken < each.count:
                 return each.started_ms
@@ -123,12 +124,12 @@ def cost_of(candidates: Sequence[VictimCandidate], chosen: Chosen) -> Cost:
 
 
 class _Search:
-    """Kind by kind, the cheapest first: how many of it end."""
+    """Kind by kind, the cheapest first: how many of it to preempt."""
 
     def __init__(self, groups: list[_CandidateKind], step_budget: StepBudget) -> None:
         self._groups = groups
         self._step_budget = step_budget
-        self._steps_floor = max(0, step_budget.steps - NODE_STEPS_MAX)  # of the effort, that has to be left
+        self._steps_floor = max(0, step_budget.steps - NODE_STEPS_MAX)  # of the effort that must be left
         self._taken = [0] * len(groups)
         self.best: Victims | None = None
         # from kind i on: the most of each resource that one task holds
@@ -164,7 +165,7 @@ class _Search:
         self._taken[index] = 0
 
     def _count_max(self, index: int, deficit: tuple[int, ...]) -> int:
-        """None while there is another as cheap that holds at least as much: it would do as well in its place."""
+        """None while another kind is as cheap and holds at least as much: it would do as well."""
         group = self._groups[index]
         if any(self._dominates(other, group) for other in range(index)):
             return 0
@@ -182,7 +183,7 @@ class _Search:
         return other.next_ms(taken) >= group.members[0].started_ms
 
     def _can_improve(self, index: int, deficit: tuple[int, ...], cost: Cost) -> bool:
-        """Whether what is still lacking could be covered by few enough tasks, if all were as large as the largest."""
+        """Whether few enough tasks could cover what is still lacking, if all were as large as the largest."""
         assert self.best is not None
         fewest = 0
         for amount, most in zip(deficit, self._amounts_max[index], strict=True):
@@ -190,13 +191,13 @@ class _Search:
                 return False
             if amount > 0:
                 fewest = max(fewest, _ceil(amount, most))
-        # kinds are sorted by priority, so none that comes is less important than this one
+        # kinds are sorted by priority, so later ones are at least as important
         bound = (cost[0] + fewest, cost[1] + fewest * self._groups[index].priority)
         return bound <= self.best.cost[:2]
 
 
 def _greedy_counts(groups: list[_CandidateKind], deficit: tuple[int, ...]) -> list[int]:
-    """A good choice to start from: those first that cover the largest part of what lacks."""
+    """A good choice to start from: first those that cover the largest part of what is lacking."""
     counts, left = [0] * len(groups), deficit
     for index in sorted(range(len(groups)), key=lambda each: -_covered(groups[each], deficit) / groups[each].tasks):
         group = groups[index]
@@ -209,7 +210,7 @@ def _greedy_counts(groups: list[_CandidateKind], deficit: tuple[int, ...]) -> li
 
 
 def _drop_unneeded(groups: list[_CandidateKind], counts: list[int], left: tuple[int, ...]) -> list[int]:
-    """Leave out who turned out not to be needed, the most important first. What is left is below zero: to spare."""
+    """Drop victims that are not needed, the most important first. A negative rest means room to spare."""
     spare = [-amount for amount in left]
     for index in reversed(range(len(groups))):
         amounts = groups[index].amounts

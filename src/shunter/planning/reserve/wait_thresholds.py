@@ -17,7 +17,7 @@ class WaitThresholds:
     hold_after_s: float = HOLD_AFTER_S
 
     def with_overrides(self, view: ClusterView) -> WaitThresholds:
-        """With the settings of the cluster, where there are any."""
+        """Apply the settings of the cluster, if any."""
         names = ("preempt_gap", "reserve_after_s", "hold_after_s")
         overrides = {name: value for name in names if (value := getattr(view, name)) is not None}
         return replace(self, **overrides) if overrides else self

@@ -15,12 +15,12 @@ from shunter.planning.score.workspace import Ceiling, Workspace
 from shunter.planning.view import Queued, TaskClass
 
 ItemPlacement = list[tuple[Queued, Picked]]
-Ceilings = Callable[[Queued], Sequence[Ceiling]]  # what a member must leave alone
+Ceilings = Callable[[Queued], Sequence[Ceiling]]  # room that a member must leave alone
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What has its turn as one: a gang with all its classes, or a class whose tasks each go by themselves."""
+    """A unit of placement: a gang with all its classes, or a class of independent tasks."""
 
     members: tuple[Queued, ...]
     gang: int = 0
@@ -31,7 +31,7 @@ class Item:
 
     @property
     def priority(self) -> int:
-        """Of the least important member, so that nobody is ended for the sake of less."""
+        """The priority of the least important member, so that no task is preempted for a less important one."""
         return min(each.task_class.priority for each in self.members)
 
     @property
@@ -40,7 +40,7 @@ class Item:
 
     @property
     def is_all_or_nothing(self) -> bool:
-        """Whether it may lack nothing, or takes what it gets."""
+        """Whether it needs all of its tasks placed, or takes what it gets."""
         return self.gang > 0
 
 
@@ -56,12 +56,11 @@ def gang_of(task_class: TaskClass) -> int:
 def place_gang(
     members: Sequence[Queued], workspace: Workspace, ceilings: Ceilings = no_ceilings
 ) -> ItemPlacement | None:
-    """Put all tasks of all members into the workspace, or leave it as it was and answer None.
+    """Place all tasks of all members in the workspace, or leave it unchanged and return None.
 
-    First as the policy would, member by member. A policy that spreads tasks may leave no node with room for the large
-    ones, so the second try packs them, the largest first; the third one begins with those that have the least choice. A
-    perfect packing is not looked for: that takes too long.
-    """
+    First as the policy would, member by member. A policy that spreads tasks may leave no node with room for large ones,
+    so the second try packs them, the largest first; the third one starts with those that have the least choice. A
+    perfect packing is not attempted, because it takes too long."""
     if not may_fit(members, workspace):
         return None
     placed = _place_all(members, workspace, ceilings)
@@ -75,7 +74,7 @@ def place_gang(
 
 
 def may_fit(members: Sequence[Queued], workspace: Workspace) -> bool:
-    """Whether each class by itself has room enough: quick, and most gangs that cannot start end here."""
+    """Whether each class alone has enough room: a quick check that rejects most gangs that cannot start."""
     ledger = workspace.ledger
     rows = np.flatnonzero(ledger.eligible[: ledger.count])
     for each in members:
@@ -100,7 +99,7 @@ def _place_all(members: Sequence[Queued], workspace: Workspace, ceilings: Ceilin
 
 
 def undo_all(placed: ItemPlacement, workspace: Workspace, cursor: int) -> None:
-    """As if nothing had been put there since round-robin's cursor stood at that row."""
+    """Undo everything placed since round-robin's cursor stood at that row."""
     for queued, picked in reversed(placed):
         workspace.undo_put(queued.task_class, picked)
     workspace.ledger.cursor = cursor
@@ -108,12 +107,12 @@ def undo_all(placed: ItemPlacement, workspace: Workspace, cursor: int) -> None:
 
 
 def largest_first(members: Sequence[Queued], workspace: Workspace) -> list[Queued]:
-    """By the largest share of the largest node that one task takes."""
+    """By the share of the largest node that one task takes."""
     return sorted(members, key=lambda each: -_size(each, workspace))
 
 
 def least_choice_first(members: Sequence[Queued], workspace: Workspace) -> list[Queued]:
-    """By how many more of them would have room, were they alone. Of those that keep apart a node takes one."""
+    """By how many more of them would have room alone. Of distinct tasks a node takes one."""
     ledger = workspace.ledger
     rows = np.flatnonzero(ledger.eligible[: ledger.count])
 

@@ -17,50 +17,52 @@ import numpy as np
 from shunter.planning.score.scores import More, Shape
 from shunter.planning.view import FloatArray, IntArray
 
-SAMPLE_SIZE = 1000  # of the prices, when looking for the k-th least
-SAMPLE_MARGIN = 50  # how far beside its place in the sample it may lie: three times the usual deviation
-NARROW_SHARE = 20  # where fewer than one row in so many is asked for, most are left out first
+SAMPLE_SIZE = 1000  # of the scores, to find the k-th lowest
+SAMPLE_MARGIN = 50  # how far from its position in the sample it may lie: three times the standard deviation
+NARROW_SHARE = 20  # if fewer than one row in this many is needed, most are excluded first
 NARROW_STRIDE = 8
 NARROW_MARGIN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the nodes ask for tasks of one class."""
+    """The scores of nodes for tasks of one class."""
 
-    scores: FloatArray  # by row, of the next task; infinite where the node cannot take one
-    next_score: Callable[[IntArray, More], FloatArray]  # of one task more, after that many others of the class
-    room: Callable[[IntArray], IntArray]  # how many fit, at least 1 where the price is finite
+    scores: FloatArray  # by row, for the next task; infinite where the node cannot take one
+    next_score: Callable[[IntArray, More], FloatArray]  # for one more task, after that many others of the class
+    room: Callable[[IntArray], IntArray]  # how many fit, at least 1 where the score is finite
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """`counts[i]` tasks, at least one, go to row `rows[i]`; no row is named twice."""
+    """`counts[i]` tasks, at least one, go to row `rows[i]`; no row occurs twice."""
 
     rows: IntArray
     counts: IntArray
 
 
 def pick(candidates: Candidates, count: int, shape: Shape) -> Picked:
-    """The nodes for `count` tasks, or for as many as find a place."""
+    """Pick nodes for `count` tasks, or for as many as fit."""
     if count == 1:
         return _pick_one(candidates.scores)
     return _PICKS[shape](candidates, count)
 
 
 def pick_rising(candidates: Candidates, count: int) -> Picked:
-    """The `count` least of all prices that all nodes would ask in turn.
+    """The `count` lowest of the scores that all nodes would have in turn.
 
-    The greedy takes prices in ascending order, for no node's next price is below its last. So find the waterline, the
-    count-th least price; whatever is below it is taken, and of those level with it the lower rows' come first. A node
-    can ask thousands of prices, but few are near the line: compute a band of them, and a deeper band only for nodes
-    all of whose known prices are taken. More known prices can only lower the line, so nobody else has to be looked at.
-    """
+    The greedy takes scores in ascending order, because no node's next score is below its last. So find the waterline,
+    the count-th lowest score; everything below it is taken, and of scores equal to it those of the lower rows come
+    first. A node can have thousands of scores, but few are near the line: compute a band of them, and a deeper band
+    only for nodes whose known scores are all taken. More known scores can only lower the line, so no other node needs a
+    second look."""
     rows = _cheapest_rows(candidates.scores, count)
     if not len(rows):
         return Picked(rows, rows)
     if len(rows) == count and candidates.next_score(rows, 1).min() > candidates.scores[rows].max():
-        return Picked(rows, np.ones(count, dtype=np.int64))  # no second task is as cheap as the dearest first one
+        return Picked(
+            rows, np.ones(count, dtype=np.int64)
+        )  # no second task is as cheap as the most expensive first one
     room = candidates.room(rows)
     pool: FloatArray = np.empty(0)
     bands: list[tuple[IntArray, FloatArray]] = []
@@ -80,11 +82,10 @@ def pick_rising(candidates: Candidates, count: int) -> Picked:
 
 
 def pick_falling(candidates: Candidates, count: int) -> Picked:
-    """Fill node after node to the brim, the cheapest first.
+    """Fill node after node completely, the cheapest first.
 
-    Once the greedy has chosen a node, that node asks no more than before and stays the cheapest until it is full. So
-    one sort and a running sum of the room tell how far `count` tasks reach.
-    """
+    Once the greedy has chosen a node, its score does not rise and it stays the cheapest until it is full. So one sort
+    and a running sum of the room tell how far `count` tasks reach."""
     rows = _cheapest_rows(candidates.scores, count)
     rows = rows[np.argsort(candidates.scores[rows], kind="stable")]
     filled = np.cumsum(candidates.room(rows))
@@ -94,7 +95,7 @@ def pick_falling(candidates: Candidates, count: int) -> Picked:
 
 
 def pick_any(candidates: Candidates, count: int) -> Picked:
-    """One task at a time, with the nodes' next prices in a heap."""
+    """One task at a time, with the nodes' next scores in a heap."""
     rows = np.flatnonzero(candidates.scores < np.inf)
     room = dict(zip(rows.tolist(), candidates.room(rows).tolist(), strict=True))
     heap = list(zip(candidates.scores[rows].tolist(), rows.tolist(), strict=True))
@@ -122,10 +123,9 @@ def _pick_one(scores: FloatArray) -> Picked:
 
 
 def _cheapest_rows(scores: FloatArray, count: int) -> IntArray:
-    """The `count` rows with the least prices, lower rows first among equals, in ascending order of rows.
+    """The `count` rows with the lowest scores, lower rows first in a tie, in ascending order of rows.
 
-    No others can be needed: each of these takes one task at least before any other row comes cheapest.
-    """
+    No others can be needed: each of these takes at least one task before any other row becomes the cheapest."""
     if count * NARROW_SHARE < len(scores):
         near = _narrow(scores, count)
         if near is not None:
@@ -140,10 +140,9 @@ def _cheapest_rows(scores: FloatArray, count: int) -> IntArray:
 
 
 def _narrow(scores: FloatArray, count: int) -> IntArray | None:
-    """The rows no dearer than a price below which there are `count` rows at least; None if the guess was too low.
+    """The rows up to a score below which there are at least `count` rows; None if the guess was too low.
 
-    A thin sample guesses it; being generous costs little, for few rows are asked for.
-    """
+    A small sample gives the guess. A generous guess costs little, because few rows are needed."""
     sample = scores[::NARROW_STRIDE]
     position = min(count * 2 // NARROW_STRIDE + NARROW_MARGIN, len(sample) - 1)
     rows = np.flatnonzero(scores <= np.partition(sample, position)[position])
@@ -151,11 +150,10 @@ def _narrow(scores: FloatArray, count: int) -> IntArray | None:
 
 
 def _kth_least(values: FloatArray, k: int) -> float:
-    """The number that would stand at place k if the values were sorted.
+    """The value at position k if the values were sorted.
 
-    A sorted sample tells between which two numbers it lies; only what lies between them is left to look through. This
-    is Floyd and Rivest's idea. `np.partition` alone takes ten times as long, and far longer on runs of equal numbers.
-    """
+    A sorted sample gives two values between which it lies; only the values between them remain to be searched. This is
+    Floyd and Rivest's idea. `np.partition` alone takes ten times as long, and far longer on runs of equal values."""
     while len(values) > SAMPLE_SIZE * 2:
         sample = np.sort(values[:: len(values) // SAMPLE_SIZE])
         position = k * len(sample) // len(values)
@@ -172,7 +170,7 @@ def _kth_least(values: FloatArray, k: int) -> float:
 
 
 def _taken(bands: list[tuple[IntArray, FloatArray]], waterline: float, rows: int, count: int) -> IntArray:
-    """How many of its known prices each row gets: all below the waterline, and those level with it while tasks last."""
+    """How many of its known scores each row gets: all below the waterline, and those equal to it while tasks last."""
     below, level = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
     for members, level_scores in bands:
         below[members] += np.count_nonzero(level_scores < waterline, axis=0)

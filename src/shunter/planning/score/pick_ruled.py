@@ -21,7 +21,7 @@ from shunter.planning.view import FloatArray, IntArray
 
 
 def pick_ruled(candidates: Candidates, count: int, shape: Shape, placement_rules: PlacementRules) -> Picked:
-    """The nodes for `count` tasks, or for as many as the rules let in."""
+    """Pick nodes for `count` tasks, or for as many as the rules allow."""
     candidates = _restricted(candidates, placement_rules)
     if placement_rules.is_colocated and count > 1:
         return _pick_together(candidates, count, shape, placement_rules)
@@ -35,7 +35,7 @@ def pick_ruled(candidates: Candidates, count: int, shape: Shape, placement_rules
 
 
 def _restricted(candidates: Candidates, placement_rules: PlacementRules) -> Candidates:
-    """No price where the class may not go, and no more room than one node may give."""
+    """An infinite score where the class may not go, and no more room than one node may give."""
     scores = np.where(placement_rules.allowed, candidates.scores, np.inf)
     most = placement_rules.per_node_max
     if most is None:
@@ -44,8 +44,8 @@ def _restricted(candidates: Candidates, placement_rules: PlacementRules) -> Cand
 
 
 def _biased(candidates: Candidates, placement_rules: PlacementRules) -> Candidates:
-    """Prices counted in spans above the best one, with the bias of soft rules. A constant for each row keeps a rising
-    price rising and a falling one falling."""
+    """Scores in units of the score range above the best one, with the bias of soft rules. A constant for each row
+    preserves a rising or falling score."""
     finite = candidates.scores[candidates.scores < np.inf]
     low = float(finite.min()) if len(finite) else 0.0
     score_range = (float(finite.max()) - low if len(finite) else 0.0) or 1.0
@@ -75,8 +75,8 @@ def _pick_together(candidates: Candidates, count: int, shape: Shape, placement_r
 
 @dataclass(slots=True)
 class _DomainGroups:
-    """Rows with the same values of every label that matters, cheapest first. What a spread weighs is alike for all of
-    them, so one step of the greedy compares values, not rows."""
+    """Rows with the same values of every relevant label, cheapest first. A spread has the same weight for all of them,
+    so one step of the greedy compares values, not rows."""
 
     heaps: list[list[tuple[float, int]]]
     domains: IntArray  # [labels, values]
@@ -134,7 +134,7 @@ def _group_by_domain(candidates: Candidates, placement_rules: PlacementRules) ->
 def _spread_penalties(
     placement_rules: PlacementRules, groups: _DomainGroups, tasks: list[IntArray]
 ) -> FloatArray | float:
-    """What the tasks that are there already weigh, by value."""
+    """The weight of the tasks that are already there, by value."""
     weight: FloatArray | float = 0.0
     for number, each in enumerate(placement_rules.spread_states):
         weight = weight + each.weight * tasks[number][groups.domains[number]]
@@ -144,7 +144,7 @@ def _spread_penalties(
 def _rescore_row(
     groups: _DomainGroups, group: int, row: int, served: int, room: dict[int, int], candidates: Candidates
 ) -> None:
-    """The row that was served asks the price of one task more, or leaves if it is full."""
+    """Compute the score of one more task on the chosen row, or remove the row if it is full."""
     heap, one_row = groups.heaps[group], np.array([row])
     if row not in room:
         room[row] = int(candidates.room(one_row)[0])

@@ -11,12 +11,12 @@ from shunter.planning.filter.node_ledger import NodeLedger, Rows
 from shunter.planning.score.scores import Score
 from shunter.planning.view import FloatArray, Queued, TaskClass
 
-CACHED_CELLS_MAX = 4_000_000  # prices kept, over all classes: 32 MB
+CACHED_CELLS_MAX = 4_000_000  # cached scores, over all classes: 32 MB
 SEEN_ONCE_MAX = 100_000  # classes remembered as seen once
 
 
 class ScoreList:
-    """Prices of one class by row, true as of the ledger's clock at `seen`."""
+    """Scores of one class by row, valid as of the ledger's clock at `seen`."""
 
     def __init__(self, task_class: TaskClass, avoid: frozenset[int]) -> None:
         self.task_class = task_class
@@ -26,11 +26,10 @@ class ScoreList:
 
 
 class ScoreCache:
-    """The price lists of classes that come again; of one that comes for the first time nothing is kept.
+    """The scores of recurring classes; nothing is cached for a class that comes for the first time.
 
-    Most rounds see the classes of the round before and few changed nodes, so only those nodes are priced anew. Of ten
-    thousand classes with one task each, none comes again: keeping their lists would cost more than it could save.
-    """
+    Most rounds see the classes of the round before and few changed nodes, so only those nodes are scored again. Of ten
+    thousand classes with one task each, none recurs: caching their scores would cost more than it could save."""
 
     def __init__(self, filters: tuple[Filter, ...], score: Score) -> None:
         self._filters = filters
@@ -39,7 +38,7 @@ class ScoreCache:
         self._seen_once: set[int] = set()
 
     def scores(self, queued: Queued, ledger: NodeLedger) -> FloatArray:
-        """The price of the next task on each row: infinite where it cannot go."""
+        """The score of the next task on each row: infinite where it cannot go."""
         scores = self._cached_list(queued, ledger.count)
         if scores is None:
             return self.scores_of_rows(queued, ledger, slice(0, ledger.count))
@@ -53,7 +52,7 @@ class ScoreCache:
         return scores.values[: ledger.count]
 
     def scores_of_rows(self, queued: Queued, ledger: NodeLedger, rows: Rows) -> FloatArray:
-        """The same for these rows only; nothing is remembered."""
+        """The same for these rows only; nothing is cached."""
         filters = (*self._filters, avoid_filter(queued.avoid)) if queued.avoid else self._filters
         accepted = feasible(queued.task_class, ledger, rows, filters)
         return np.where(accepted, self._score.cost(queued.task_class, ledger, rows, 0), np.inf)

@@ -31,8 +31,8 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """`cost` may look only at the row that it prices. A score that moves on with every task it places says so by
-    `settle`, which is told what was placed; its prices are not remembered from one fill to the next."""
+    """`cost` may depend only on the row that it scores. A score that changes with every placed task has `settle`, which
+    gets the placements; its results are not cached from one fill to the next."""
 
     name: str
     shape: Shape
@@ -46,17 +46,17 @@ class Score:
 # where it raises that cost least. The reference implementation takes Lieb's square ice constant as the base.
 BASE = 8 * math.sqrt(3) / 9
 LOG_BASE = math.log(BASE)
-SHARE_MAX = 1000.0  # beyond it all shares weigh the same: a price must stay finite, for infinite means no candidate
+SHARE_MAX = 1000.0  # beyond it all shares weigh the same: a score must stay finite, because infinite means infeasible
 
-CLASSIC_TASKS_FULL = 4.0  # the reference reckons with this many tasks on a full node
+CLASSIC_TASKS_FULL = 4.0  # the reference implementation assumes this many tasks on a full node
 
 
 def e_pvm(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
-    """The rise of BASE ** used, for cpu and memory, where used is the larger of the reserved and the measured share.
+    """The increase of BASE ** used, for cpu and memory, where used is the larger of the reserved and the measured
+    share.
 
     BASE**(u + r) - BASE**u is computed as BASE**u * (BASE**r - 1): the second factor is fixed for a node, so rounding
-    cannot make a later task look cheaper than an earlier one.
-    """
+    cannot make a later task look cheaper than an earlier one."""
     cost: FloatArray | None = None
     for resource in (CPU, MEMORY):
         need = task_class.needs.get(resource, 0)
@@ -72,12 +72,11 @@ def e_pvm(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0)
 
 
 def e_pvm_classic(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
-    """The reference's formula: memory, and twice the number of tasks, once beside memory and once beside cpu; the cpu
-    load itself cancels out.
+    """The formula of the reference implementation: memory, and twice the number of tasks, once next to memory and once
+    next to cpu; the cpu load itself cancels out.
 
-    The reference admits nodes by disk alone. Here disk is one of the resources that must fit, since the engine refuses
-    what exceeds any of them.
-    """
+    The reference implementation admits nodes by disk alone. Here disk is one of the resources that must fit, because
+    the engine refuses what exceeds any of them."""
     need = task_class.needs.get(MEMORY, 0)
     used = ledger.reserved_with(MEMORY, rows, more * need)
     rise = ledger.by_size(MEMORY, rows, partial(_request_power, need)) * power(used)
@@ -94,7 +93,7 @@ def power(share: FloatArray) -> FloatArray:
 
 
 def _request_power(need: int, size: FloatArray) -> FloatArray:
-    """BASE ** (need / size) - 1. More than a whole node fits nowhere, so it is cut there and cannot overflow."""
+    """BASE ** (need / size) - 1. More than a whole node fits nowhere, so it is capped there and cannot overflow."""
     return np.expm1(LOG_BASE * np.minimum(need / size, 1.0))
 
 
@@ -113,23 +112,23 @@ def spread(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0
 
 
 def bin_pack(task_class: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
-    """The fullest node that still has room first."""
+    """The fullest node with room first."""
     return -spread(task_class, ledger, rows, more)
 
 
 def fewest_tasks(_: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
-    """For classes that need nothing which a score could weigh."""
+    """For classes without needs that a score could weigh."""
     return (ledger.tasks[rows] + more).astype(np.float64)
 
 
 def round_robin(_: TaskClass, ledger: NodeLedger, rows: Rows, more: More = 0) -> FloatArray:
-    """When it is the row's turn, counted from the row that was served last; a row's next turn is a whole lap later."""
+    """The row's turn, counted from the row that was served last; a row's next turn is a whole round later."""
     turn: IntArray = (ledger.number[rows] - ledger.cursor - 1) % ledger.count + ledger.count * more
     return turn.astype(np.float64)
 
 
 def move_cursor(task_class: TaskClass, ledger: NodeLedger, rows: IntArray, counts: IntArray) -> None:
-    """The rotation goes on after the row whose last turn was the latest."""
+    """The rotation continues after the row whose last turn was the latest."""
     ledger.cursor = int(rows[round_robin(task_class, ledger, rows, counts - 1).argmax()])
 
 

@@ -19,14 +19,14 @@ from shunter.planning.score.scores import SCORES, Score
 from shunter.planning.view import FloatArray, IntArray, Queued, TaskClass
 
 ScoreNodes = Callable[[Queued, NodeLedger], FloatArray]
-Ceiling = Callable[[TaskClass, int], IntArray | None]  # how many more tasks each row may get at most; None: no matter
+Ceiling = Callable[[TaskClass, int], IntArray | None]  # how many more tasks each row may get at most; None: no limit
 
 NO_NODES = Picked(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Placements are put on it and can be taken back."""
+    """Placements can be put on it and taken back."""
 
     ledger: NodeLedger
     rule_set: RuleSet
@@ -35,7 +35,7 @@ class Workspace:
     scores: ScoreNodes
 
     def pick(self, queued: Queued, count: int, ceilings: Sequence[Ceiling] = ()) -> Picked:
-        """The nodes for up to `count` tasks; nothing is put there yet."""
+        """Pick nodes for up to `count` tasks; nothing is placed yet."""
         task_class, ledger = queued.task_class, self.ledger
         if any(resource not in ledger.column for resource in task_class.needs):
             return NO_NODES
@@ -60,14 +60,14 @@ class Workspace:
         self.rule_set.record_placement(task_class, picked.rows, picked.counts)
 
     def undo_put(self, task_class: TaskClass, picked: Picked) -> None:
-        """Undo `put`. Whoever undoes several also sets the ledger's cursor back and tightens its bound."""
+        """Undo `put`. A caller that undoes several also resets the ledger's cursor and tightens its bound."""
         self.ledger.place(task_class, picked.rows, -picked.counts)
         if task_class.rules is not None and task_class.rules.exclusive:
             self.ledger.own(picked.rows[self.ledger.tasks[picked.rows] == 0], 0)
         self.rule_set.record_placement(task_class, picked.rows, -picked.counts)
 
     def scratch(self) -> Workspace:
-        """A copy for trials, with a memory of its own and prices that are worked out when asked for."""
+        """A copy for trials, with its own memory and with scores computed on request."""
         ledger = self.ledger.scratch()
         return replace(
             self,
@@ -77,7 +77,7 @@ class Workspace:
         )
 
     def with_bin_packing(self) -> Workspace:
-        """The same place seen with other eyes: the fullest node that still has room comes first."""
+        """The same workspace with bin packing: the fullest node with room comes first."""
         score = SCORES["bin-pack"]
         return replace(self, score=score, scores=partial(compute_scores, self.filters, score))
 
@@ -97,7 +97,7 @@ def _excluding(scores: FloatArray, avoided: frozenset[int]) -> FloatArray:
 
 
 def _capped(candidates: Candidates, ceiling: IntArray | None) -> Candidates:
-    """The offer with no more room on any row than the ceiling says."""
+    """The offer, with the room of each row limited by the ceilings."""
     if ceiling is None:
         return candidates
     scores = np.where(ceiling > 0, candidates.scores, np.inf)
