@@ -12,14 +12,14 @@ from shunter.ports.clock import Clock
 
 
 class BackgroundPolicies:
-    """At most one policy decides at a time; whoever decided before is let go when its thread comes back."""
+    """At most one policy decides at a time; the previous one is dropped when its thread returns."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine, self._clock = engine, clock
         self._policy_task: asyncio.Task[None] | None = None
 
     def switch_to(self, policy: Policy) -> None:
-        """This one decides from now on."""
+        """Let this policy decide from now on."""
         self.stop()
         if not policy.fast and not isinstance(policy, RemotePolicy):
             work = run_policy_loop(self._engine, policy, self._clock, asyncio.to_thread)

@@ -32,7 +32,7 @@ class BackupSummary(msgspec.Struct):
 
 
 def back_up(home: Home, target: Path) -> BackupSummary:
-    """As of one moment. Raises Conflict where the file is there already, and NotFound where there is no store."""
+    """Copy the store as of one moment. Raises Conflict if the file exists, and NotFound if there is no store."""
     if not home.store.exists():
         raise NotFound(f"store {home.store} does not exist; check SHUNTER_HOME")
     draft = target.with_name(f".{target.name}.draft")
@@ -55,11 +55,10 @@ def back_up(home: Home, target: Path) -> BackupSummary:
 
 
 def restore(home: Home, source: Path) -> BackupSummary:
-    """Make a home from a backup. Raises Conflict where the home has a store, Rejected where the file is no backup.
+    """Create a home from a backup. Raises Conflict if the home has a store, Rejected if the file is not a backup.
 
-    The restored cluster leads under epochs above all that workers may have seen of the cluster that was backed up: they
-    follow it, bring what they run, and end what it does not know.
-    """
+    The restored cluster uses epochs above all that workers may have seen of the original one: they follow it, report
+    what they run, and stop what it does not know."""
     if home.store.exists():
         raise Conflict(f"{home.folder} already has a store; restore into an empty SHUNTER_HOME")
     if not source.is_file():

@@ -191,8 +191,8 @@ DOCUMENT = _document()
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A file that was read, or none. `cluster` (with `external`) and `worker` hold what it says, the others are
-    whole."""
+    """A parsed file, or none. `cluster` (with `external`) and `worker` hold only the given keys, the others are
+    complete."""
 
     cluster: Mapping[str, Any] = field(default_factory=dict)  # attributes of UpOptions
     worker: Mapping[str, Any] = field(default_factory=dict)  # attributes of WorkerSettings
@@ -200,7 +200,7 @@ class Config:
     engine: EngineSettings = field(default_factory=EngineSettings)
 
     def fill_options(self, options: UpOptions) -> UpOptions:
-        """The options with what they leave open, as far as the file says it."""
+        """The options, completed from the file."""
         unset = {name: value for name, value in self.cluster.items() if not getattr(options, name)}
         return msgspec.structs.replace(options, **unset)
 
@@ -218,7 +218,7 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    """The file's configuration; the defaults where there is no file. Raises Invalid with every problem."""
+    """The file's configuration; the defaults if there is no file. Raises Invalid with every problem."""
     try:
         content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -251,7 +251,7 @@ def parse_config(document: object) -> Config:
 
 
 def _attributes(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said in a table, by the names of the settings."""
+    """The values of a table, by the names of the settings."""
     keys = TABLES[table].keys
     return {keys[key].attribute: value for key, value in values[table].items() if value is not None}
 
@@ -264,7 +264,7 @@ def _worker_attributes(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_heartbeat(settings: WatcherSettings, problems: Problems) -> None:
-    """What no key can see alone: nodes must have several chances to be heard within the timeout."""
+    """A check across keys: nodes must be able to send several heartbeats within the timeout."""
     shortest_s = HEARTBEAT_SETTING_MIN_S * TIMEOUT_HEARTBEATS
     if settings.timeout_s is not None and settings.timeout_s < shortest_s:
         problems.add("nodes.timeout", "is too short", value=settings.timeout_s, fix=f"use at least {shortest_s:.2f}s")

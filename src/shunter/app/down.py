@@ -26,7 +26,7 @@ def stop_cluster(leave_running: bool) -> bool:
             raise TimeoutError(f"the cluster did not stop within {STOP_MAX_S:.0f} s; see {home.log}")
         time.sleep(0.02)
     if process is not None:
-        # The lock is given back a moment before the process ends, and nobody shall meet it afterwards.
+        # The lock is released a moment before the process ends; wait for that too.
         select.select([process], [], [], max(deadline - time.monotonic(), 0))
         os.close(process)
     return True
@@ -42,7 +42,7 @@ def _open_process(home: Home) -> int | None:
 
 
 def _request_stop(home: Home, leave_running: bool) -> None:
-    """By the API; by a signal where the API does not answer. Always of this home, whatever SHUNTER_URL says."""
+    """Use the API, or a signal if the API does not answer. Always for this home, whatever SHUNTER_URL says."""
     from shunter.sdk.client import connect
 
     description = home.read_description()

@@ -14,7 +14,7 @@ from shunter.sdk.endpoint import home_folder
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Paths of one home. Made on first use, readable by the owner only."""
+    """Paths of one home. Created on first use, readable by the owner only."""
 
     folder: Path
 
@@ -26,7 +26,7 @@ class Home:
 
     @property
     def config(self) -> Path:
-        """What the person has set, if anything."""
+        """The user's configuration, if any."""
         return self.folder / "config.toml"
 
     @property
@@ -43,7 +43,7 @@ class Home:
 
     @property
     def worker(self) -> Path:
-        """What the local worker keeps: sockets of keepers, logs, scratch folders."""
+        """The local worker's data: sockets of keepers, logs, scratch folders."""
         return self.folder / "worker"
 
     @property
@@ -52,7 +52,7 @@ class Home:
 
     @property
     def flight(self) -> Path:
-        """What the flight recorder keeps."""
+        """The flight recorder's files."""
         return self.folder / "flight"
 
     @property

@@ -54,8 +54,8 @@ class Manager:
         grpc = self._options.external_grpc
         self._grpc_address = _secure_address(grpc, "--external-grpc", self._options) if grpc is not None else None
         self._schedulers: SchedulerServer | None = None
-        self.schedulers_address = ""  # of the door over gRPC; empty if there is none
-        self.policy = ""  # who decided at the start
+        self.schedulers_address = ""  # of the gRPC listener; empty if there is none
+        self.policy = ""  # the policy at the start
         self._server: HttpServer | None = None
         self._external: HttpServer | None = None
         self._flight = FlightFiles(home.flight) if self._options.store != "memory" else None
@@ -131,7 +131,7 @@ class Manager:
         log.info("manager.ready", url=self.url, version=__version__)
 
     async def _start_scheduler_server(self, gateway: LocalGateway) -> None:
-        """The gRPC door, if it is asked for: gRPC is loaded for nobody else."""
+        """Start the gRPC server for schedulers on request: gRPC is not loaded otherwise."""
         if self._grpc_address is None:
             return
         from shunter.adapters.grpc.scheduler_server import SchedulerServer
@@ -162,7 +162,7 @@ class Manager:
 
     @property
     def external_url(self) -> str:
-        """Of the door for external schedulers; empty if there is none."""
+        """The URL of the listener for external schedulers; empty if there is none."""
         return "" if self._external is None else _url(self._external)
 
     @property
@@ -174,7 +174,7 @@ class Manager:
             self._stop_request.set_result(leave_running)
 
     async def wait(self) -> bool:
-        """Until asked to stop; says whether tasks shall be left running. Raises what ended the engine, if anything."""
+        """Wait until asked to stop; returns whether to leave tasks running. Raises the engine's error, if any."""
         return await self._stop_request
 
     async def stop(self, leave_running: bool) -> None:
@@ -201,7 +201,7 @@ class Manager:
         return LocalBackend(self._options, self._home, self._config, self._samples)
 
     async def _wait_for_first_node(self) -> None:
-        """Until one has joined. It need not take work: it may be cordoned, or drained."""
+        """Wait until one has joined. It need not accept work: it may be cordoned or draining."""
         while not any(node.is_synced for node in self._engine.state.nodes.records.values()):
             await asyncio.sleep(0.002)
 
@@ -237,7 +237,7 @@ def _checked_external_address(options: UpOptions) -> tuple[str, int] | None:
 
 
 def _secure_address(listen: str, option: str, options: UpOptions) -> tuple[str, int]:
-    """Raises Invalid for one that others than this machine reach, unless that is allowed."""
+    """Raises Invalid for an address that other machines can reach, unless that is allowed."""
     host, port = parse_address(listen, option)
     if not is_loopback(host) and not options.insecure:
         fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"

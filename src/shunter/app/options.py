@@ -20,7 +20,7 @@ SIMULATED_NODES_MAX = 100_000
 
 
 class MachineOptions(msgspec.Struct, kw_only=True):
-    """What this machine is and offers as a node."""
+    """The properties of this machine as a node."""
 
     name: str | None = None
     cpu: str | None = None
@@ -43,7 +43,7 @@ class MachineOptions(msgspec.Struct, kw_only=True):
 
 
 class UpOptions(msgspec.Struct, kw_only=True):
-    """Where None is said here and nothing in config.toml, `app.manager` knows what to do."""
+    """If a value is None here and missing in config.toml, `app.manager` applies the default."""
 
     machine: MachineOptions = msgspec.field(default_factory=MachineOptions)
     listen: str | None = None
@@ -51,8 +51,8 @@ class UpOptions(msgspec.Struct, kw_only=True):
     insecure: bool = False  # let others than this machine reach a port without TLS
     external_listen: str | None = None  # HOST:PORT of a door that leads to /external and /scheduler only
     external_open: bool = False  # that door asks for no token
-    external_grpc: str | None = None  # HOST:PORT of the gRPC door for external schedulers; None: there is none
-    external_absent_304: bool = False  # deleting a Scheduling that is not there is 304, not 404
+    external_grpc: str | None = None  # HOST:PORT of the gRPC listener for external schedulers; None: no listener
+    external_absent_304: bool = False  # deleting a Scheduling that does not exist is 304, not 404
     has_worker: bool = True
     simulate_nodes: int = 0
     speed: float = 1.0

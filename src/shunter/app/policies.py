@@ -14,7 +14,7 @@ log = Log(__name__)
 
 
 def find_policies(named: str | None = None) -> Catalogue:
-    """`named` is a policy that somebody names at the start; `module:Class` brings one that is no plugin."""
+    """`named` is a policy named at the start; `module:Class` loads one that is not a plugin."""
     policies = _load_plugins(plugins.POLICIES)
     if named is not None and ":" in named and not named.startswith(REMOTE_PREFIX):
         policies.append(_import_policy(named))

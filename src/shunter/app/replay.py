@@ -15,8 +15,8 @@ from shunter.model.protocol.flight_records import FlightRecord, Replayed, decode
 
 
 def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[str, int]]:
-    """What was decided again; and without `policy`, how many decisions were left out of whom, not known here. Raises
-    Invalid for what is no recording, and for a `policy` that is not known."""
+    """The decisions made again; and without `policy`, the number of skipped decisions by unknown policies. Raises
+    Invalid if it is not a recording, and for an unknown `policy`."""
     catalogue = find_policies(policy)
     if policy is not None:
         catalogue.build(policy)
@@ -25,7 +25,7 @@ def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[st
 
 
 def describe_damage(path: Path) -> str:
-    """What a replay of a recording left out, in words; empty for a whole one."""
+    """Describe what a replay skipped; empty for a complete recording."""
     unread = unread_bytes(path)
     return f"{path} is cut off or damaged: its last {unread:,} bytes were left out" if unread else ""
 

@@ -25,13 +25,13 @@ START_MAX_S = 60.0
 
 
 class Readiness(msgspec.Struct, omit_defaults=True):
-    """What a starting process tells the one that waits for it."""
+    """The message of a starting process to the one that waits for it."""
 
     url: str = ""
     workers: str = ""
     external: str = ""
     schedulers: str = ""  # the door over gRPC
-    policy: str = ""  # who decides
+    policy: str = ""  # the active policy
     error: str = ""
     is_rejected: bool = False
 
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
-    """The cluster's whole life; returns the exit code."""
+    """Run the cluster until it stops; returns the exit code."""
     tune_garbage_collector()  # from now on, because loading modules frees nothing
     import uvloop
 
@@ -60,7 +60,7 @@ def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
     if lock_fd is None:
         report(Readiness(error=ALREADY_RUNNING))
         return 0
-    home.remove_description()  # a life that ended by force left its own
+    home.remove_description()  # a killed process left its own
     try:
         uvloop.run(_serve(home, options, read_config(home.config), report))
     except ShunterError as error:

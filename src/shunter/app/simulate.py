@@ -14,7 +14,7 @@ from shunter.simulation.world import Failed, simulate
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """What became of one world. `error` says what did not hold, or nothing."""
+    """The result of one world. `error` says which check failed, or nothing."""
 
     seed: int
     policy: str
@@ -25,7 +25,7 @@ class SimulationResult:
 
 
 def simulate_policies(names: Iterable[str], seeds: Iterable[int]) -> Iterator[SimulationResult]:
-    """Each policy in each world. Raises Invalid for one that is not known here."""
+    """Run each policy in each world. Raises Invalid for an unknown policy."""
     catalogues = {name: find_policies(name) for name in names}
     for name, catalogue in catalogues.items():
         if name.startswith(REMOTE_PREFIX):

@@ -15,7 +15,7 @@ STARTING_MAX_S = 10.0  # so long is a cluster that is about to start waited for
 
 @dataclass(frozen=True, slots=True)
 class StartResult:
-    """What came of it. `error` is empty when the cluster runs."""
+    """The result of the start. `error` is empty when the cluster runs."""
 
     url: str = ""
     workers: str = ""

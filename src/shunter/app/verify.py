@@ -22,12 +22,12 @@ from shunter.ports.store import FinishedName, LoggedRound, Snapshot, Store
 
 
 class Verification(msgspec.Struct):
-    """What was found. `problems` is empty where the store is whole."""
+    """The findings. `problems` is empty if the store is intact."""
 
     path: str
     epoch: int = 0
     version: int = 0
-    committed_epoch: int = 0  # by the mark beside the database; 0: there is none
+    committed_epoch: int = 0  # by the mark next to the database; 0: there is none
     committed_version: int = 0
     jobs: int = 0  # that have not ended
     nodes: int = 0
@@ -35,7 +35,7 @@ class Verification(msgspec.Struct):
 
 
 def verify_store(home: Home) -> Verification:
-    """Raises NotFound where there is no store. A cluster may be running meanwhile."""
+    """Raises NotFound if there is no store. A cluster may be running meanwhile."""
     path = home.store
     if not path.exists():
         raise NotFound(f"store {path} does not exist; check SHUNTER_HOME")
@@ -48,7 +48,7 @@ def verify_store(home: Home) -> Verification:
             found.version = rounds.read_last_version(connection)
             state, _ = asyncio.run(recover(cast("Store", _ReadOnlyLog(connection))))
             found.jobs, found.nodes = len(state.jobs), len(state.nodes.records)
-    except Exception as error:  # whatever a damaged file makes SQLite or a decoder say
+    except Exception as error:  # any error of SQLite or a decoder on a damaged file
         found.problems.append(f"it cannot be read: {error}")
     if (found.epoch, found.version) < (found.committed_epoch, found.committed_version):
         found.problems.append(
@@ -71,7 +71,7 @@ def _read_mark(path: Path, found: Verification) -> None:
 
 
 class _ReadOnlyLog:
-    """As much of a store as recovery needs, on one connection."""
+    """The part of a store that recovery needs, on one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

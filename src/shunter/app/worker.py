@@ -70,8 +70,8 @@ async def _serve(home: Home, options: WorkerOptions, config: Config) -> None:
 
 
 def local_address(manager: str) -> str:
-    """The address of this machine by which it reaches the manager; others of the cluster reach it there. Empty where
-    there is no way now: then only its own processes can be told where it is."""
+    """The address by which this machine reaches the manager; other nodes reach it there. Empty if there is no route
+    now: then only its own processes can use its address."""
     host, port = parse_address(manager, "--manager")
     try:
         family, kind, protocol, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]

@@ -35,14 +35,14 @@ class WorkerBackend(Protocol):
     async def start(self, engine: Engine) -> None: ...
 
     def set_heartbeat(self, seconds: float | None) -> None:
-        """How often nodes are heard of, from now on; None: as the number of nodes asks for. Raises Rejected."""
+        """Set the heartbeat interval; None: adapt it to the number of nodes. Raises Rejected."""
         ...
 
     async def stop(self, engine: Engine, leave_running: bool) -> None: ...
 
 
 class LocalBackend:
-    """The watcher, the worker of this process unless there is none, and a door for remote workers if one is asked."""
+    """The watcher, the worker of this process unless disabled, and a listener for remote workers if requested."""
 
     def __init__(self, options: UpOptions, home: Home, config: Config, metrics: MetricSink) -> None:
         from shunter.watcher.watcher import Watcher
@@ -106,7 +106,7 @@ class LocalBackend:
 
 
 def _with_address(settings: WorkerSettings, options: UpOptions) -> WorkerSettings:
-    """Where workers of other machines may join, they reach this one's tasks by the same address."""
+    """If workers of other machines may join, they reach this machine's tasks by the same address."""
     host = parse_address(options.workers_listen, "--workers-listen")[0] if options.workers_listen else ""
     is_own = bool(host) and not is_loopback(host) and host not in ANY_HOST
     return replace(settings, address=host) if is_own and not settings.address else settings
@@ -142,7 +142,7 @@ class SimulatedBackend:
 
 
 async def _wait_until_idle(engine: Engine) -> None:
-    """Until no task is on a node any more, as far as the engine knows; bounded, because a node may be gone."""
+    """Wait until the engine has no task on a node; bounded, because a node may be gone."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STOP_MAX_S
     while loop.time() < deadline:

@@ -87,9 +87,7 @@ class Queued:
     task_class: TaskClass
     count: int
     since: int
-    since_ms: int = (
-        0  # when its oldest job was submitted, or was due to start; a task that is queued again keeps its age
-    )
+    since_ms: int = 0  # when its oldest job was submitted, or due to start; a task that is queued again keeps its age
     estimate_s: float = 0.0  # how long the first of them runs, given or learnt; 0 means unknown
     avoid: frozenset[int] = frozenset()  # nodes on which all of them have failed
 

@@ -16,7 +16,7 @@ DRIVER_MEMORY_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True)
 class ApplicationParts:
-    """`driver` and `executor` are what their launchers are told, as a payload."""
+    """`driver` and `executor` are the payloads of their launchers."""
 
     runtime: str
     executor_env: Mapping[str, str]

@@ -30,8 +30,8 @@ def application_name(job: BatchJob) -> str:
 
 
 def application_job(job: BatchJob, start: StartApplication, hosts: Sequence[str], secret: str) -> JobSpec:
-    """Executor i is in slot i of the request, on `hosts[i]`. The job was checked, and `start_problems` found none. The
-    secret is for this run alone, and goes into the payloads, which are shown to nobody but their tasks."""
+    """Executor i is in slot i of the request, on `hosts[i]`. The job was validated, and `start_problems` found none.
+    The secret is for this run only; it goes into the payloads, which only the tasks can see."""
     parts = _parts(job, start, secret)
     executors = _executors(job, start, hosts, parts)
     groups = (executors,) if parts.driver is None else (_driver(job, parts), executors)

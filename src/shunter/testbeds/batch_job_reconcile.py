@@ -38,13 +38,13 @@ def reconcile_batch_job(view: BatchJobView) -> BatchJobOutcome:
 
 
 def reset(job: BatchJob, now_ms: int) -> BatchJobStatus:
-    """Of a job in FailedState that nobody claims: ready again. Raises InvalidMove in other states."""
+    """Make an unclaimed job in FailedState ready again. Raises InvalidMove in other states."""
     state = BATCH_JOB.move(job.status.state, BatchJobEvent.RESET)
     return msgspec.structs.replace(_cleared(job.status), state=state, since_ms=now_ms)
 
 
 class _Reconciliation:
-    """The states that one look leads through."""
+    """The states that one reconcile passes through."""
 
     def __init__(self, view: BatchJobView) -> None:
         self.view = view
@@ -61,7 +61,7 @@ class _Reconciliation:
         return BatchJobOutcome(tuple(statuses), self.start, self.stop)
 
     def step(self) -> bool:
-        """Make the first move whose time has come; whether there was one."""
+        """Take the first possible step; returns whether there was one."""
         state = self.status.state
         if state in _CLAIMED_STATES and self.is_released():
             return self.release()
@@ -86,7 +86,7 @@ class _Reconciliation:
     # ---- claims ----
 
     def is_released(self) -> bool:
-        """Its Scheduling has let go of it, or is no more, or another one has it."""
+        """Its Scheduling has released it or was deleted, or another one has claimed it."""
         claim = self.view.job.claim
         return claim is None or self.view.scheduling is None or claim.scheduling != self.status.active_scheduling
 
@@ -104,13 +104,13 @@ class _Reconciliation:
         return self.move(BatchJobEvent.RELEASED, msgspec.structs.replace(status, active_scheduling=None))
 
     def recover(self) -> bool:
-        """A failed one that was released is ready again when nothing of it is left."""
+        """A failed job that was released is ready again when none of its tasks is left."""
         if self.is_released() and self.has_no_processes():
             return self.move(BatchJobEvent.GONE, _cleared(self.status))
         return self.clear_claimant()
 
     def clear_claimant(self) -> bool:
-        """A release changes nothing of its failure; that it is nobody's any more is noted."""
+        """A release does not change its failure; only the claimant is cleared."""
         if self.status.active_scheduling is None or not self.is_released():
             return False
         self.status = msgspec.structs.replace(self.status, active_scheduling=None)
@@ -163,7 +163,8 @@ class _Reconciliation:
         return False
 
     def on_vanished(self) -> bool:
-        """Nobody asked it to go, so it starts anew while it is still claimed. One that is not there yet has no id."""
+        """It vanished without a request, so it starts again while it is still claimed. An application that does not
+        exist yet has no id."""
         if self.status.application == 0:
             return False
         return self.move(BatchJobEvent.VANISHED, _cleared(_with_closed_event(self.status, False, self.view.now_ms)))
@@ -221,7 +222,7 @@ def _observed(status: BatchJobStatus, generation: int) -> BatchJobStatus:
 
 
 def _cleared(status: BatchJobStatus) -> BatchJobStatus:
-    """Nobody's, and nowhere."""
+    """Without claimant and slots."""
     return msgspec.structs.replace(
         status, active_scheduling=None, testbed=None, slot_ids=(), places=(), application=0, problems=[]
     )

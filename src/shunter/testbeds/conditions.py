@@ -89,7 +89,7 @@ def _jobs_condition(
     error: str = "",
     since: JobProgress = JobProgress.ACQUIRING,
 ) -> Document:
-    """Of each job that has come as far as `since`, whether it has `reached` what is awaited."""
+    """For each job that has come as far as `since`, whether it has `reached` the awaited state."""
     progress = [
         (name, record.progress >= reached)
         for name, record in zip(scheduling.spec.distinct_jobs, scheduling.status.jobs, strict=False)

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 MIB = 2**20
 
 LAUNCHER_BYTES = 16 * MIB  # our own small process in every task
-DAEMON_BYTES = 168 * MIB  # Spark's Master beside a driver, its Worker beside an executor
+DAEMON_BYTES = 168 * MIB  # Spark's Master next to a driver, its Worker next to an executor
 OFF_HEAP_MIN_BYTES = 176 * MIB
 OFF_HEAP_SHARE = 0.10
-PYTHON_MIN_BYTES = 48 * MIB  # for Python processes beside a JVM; and a share of what is left beyond the least heap
+PYTHON_MIN_BYTES = 48 * MIB  # for Python processes next to a JVM; and a share of the rest beyond the minimum heap
 PYTHON_SHARE = 0.20
 SPARK_HEAP_MIN_BYTES = 450 * MIB  # Spark refuses to start an executor or a driver with less
-SPARK_OVERHEAD_DEFAULT_BYTES = 384 * MIB  # beside the heap of a driver, as Spark itself adds on Kubernetes
+SPARK_OVERHEAD_DEFAULT_BYTES = 384 * MIB  # besides the heap of a driver, as Spark itself adds on Kubernetes
 
-CLIENT_BYTES = 160 * MIB  # the Python program of a Flink job, beside its JobManager
+CLIENT_BYTES = 160 * MIB  # the Python program of a Flink job, next to its JobManager
 JOB_MANAGER_MIN_BYTES = 640 * MIB
 TASK_MANAGER_MIN_BYTES = 640 * MIB
 
@@ -37,7 +37,7 @@ class HeapShare:
 
 
 def spark_share(total_bytes: int, with_python: bool) -> HeapShare:
-    """What is left for the heap where everything together may use `total_bytes`."""
+    """The heap if everything together may use `total_bytes`."""
     rest = total_bytes - LAUNCHER_BYTES - DAEMON_BYTES
     off_heap = max(OFF_HEAP_MIN_BYTES, int(rest * OFF_HEAP_SHARE))
     heap = rest - off_heap
@@ -48,7 +48,7 @@ def spark_share(total_bytes: int, with_python: bool) -> HeapShare:
 
 
 def spark_driver_total(heap_bytes: int, overhead_bytes: int | None) -> int:
-    """What a driver with this heap requests."""
+    """The memory that a driver with this heap requests."""
     overhead = SPARK_OVERHEAD_DEFAULT_BYTES if overhead_bytes is None else overhead_bytes
     return heap_bytes + max(overhead, int(heap_bytes * OFF_HEAP_SHARE)) + DAEMON_BYTES + LAUNCHER_BYTES
 

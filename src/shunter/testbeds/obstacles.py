@@ -17,7 +17,7 @@ FAILED_STATES = (BatchJobState.FAILED, BatchJobState.FAILED_SUBMISSION)
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why something cannot be claimed now: whom or what it waits for, and what a person should mend, if anything."""
+    """Why something cannot be claimed now: what it waits for, and what a user should fix, if anything."""
 
     waits_for: str
     problem: str = ""
@@ -33,7 +33,7 @@ def holds_testbed(testbed: Testbed | None, scheduling: ObjectName) -> bool:
 
 
 def testbed_obstacle(view: SchedulingView, is_held: bool) -> Obstacle | None:
-    """What keeps it from claiming its testbed, or from using it as its spec says now."""
+    """What prevents it from claiming its testbed, or from using it as its spec says now."""
     testbed, name = view.testbed, view.scheduling.spec.testbed
     if testbed is None:
         return Obstacle(f"testbed {name}", f"Testbed {name} does not exist. Apply one with that name.")
@@ -48,7 +48,7 @@ def testbed_obstacle(view: SchedulingView, is_held: bool) -> Obstacle | None:
 
 
 def job_obstacle(view: SchedulingView, name: ObjectName) -> Obstacle | None:
-    """What keeps it from claiming a job that is not its own."""
+    """What prevents it from claiming a job that is not its own."""
     job = view.job(name)
     if job is None:
         return Obstacle(f"batch job {name}", f"Batch job {name} does not exist. Apply one with that name.")
@@ -66,8 +66,8 @@ def job_obstacle(view: SchedulingView, name: ObjectName) -> Obstacle | None:
 
 
 def slot_conflict(view: SchedulingView, testbed: Testbed) -> Obstacle | None:
-    """Slots that it names and that another one on the same testbed named before. One whose changed spec is not
-    accepted yet holds none: it waits for those whose is, so that two never wait for each other."""
+    """Slots that it names and that another one on the same testbed named before. A Scheduling whose changed spec is not
+    accepted yet holds none: it waits for the others, so that two never wait for each other."""
     own_slot_ids = _slot_ids(view.scheduling)
     for other in _other_holders(view, testbed):
         if other.status.observed_generation != other.meta.generation:
@@ -91,7 +91,7 @@ def _testbed_conflict(view: SchedulingView, testbed: Testbed, is_held: bool) -> 
 
 
 def _other_holders(view: SchedulingView, testbed: Testbed) -> Iterable[Scheduling]:
-    """Those that hold it, but for claims of Schedulings that are no more."""
+    """Its holders, without claims of deleted Schedulings."""
     for name in testbed.status.claims:
         other = None if name == view.scheduling.meta.object_name else view.find_scheduling(name)
         if other is not None:

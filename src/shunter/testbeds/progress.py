@@ -75,7 +75,7 @@ class JobRecords:
 
 
 def record_of(job: BatchJob | None, scheduling: ObjectName) -> JobRecord:
-    """Worked out from the job alone: its claim keeps the request until it is released."""
+    """Derived from the job alone: its claim keeps the request until it is released."""
     if job is None or job.claim is None or job.claim.scheduling != scheduling:
         return JobRecord()
     request, state = job.claim.request, job.status.state
@@ -85,7 +85,7 @@ def record_of(job: BatchJob | None, scheduling: ObjectName) -> JobRecord:
 
 
 def most_advanced(record: JobRecord, seen: JobRecord) -> JobRecord:
-    """The most advanced of the two, unless the job was lost: then it begins anew."""
+    """The more advanced of the two, unless the job was lost: then it starts again."""
     is_lost = seen.progress < JobProgress.SUBMITTED
     return seen if is_lost or seen.progress > record.progress else record
 

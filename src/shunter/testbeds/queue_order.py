@@ -23,8 +23,8 @@ class QueueOrder:
         self.executors = Counter(self.queue)
 
     def pending_executors(self, queued: Sequence[int]) -> Iterator[int]:
-        """The queue's executors of these jobs, in order. `queued` is sorted, so none stands before the first's. Whoever
-        asks takes a few of many: each is searched for when it is asked for."""
+        """The queue's executors of these jobs, in order. `queued` is sorted, so none stands before the first's. Callers
+        take a few of many, so each is searched for on demand."""
         first = self.queue.index(queued[0], queued[0])  # behind all that were named before it, so not before its number
         for index in islice(self.queue, first, None):
             position = bisect_left(queued, index)
@@ -33,7 +33,7 @@ class QueueOrder:
 
 
 class ReconcileCache:
-    """Of one Scheduling, from look to look. Without it nothing is lost but time."""
+    """The cache of one Scheduling, from one reconcile to the next. Without it, only time is lost."""
 
     def __init__(self) -> None:
         self._queue_order: QueueOrder | None = None

@@ -44,7 +44,7 @@ def reconcile_scheduling(view: SchedulingView) -> SchedulingOutcome:
 
 
 class _Reconciliation:
-    """The states that one look leads through."""
+    """The states that one reconcile passes through."""
 
     def __init__(self, view: SchedulingView) -> None:
         scheduling = view.scheduling
@@ -84,7 +84,7 @@ class _Reconciliation:
         )
 
     def finish(self) -> SchedulingOutcome:
-        """It was deleted: release everything, at once."""
+        """It was deleted: release everything at once."""
         self.releases = [job.meta.object_name for job in self.view.claimed_jobs()]
         self.releases_testbed = holds_testbed(self.view.testbed, self.own_name)
         self.problems = self.status.problems
@@ -121,8 +121,8 @@ class _Reconciliation:
     # ---- what it sees ----
 
     def observe(self) -> None:
-        """Bring its records up to what its jobs are. After a change of the spec they are read anew from the jobs'
-        claims, so that each job keeps its progress wherever it stands now."""
+        """Update its records from its jobs. After a change of the spec they are read again from the jobs' claims, so
+        that each job keeps its progress at its new position."""
         generation = self.view.scheduling.meta.generation
         leaving = [self.view.job(name) for name in self.leaving]
         if self.generation != generation or len(self.records.all) != len(self.jobs):
@@ -151,7 +151,7 @@ class _Reconciliation:
     # ---- one step ----
 
     def step(self) -> bool:
-        """Make the first move whose time has come; whether there was one."""
+        """Take the first possible step; returns whether there was one."""
         state = self.status.state
         if state in (SchedulingState.FAILED, SchedulingState.FINISHED):
             return False
@@ -199,7 +199,7 @@ class _Reconciliation:
         return self.wait_until_queued(wanted)
 
     def wait_until_queued(self, wanted: Mapping[ObjectName, int]) -> bool:
-        """Claims of this step take effect after it, so the jobs are queued in a later one."""
+        """Claims of this step take effect after it, so a later step queues the jobs."""
         unqueued = next((name for name in wanted if not self.is_queued(name)), None)
         if unqueued or self.claims or self.claims_testbed:
             return self.wait(f"batch job {unqueued} to be queued" if unqueued else "")
@@ -207,7 +207,7 @@ class _Reconciliation:
         return self.move(SchedulingEvent.ACQUIRED)
 
     def may_still_grow(self, missing: Iterable[ObjectName]) -> bool:
-        """Whether somebody may still create what it needs: a job is missing, and only the testbed's size is wrong."""
+        """Whether its needs may still be created: a job is missing, and only the testbed's size is wrong."""
         return any(self.view.job(name) is None for name in missing) and not infeasible_reasons(self.spec, None)
 
     def obstacles(self, missing: Iterable[ObjectName], is_held: bool) -> list[Obstacle]:

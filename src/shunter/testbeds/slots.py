@@ -16,7 +16,7 @@ _WHOLE_NUMBER = re.compile("[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a testbed shall be."""
+    """The desired slots of a testbed."""
 
     node_ids: Mapping[SlotPlace, int]  # of every slot that it shall have, by their global numbers
     node_problems: Mapping[str, list[str]] = field(default_factory=dict)
@@ -25,8 +25,8 @@ class Layout:
 
 
 def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
-    """`slots_per_node` on every node whose label is a whole number. Where one node has no room for its slots the
-    testbed does not fit, and has none anywhere."""
+    """`slots_per_node` on every node whose label is an integer. If one node has no room for its slots, the testbed does
+    not fit and has no slots anywhere."""
     numbered = [(int(node.label), node) for node in nodes if _WHOLE_NUMBER.fullmatch(node.label)]
     numbered.sort(key=lambda pair: (pair[0], pair[1].name))
     shortages_by_node = {node.name: found for _, node in numbered if (found := shortages(spec, node))}
@@ -44,7 +44,7 @@ def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
 
 
 def problems_of_node(spec: TestbedSpec, node: LabelledNode, shortages_by_node: Mapping[str, list[str]]) -> list[str]:
-    """`shortages_by_node` knows what nodes have too little of."""
+    """`shortages_by_node` has the missing resources of nodes."""
     if not _WHOLE_NUMBER.fullmatch(node.label):
         return [
             f"Label {spec.node_label} is {node.label!r}, but must be a whole number from 0 to 999999999. "
@@ -60,7 +60,7 @@ def problems_of_node(spec: TestbedSpec, node: LabelledNode, shortages_by_node: M
 
 
 def shortages(spec: TestbedSpec, node: LabelledNode) -> list[str]:
-    """One for each resource of which the node has too little for all its slots."""
+    """One for each resource that is too small for all slots of the node."""
     found = []
     for resource, amount in sorted(spec.resources_per_slot.items()):
         required, available = spec.slots_per_node * amount, max(node.free.get(resource, 0), 0)
@@ -71,7 +71,7 @@ def shortages(spec: TestbedSpec, node: LabelledNode) -> list[str]:
 
 
 def _format_comparable(resource: str, *amounts: int) -> list[str]:
-    """Amounts that shall be compared: cores as thousandths, unless all of them are whole."""
+    """Amounts to compare: cores as thousandths, unless all of them are whole."""
     if resource == CPU and any(amount % 1000 for amount in amounts):
         return [f"{amount}m" for amount in amounts]
     return [format_amount(resource, amount) for amount in amounts]

@@ -26,7 +26,7 @@ PORTS = ("line", "master", "master-ui", "driver", "blocks", "ui")
 
 
 def spark_parts(job: BatchJob, start: StartApplication, secret: str) -> ApplicationParts:
-    """The secret is what all processes of this run know, and nobody else."""
+    """Only the processes of this run know the secret."""
     values = read_application(job.spec)
     with_python = values["type"] == PYTHON
     driver, executor = values["driver"], values["executor"]

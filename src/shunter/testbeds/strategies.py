@@ -18,7 +18,7 @@ Selection = list[tuple[ObjectName, tuple[int, ...]]]
 
 
 def describe_slot_needs(queue_order: QueueOrder, job: ObjectName, free: Iterable[int]) -> str:
-    """What the job waits for, in words: `2 free slots`; or of those that it names the ones in use, `slots 0, 3`."""
+    """What the job waits for: `2 free slots`; or, if it names slots, those in use: `slots 0, 3`."""
     spec = queue_order.spec
     if spec.is_slot_based:
         named = [slot_id for entry in spec.slots if entry.job == job for slot_id in entry.slot_ids]
@@ -35,7 +35,7 @@ def select(spec: SchedulingSpec, records: Sequence[JobRecord], free_slot_ids: It
 
 
 def select_queued(queue_order: QueueOrder, queued: Sequence[int], free_slot_ids: Iterable[int]) -> Selection:
-    """Like `select`, for who knows which jobs are not submitted yet: their indices, in order."""
+    """Like `select`, for callers that know which jobs are not submitted yet: their indices, in order."""
     free = sorted(free_slot_ids)
     if not free or not queued:
         return []
@@ -62,7 +62,7 @@ def _select_from_queue(queue_order: QueueOrder, queued: Sequence[int], free: Seq
 
 
 def _select_strict(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
-    """In order, up to the first of which a slot is in use or was named before."""
+    """In order, up to the first job with a slot that is in use or was named before."""
     selection: Selection = []
     free_ids = set(free)
     for entry in spec.slots:
@@ -76,7 +76,7 @@ def _select_strict(spec: SchedulingSpec, queued: Container[ObjectName], free: It
 
 
 def _select_relaxed(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
-    """Whoever finds all its slots free, also past those that wait."""
+    """Every job whose slots are all free, also past jobs that wait."""
     selection: Selection = []
     free_ids = set(free)
     for entry in spec.slots:
@@ -94,10 +94,9 @@ def _select_relaxed(spec: SchedulingSpec, queued: Container[ObjectName], free: I
 def infeasible_reasons(
     spec: SchedulingSpec, testbed: Testbed | None, submitted: Collection[ObjectName] = frozenset()
 ) -> list[str]:
-    """Why jobs of it can never start, however long it waits. Those already submitted are left out.
+    """Why jobs of it can never start, however long it waits. Submitted jobs are left out.
 
-    A testbed that is not there, or is about to change, refuses nobody: the answer may be another one later.
-    """
+    A testbed that does not exist, or is about to change, refuses no job: the answer may change later."""
     problems = _slot_job_problems(spec) if spec.is_slot_based else []
     if not spec.queue and not spec.slots:
         problems.append("The scheduling has no batch job: name at least one.")
@@ -111,7 +110,7 @@ def infeasible_reasons(
 
 
 def is_settled(testbed: Testbed) -> bool:
-    """That its slots are those that it shall have."""
+    """Whether its slots are the desired ones."""
     status = testbed.status
     return (
         status.observed_generation == testbed.meta.generation

@@ -25,7 +25,7 @@ _EVENTS_TO_FREE: dict[SlotState, tuple[SlotEvent, ...]] = {
 def reconcile_testbed(
     testbed: Testbed, nodes: Sequence[LabelledNode], uses: Mapping[SlotPlace, SlotUse], now_ms: int
 ) -> TestbedStatus:
-    """The status that the testbed should have: the present one itself, if nothing changes."""
+    """The status that the testbed should have: the same object if nothing changes."""
     layout = Layout(node_ids={}) if testbed.meta.is_deleting else lay_out(testbed.spec, nodes)
     unready_nodes = {node.name for node in nodes if not node.is_ready}
     desired = _desired_slots(testbed, layout, nodes, uses, now_ms)
@@ -120,7 +120,7 @@ def _with_state(slot: Slot, use: SlotUse | None, is_ready: bool, now_ms: int) ->
 
 
 def _slot_events(slot: Slot, use: SlotUse | None, is_ready: bool) -> list[SlotEvent]:
-    """The way from the present state to the right one; several events where the steps between were not seen."""
+    """The events from the present state to the desired one; several if steps in between were not observed."""
     return _events_to_idle(slot.state, is_ready) if use is None else _events_to_used(slot, use)
 
 

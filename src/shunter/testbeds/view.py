@@ -31,7 +31,7 @@ class LabelledNode(msgspec.Struct, frozen=True):
 
 
 class SlotUse(msgspec.Struct, frozen=True):
-    """What a slot is used for: it is reserved for the executor from its request on, and occupied while it runs."""
+    """The use of a slot: reserved for the executor from its request on, and occupied while it runs."""
 
     holder: SlotHolder
     is_running: bool
@@ -41,7 +41,7 @@ class SlotUse(msgspec.Struct, frozen=True):
 
 
 class ApplicationState(State):
-    """Of what runs for a BatchJob, whatever kind it is."""
+    """The state of what runs for a BatchJob of any kind."""
 
     SUBMITTED = 0
     SCHEDULED = 1  # every executor has its node
@@ -65,14 +65,14 @@ class Application(msgspec.Struct, frozen=True):
 
 class BatchJobView(msgspec.Struct, frozen=True):
     job: BatchJob
-    scheduling: Scheduling | None  # the one that claims it, if there is one of that name
+    scheduling: Scheduling | None  # the Scheduling that claims it, if one of that name exists
     testbed: Testbed | None  # that its request names
     application: Application | None  # None: there is none any more
     now_ms: int
 
 
 class StartApplication(msgspec.Struct, frozen=True):
-    """One executor in each of these slots, executor i in place i."""
+    """One executor in each of these slots, executor i in slot i."""
 
     request: CreationRequest
     places: tuple[SlotPlace, ...]
@@ -103,13 +103,13 @@ class SchedulingView(msgspec.Struct, frozen=True):
     claimed_jobs: Callable[
         [], Iterable[BatchJob]
     ]  # every job whose claim names this Scheduling, whatever its spec says now
-    find_scheduling: Callable[[ObjectName], Scheduling | None]  # any Scheduling: whoever holds what this one wants
+    find_scheduling: Callable[[ObjectName], Scheduling | None]  # any Scheduling: the holder of what this one needs
     cache: ReconcileCache = msgspec.field(default_factory=ReconcileCache)  # of the looks before
 
 
 class SchedulingOutcome(msgspec.Struct, frozen=True):
-    """What a Scheduling wants written. Claims and releases of jobs and testbed are carried out all or none; that they
-    are free is seen in the same view, so natively they cannot fail."""
+    """What a Scheduling wants written. Claims and releases of jobs and testbed are all or nothing; the same view shows
+    that they are free, so they cannot fail."""
 
     statuses: tuple[SchedulingStatus, ...] = ()
     claims: tuple[ObjectName, ...] = ()  # jobs to claim
@@ -121,7 +121,7 @@ class SchedulingOutcome(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """That there is nothing to write; it may still want to be looked at again later."""
+        """Whether there is nothing to write; it may still ask to be reconciled later."""
         return not (
             self.statuses
             or self.claims

@@ -18,7 +18,7 @@ class Acknowledgements:
         self._outstanding.append((number, seq))
 
     def worker_seq_of(self, number: int) -> int | None:
-        """The connection's last report up to that number; None if there is none that is not acknowledged already."""
+        """The connection's last report up to that number; None if all are already acknowledged."""
         seq = None
         while self._outstanding and self._outstanding[0][0] <= number:
             seq = self._outstanding.popleft()[1]

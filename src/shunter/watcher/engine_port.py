@@ -9,11 +9,11 @@ from shunter.model.protocol.worker_messages import Hello, Inventory, MachineStat
 
 
 class WatcherEngine(Protocol):
-    """Calls raise only the errors of `model.errors`; an *unavailable* one ends the connection, and the worker comes
-    back and says everything again."""
+    """Calls raise only the errors of `model.errors`; an *unavailable* one ends the connection, and the worker
+    reconnects and sends everything again."""
 
     async def hello(self, hello: Hello) -> Welcome | Refused:
-        """Register the node, or know it again by its name. The watcher sets the interval of heartbeats itself."""
+        """Register the node, or recognise it by its name. The watcher itself sets the interval of heartbeats."""
         ...
 
     async def inventory(self, node: int, inventory: Inventory) -> None: ...
@@ -23,5 +23,5 @@ class WatcherEngine(Protocol):
     def heartbeat(self, node: int, stats: MachineStats) -> None: ...
 
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
-        """HEARD is said after every inventory, and any event may be repeated: one that moves nothing is ignored."""
+        """HEARD is sent after every inventory, and any event may be repeated: one that changes nothing is ignored."""
         ...

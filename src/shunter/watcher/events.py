@@ -32,7 +32,8 @@ class NodeEventQueue:
         self._wake.set()
 
     def withdraw(self, node: int) -> None:
-        """What waits about this node is out of date. (It connects, and must not be told gone after its inventory.)"""
+        """Queued events about this node are outdated. (It connects, and must not be reported gone after its
+        inventory.)"""
         self._pending.pop(node, None)
 
     async def run(self, engine: WatcherEngine) -> None:

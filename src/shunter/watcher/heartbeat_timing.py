@@ -30,7 +30,7 @@ class HeartbeatInterval:
         self.adapt(nodes=0)
 
     def adapt(self, nodes: int) -> bool:
-        """Adapt to the number of nodes; says whether the interval changed."""
+        """Adapt to the number of nodes; returns whether the interval changed."""
         if self._manual_s is not None:
             chosen_s = self._manual_s
         elif automatic_s(nodes) >= self.heartbeat_s:
@@ -63,7 +63,7 @@ class HeartbeatInterval:
             raise Invalid([Problem("heartbeat", "is too long for the heartbeat timeout", heartbeat_s, fix)])
 
     def _longest_allowed(self, heartbeat_s: float) -> float:
-        """With a fixed timeout, nodes must have several chances to be heard within it."""
+        """With a fixed timeout, nodes must be able to send several heartbeats within it."""
         return heartbeat_s if self._timeout_s is None else min(heartbeat_s, self._timeout_s / TIMEOUT_HEARTBEATS)
 
 

@@ -41,7 +41,7 @@ class InProcessWorker:
         self._handler.connected(self._connection.uplink)
 
     def close(self, reason: str) -> None:
-        """What the worker has sent is still handed over."""
+        """Messages that the worker has sent are still delivered."""
         self._closed = True
         if self._reopen_timer is not None:
             self._reopen_timer.cancel()
@@ -83,7 +83,7 @@ class _Connection:
             self._pump = self._loop.create_task(self._deliver_backlog())
 
     def close(self, reason: str) -> None:
-        """The manager's side ends it: what the worker was sent still arrives, what it sent does not."""
+        """The manager's side closes it: messages to the worker still arrive, messages from it do not."""
         if self._open:
             self._open = False
             self._loop.call_soon(self._end, reason)

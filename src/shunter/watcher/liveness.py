@@ -55,7 +55,7 @@ class Liveness:
         self._transition(watched, NodeEvent.HEARD, "connected")
 
     def expect(self, watched: WatchedNode, return_s: float) -> None:
-        """The engine knows this node from before; its worker should connect by itself."""
+        """The engine knows this node; its worker should reconnect by itself."""
         watched.heard_at = self._clock.now()
         watched.down_not_before = watched.heard_at + return_s
         if watched.last_event in INACTIVE:

@@ -11,7 +11,7 @@ from shunter.watcher.session import WorkerSession
 
 @dataclass(slots=True, eq=False)
 class WatchedNode:
-    """One node. `last_event` is what the engine was last told about it."""
+    """One node. `last_event` is the last one reported to the engine."""
 
     node: int
     heard_at: float
@@ -38,7 +38,7 @@ class Roster:
         self._names.pop(session.name, None)  # a connection has a name only while it holds it
 
     def assign_name(self, session: WorkerSession, name: str, boot: str) -> None:
-        """From now on this connection is the one of that name."""
+        """Make this connection the one of that name."""
         session.name, session.boot = name, boot
         self._names[name] = session
 
@@ -64,7 +64,7 @@ class Roster:
         return self._nodes.get(node)
 
     def node_of(self, session: WorkerSession) -> WatchedNode | None:
-        """The node that this connection speaks for; None if it never did, or another one does now."""
+        """The node of this connection; None if it has none, or if another connection replaced it."""
         watched = self._nodes.get(session.node)
         return watched if watched is not None and watched.session is session else None
 

@@ -13,7 +13,7 @@ ATTEMPTS_MAX = 2**32
 
 
 class SampleRecorder:
-    """Names are looked up while a task is known; of one that is not any more, nothing is recorded."""
+    """Names are looked up while a task is known; samples of unknown tasks are dropped."""
 
     def __init__(self, engine: Engine, sink: MetricSink) -> None:
         self._engine, self._sink = engine, sink
@@ -27,8 +27,8 @@ class SampleRecorder:
                 self._record(nodes.view.names[node], sample, skew_ms)
 
     def _clock_skew_of(self, node: int, measured_ms: int) -> int:
-        """How far its clock is ahead. A heartbeat that took long makes it look less, so the most that was seen counts;
-        and it hardly ever changes, so that differences between samples stay true."""
+        """How far its clock is ahead. A slow heartbeat makes it look less, so the largest value counts; it hardly ever
+        changes, so that differences between samples stay correct."""
         known_ms = self._clock_skew_ms.get(node)
         if known_ms is None or not 0 <= known_ms - measured_ms < CLOCK_STEP_MS:
             known_ms = self._clock_skew_ms[node] = measured_ms

@@ -106,7 +106,7 @@ class WorkerSession:
 
     @property
     def reachable(self) -> bool:
-        """Whether the worker can be sent anything beside the answer to its Hello."""
+        """Whether the worker can be sent messages besides the answer to its Hello."""
         return self.state in (_S.JOINING, _S.LIVE)
 
     async def received(self, message: WorkerMessage) -> None:
@@ -140,7 +140,7 @@ class WorkerSession:
             self.busy = False
 
     def closed(self, reason: str) -> None:
-        """The transport says that the connection is gone."""
+        """The transport reports that the connection is closed."""
         if self.state is not _S.ENDED:
             self.state = SESSION.move(self.state, _E.ENDED)
             self._service.ended(self, reason)

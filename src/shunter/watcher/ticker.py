@@ -20,7 +20,7 @@ class HasDeadlines(Protocol):
         ...
 
     def extend_deadlines(self, seconds: float) -> None:
-        """This process stood still for so long and could hear nobody: move every deadline later."""
+        """This process was suspended for this long and received nothing: move every deadline later."""
         ...
 
 

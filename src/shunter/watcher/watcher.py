@@ -83,8 +83,8 @@ class Watcher:
     async def start(
         self, engine: WatcherEngine, expected: Iterable[int] = (), recorder: SampleRecorder | None = None
     ) -> None:
-        """Let workers in. `expected` are the nodes that the engine holds for alive; those that do not come back are
-        silent and then down, like any other. A recorder takes the samples that heartbeats bring."""
+        """Accept workers. `expected` are the nodes that the engine considers alive; those that do not return become
+        silent and then down, like any other. A recorder gets the samples of heartbeats."""
         self._engine, self._recorder = engine, recorder
         known = list(expected)
         self._interval.adapt(len(known))
@@ -103,7 +103,7 @@ class Watcher:
             self._liveness.expect(watched, self._settings.return_s)
 
     async def stop(self, reason: str) -> None:
-        """No verdicts any more, and every connection is ended; workers go on trying to connect."""
+        """Stop judging nodes and close every connection; workers continue to reconnect."""
         for task in self._background_tasks:
             task.cancel()
         await asyncio.gather(*self._background_tasks, return_exceptions=True)
@@ -283,8 +283,8 @@ class Watcher:
         self._update_interval()
 
     def _update_interval(self) -> None:
-        """Tell all workers where the interval has changed. A shorter one counts for a node only from its next
-        heartbeat on, because until then it keeps to the longer one."""
+        """Tell all workers if the interval has changed. A shorter one applies to a node only from its next heartbeat
+        on, because until then it uses the longer one."""
         if not self._interval.adapt(len(self._liveness)):
             return
         heartbeat_s = self._interval.heartbeat_s

@@ -15,7 +15,7 @@ from shunter.worker.keeper.work_queue import EXECUTOR_COUNT_VARIABLE
 def task_environment(
     order: Order, index: int, spec: TaskSpec, node: str, ports: Mapping[str, int], devices: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    """All but SHUNTER_PAYLOAD, whose place the runtime knows."""
+    """All variables except SHUNTER_PAYLOAD, whose path only the runtime knows."""
     position = index - order.first
     env = {
         **spec.env,

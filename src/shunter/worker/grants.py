@@ -17,18 +17,18 @@ class NoFreePort(Exception):
 
 
 class HostPorts:
-    """Ports of this machine, each with at most one task. Chosen ones are taken in turn, so that a port is not used
-    again soon after: whoever still knows its old owner must not meet the new one."""
+    """Ports of this machine, each with at most one task. Ports are chosen in turn, so that a port is not reused soon:
+    clients of its old owner must not reach the new one."""
 
     def __init__(self, first: int, last: int) -> None:
         self._first = first
         self._last = last
-        self._next = random.randint(first, last)  # two workers of one machine rather start apart
+        self._next = random.randint(first, last)  # two workers of one machine should start apart
         self._allocated: dict[TaskName, dict[str, int]] = {}
         self._in_use: set[int] = set()
 
     def allocate(self, task: TaskName, ports: Iterable[Port]) -> dict[str, int]:
-        """Name -> host port: the one that the engine has given, or one that is free. Raises NoPortFree."""
+        """Name -> host port: the one that the engine chose, or a free one. Raises NoPortFree."""
         allocated = self._allocated.get(task)
         if allocated is None:
             allocated = {}
@@ -38,7 +38,7 @@ class HostPorts:
         return allocated
 
     def adopt(self, task: TaskName, allocated: Mapping[str, int]) -> None:
-        """A task of an earlier life has these."""
+        """Keep the ports of a task that an earlier worker process started."""
         if allocated:
             self._allocated[task] = dict(allocated)
             self._in_use.update(allocated.values())
@@ -73,7 +73,7 @@ class Devices:
         self.on_freed: Callable[[], None] = lambda: None  # called when there are more of them
 
     def allocate(self, holder: Hashable, counts_by_kind: Mapping[str, int]) -> dict[str, list[str]] | None:
-        """So many of each kind that this node has as devices; None where too few are free now."""
+        """Allocate this many of each kind that this node has as devices; None if too few are free now."""
         counts = {kind: count for kind, count in counts_by_kind.items() if kind in self._free and count > 0}
         if any(len(self._free[kind]) < count for kind, count in counts.items()):
             return None
@@ -91,7 +91,7 @@ class Devices:
     def release(self, holder: Hashable) -> None:
         allocated = self._allocated.pop(holder, {})
         for kind, ids in allocated.items():
-            known = self._order.get(kind, {})  # an id that is not set any more is not handed out again
+            known = self._order.get(kind, {})  # an id that is no longer configured is not handed out again
             self._free[kind] = sorted({*self._free[kind], *(id for id in ids if id in known)}, key=known.__getitem__)
         if allocated:
             self.on_freed()

@@ -24,7 +24,7 @@ class Slice:
 
 
 def read_log(folder: Path, request: ReadLog) -> LogData:
-    """Answer a manager that asks for output. Offsets count the output as it was written, what was cut included."""
+    """Answer a manager's request for output. Offsets count the output as written, including what was cut."""
     stream = ERR if request.stream == "stderr" else OUT
     try:
         return _read(folder, request, stream)
@@ -86,7 +86,7 @@ def _find_cut(path: Path, key: int) -> tuple[int, int]:
 
 
 def sweep_logs(folder: Path, in_use: set[int], now: float, age_max_s: float, total_max_bytes: int) -> list[int]:
-    """Delete segments that are too old, and the oldest ones while all together are too large. Returns their numbers."""
+    """Delete segments that are too old, and the oldest ones while the total is too large. Returns their numbers."""
     found = []
     for index in folder.glob("*.idx"):
         number = int(index.stem)

@@ -13,7 +13,7 @@ from shunter.worker.settings import WorkerSettings
 
 
 def build_hello(settings: WorkerSettings, boot: str, limits: str, runtimes: Mapping[str, str]) -> Hello:
-    """The Hello of this life of the worker; the settings' capacity goes over what the machine shows."""
+    """Build the Hello of this worker process; the settings' capacity overrides the machine's."""
     return Hello(
         protocol=PROTOCOL_VERSION,
         name=settings.name,

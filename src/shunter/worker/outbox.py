@@ -27,7 +27,7 @@ from shunter.worker.process.protocol import KeeperReport
 
 @dataclass(slots=True)
 class Unacknowledged:
-    """One report's contents that must not get lost, and the keepers' reports that it holds."""
+    """The contents of one report that must not be lost, and the keepers' reports in it."""
 
     seq: int = 0
     ended: list[Ended] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Unacknowledged:
 
 
 class Sender(Protocol):
-    """Of `ports.workers.Uplink`, what is needed here."""
+    """The part of `ports.workers.Uplink` that is needed here."""
 
     def send(self, message: WorkerMessage) -> None: ...
 
@@ -61,7 +61,7 @@ class Outbox:
         self._empty.set()
 
     def connect(self, uplink: Sender, held: list[Held], health: list[Health]) -> None:
-        """A manager is ready to hear: send the inventory, then reports."""
+        """A manager has connected: send the inventory, then reports."""
         merged = Unacknowledged()
         for part in (*self._sent, self._pending):
             merged.merge(part)
@@ -69,7 +69,7 @@ class Outbox:
         self._uplink = uplink
         self._seq = 0
         self._pending = Unacknowledged()
-        self._started, self._returned, self._health = [], [], []  # what the inventory is given says it better
+        self._started, self._returned, self._health = [], [], []  # the inventory says it better
         self._track(merged)
         uplink.send(Inventory(merged.seq, held, merged.ended, merged.lost, health))
 
@@ -90,7 +90,7 @@ class Outbox:
         self._schedule()
 
     def add_ended(self, ended: Ended) -> None:
-        """Of an attempt that no keeper runs; its record is kept until the manager acknowledges."""
+        """Add the result of an attempt that no keeper runs; its record is kept until the manager acknowledges."""
         self._pending.ended.append(ended)
         self._schedule()
 

@@ -22,9 +22,9 @@ log = Log(__name__)
 
 SAMPLE_EVERY_S = 1.0
 TASK_AGE_MIN_S = 1.0
-SAMPLING_SHARE_MAX = 0.02  # of a core; where a look takes longer, the next one comes later
+SAMPLING_SHARE_MAX = 0.02  # of a core; if a sample takes longer, the next one comes later
 TASKS_PER_TURN_MAX = 20  # tasks, before others have their turn
-SAMPLES_BUFFERED_MAX = 60  # that no heartbeat has taken yet; the oldest go
+SAMPLES_BUFFERED_MAX = 60  # not yet sent by a heartbeat; the oldest are dropped
 
 
 class Samples:
@@ -44,13 +44,13 @@ class Samples:
             pause_s = max(SAMPLE_EVERY_S, cost_s / SAMPLING_SHARE_MAX)
 
     def drain(self) -> list[MachineSample]:
-        """Those since the last call; at least one, of the machine as it is now."""
+        """The samples since the last call; at least one, of the machine as it is now."""
         samples = list(self._buffered) or [machine_usage(self._now_ms())]
         self._buffered.clear()
         return samples
 
     async def _take_sample(self) -> float:
-        """Take a sample, if there is a task to look at; returns the seconds of a core that it took."""
+        """Take a sample, if there is a task to sample; returns the core-seconds it took."""
         keepers = [keeper for keeper in self._keeper_pool.keepers if self._has_old_task(keeper)]
         if not keepers and not self._attempts.running:
             return 0.0

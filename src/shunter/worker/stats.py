@@ -45,8 +45,8 @@ class MachineSampler:
 
 @dataclass(slots=True)
 class TaskUsage:
-    """What a task has used since it began, and holds now. What its ended children used counts as far as somebody waited
-    for them."""
+    """What a task has used since it started, and holds now. Ended children count only if their parent waited for
+    them."""
 
     cpu_s: float = 0.0
     memory_bytes: int = 0  # resident, of all its processes; what they share counts for each
@@ -56,8 +56,8 @@ class TaskUsage:
 
 
 def task_usage(keeper_pid: int) -> TaskUsage:
-    """Of the task that a keeper runs: all that descends from the keeper, because it adopts what the task leaves
-    behind."""
+    """The usage of the task that a keeper runs: all descendants of the keeper, because it adopts orphans of the
+    task."""
     usage = TaskUsage()
     to_visit = _children(keeper_pid)
     while to_visit:
@@ -78,7 +78,7 @@ def task_usage(keeper_pid: int) -> TaskUsage:
 
 
 def machine_usage(at_ms: int) -> MachineSample:
-    """What the machine has used since it started, and the memory that is in use."""
+    """What the machine has used since it started, and the memory in use."""
     memory = _memory_bytes()
     cpu_s = _processor_ticks()[0] / TICKS_PER_S
     used_bytes = memory["MemTotal"] - memory["MemAvailable"]
@@ -86,7 +86,7 @@ def machine_usage(at_ms: int) -> MachineSample:
 
 
 def _process_io(pid: int) -> tuple[int, int]:
-    """Bytes read from and written to disks. Of another user's process only root may know."""
+    """Bytes read from and written to disks. For another user's process this needs root."""
     try:
         lines = Path(f"/proc/{pid}/io").read_text().splitlines()
         return int(lines[4].split()[1]), int(lines[5].split()[1])
@@ -95,7 +95,7 @@ def _process_io(pid: int) -> tuple[int, int]:
 
 
 def _disk_bytes() -> tuple[int, int]:
-    """Of whole disks: their partitions, and what is stacked on them, would count again."""
+    """Whole disks only: partitions and stacked devices would count again."""
     read, written = 0, 0
     try:
         lines = Path("/proc/diskstats").read_text().splitlines()

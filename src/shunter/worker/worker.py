@@ -86,7 +86,7 @@ class Worker:
         self.finished = asyncio.Event()
 
     async def start(self) -> None:
-        """Find the keepers of an earlier life and what they have; start the warm ones."""
+        """Find the keepers of an earlier worker process with their tasks; start the warm ones."""
         self._limits = await self._keeper_pool.start()
         await self._attempts.start()
         self._refresh_hello()
@@ -165,7 +165,7 @@ class Worker:
         self._attempts.acknowledged(done.ended)
 
     def _on_set_heartbeat(self, message: SetHeartbeat) -> None:
-        # By chance, so that thousands that hear of it at once do not answer at once.
+        # At random, so that thousands of workers do not answer at the same time.
         self._set_heartbeat(message.heartbeat_s, first_in_s=random.uniform(0.0, message.heartbeat_s))
 
     def _on_read_log(self, message: ReadLog) -> None:
@@ -233,7 +233,7 @@ class Worker:
     # ---- inside ----
 
     def _devices_freed(self) -> None:
-        """Keepers and runtimes draw from the same devices: whoever waits for some is asked again."""
+        """Keepers and runtimes share devices: try again what waits for some."""
         self._assignments.lanes.dispatch_all()
         self._attempts.devices_freed()
 
@@ -241,7 +241,7 @@ class Worker:
         asyncio.get_running_loop().call_soon(call)
 
     def _on_attributes_changed(self) -> None:
-        """The node has other attributes than those that it told: it comes again, at the price of an inventory."""
+        """The node's attributes changed: reconnect, at the cost of an inventory."""
         self._refresh_hello()
         if self._uplink is not None:
             log.info("node.changed", attributes=self._runtimes.attributes)
@@ -290,7 +290,7 @@ class Worker:
         self._heartbeat_changed.set()
 
     async def _send_heartbeats(self) -> None:
-        """One heartbeat an interval; when the first is due, who sets the interval says."""
+        """Send one heartbeat per interval; the sender of the interval says when the first is due."""
         while True:
             self._heartbeat_changed.clear()
             if await self._clock.wait(self._heartbeat_changed, self._next_heartbeat_s):

@@ -27,7 +27,7 @@ log = Log(__name__)
 
 
 class FlightFiles:
-    """The `FlightLog`. When the disk fails it stops and says so once."""
+    """The `FlightLog`. When the disk fails, it stops and logs it once."""
 
     def __init__(self, folder: Path, total_bytes_max: int = TOTAL_BYTES_MAX) -> None:
         self.folder, self._total_bytes_max = folder, total_bytes_max
@@ -94,7 +94,7 @@ class FlightFiles:
 
 
 def read_frames(path: Path) -> Iterator[bytes]:
-    """The records of a segment, or of an export. Raises Invalid for what is no recording; what is torn is left out."""
+    """The records of a segment, or of an export. Raises Invalid if it is not a recording; torn frames are skipped."""
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise Invalid(

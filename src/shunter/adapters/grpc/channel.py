@@ -12,7 +12,7 @@ METHOD = "Connect"
 MESSAGE_BYTES_MAX = 32 * 2**20  # an inventory of about two million unacknowledged results
 KEEPALIVE_S = 10.0  # HTTP/2 pings: a peer whose machine is gone is noticed after this and the next
 KEEPALIVE_TIMEOUT_S = 5.0
-FLUSH_TIMEOUT_S = 2.0  # how long a connection that ends may still write what waits
+FLUSH_TIMEOUT_S = 2.0  # how long a closing connection may still write queued messages
 
 OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),

@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 
 SEND_BUFFER_BYTES_MAX = 16 * 2**20
-MESSAGE_OVERHEAD_BYTES = 1024  # what a message costs beside its own bytes, so that small ones are limited too
+MESSAGE_OVERHEAD_BYTES = 1024  # the cost of a message besides its own bytes, so that small ones are limited too
 
 
 class SendBuffer:
@@ -42,12 +42,12 @@ class SendBuffer:
         return data
 
     def close(self) -> None:
-        """Nothing more is put; what waits can still be taken."""
+        """Accept nothing more; queued messages can still be taken."""
         self.closed = True
         self._changed.set()
 
     def abandon(self) -> None:
-        """Close, and drop what waits."""
+        """Close, and drop queued messages."""
         self._pending.clear()
         self._size = 0
         self.close()

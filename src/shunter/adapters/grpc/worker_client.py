@@ -57,13 +57,13 @@ class WorkerClient:
                 await asyncio.wait_for(self._stopping.wait(), delay_s)
 
     def stop(self) -> None:
-        """End the connection when what was sent has been written; `run` then returns."""
+        """Close the connection when everything was written; `run` then returns."""
         self._stopping.set()
         if self._uplink is not None:
             self._uplink.close_after_flush()
 
     async def _attempt(self) -> float:
-        """One connection from its beginning to its end; says how long to wait before the next."""
+        """Run one connection from start to end; returns how long to wait before the next."""
         connection = Connection(self._handler)
         async with self._channel() as channel:
             connect = channel.stream_stream(f"/{SERVICE}/{METHOD}", bytes, bytes)
@@ -178,7 +178,7 @@ class StreamUplink:
             self._abort("the manager reads too slowly")
 
     def close_after_flush(self) -> None:
-        """Write out what waits, then end this side of the stream."""
+        """Write queued messages, then close this side of the stream."""
         self._buffer.close()
 
     def _abort(self, reason: str) -> None:

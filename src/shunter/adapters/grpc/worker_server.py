@@ -133,7 +133,7 @@ class StreamLink:
             self._abort()
 
     def close(self, reason: str) -> None:
-        """Write out what waits, for a short while, and end."""
+        """Write queued messages, for a short while, and close."""
         if self._buffer.closed:
             return
         self.reason = self.reason or reason
@@ -145,7 +145,7 @@ class StreamLink:
         self.close(reason)
 
     def _abort(self) -> None:
-        """The peer does not read, so nothing more can be told to it but the stream's status."""
+        """The peer does not read, so it can get nothing more but the stream's status."""
         self.status, self.reason = STATUS[RefusalCode.TOO_SLOW], "the worker reads too slowly: its send buffer is full"
         self._buffer.abandon()
         self.writer.cancel()
@@ -156,7 +156,7 @@ class StreamLink:
 
 
 async def _read(requests: AsyncIterator[bytes], session: Session | None, link: StreamLink) -> None:
-    """Hand over messages one by one. Without a session (an unauthorized peer), what it says is not even decoded."""
+    """Deliver messages one by one. Without a session (an unauthorized peer), messages are not even decoded."""
     if session is None:
         await link.writer
         return

@@ -30,7 +30,7 @@ class Row:
 
 
 class Ring:
-    """Grows to its limit, then the newest row takes the oldest one's place."""
+    """Grows to its limit; then the newest row replaces the oldest."""
 
     __slots__ = ("_counts", "_maxima", "_means", "_oldest", "_tier", "_times", "_width")
 
@@ -53,7 +53,7 @@ class Ring:
         return self._times[self._oldest] if len(self) == self._tier.rows_max else None
 
     def add(self, at_ms: int, values: Sequence[float]) -> None:
-        """Samples come in order; one that does not belongs to the newest row."""
+        """Samples come in order; a late one is added to the newest row."""
         step_at = at_ms - at_ms % self._tier.step_ms
         newest = (self._oldest or len(self)) - 1
         if newest >= 0 and step_at <= self._times[newest]:
@@ -108,8 +108,8 @@ class Rings:
             ring.add(at_ms, values)
 
     def rows(self, start_ms: int, stop_ms: int) -> list[Row]:
-        """The finest that there are for each time, oldest first. Where a coarser tier goes on from a finer one, a step
-        may overlap."""
+        """The finest rows for each time, oldest first. Where a coarser tier continues a finer one, a step may
+        overlap."""
         found: list[Row] = []
         for ring in self._rings:
             found = [*ring.rows(start_ms, stop_ms), *found]

@@ -21,7 +21,7 @@ from shunter.ports.metrics import (
     Source,
 )
 
-TOTAL_MAX_BYTES = 128 * 2**20  # of all series; those go first that were not heard of for longest
+TOTAL_MAX_BYTES = 128 * 2**20  # of all series; those without samples for longest go first
 AGE_MAX_MS = 24 * 3_600_000  # a series that got no sample for so long goes
 SERIES_BYTES = 1_000  # that a series takes besides its rows, roughly
 FIRST_INTERVAL_MAX_MS = 15_000  # a task that is first seen later is compared from then on, not from its start
@@ -65,7 +65,7 @@ class SampleStore:
         return MetricResult(step_ms, tuple(series))
 
     def _evict(self, now_ms: int) -> None:
-        """Only what was not just heard of: one source alone is bounded by its tiers."""
+        """Evict only sources without recent samples: a single source is bounded by its tiers."""
         while len(self._sources) > 1:
             source, oldest = next(iter(self._sources.items()))
             if self.total_bytes <= self._total_max_bytes and now_ms - oldest.at_ms <= AGE_MAX_MS:
@@ -87,7 +87,7 @@ class _SourceSamples:
         self._sums: Sequence[float] = ()
 
     def add(self, measurement: Measurement) -> None:
-        """What came late or twice is dropped. The first of a life is a point only where its beginning is known."""
+        """Late and repeated samples are dropped. The first of a process is a point only if its start is known."""
         if measurement.incarnation < self._life or (
             measurement.incarnation == self._life and measurement.at_ms <= self.at_ms
         ):
@@ -104,7 +104,7 @@ class _SourceSamples:
         )
 
     def _add(self, measurement: Measurement, since_ms: int, before: Sequence[float]) -> None:
-        """A sum that fell is one of which a part went away, like a child process that nobody waited for."""
+        """A sum that decreased has lost a part, such as a child process that was not waited for."""
         span_s = (measurement.at_ms - since_ms) / 1000
         values = [max(0.0, now - then) / span_s for now, then in zip(measurement.totals, before, strict=True)]
         values[MEMORY_INDEX] = measurement.totals[MEMORY_INDEX]

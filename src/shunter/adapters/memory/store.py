@@ -218,5 +218,5 @@ def _without_tasks(job: FinishedJob) -> FinishedJob:
 
 
 def _cutoff(age_s: float, now: float) -> float:
-    """Whatever happened at this time or before it is too old. An age of 0 keeps nothing, whatever the clock says."""
+    """Everything at or before this time is too old. An age of 0 keeps nothing, whatever the clock says."""
     return now - age_s if age_s > 0 else math.inf

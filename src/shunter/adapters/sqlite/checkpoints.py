@@ -30,7 +30,7 @@ class Checkpoints:
         self._phase = _Phase.IDLE
 
     def after_write(self, connection: sqlite3.Connection) -> None:
-        """The file is cut back to its limit whenever the log starts anew, so its size tells how much is in use."""
+        """The file is truncated to its limit whenever the log restarts, so its size tells how much is in use."""
         if self._phase is _Phase.COPIED:
             self._finish(connection)
         elif self._phase is _Phase.IDLE and self._size_bytes() > self._due_bytes:
@@ -59,14 +59,14 @@ class Checkpoints:
 
 
 def secure_log(connection: sqlite3.Connection) -> None:
-    """After a failed sync nobody knows what of the log is on the disk: copy all of it into the database, synced, and
-    begin a new log. Raises StoreFailed where that is not possible either."""
+    """After a failed sync it is unknown what part of the log is on the disk: copy all of it into the database, synced,
+    and start a new log. Raises StoreFailed if that fails too."""
     is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if is_busy:
         raise StoreFailed("a sync failed, and the log cannot be secured while it is read; try again")
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:
-    """Copy what can be copied without waiting for anyone; says whether that was all."""
+    """Copy what can be copied without waiting; returns whether that was all."""
     is_busy, logged, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return not is_busy and bool(logged == copied)

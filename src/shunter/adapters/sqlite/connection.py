@@ -52,7 +52,7 @@ def connect(
             raise StoreFailed(f"store {path}: its file system cannot do write-ahead logging (journal mode {mode})")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is deleted, at twice the cost
+        connection.execute("PRAGMA secure_delete = OFF")  # some builds overwrite deleted data, at twice the cost
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_SIZE_MAX_BYTES}")
         connection.execute(f"PRAGMA cache_size = {-CACHE_BYTES // 1024}")
@@ -66,14 +66,14 @@ def connect(
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """A connection that leaves the files as they are, the write-ahead log too: any other one that is closed last copies
-    the log into the database and removes it."""
+    """A connection that leaves the files as they are, including the write-ahead log: any other last connection copies
+    the log into the database and removes it when it closes."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing. The write lock is taken first, so that what is read inside still holds when it is written."""
+    """All or nothing. The write lock is taken first, so that what is read inside is still valid when it is written."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -86,7 +86,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Everything read inside is as of one moment."""
+    """All reads inside see one moment."""
     connection.execute("BEGIN")
     try:
         yield

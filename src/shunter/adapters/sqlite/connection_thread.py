@@ -48,14 +48,14 @@ class ConnectionThread:
             raise
 
     async def run(self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `work` returns or raises, in our errors. It runs to its end even if the caller is cancelled."""
+        """The result or error of `work`, in our errors. It runs to its end even if the caller is cancelled."""
         connection = self._connection
         if connection is None:
             raise StoreFailed(f"store {self._path}: it is not open")
         return await self._call(lambda: work(connection, *args, **kwargs))
 
     def post(self, work: Callable[[sqlite3.Connection], None]) -> None:
-        """Work that nobody waits for; from any thread. What it raises is logged."""
+        """Run work without waiting for it; from any thread. Errors are logged."""
         connection = self._connection
         if connection is None:
             return
@@ -102,7 +102,7 @@ class ConnectionThread:
     def _serve(self) -> None:
         while (command := self._commands.get()) is not None:
             command()
-            del command  # it may hold a large body, and the next one may be long in coming
+            del command  # it may hold a large body, and the next one may come much later
             if self._after_each is not None and self._connection is not None:
                 self._run_maintenance(self._after_each, self._connection)
 

@@ -53,8 +53,8 @@ def insert_finished(connection: sqlite3.Connection, jobs: Sequence[FinishedJob])
 
 
 def _insert(connection: sqlite3.Connection, insert: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Many rows a statement: each statement gives up the interpreter's lock once, and a busy event loop is slow to give
-    it back. Powers of two keep the statements few enough to stay prepared."""
+    """Many rows per statement: each statement releases the interpreter's lock once, and a busy event loop is slow to
+    return it. Powers of two keep the statements few enough to stay prepared."""
     start = 0
     while start < len(rows):
         size = min(ROWS_PER_STATEMENT_MAX, 1 << ((len(rows) - start).bit_length() - 1))

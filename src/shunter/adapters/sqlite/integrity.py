@@ -19,8 +19,8 @@ log = Log(__name__)
 
 
 def check_files(path: Path) -> Mark:
-    """The newest epoch and version that can be read. Raises StoreFailed where the database is damaged. A store that was
-    closed is taken for whole, and so is a large one."""
+    """The newest epoch and version that can be read. Raises StoreFailed if the database is damaged. A store that was
+    closed properly is assumed intact, and so is a large one."""
     size_bytes = path.stat().st_size
     with closing(connect_read_only(path)) as connection:
         if not _has_schema(connection):
@@ -43,7 +43,7 @@ def _has_schema(connection: sqlite3.Connection) -> bool:
 
 
 def _is_log_left(path: Path) -> bool:
-    """Whether the last life of the store ended without closing it."""
+    """Whether the store was last used without closing it."""
     try:
         return Path(f"{path}-wal").stat().st_size > 0
     except FileNotFoundError:

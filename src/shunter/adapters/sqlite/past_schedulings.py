@@ -37,7 +37,7 @@ def read_one(connection: sqlite3.Connection, uid: int) -> PastRecord | None:
 
 
 def drop_past(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> int:
-    """Some of those that retention does not keep; says how many."""
+    """Drop some expired ones; returns how many."""
     with leader_transaction(connection, epoch):
         cursor = connection.execute(
             "DELETE FROM past_schedulings WHERE uid IN (SELECT uid FROM past_schedulings WHERE deleted_at <= ? OR uid"

@@ -18,7 +18,7 @@ from shunter.ports.store import FinishedName, Retention
 JOBS_PER_SLICE_MAX = 100
 ROUNDS_PER_SLICE_MAX = 500
 BYTES_PER_SLICE_MAX = 512 * 1024
-FREE_PAGES_RESERVED = 1024  # room for what comes next, so that a file in balance neither grows nor shrinks
+FREE_PAGES_RESERVED = 1024  # reserve for later writes, so that a balanced file neither grows nor shrinks
 FREED_PAGES_PER_SLICE_MAX = 128
 
 
@@ -31,7 +31,7 @@ class JobSlice:
 
 
 def drop_rounds(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> int:
-    """The oldest rounds, behind the snapshot only and never leaving a gap; says how many."""
+    """Drop the oldest rounds, only before the snapshot and never leaving a gap; returns how many."""
     with leader_transaction(connection, epoch):
         retained_from = read_last_version(connection) - retention.rounds_max + 1
         oldest = cutoff(retention.rounds_age_s, now)
@@ -51,7 +51,8 @@ def drop_rounds(connection: sqlite3.Connection, epoch: int, retention: Retention
 
 
 def drop_jobs(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> JobSlice:
-    """The jobs that ended first. One with very many tasks loses those over several slices, and goes with the last."""
+    """Drop the jobs that ended first. A job with very many tasks loses them over several slices, and is dropped with
+    the last."""
     with leader_transaction(connection, epoch):
         expired = _expired_jobs(connection, retention, now)
         if not expired:
@@ -78,7 +79,7 @@ def drop_jobs(connection: sqlite3.Connection, epoch: int, retention: Retention, 
 
 
 def free_pages(connection: sqlite3.Connection) -> int:
-    """Give pages that are not used any more back to the file system; says how many."""
+    """Return unused pages to the file system; returns how many."""
     free_before = _free_pages(connection)
     surplus = min(free_before - FREE_PAGES_RESERVED, FREED_PAGES_PER_SLICE_MAX)
     if surplus <= 0:
@@ -109,7 +110,7 @@ def _drop_tasks(connection: sqlite3.Connection, job: int) -> int:
 
 
 def cutoff(age_s: float, now: float) -> float:
-    """Whatever happened at this time or before it is too old. An age of 0 keeps nothing, whatever the clock says."""
+    """Everything at or before this time is too old. An age of 0 keeps nothing, whatever the clock says."""
     return now - age_s if age_s > 0 else math.inf
 
 

@@ -12,7 +12,7 @@ from shunter.adapters.sqlite.finished_jobs import insert_finished
 from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.store import Commit, LoggedRound, Snapshot
 
-SNAPSHOT_PART_BYTES = 512 * 1024  # one part is one transaction: commits wait for no more than that
+SNAPSHOT_PART_BYTES = 512 * 1024  # one part is one transaction: commits wait for at most that
 
 
 # ---- the writer's thread ----
@@ -25,14 +25,14 @@ def begin_epoch(connection: sqlite3.Connection) -> int:
 
 
 def raise_epoch(connection: sqlite3.Connection, epoch: int) -> None:
-    """Lead under no epoch up to this one: somebody has seen it."""
+    """Use no epoch up to this one: workers may have seen it."""
     with transaction(connection):
         connection.execute("UPDATE leadership SET epoch = max(epoch, ?)", (epoch,))
 
 
 @contextmanager
 def leader_transaction(connection: sqlite3.Connection, epoch: int) -> Iterator[None]:
-    """A transaction of the leader; refused if a newer epoch has begun, however late the caller hears of it."""
+    """A transaction of the leader; refused if a newer epoch has begun, however late the caller learns of it."""
     with transaction(connection):
         leading = read_leading_epoch(connection)
         if epoch < leading:
@@ -82,7 +82,7 @@ def end_save(connection: sqlite3.Connection, epoch: int, save: int, version: int
 
 
 def drop_stale_part(connection: sqlite3.Connection, epoch: int) -> bool:
-    """Drop one part of an earlier save; says whether there was one."""
+    """Drop one part of an earlier save; returns whether there was one."""
     with leader_transaction(connection, epoch):
         dropped = connection.execute(
             "DELETE FROM snapshot_parts WHERE id IN"

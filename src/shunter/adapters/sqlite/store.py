@@ -37,8 +37,8 @@ log = Log(__name__)
 
 class SqliteStore:
     """A write waits for another process that writes for up to `lock_timeout_s`. `size_max_bytes` limits the database
-    file, past it commits fail as on a full disk; None means what the disk has. A store that lacks commits does not
-    open, unless `accepts_loss`."""
+    file; beyond it commits fail as on a full disk; None means no limit. A store that lacks commits does not open,
+    unless `accepts_loss`."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class SqliteStore:
         self._watermark = Watermark(watermark_path(self._path))
         self._lock_timeout_s = lock_timeout_s
         self._size_max_bytes = size_max_bytes
-        self._disk_failed = False  # a sync failed, so what seems to be written may not be on the disk
+        self._disk_failed = False  # a sync failed, so written data may not be on the disk
         self._reader = ConnectionThread("store-reader", self._path)
         checkpoints = Checkpoints(self._path, self._reader)
         self._writer = ConnectionThread("store-writer", self._path, after_each=checkpoints.after_write)
@@ -70,7 +70,7 @@ class SqliteStore:
         log.info("store.opened", path=self._path)
 
     async def close(self) -> None:
-        """The writer's connection goes last, and with the last one SQLite empties and removes the write-ahead log."""
+        """The writer's connection closes last; with it SQLite empties and removes the write-ahead log."""
         await self._reader.close()
         await self._writer.close()
         self._watermark.sync()

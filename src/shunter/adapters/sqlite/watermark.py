@@ -30,7 +30,7 @@ def watermark_path(store: Path) -> Path:
 
 
 class Watermark:
-    """Two slots, written in turns: a write that is cut short leaves the other one."""
+    """Two slots, written in turn: an interrupted write leaves the other one intact."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -38,7 +38,7 @@ class Watermark:
         self._slot = 0
 
     def open(self) -> Mark | None:
-        """What was marked last; None if nothing ever was. Raises StoreFailed if it cannot be read."""
+        """The last mark; None if there never was one. Raises StoreFailed if it cannot be read."""
         try:
             self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             data = os.pread(self._fd, 2 * _SLOT.size, 0)

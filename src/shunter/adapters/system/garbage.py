@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import gc
 
-GEN0_THRESHOLD = 100_000  # between two looks at what is young
+GEN0_THRESHOLD = 100_000  # between two collections of young objects
 GEN1_THRESHOLD = 20  # before the middle-aged are looked at
 GEN2_THRESHOLD = 100  # before everything is
 
 
 def tune_garbage_collector() -> None:
     gc.collect()
-    gc.freeze()  # what is there stays for good
+    gc.freeze()  # existing objects stay for ever
     gc.set_threshold(GEN0_THRESHOLD, GEN1_THRESHOLD, GEN2_THRESHOLD)

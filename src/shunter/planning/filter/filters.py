@@ -162,9 +162,5 @@ FILTERS = (
     Filter("owner", is_not_exclusive_to_other, why_exclusive_to_other),
     Filter(RESOURCES, has_resources, why_insufficient_resources),
 )
-_DYNAMIC_FILTERS = (
-    "eligible",
-    "owner",
-    RESOURCES,
-)  # a task can wait there until another job releases its exclusive node
+_DYNAMIC_FILTERS = ("eligible", "owner", RESOURCES)  # a task can wait until an exclusive node is released
 STATIC_FILTERS = tuple(each for each in FILTERS if each.name not in _DYNAMIC_FILTERS)

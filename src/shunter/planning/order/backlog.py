@@ -32,9 +32,7 @@ class Backlog:
         self._source: PendingQueue | None = None
         self._tick = -1
         self._is_mid_pass = False  # in a pass that was split into slices
-        self._unconfirmed: set[int] = (
-            set()
-        )  # classes that the last decision placed: some placements may have been refused
+        self._unconfirmed: set[int] = set()  # placed by the last decision: some may have been refused
         self.pending_classes = PendingClassTable(order, ledger, ())
         self.improved_rows = NO_ROWS  # rows that improved since the last whole pass
 

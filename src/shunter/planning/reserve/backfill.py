@@ -27,9 +27,7 @@ HOLD_AFTER_S = 120.0  # room is held after this time, where no start can be comp
 RENEW_AFTER_MS = 1_000  # age of a reservation before something earlier is sought
 FIT_TRIES_MAX = 16  # ends after which placing an item is tried
 STOP_EXPECTED_MS = 5_000  # a stopping task takes about this long
-REVALIDATE_SLACK_MS = (
-    1_000  # a reservation stays valid if a task ends this much later: starting and reporting take a moment
-)
+REVALIDATE_SLACK_MS = 1_000  # a reservation stays valid if a task ends this much later: reports take a moment
 LATE_MIN_MS = 1_000  # a task that runs longer than expected ends no sooner than this
 
 

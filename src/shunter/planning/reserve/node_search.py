@@ -74,9 +74,7 @@ class NodeSearch:
         self._searches = max(NODES_SEARCHED_MAX - len(known), NODES_MORE_MAX)
         self._step_budget = StepBudget(SEARCH_STEPS_MAX)
         self._allowed = self._allowed_rows()
-        self._row_version = [
-            0
-        ] * workspace.ledger.count  # version of what is known of each row: older entries are invalid
+        self._row_version = [0] * workspace.ledger.count  # of what is known of each row: older entries are invalid
         self._heap: list[tuple[Cost, int, int, Victims | None]] = self._bounds()
         heapq.heapify(self._heap)
 

@@ -24,9 +24,7 @@ from shunter.planning.score.pick import Picked
 from shunter.planning.score.workspace import Ceiling, Workspace
 from shunter.planning.view import ClusterView, HeldRows, IntArray, Preemption, Queued, TaskClass
 
-SEARCHES_BEFORE_RESERVING_MAX = (
-    10  # after more unsuccessful searches than this, a reservation waits for the next decision
-)
+SEARCHES_BEFORE_RESERVING_MAX = 10  # after more failed searches, a reservation waits for the next decision
 BLOCKED_MAX = 4  # items for which room is made or reserved in one decision, the most urgent first
 NAMED_NODES_MAX = 3  # nodes named in a reason
 

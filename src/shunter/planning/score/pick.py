@@ -60,9 +60,7 @@ def pick_rising(candidates: Candidates, count: int) -> Picked:
     if not len(rows):
         return Picked(rows, rows)
     if len(rows) == count and candidates.next_score(rows, 1).min() > candidates.scores[rows].max():
-        return Picked(
-            rows, np.ones(count, dtype=np.int64)
-        )  # no second task is as cheap as the most expensive first one
+        return Picked(rows, np.ones(count, dtype=np.int64))  # no second task is as cheap as the dearest first one
     room = candidates.room(rows)
     pool: FloatArray = np.empty(0)
     bands: list[tuple[IntArray, FloatArray]] = []

@@ -23,7 +23,7 @@ class CheckRegistry:
         self._plugins_loaded = False
 
     def __getitem__(self, kind: str) -> Check:
-        """A kind that nobody offers is a check that never passes: the task must not count as well unseen."""
+        """An unknown kind is a check that never passes: the task must not count as healthy unchecked."""
         if kind not in self._checks and not self._plugins_loaded:
             self._load_plugins()
         return self._checks.get(kind, check_unknown)
@@ -38,7 +38,7 @@ class CheckRegistry:
 
 
 async def check_http(check: HealthCheck, target: Target) -> None:
-    """GET the path; any answer from 200 to 399 is well."""
+    """GET the path; any status from 200 to 399 is healthy."""
     host, port = target.address(check.port)
     async with asyncio.timeout(check.timeout_s):
         reader, writer = await asyncio.open_connection(host, port, limit=LINE_MAX_BYTES)
@@ -63,7 +63,7 @@ async def check_http(check: HealthCheck, target: Target) -> None:
 
 
 async def check_tcp(check: HealthCheck, target: Target) -> None:
-    """Somebody takes connections on the port."""
+    """Healthy if the port accepts connections."""
     host, port = target.address(check.port)
     async with asyncio.timeout(check.timeout_s):
         _, writer = await asyncio.open_connection(host, port)
@@ -71,7 +71,7 @@ async def check_tcp(check: HealthCheck, target: Target) -> None:
 
 
 async def check_command(check: HealthCheck, target: Target) -> None:
-    """A command beside the task exits with 0."""
+    """Healthy if a command next to the task exits with 0."""
     code, output = await target.execute(check.command, check.timeout_s)
     if code != 0:
         words = " ".join(output.split())[-OUTPUT_CHARS_MAX:]

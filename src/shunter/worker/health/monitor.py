@@ -24,7 +24,7 @@ log = Log(__name__)
 
 CHECKS_AT_ONCE_MAX = 64
 STARTUP_INTERVAL_S = 0.25  # between tries before the first success
-TIMEOUT_MARGIN_S = 5.0  # past its time, a check that does not keep it itself is given up
+TIMEOUT_MARGIN_S = 5.0  # a check that exceeds its own timeout by this is cancelled
 
 OnHealth = Callable[[Health], None]
 OnUnhealthy = Callable[[str], None]
@@ -41,7 +41,7 @@ class _WatchedTask:
 
 
 class Monitor:
-    """`on_health` is told every change of opinion."""
+    """`on_health` is called on every change of health."""
 
     def __init__(self, clock: Clock, on_health: OnHealth) -> None:
         self._clock = clock
@@ -80,7 +80,7 @@ class Monitor:
                 self.forget((job, group, index, attempt))
 
     def current_health(self) -> list[Health]:
-        """Of all tasks about which there is one, for the inventory."""
+        """The health of all tasks for which it is known, for the inventory."""
         return [watched.health for watched in self._watched.values() if watched.health is not None]
 
     async def close(self) -> None:
@@ -90,7 +90,7 @@ class Monitor:
         await asyncio.gather(*checking, return_exceptions=True)
 
     async def _run_check(self, watched: _WatchedTask, position: int, check: HealthCheck, started_at: float) -> None:
-        """One check of one task, until it has failed too often."""
+        """Run one check of one task until it has failed too often."""
         failures_count_from = max(started_at + check.start_grace_s, self._clock.now())
         next_at = self._clock.now() + check.interval_s
         has_passed = False
@@ -117,7 +117,7 @@ class Monitor:
             await self._clock.sleep(max(0.0, wait_s))
 
     async def _check_once(self, check: HealthCheck, target: Target) -> str | None:
-        """Why the task is not well; empty where it is, None where nobody could look."""
+        """Why the task is unhealthy; empty if it is healthy, None if the check could not run."""
         async with self._check_semaphore:
             try:
                 async with asyncio.timeout(check.timeout_s + TIMEOUT_MARGIN_S):

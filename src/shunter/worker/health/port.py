@@ -10,7 +10,7 @@ from shunter.model.job.spec import HealthCheck
 
 
 class Unwell(Exception):
-    """The task is not well; the message says in a few words what was seen."""
+    """The task is unhealthy; the message says briefly why."""
 
 
 class Target(Protocol):
@@ -21,10 +21,10 @@ class Target(Protocol):
         ...
 
     async def execute(self, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
-        """Run a command where it sees what the task sees; its exit code and the end of its output. Raises TimeoutError
-        or OSError; RuntimeGone where its runtime does not answer, which says nothing about the task."""
+        """Run a command that sees what the task sees; returns its exit code and the end of its output. Raises
+        TimeoutError or OSError; RuntimeGone if its runtime does not answer, which says nothing about the task."""
         ...
 
 
-# Returns when the task is well. Raises Unwell, or OSError, LookupError and TimeoutError, which mean the same.
+# Returns if the task is healthy. Raises Unwell, or OSError, LookupError and TimeoutError, which mean the same.
 Check = Callable[[HealthCheck, Target], Awaitable[None]]

@@ -20,7 +20,7 @@ OUTPUT_MAX_BYTES = 4096
 
 
 def find_port(wanted: str, ports: Sequence[Port], granted: Mapping[str, int]) -> int:
-    """The host port that a check means: by name, by number, or the only one. Raises LookupError."""
+    """The host port of a check: by name, by number, or the only one. Raises LookupError."""
     if not wanted and len(ports) == 1:
         return granted[ports[0].name]
     for port in ports:

@@ -38,10 +38,10 @@ IGNORED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE,
 
 def main(options: str) -> None:
     """OPTIONS: home, number, node, cores, groups (controller -> parent folder), alone_max_s: how long it stays with
-    nothing to run and no worker, and results_max_s: the same while it has results that nobody has acknowledged."""
+    nothing to run and no worker, and results_max_s: the same while it has results that are not acknowledged."""
     decoded = decode(options.encode())
-    os.closerange(LISTENER_FD + 1, FD_MAX)  # what whoever started the worker left open
-    sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # 1 and 2 become what tasks inherit
+    os.closerange(LISTENER_FD + 1, FD_MAX)  # files that the worker's parent left open
+    sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # 1 and 2 become the streams that tasks inherit
     for number in IGNORED_SIGNALS:
         # A handler that does nothing, because a task would inherit an ignored signal as ignored.
         signal.signal(number, lambda *_: None)
@@ -59,7 +59,7 @@ class _Idle(Exception):
 
 
 class Lane:
-    """What waits for the lane, what it has to tell, and whom it obeys."""
+    """The queue of the lane, its results, and its worker connection."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         home, number = options["home"], options["number"]
@@ -88,7 +88,7 @@ class Lane:
         self._is_waiting = False
 
     def run(self) -> None:
-        """Tasks one after another, until told to end or left alone."""
+        """Run tasks one after another, until told to end or left alone."""
         while not self._is_ending:
             task = self._queue.next()
             if task is None:
@@ -99,7 +99,7 @@ class Lane:
                     self._flush(now)
 
     def end_when_idle(self) -> None:
-        """A TERM signal: end at once, or when the task is done and its result acknowledged."""
+        """On a TERM signal: end at once, or when the task is done and its result acknowledged."""
         self._ends_when_idle = True
         if self._is_waiting and not self._results.is_awaiting_ack:
             raise _Idle
@@ -129,7 +129,7 @@ class Lane:
         self._flush(monotonic())
 
     def is_home_gone(self, now: float) -> bool:
-        """The home is gone: whatever runs here runs for nobody."""
+        """Whether the home was deleted: then nothing here is needed any more."""
         if now - self._home_checked_at >= HOME_CHECK_S:
             self._home_checked_at = now
             self._is_ending = self._is_ending or not os.path.isdir(f"{self._home}/keepers")
@@ -138,7 +138,7 @@ class Lane:
     # ---- between tasks ----
 
     def _idle(self) -> None:
-        """Nothing to run: say what is to be said, tidy up, and wait for the worker."""
+        """Nothing to run: send reports, clean up, and wait for the worker."""
         if self._results:
             self._busy_at = monotonic()
             self._flush(self._busy_at)
@@ -159,7 +159,7 @@ class Lane:
             self._is_ending = True
 
     def _wait(self, seconds: float) -> list[tuple[int, int]]:
-        """Until the worker says something, or a TERM signal comes: Python would go on waiting after a signal."""
+        """Wait for a message of the worker or a TERM signal; Python alone would continue to wait after a signal."""
         self._is_waiting = True
         try:
             if self._ends_when_idle and not self._results.is_awaiting_ack:
@@ -231,7 +231,7 @@ class Lane:
             self._runner.end(how, grace_s, number or signal.SIGTERM, detail)
 
     def _send_state(self) -> None:
-        """Every report that is not acknowledged; then who this keeper is and what it has."""
+        """Send every report that is not acknowledged, then this keeper's identity and queue."""
         task = self._runner.task
         running = None
         if task is not None:
@@ -249,7 +249,7 @@ class Lane:
 
 
 def device_variables(devices: dict[str, list[str]]) -> Environment:
-    """How a task is told which devices are its own."""
+    """The variables that tell a task its devices."""
     found: Environment = {}
     for kind, ids in devices.items():
         joined = ",".join(ids).encode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-KEEPER_MEMORY_BYTES = 8 * 2**20  # what the keeper itself needs of the lane's memory
+KEEPER_MEMORY_BYTES = 8 * 2**20  # the keeper's own part of the lane's memory
 KEEPER_CPU_MILLI = 50
 PERIOD_US = 100_000
 UNLIMITED = -1
@@ -37,8 +37,8 @@ class Limits:
             _write(f"{folder}/cgroup.procs", str(os.getpid()))
 
     def leave(self, is_final: bool) -> None:
-        """Move out and remove the lane's groups; what cannot be removed is left to the worker's sweep. `is_final` when
-        no worker will come: then the last lane removes the tree."""
+        """Leave and remove the lane's groups; groups that cannot be removed are left to the worker's cleanup.
+        `is_final` if no worker will follow: then the last lane removes the tree."""
         for controller, folder in self._folders.items():
             try:
                 self._leave_group(controller)
@@ -52,7 +52,7 @@ class Limits:
     def apply(self, cpu_milli: int, memory_bytes: int) -> None:
         """Set the limits of the next task; does nothing while they stay the same. Raises OSError."""
         if cpu_milli >= self._cores_milli:
-            cpu_milli = 0  # more than there is: nothing to throttle
+            cpu_milli = 0  # more than the machine has: nothing to throttle
         if cpu_milli != self._cpu_milli:
             self._set_cpu(cpu_milli)
             self._cpu_milli = cpu_milli

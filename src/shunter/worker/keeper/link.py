@@ -18,7 +18,7 @@ RECEIVE_BYTES = 64 * 2**10  # little enough for memory that is at hand: more is 
 
 
 class Link:
-    """Listens; holds the connection of the worker while there is one."""
+    """Listens, and holds the connection of the worker if there is one."""
 
     def __init__(self, listener_fd: int, poll: select.poll) -> None:
         self._poll = poll
@@ -35,7 +35,7 @@ class Link:
         return self._connection is not None
 
     def send(self, line: bytes) -> None:
-        """Never blocks. What a lost worker did not get is sent again to the next one, if it was a report."""
+        """Never blocks. A report that a lost worker did not get is sent again to the next one."""
         if self._connection is None:
             return
         if not self._unsent:
@@ -56,7 +56,7 @@ class Link:
         """React to the poll's event; returns the messages that came."""
         if fd == self._listener.fileno():
             old_messages = self._receive() if self._connection is not None else []
-            if not old_messages:  # else the new worker waits until the old one was heard out, and answered
+            if not old_messages:  # else the new worker would wait until the old connection is drained
                 self._accept()
             return old_messages
         if self._connection is None or fd != self._connection.fileno():
@@ -95,7 +95,7 @@ class Link:
         *lines, self._received = (self._received + data).split(b"\n")
         try:
             return [decode(line) for line in lines]
-        except ValueError:  # whoever this is, it is not a worker of ours
+        except ValueError:  # not one of our workers
             self._disconnect()
             return []
 

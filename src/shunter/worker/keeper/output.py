@@ -12,7 +12,7 @@ PIPE_BYTES = 65536  # what a pipe holds: one read empties it
 
 
 class Output:
-    """Takes what tasks write. `fds` are the ends that the poll watches."""
+    """Reads what tasks write. `fds` are the ends that the poll watches."""
 
     def __init__(self, poll: select.poll, segments: Segments) -> None:
         self._segments = segments

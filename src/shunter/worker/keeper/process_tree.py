@@ -9,7 +9,7 @@ import os
 
 from .limits import Limits
 
-UNFROZEN_KILL_ROUNDS = 2  # kill rounds without freezing; only what forks faster than it is killed needs more
+UNFROZEN_KILL_ROUNDS = 2  # kill rounds without freezing; only processes that fork faster than they are killed need more
 
 
 class ProcessTree:
@@ -29,7 +29,7 @@ class ProcessTree:
             try:
                 self._limits.kill_frozen()
             except OSError:
-                pass  # somebody else has changed the groups; the plain way is left
+                pass  # another process has changed the groups; use the plain way
         _signal_all(self.members(), 9)
 
     def members(self) -> list[int]:
@@ -49,7 +49,7 @@ def _signal_all(pids: list[int], number: int) -> None:
         except ProcessLookupError:
             pass
         except PermissionError:
-            pass  # it changed its user; the freezer, where there is one, is no help either
+            pass  # it changed its user; the freezer, if any, does not help either
 
 
 def _descendants(root: int) -> list[int]:

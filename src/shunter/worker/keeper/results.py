@@ -15,7 +15,7 @@ else:
 
 
 class EndedRange:
-    """Attempts of contiguous indexes and log records that ended one after another."""
+    """Attempts of contiguous indexes and log records that ended in sequence."""
 
     __slots__ = ("detail", "ended", "exits", "first", "how", "record", "segment", "started", "task_range")
 
@@ -86,7 +86,7 @@ class Results:
         self._started.append(encode(started))
 
     def close_report(self, segment: int) -> bytes:
-        """What has gathered, as a line that is kept until it is acknowledged."""
+        """The collected results, as a line that is kept until it is acknowledged."""
         self._seq += 1
         ended = ",".join([ended_range.encoded() for ended_range in self._ended])
         started = ",".join(self._started)

@@ -26,10 +26,10 @@ else:
     Protocol = object
 
 REPORT_START_AFTER_MS = 5  # a task that ends sooner is reported by its end alone
-POLL_MAX_S = 1.0  # the longest sleep beside a running task
+POLL_MAX_S = 1.0  # the longest sleep while a task runs
 DISK_CHECK_S = 1.0
 DISK_CHECK_SHARE = 0.05  # of the time may go into adding up the scratch folder
-KILL_EVERY_MS = 10  # at first; what cannot be killed is tried ever less often
+KILL_EVERY_MS = 10  # at first; processes that cannot be killed are tried ever less often
 KILL_EVERY_MAX_MS = 1000
 CLOSE_ROUNDS_MAX = 300
 
@@ -60,7 +60,7 @@ class Runner:
         self._segments = segments
         self._lane_context = lane_context
         self._output = Output(poll, segments)
-        self._exit_poll = select.poll()  # what a task leaves when it has exited
+        self._exit_poll = select.poll()  # processes left after a task has exited
         for fd in self._output.fds:
             self._exit_poll.register(fd, select.POLLIN)
         if starter.scratch.watch_fd >= 0:
@@ -135,7 +135,7 @@ class Runner:
             self._tree.signal(first_signal)
 
     def record_running(self, task: Task) -> None:
-        """It runs on: write its record, so that its output can be followed, and say so."""
+        """The task is still running: write its record, so that its output can be followed, and report it."""
         task_range, segments = task.task_range, self._segments
         segments.record_running(task_range.job, task_range.group, task.index, task_range.attempt)
         task.is_reported = True
@@ -146,7 +146,7 @@ class Runner:
         self._lane_context.flush()
 
     def clean(self) -> None:
-        """Between tasks: nothing of the last one stays in the scratch folder."""
+        """Between tasks: remove everything from the scratch folder."""
         self._starter.clean()
 
     def close(self) -> None:
@@ -177,7 +177,7 @@ class Runner:
                 task.status = status
 
     def _advance(self, task: Task, woken: bool) -> int:
-        """What time asks for; returns how many milliseconds to sleep at most."""
+        """Handle timeouts; returns how many milliseconds to sleep at most."""
         if task.exited:  # but something that it started has not
             return self._kill()
         now = monotonic()

@@ -26,7 +26,7 @@ class Scratch:
         self.is_fresh = False  # made, entered, and not used by a task since
 
     def reset(self) -> None:
-        """Make the folder anew, unless no task has left anything in it, and go there. Raises OSError."""
+        """Create the folder again unless it is empty, and enter it. Raises OSError."""
         if self.watch_fd < 0 and self._is_empty():
             self.is_fresh = True
             return
@@ -58,7 +58,7 @@ class Scratch:
             return
         try:
             while os.read(self.watch_fd, WATCH_READ_BYTES):
-                pass  # what we did ourselves
+                pass  # our own changes
         except BlockingIOError:
             pass
 

@@ -23,13 +23,13 @@ OUT, ERR = 0, 1
 SEGMENT_MAX_BYTES = 64 * 2**20  # of a stream; a new segment begins after the task that passed it
 SEGMENT_RECORDS_MAX = 500_000
 CUT_SLACK_BYTES = 256 * 2**10  # a slice may pass its limit by this much before it is cut again
-CUT_MIN_BYTES = 256  # what is cut must be more than the words that say so
+CUT_MIN_BYTES = 256  # a cut must be longer than the text that marks it
 BLOCK_BYTES = 4096
 NEVER = 2**63
 
 
 class Stream:
-    """One stream's file, and the slice of the present task."""
+    """One stream's file, and the slice of the current task."""
 
     __slots__ = ("cut_at", "cut_position", "cut_to", "dropped_bytes", "fd", "half_bytes", "max_bytes", "size", "start")
 
@@ -116,8 +116,8 @@ class Segments:
         self._has_running_record = self._is_dirty = True
 
     def end(self, job: int, group: int, index: int, attempt: int) -> int:
-        """Close the task's slices; returns its record. A record that was noted before is completed at once, because
-        whoever reads it must not take the next task's output for this one's."""
+        """Close the task's slices; returns its record. An earlier record of it is completed at once, so that readers do
+        not take the next task's output for this one's."""
         number = self.records
         if self._is_dirty:
             self._end_dirty(job, group, index, attempt)
@@ -142,7 +142,7 @@ class Segments:
         return self._is_dirty and max(target.size for target in self.streams) >= SEGMENT_MAX_BYTES
 
     def rotate(self) -> None:
-        """Begin a new segment; where none can be made, the old one goes on."""
+        """Start a new segment; if that fails, continue the old one."""
         self.flush()
         old = (self._index, self._cuts, *(target.fd for target in self.streams))
         try:
@@ -173,7 +173,7 @@ class Segments:
         self._max_bytes = 0
 
     def _find_cuts(self) -> None:
-        """Of the present task, made by an earlier life."""
+        """Cuts of the current task, made by an earlier process."""
         try:
             self._cuts = os.open(f"{self._folder}/{self.number}.cut", os.O_RDWR)
         except FileNotFoundError:

@@ -54,7 +54,7 @@ class Task:
         self.exited = False
         self.status = 0
         self.ending = ""  # why we end it: stopped, timeout, disk or unhealthy
-        self.detail = ""  # what the worker says about it
+        self.detail = ""  # the worker's message about it
         self.kill_at = 0.0  # when the grace is over; meaningful while ending
         self.disk_check_at = 0.0
 
@@ -109,19 +109,19 @@ class Starter:
         self.scratch.is_fresh = False
 
     def scratch_bytes(self, spec: Spec) -> int:
-        """What the task's own folder holds on disk; files that vanish meanwhile count nothing."""
+        """Size on disk of the task's own folder; files that vanish meanwhile count nothing."""
         return tree_bytes(self.setup.folder_of(spec.user) or self.scratch.path)
 
     def clean(self) -> None:
-        """Between tasks: leave nothing of the last one in the scratch folder."""
+        """Between tasks: remove everything from the scratch folder."""
         if self._prepared is not None and self._prepared.spec.dir is None and not self.scratch.is_fresh:
             try:
                 self.scratch.reset()
             except OSError:
-                pass  # the next task that wants it meets the same trouble, and says so
+                pass  # the next task that needs it has the same problem, and reports it
 
     def classify_exit(self, task: Task) -> tuple[str, str]:
-        """How a task ended that did not simply exit with 0: nothing but its exit code to say, or a limit."""
+        """How a task ended that did not simply exit with 0: just its exit code, or a limit."""
         spec = task.task_range.spec
         if task.ending == "timeout":
             return "timeout", f"ran longer than {spec.run_timeout_s:g} s"
@@ -138,10 +138,10 @@ class Starter:
         try:
             self.scratch.remove()
         except OSError:
-            pass  # the worker buries what is left
+            pass  # the worker cleans up the rest
 
     def _spawn_limited(self, spec: Spec, spawn: Callable[[], int]) -> int:
-        # In want of memory the kernel shall end the task, not the keeper: the task inherits a raised score.
+        # When memory is short, the kernel must kill the task, not the keeper: the task inherits a raised score.
         os.pwrite(self._oom_fd, self._oom_raised, 0)
         previous = _limit_file_size(spec.disk_bytes) if spec.disk_bytes else None
         try:
@@ -167,8 +167,8 @@ class Starter:
 
 
 def _limit_file_size(size_bytes: int) -> int:
-    """Set this process's own limit for files, because what a task does first would be over before the task itself
-    could be limited; returns the limit before. Only the soft one moves, so that there is a way back."""
+    """Set this process's own file size limit, because the task could write before its limit is set; returns the old
+    limit. Only the soft limit changes, so that it can be restored."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -27,7 +27,7 @@ class StartError(ValueError):
 
 
 class Identity:
-    """Who a task runs as."""
+    """The user and groups of a task."""
 
     __slots__ = ("gid", "groups", "home", "uid")
 
@@ -49,7 +49,7 @@ class TaskSetup:
         self.ports: dict[tuple[int, int, int, int], dict[str, int]] = {}  # of tasks that the lane has
 
     def prepare(self, task_range: TaskRange, index: int, path: bytes, environment: Environment) -> Callable[[], int]:
-        """Lay out what the task needs; returns the call that starts it. Raises OSError or NotStartable."""
+        """Prepare what the task needs; returns the call that starts it. Raises OSError or NotStartable."""
         spec = task_range.spec
         identity = None if spec.user is None else find_identity(spec.user)
         folder = spec.dir
@@ -95,7 +95,7 @@ class TaskSetup:
         self._to_remove.clear()
 
     def _make_user_folder(self, identity: Identity) -> str:
-        """A folder that the user can reach, and nobody else: below a public one it must be ours before it is theirs."""
+        """A folder that only the user can access: below a public folder, it must be ours before it is theirs."""
         folder = self._user_folder
         try:
             os.mkdir(folder, 0o711)
@@ -130,7 +130,7 @@ class TaskSetup:
 
 
 class ExecRequest:
-    """What a child needs to become the task."""
+    """What a child process needs to become the task."""
 
     __slots__ = ("argv", "environment", "folder", "path", "paths")
 
@@ -150,18 +150,19 @@ class ExecRequest:
 
 
 def user_folder(home: str, number: int) -> str:
-    """Where a lane's tasks of other users work. The home's own number tells the homes of one machine apart."""
+    """The working folder of a lane's tasks of other users. The home's inode number distinguishes homes on one
+    machine."""
     return f"{USER_FOLDERS}/shunter-{os.stat(home).st_ino:x}-{number}"
 
 
 def variable_name(prefix: bytes, name: str) -> bytes:
-    """A variable for something that has a name: upper case, and _ for what a variable's name cannot hold."""
+    """A variable name: upper case, with _ for characters that are not allowed."""
     return prefix + "".join([letter if letter.isalnum() else "_" for letter in name.upper()]).encode()
 
 
 def expand_path_pattern(pattern: str | None, job: str, group: str, index: int, attempt: int) -> str | None:
-    """A stream's path: %j is the job's name, %g the group's, %i the index that the task is told, %a the attempt, and %%
-    a percent sign."""
+    """Expand a stream's path: %j is the job's name, %g the group's, %i the task's index, %a the attempt, and %% a
+    percent sign."""
     if pattern is None or "%" not in pattern:
         return pattern
     values = {"j": job, "g": group, "i": str(index), "a": str(attempt)}
@@ -224,7 +225,7 @@ def _spawn_as(identity: Identity, start: ExecRequest) -> int:
             os._exit(EXIT_NOT_EXECUTED)
     os.close(write_fd)
     with os.fdopen(read_fd, "rb") as file:
-        report = file.read(REPORT_MAX_BYTES)  # nothing, once the program runs: the pipe closes with the old one
+        report = file.read(REPORT_MAX_BYTES)  # nothing once the program runs: the pipe closes on exec
     if not report:
         return pid
     os.waitpid(pid, 0)
@@ -247,7 +248,7 @@ def _exec_as(identity: Identity, start: ExecRequest) -> None:
 
 
 def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
-    """The files that stdout (1) and stderr (2) go to, emptied; one file for both where they have the same path."""
+    """The files for stdout (1) and stderr (2), truncated; one file for both if they have the same path."""
     opened: dict[int, int] = {}
     for stream, path in enumerate(paths, 1):
         if path is None:
@@ -267,7 +268,7 @@ def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
 
 
 def _open(path: str) -> int:
-    """A file that is a symbolic link is refused: whoever made the link would choose what is overwritten."""
+    """Refuse symbolic links: their creator would choose what is overwritten."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW
     try:
         return os.open(path, flags, 0o644)

@@ -42,7 +42,7 @@ class Spec:
         self.user: str | None = fields.get("user")
         self.payload: str | None = fields.get("payload")  # in base64
         self.has_ports = bool(fields.get("ports"))
-        # Who reaches it, or looks whether it is well, must know that it runs, and the next worker must know its spec.
+        # Clients and health checks must know that it runs, and the next worker must know its spec.
         self.is_watched = self.has_ports or bool(fields.get("health"))
         self.is_plain = not (self.stdout or self.stderr or self.user or self.has_ports) and self.payload is None
         self.fields = fields if self.is_watched else None
@@ -72,7 +72,7 @@ def _search(name: bytes, path: bytes) -> bytes:
 
 
 class TaskRange:
-    """One range in the queue; `first` moves on as its tasks start."""
+    """One range in the queue; `first` advances as its tasks start."""
 
     __slots__ = ("_env", "attempt", "first", "group", "is_plain", "job", "last", "order", "reservation", "spec")
 
@@ -89,7 +89,7 @@ class TaskRange:
         self._env: Environment | None = None
 
     def environment(self, index: int, node: bytes, lane: bytes, devices: Environment) -> Environment:
-        """The task's variables. One dictionary serves the whole range; only what belongs to the index changes."""
+        """The task's variables. One dictionary serves the whole range; only the values of the index change."""
         env = self._env
         if env is None:
             order = self.order
@@ -114,7 +114,7 @@ class TaskRange:
         return env
 
     def visible_index(self, index: int) -> int:
-        """What the task is told as its index."""
+        """The index that the task sees."""
         order = self.order
         visible_index: int = order[SHOWN][index - order[FIRST]] if order[SHOWN] else index
         return visible_index
@@ -129,7 +129,7 @@ class TaskRange:
         return order
 
     def as_order(self) -> list[Any]:
-        """What is left of it, as an order."""
+        """The rest of it, as an order."""
         return self.suborder(self.first, self.last)
 
 

@@ -21,11 +21,11 @@ log = Log(__name__)
 
 CLUSTER_STOPPED = "cluster stopped"
 ANY_ATTEMPT = 2**31
-STOP_GRACE_UNKNOWN_S = 5.0  # for a task of an earlier life, whose spec only its keeper knows
+STOP_GRACE_UNKNOWN_S = 5.0  # for a task of an earlier worker process, whose spec only its keeper knows
 
 
 class Assignments:
-    """`request_keepers` asks for so many keepers more."""
+    """`request_keepers` requests this many more keepers."""
 
     def __init__(
         self, outbox: Outbox, request_keepers: Callable[[int], None], grants: Grants, health: KeeperHealth
@@ -42,7 +42,7 @@ class Assignments:
     # ---- what the manager says ----
 
     def accept(self, message: Orders) -> None:
-        """Act on what is new in these orders; what this worker has already, or has ended, is left alone."""
+        """Act on new orders; skip those that this worker already has or has ended."""
         if self._closing:
             return
         touched = {}
@@ -64,7 +64,7 @@ class Assignments:
             self._specs.prune({task_range.spec for task_range in task_ranges if task_range.spec is not None})
 
     def stop(self, stop_range: StopRange) -> None:
-        """Return what has not started; end what runs."""
+        """Return tasks that have not started; stop running ones."""
         newest = stop_range.attempt or ANY_ATTEMPT
         self._end(stop_range, newest)
         for task_range in list(self._superseding):
@@ -78,7 +78,8 @@ class Assignments:
                 self._return(task_range)
 
     def recall(self, id: int) -> None:
-        """Return what has not started in a reservation: our own queue at once, the keepers' when they confirm."""
+        """Return the tasks of a reservation that have not started: our own queue at once, the keepers' when they
+        confirm."""
         reservation = self.lanes.find_reservation(id)
         if reservation is None:
             return
@@ -88,7 +89,7 @@ class Assignments:
             keeper.reclaim("reservations", [id], self._return_reclaimed(keeper))
 
     def stop_all(self) -> float:
-        """The cluster stops: end everything, take no more. Returns the longest grace."""
+        """The cluster stops: stop everything and accept nothing more. Returns the longest grace period."""
         self._closing = True
         longest_s = 0.0
         for task_range in list(self._ledger.task_ranges()):
@@ -125,7 +126,7 @@ class Assignments:
     # ---- what keepers say ----
 
     def keeper_ready(self, keeper: Keeper, now: float) -> None:
-        """A new keeper, or one of an earlier life with what it has."""
+        """A new keeper, or one of an earlier worker process with its tasks."""
         for task_range in keeper.task_ranges:
             self._ledger.add(task_range)
         if keeper.task_ranges:
@@ -151,7 +152,7 @@ class Assignments:
         self._refill_or_release(keeper, now)
 
     def keeper_cleaned_up(self, keeper: Keeper, reason: str) -> None:
-        """Whatever it had is lost; what it reported before stays reported."""
+        """Its tasks are lost; its earlier reports stay valid."""
         for task_range in keeper.task_ranges:
             self._ledger.remove(task_range)
             self._outbox.add_lost(
@@ -182,7 +183,7 @@ class Assignments:
                 return
 
     def _watch_health(self, keeper: Keeper) -> None:
-        """A task has started: see that it stays well, if it asks for that."""
+        """A task has started: run its health checks, if it has any."""
         running = keeper.running
         if running is None:
             return
@@ -196,8 +197,7 @@ class Assignments:
                 return
 
     def _adopt_running(self, keeper: Keeper) -> None:
-        """What the tasks of an earlier life's keeper have for their own is not given to others, and the one that runs
-        is looked after again."""
+        """Keep the ports and devices of an earlier worker's tasks, and resume the health checks of the running one."""
         self._grants.devices.adopt(keeper, keeper.devices)
         state = keeper.ready.result()
         for task in state.ports:
@@ -210,7 +210,7 @@ class Assignments:
             self._health.watch(keeper, running, state.running.order, state.running.spec)
 
     def _refill_or_release(self, keeper: Keeper, now: float) -> None:
-        """After news of a keeper: refill it, or let it go."""
+        """After a message of a keeper: refill or release it."""
         if self._superseding:
             self._retry_superseding()
         reservation = None if keeper.reservation is None else self.lanes.find_reservation(keeper.reservation)
@@ -231,7 +231,7 @@ class Assignments:
             self._outbox.add_lost(Lost(*name, ended.first, ended.first, CLUSTER_STOPPED))
 
     def _supersede(self, order: Order, first: int, last: int) -> bool:
-        """End what this worker still holds of older attempts; says whether any of it is in a keeper."""
+        """Stop older attempts that this worker still has; returns whether any of them is in a keeper."""
         self._end(StopRange(order.job, order.group, first, last, 0.0), order.attempt - 1)
         return bool(self._ledger.overlapping(order.job, order.group, first, last))
 
@@ -247,7 +247,7 @@ class Assignments:
                 self.lanes.dispatch(reservation)
 
     def _end(self, stop_range: StopRange, attempt_max: int) -> None:
-        """Return what has not started; where a keeper has it, take that back, then stop the one that runs."""
+        """Return tasks that have not started; if a keeper has them, take them back, then stop the running one."""
         place = stop_range.job, stop_range.group, stop_range.first, stop_range.last
         held = [
             task_range for task_range in self._ledger.overlapping(*place) if task_range.order.attempt <= attempt_max
@@ -257,7 +257,7 @@ class Assignments:
                 self._return(self.lanes.withdraw(task_range, stop_range.first, stop_range.last))
         newest = max((task_range.order.attempt for task_range in held), default=0)
         for keeper in {task_range.keeper for task_range in held if task_range.keeper is not None}:
-            # What is on its way from this keeper to another lane is somewhere else when the keeper answers.
+            # Tasks on the way from this keeper to another lane are elsewhere when the keeper answers.
             retry = partial(self._end, stop_range, newest) if keeper.is_rebalancing else None
             keeper.reclaim("range", (*place, attempt_max), self._return_reclaimed(keeper, retry))
             keeper.stop(place, attempt_max, Termination(stop_range.grace_s, stop_range.signal))

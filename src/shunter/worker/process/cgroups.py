@@ -43,7 +43,7 @@ def tree_name(home: Path) -> str:
 
 
 async def clear_lane(groups: Mapping[str, str], number: int) -> None:
-    """Kill whatever is left in a dead keeper's groups, and remove them."""
+    """Kill everything left in a dead keeper's groups, and remove them."""
     folders = [Path(parent) / f"lane-{number}" for parent in groups.values()]
     for _ in range(CLEAR_ROUNDS_MAX):
         remaining = [folder for folder in folders if folder.is_dir()]
@@ -54,7 +54,7 @@ async def clear_lane(groups: Mapping[str, str], number: int) -> None:
             try:
                 folder.rmdir()
             except OSError:
-                pass  # still being left by what was killed
+                pass  # killed processes are still leaving it
         await asyncio.sleep(CLEAR_EVERY_S)
     log.warning("cgroup.left", lane=number)
 
@@ -106,7 +106,7 @@ def _prepare_v1(mounts: dict[str, tuple[str, str]], own_paths: dict[str, str], n
 
 
 def _set_weight(file: Path, per_core: int, weight_max: int) -> None:
-    """All tasks together would else weigh as much against the rest of the machine as one ordinary process."""
+    """Otherwise all tasks together would weigh as much against the rest of the machine as one ordinary process."""
     try:
         file.write_text(str(min(per_core * (os.cpu_count() or 1), weight_max)))
     except OSError as error:

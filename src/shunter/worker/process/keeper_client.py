@@ -34,7 +34,7 @@ SPECS_CACHED_MAX = 16  # of those that no task range in the keeper needs
 
 
 class KeeperOwner(Protocol):
-    """Who is told what keepers say."""
+    """Receives the messages of keepers."""
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None: ...
 
@@ -73,17 +73,17 @@ class Keeper(asyncio.Protocol):
 
     @property
     def unstarted(self) -> int:
-        """Tasks given that wait behind the one that runs."""
+        """Tasks given to it that wait behind the running one."""
         return max(0, self.held - 1)
 
     def use_devices(self, devices: dict[str, list[str]]) -> None:
-        """Which devices the tasks are told that it is given from now on."""
+        """Set the devices for the tasks that it gets from now on."""
         if devices != self.devices:
             self.devices = devices
             self._write(protocol.devices(devices))
 
     def run(self, task_ranges: list[TaskRange], specs: Mapping[int, TaskSpec], ports: list[TaskPorts]) -> None:
-        """Give it task ranges to run after what it has."""
+        """Give it task ranges to run after those it has."""
         lines = [protocol.ports(task) for task in ports]
         orders = []
         for task_range in task_ranges:
@@ -100,13 +100,13 @@ class Keeper(asyncio.Protocol):
         self._write(b"".join(lines))
 
     def adopt_range(self, task_range: TaskRange) -> None:
-        """The keeper has this already, from an earlier life of the worker."""
+        """The keeper already has this range, from an earlier worker process."""
         task_range.keeper = self
         self.held += len(task_range)
         self.task_ranges.append(task_range)
 
     def advance_range(self, task_range: TaskRange, count: int) -> bool:
-        """The first `count` of a task range ended; says whether all of it has."""
+        """The first `count` of a task range ended; returns whether all of it has."""
         self.held -= count
         task_range.first += count
         if task_range.first <= task_range.last:
@@ -129,13 +129,14 @@ class Keeper(asyncio.Protocol):
         return rest
 
     def reclaim(self, kind: str, selector: Any, callback: Callable[[list[ReclaimedRange]], None]) -> None:
-        """Ask for what has not started. `callback` gets what comes back; it is not called if the keeper dies first."""
+        """Ask for tasks that have not started. `callback` gets the returned ones; it is not called if the keeper dies
+        first."""
         self._requests += 1
         self._reclaim_callbacks[self._requests] = callback
         self._write(protocol.reclaim(self._requests, kind, selector))
 
     def reclaim_tail(self, count: int, callback: Callable[[list[ReclaimedRange]], None]) -> None:
-        """Ask for so many of those last in turn, for another lane."""
+        """Ask for this many of its last tasks, for another lane."""
 
         def reclaimed(ranges: list[ReclaimedRange]) -> None:
             self.is_rebalancing = False
@@ -156,7 +157,7 @@ class Keeper(asyncio.Protocol):
         self._write(protocol.end())
 
     def kill(self) -> None:
-        """Make sure that it is dead, so that nothing it may still do contradicts what we say of it."""
+        """Make sure that it is dead, so that it cannot contradict what we report about it."""
         if self._pidfd is not None:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -204,14 +205,14 @@ class Keeper(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         if not self.ready.done():
             self.ready.set_exception(ConnectionResetError(f"keeper {self.number} ended"))
-            self.ready.exception()  # whoever waits is told; nobody needs to be
+            self.ready.exception()  # waiters are notified; there need not be any
         if not self.is_disconnected:
             self.is_disconnected = True
             self._owner.keeper_disconnected(self)
 
     def _reap(self) -> None:
         if self._is_child:
-            with suppress(ChildProcessError):  # somebody else collects this process's children
+            with suppress(ChildProcessError):  # another process collects this process's children
                 os.waitpid(self.pid, 0)
         self._unwatch()
         self._dead.set()
@@ -263,7 +264,7 @@ def _order_for(task_range: TaskRange) -> Order:
 
 
 def _slice_column(values: list[T], task_range: TaskRange) -> list[T]:
-    """Of what an order says about each of its tasks, that about the tasks of the range."""
+    """The part of an order's per-task column that belongs to the range."""
     if not values:
         return values
     first = task_range.order.first

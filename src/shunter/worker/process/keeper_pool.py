@@ -30,11 +30,11 @@ class KeeperPoolOwner(Protocol):
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None: ...
 
     def keeper_disconnected(self, keeper: Keeper) -> None:
-        """It takes nothing more. What it had is not lost yet: a task may outlive its keeper for a moment."""
+        """It accepts nothing more. Its tasks are not lost yet: a task may outlive its keeper for a moment."""
         ...
 
     def keeper_cleaned_up(self, keeper: Keeper, reason: str) -> None:
-        """Nothing of it runs any more: what it had is lost."""
+        """None of its processes runs any more: its tasks are lost."""
         ...
 
     def dispatch_all(self) -> None: ...
@@ -64,7 +64,8 @@ class KeeperPool:
         self.keepers: list[Keeper] = []
 
     async def start(self) -> str:
-        """Find, clean up, begin to warm up. Returns what limits tasks here: cgroup-v2, cgroup-v1 or rlimits."""
+        """Find keepers, clean up, and start warm ones. Returns how tasks are limited here: cgroup-v2, cgroup-v1 or
+        rlimits."""
         limits = "rlimits"
         if self._settings.cgroups:
             limits, self._groups = prepare_groups(self._settings.home)
@@ -78,7 +79,7 @@ class KeeperPool:
         return limits
 
     def request_keepers(self, count: int) -> None:
-        """So many keepers more would have work."""
+        """This many more keepers would have work."""
         self._requested = max(self._requested, count)
         if self._ending or self._is_backing_off:
             return
@@ -195,7 +196,7 @@ class KeeperPool:
         self._changed.set()
 
     async def _back_off(self) -> None:
-        """What kept one keeper from starting will keep the next one too: wait a little."""
+        """Wait a little: what prevented one keeper from starting will prevent the next one too."""
         if not self._is_backing_off:
             self._is_backing_off = True
             await self._clock.sleep(START_AGAIN_S)

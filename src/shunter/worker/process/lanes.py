@@ -88,7 +88,7 @@ class Lanes:
         self._ledger = ledger
         self._grants = grants
         self._specs = specs
-        self._request_keepers = request_keepers  # asks for so many more keepers
+        self._request_keepers = request_keepers  # requests this many more keepers
         self._reservations: OrderedDict[int, Reservation] = OrderedDict()
         self._underfilled: dict[int, Reservation] = {}  # waiting for a keeper
         self.idle: list[Keeper] = []
@@ -104,10 +104,9 @@ class Lanes:
         return self._reservations.get(id)
 
     def dispatch(self, reservation: Reservation, keeper_with_headroom: Keeper | None = None) -> None:
-        """Give queued tasks to keepers: first to idle ones, then to those at work; ask for those that are missing.
+        """Give queued tasks to keepers: first to idle ones, then to busy ones; request missing keepers.
 
-        With `keeper_with_headroom`, only that one of those at work is looked at: nothing has changed for the others.
-        """
+        With `keeper_with_headroom`, only that busy keeper is considered: nothing has changed for the others."""
         fair = self._fair_share(reservation) if reservation.queued else 0
         while reservation.queued and len(reservation.keepers) < reservation.width:
             keeper = self._pick_idle(reservation)
@@ -131,7 +130,7 @@ class Lanes:
             self._rebalance(reservation)
 
     def dispatch_all(self) -> None:
-        """There are keepers again, or there may be."""
+        """Keepers are, or may be, available again."""
         underfilled, self._underfilled = self._underfilled, {}
         for reservation in underfilled.values():
             self.dispatch(reservation)
@@ -150,14 +149,14 @@ class Lanes:
             self.idle.remove(keeper)
 
     def adopt(self, keeper: Keeper) -> None:
-        """A keeper of an earlier life, with task ranges in hand."""
+        """Adopt a keeper of an earlier worker process, with its task ranges."""
         reservation = self.reservation(keeper.task_ranges[0].order.reservation)
         reservation.width = max(reservation.width, keeper.task_ranges[0].order.width)
         reservation.keepers.append(keeper)
         keeper.reservation = keeper.last_reservation = reservation.id
 
     def remove_reclaimed(self, keeper: Keeper, ranges: list[ReclaimedRange]) -> list[TaskRange]:
-        """The keeper gave these back: they leave it and the ledger, as task ranges of nobody."""
+        """The keeper returned these: remove them from it and from the ledger."""
         taken = []
         for reclaimed in ranges:
             for task_range in self._ledger.overlapping(reclaimed.job, reclaimed.group, reclaimed.first, reclaimed.last):
@@ -189,7 +188,7 @@ class Lanes:
         return TaskRange(task_range.order, max(first, task_range.first), min(last, task_range.last), task_range.spec)
 
     def _fair_share(self, reservation: Reservation) -> int:
-        """How many tasks one lane may have at once, so that all lanes have work."""
+        """How many tasks one lane may hold at once, so that all lanes have work."""
         if reservation.queued >= reservation.width * reservation.window:
             return reservation.window
         total = reservation.queued + sum(keeper.held for keeper in reservation.keepers)
@@ -198,7 +197,7 @@ class Lanes:
     def _assign(self, reservation: Reservation, keeper: Keeper, fair: int) -> None:
         headroom = fair - keeper.held
         if keeper.running is not None:
-            headroom = min(headroom, 1 - keeper.unstarted)  # its task may run on: one may wait behind it, not many
+            headroom = min(headroom, 1 - keeper.unstarted)  # its task may run long: at most one waits behind it
         if headroom > 0 and reservation.queued:
             task_ranges = reservation.pop(headroom, self._ledger)
             keeper.run(
@@ -233,7 +232,7 @@ class Lanes:
         return found
 
     def _pick_idle(self, reservation: Reservation) -> Keeper | None:
-        """Rather one that served this reservation last: its limits need not be rewritten."""
+        """Prefer the keeper that served this reservation last: its limits need not be rewritten."""
         if not self.idle:
             return None
         for position in range(len(self.idle) - 1, -1, -1):

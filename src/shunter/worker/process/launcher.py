@@ -44,7 +44,7 @@ class KeeperLauncher:
         self._next = 1
 
     def prepare(self) -> list[int]:
-        """Make the folders; returns the numbers of keepers that an earlier life left."""
+        """Create the folders; returns the numbers of keepers that an earlier worker process left."""
         for name in ("keepers", "logs", "work"):
             (self._home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder_fd = os.open(self._folder, os.O_PATH | os.O_DIRECTORY)
@@ -73,7 +73,7 @@ class KeeperLauncher:
         return keeper
 
     async def reattach(self, number: int, owner: KeeperOwner) -> Keeper | None:
-        """Attach to a keeper of an earlier life; None if it is not there any longer."""
+        """Attach to a keeper of an earlier worker process; None if it no longer exists."""
         keeper = Keeper(number, 0, owner)
         try:
             await self._connect(keeper)
@@ -86,7 +86,7 @@ class KeeperLauncher:
         return keeper
 
     async def clean_up_after(self, number: int) -> None:
-        """End and remove what a dead keeper left: processes, groups, scratch folder, files."""
+        """Kill and remove what a dead keeper left: processes, groups, scratch folder, files."""
         try:
             record = json.loads(self._file(number, "json").read_text())
             pid, groups = record["pid"], record["groups"]
@@ -100,7 +100,7 @@ class KeeperLauncher:
             self._file(number, suffix).unlink(missing_ok=True)
 
     def last_journal_line(self, number: int) -> str:
-        """The end of what a keeper wrote into its journal: the error that it died of, if it had the time."""
+        """The end of a keeper's journal: the error that killed it, if it could write one."""
         try:
             lines = self._file(number, "log").read_text(errors="replace").split("\n")
         except OSError:

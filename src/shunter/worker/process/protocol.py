@@ -110,7 +110,7 @@ class Reclaimed(msgspec.Struct, array_like=True, tag="taken"):
 
 @dataclass(frozen=True, slots=True)
 class Termination:
-    """How a running task is to be ended, and what its result shall say of it."""
+    """How to stop a running task, and what its result says about it."""
 
     grace_s: float
     signal: int = 0

@@ -25,7 +25,7 @@ class TaskRange:
         self.order = order
         self.first = first
         self.last = last
-        self.spec = spec  # our own number of it; None for a range found in an older life's keeper
+        self.spec = spec  # our own number of it; None for a range found in an earlier process's keeper
         self.keeper: Keeper | None = None  # None: in the worker's own queue
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class TaskRangeLedger:
             self._ended.pop(key, None)
 
     def new_parts(self, order: Order) -> list[tuple[int, int]]:
-        """The parts of an order that this worker has not got yet, at this attempt or a later one."""
+        """The parts of an order that this worker does not have yet, at this attempt or a later one."""
         key = order.job, order.group
         parts = [(order.first, order.last)]
         for task_range in self._task_ranges.get(key, ()):

@@ -16,7 +16,7 @@ log = Log(__name__)
 
 
 class Record(msgspec.Struct, omit_defaults=True):
-    """`order` is cut to the one task."""
+    """`order` is reduced to the one task."""
 
     order: Order
     spec: TaskSpec
@@ -39,7 +39,7 @@ class RecordStore:
         self._folder = home / "attempts"
 
     def load(self) -> list[Record]:
-        """Of all attempts that an earlier life had. A file that cannot be read is told and left out."""
+        """The records of all attempts of an earlier worker process. An unreadable file is reported and skipped."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = []
         for path in sorted(self._folder.glob("*.json")):
@@ -57,7 +57,7 @@ class RecordStore:
         temporary.rename(path)
 
     def write_payload(self, record: Record) -> Path | None:
-        """The file of its payload, if it has one. Raises OSError."""
+        """Write the file of its payload, if it has one. Raises OSError."""
         if record.spec.payload is None:
             return None
         path = self._path(record.attempt, "payload")

@@ -32,7 +32,7 @@ KILL_EVERY_S = 1.0  # until it is gone
 
 
 class AttemptRunnerOwner(Protocol):
-    """Who is told what becomes of an attempt. After any but the first, it is over."""
+    """Receives the events of an attempt. Any but the first ends it."""
 
     def attempt_started(self, started: Started) -> None: ...
 
@@ -45,7 +45,7 @@ class AttemptRunnerOwner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunnerContext:
-    """What every attempt needs of its worker."""
+    """What every attempt needs from its worker."""
 
     settings: WorkerSettings
     clock: Clock
@@ -96,7 +96,7 @@ class AttemptRunner:
         self._spawn_lifecycle(self._start())
 
     def restore(self, record: Record) -> None:
-        """An earlier life had this one; its log goes on where it stopped."""
+        """Restore an attempt of an earlier worker process; its log continues where it stopped."""
         self.record = record
         try:
             task_log = TaskLog.reopen(self._logs, record.segment, self.name, self.spec.log_max_bytes, self._paths())
@@ -107,7 +107,7 @@ class AttemptRunner:
         self.launch = self._make_launch(task_log)
 
     def resume(self, running: Running) -> None:
-        """An earlier life started it, and here it is."""
+        """Resume an attempt that an earlier worker process started."""
         if self.record.how:
             self._termination = Termination(0.0, how=self.record.how, detail=self.record.detail)
         self._running = running
@@ -138,7 +138,8 @@ class AttemptRunner:
         )
 
     async def detach(self) -> None:
-        """The worker goes; the task stays. One that is only starting is ended: the manager orders it again."""
+        """The worker stops, but the task continues. A task that is only starting is stopped: the manager orders it
+        again."""
         for each in (self._killing, self._lifecycle, self._launching):
             if each is not None:
                 each.cancel()
@@ -199,7 +200,7 @@ class AttemptRunner:
         except asyncio.CancelledError:
             if self._launching is None or not self._launching.cancelled():
                 raise  # the worker leaves
-        except Exception as error:  # whatever a stranger's runtime does
+        except Exception as error:  # any error of a plugin's runtime
             log.exception("attempt.not_started", attempt=self.attempt)
             detail = f"runtime {self.spec.runtime}: {type(error).__name__}: {error}"
             self._finish(Outcome(EXIT_NOT_STARTED, self._now_ms(), "error", detail), self._now_ms())
@@ -214,7 +215,7 @@ class AttemptRunner:
             self._owner.attempt_returned(self)
 
     def _launch(self) -> asyncio.Task[Running]:
-        """Write down what is about to start, then start it."""
+        """Write its record, then start it."""
         runtime = self._runner_context.runtimes[self.spec.runtime]
         if self.spec.ports:
             self.record.ports = self._runner_context.grants.ports.allocate(self.name, self.spec.ports)
@@ -228,7 +229,7 @@ class AttemptRunner:
     async def _wait_for_end(self, running: Running) -> None:
         if self._termination is None:
             self._supervise(running)
-        else:  # it was to be ended while it started, or in an earlier life
+        else:  # it was stopped while it started, or by an earlier worker process
             termination, self._termination = self._termination, None
             self.end(termination)
         try:
@@ -236,7 +237,7 @@ class AttemptRunner:
         except RuntimeGone as gone:
             self._mark_lost(str(gone))
             return
-        except (Exception, SystemExit) as error:  # whatever a stranger's runtime does
+        except (Exception, SystemExit) as error:  # any error of a plugin's runtime
             log.exception("attempt.unseen", attempt=self.attempt)
             self._mark_lost(f"runtime {self.spec.runtime}: {type(error).__name__}: {error}")
             return
@@ -304,7 +305,7 @@ class AttemptRunner:
     def _write_record(self) -> None:
         try:
             self._runner_context.records.write(self.record)
-        except OSError as error:  # the result is still reported; only a restart would not know it
+        except OSError as error:  # the result is still reported; only a restart would lose it
             log.error("record.not_written", attempt=self.attempt, error=error)
 
     # ---- what it is given ----

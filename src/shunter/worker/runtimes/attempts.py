@@ -62,7 +62,7 @@ class Attempts:
         self._changed = asyncio.Event()
 
     async def start(self) -> None:
-        """Open the runtimes and find what an earlier life had started."""
+        """Open the runtimes and find the attempts that an earlier worker process started."""
         await self._runtimes.open()
         by_runtime: dict[str, dict[Attempt, AttemptRunner]] = {name: {} for name, _ in self._runtimes.items()}
         for record in self._records.load():
@@ -78,7 +78,7 @@ class Attempts:
             await self._reattach(name, runners)
 
     async def close(self) -> None:
-        """The worker leaves; what runs goes on."""
+        """The worker stops; running attempts continue."""
         await asyncio.gather(*(runner.detach() for runner in list(self._active.values())))
         if self._runner_context.lifecycles:
             await asyncio.wait(self._runner_context.lifecycles, timeout=REMOVE_MAX_S)
@@ -89,7 +89,7 @@ class Attempts:
     # ---- what the manager says ----
 
     def accept(self, message: Orders) -> None:
-        """Orders for other runtimes than processes; what is known already is left alone."""
+        """Accept orders for other runtimes than processes; skip known ones."""
         if self._closing:
             return
         for order in message.orders:
@@ -99,7 +99,7 @@ class Attempts:
         self._start_all({order.reservation for order in message.orders})
 
     def stop(self, stop_range: StopRange) -> None:
-        """Return what has not started; end what runs."""
+        """Return attempts that have not started; stop running ones."""
         newest = stop_range.attempt or ANY_ATTEMPT
         for runner in self._overlapping(stop_range.job, stop_range.group, stop_range.first, stop_range.last):
             if runner.attempt.number <= newest:
@@ -113,7 +113,7 @@ class Attempts:
             self._return_queued(runner)
 
     def stop_all(self) -> float:
-        """The cluster stops: end everything, take no more. Returns the longest grace."""
+        """The cluster stops: stop everything and accept nothing more. Returns the longest grace period."""
         self._closing = True
         for runner in list(self._active.values()):
             self._end(runner, Termination(runner.spec.stop_grace_s))
@@ -158,7 +158,7 @@ class Attempts:
         return {runner.segment for runner in self._active.values()}
 
     async def usage(self) -> list[TaskStats]:
-        """What each running task uses, as far as its runtime tells in time."""
+        """The usage of each running task, as far as its runtime answers in time."""
         found = await asyncio.gather(*(runner.usage(USAGE_MAX_S) for runner in list(self._active.values())))
         return [stats for stats in found if stats is not None]
 
@@ -308,7 +308,7 @@ def _task_key(attempt: Attempt) -> TaskKey:
 
 
 def single_task_order(order: Order, index: int) -> Order:
-    """The order cut to one of its tasks."""
+    """The order reduced to one of its tasks."""
     position = index - order.first
     return Order(
         order.job, order.group, index, index, order.attempt, order.spec, order.reservation, order.width,

@@ -24,7 +24,7 @@ Attributes = Mapping[str, str]
 
 
 class FrameworkRuntime:
-    """Implements `port.Runtime`; `changed` hears of its coming and going, if it is set."""
+    """Implements `port.Runtime`; `changed`, if set, is called when the framework comes or goes."""
 
     def __init__(self, kind: Kind, settings: WorkerSettings) -> None:
         self._kind = kind
@@ -40,7 +40,7 @@ class FrameworkRuntime:
         return self._attributes()
 
     def as_process(self, spec: TaskSpec) -> TaskSpec:
-        """What a keeper runs; the spec as it is where the node has not got the framework."""
+        """The process spec for a keeper; the unchanged spec if the node lacks the framework."""
         if not self._attributes():
             self._detect()
         framework, java = self._framework, self._java
@@ -56,7 +56,7 @@ class FrameworkRuntime:
         return msgspec.structs.replace(spec, runtime="process", command=command, env={**spec.env, **framework_env})
 
     async def launch(self, launch: Launch) -> Running:  # noqa: ARG002
-        """Only where there is nothing to start it with: keepers have the others."""
+        """Called only if the node lacks the framework: keepers run the others."""
         raise NotStarted(self._describe_missing(), EXIT_NOT_FOUND)
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:  # noqa: ARG002

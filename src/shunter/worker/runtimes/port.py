@@ -21,7 +21,7 @@ EXIT_NOT_FOUND, EXIT_NOT_STARTED = 127, 126
 
 @dataclass(frozen=True, slots=True, order=True)
 class Attempt:
-    """The name of one attempt, everywhere in the cluster."""
+    """The name of one attempt, unique in the cluster."""
 
     job: int
     group: int
@@ -31,7 +31,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """All that is needed to start one attempt. The same values are there again after a restart of the worker."""
+    """Everything needed to start one attempt. A restarted worker has the same values."""
 
     attempt: Attempt
     order: Order  # for the names: namespace, job_name, group_name
@@ -71,7 +71,7 @@ class NotStarted(Exception):
 
 
 class RuntimeGone(Exception):
-    """What the runtime talks to does not answer any longer, and nobody knows what became of the attempt: it is lost."""
+    """The runtime's backend does not answer any longer, and the state of the attempt is unknown: it is lost."""
 
 
 class Running(Protocol):
@@ -81,8 +81,8 @@ class Running(Protocol):
     def started_ms(self) -> int: ...
 
     async def ended(self) -> Outcome:
-        """Until it has ended, all its output is in the log, and nothing of it runs. At once where it ended before.
-        May be cancelled and asked again. Raises RuntimeGone."""
+        """Wait until it has ended, all its output is in the log, and none of its processes runs. Returns at once if it
+        has ended. May be cancelled and called again. Raises RuntimeGone."""
         ...
 
     async def signal(self, number: int) -> None:
@@ -91,9 +91,9 @@ class Running(Protocol):
         ...
 
     async def execute(self, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
-        """Run a command beside the task, where it sees what the task sees; its exit code and the end of its output.
-        Raises TimeoutError when it takes longer (and ends it, as far as possible), OSError where it cannot be run,
-        RuntimeGone where nobody answers: then a check says nothing about the task."""
+        """Run a command next to the task, where it sees what the task sees; returns its exit code and the end of its
+        output. Raises TimeoutError when it takes longer (and stops it, as far as possible), OSError if it cannot run,
+        RuntimeGone if the backend does not answer: then a check says nothing about the task."""
         ...
 
     def address(self, port: str) -> tuple[str, int]:
@@ -101,37 +101,38 @@ class Running(Protocol):
         ...
 
     async def usage(self) -> Usage | None:
-        """None where it cannot be told now."""
+        """None if it is unknown now."""
         ...
 
     async def remove(self) -> None:
-        """Its result is written down: leave nothing of it behind, without hurry. Never raises; what stays is an orphan
-        that a later `find` removes."""
+        """Its result is recorded: remove everything of it, without hurry. Never raises; what stays is an orphan that a
+        later `find` removes."""
         ...
 
 
 class Runtime(Protocol):
-    """One kind of runtime on one worker. If it has an attribute `changed`, that is set to a function that it may call
-    with its attributes when they are others than those that `open` returned."""
+    """One kind of runtime on one worker. If it has an attribute `changed`, the worker sets it to a function. The
+    runtime calls it with its attributes when they differ from those that `open` returned."""
 
     async def open(self) -> Mapping[str, str]:
-        """Called once, first. Returns the node's attributes that come with it (`runtime.docker`: its version); none
-        where it cannot be used now. Must not take long, import much, or raise where there is nothing to talk to."""
+        """Called once, first. Returns the node's attributes of this runtime (`runtime.docker`: its version); none if it
+        cannot be used now. Must not take long, import much, or raise if its backend is absent."""
         ...
 
     async def launch(self, launch: Launch) -> Running:
-        """Start one attempt; returns when it runs. Raises NotStarted, or RuntimeGone where nobody answers: the attempt
-        is lost then, not failed. When cancelled (the attempt was stopped first), it leaves nothing running."""
+        """Start one attempt; returns when it runs. Raises NotStarted, or RuntimeGone if the backend does not answer:
+        then the attempt is lost, not failed. When cancelled (the attempt was stopped first), it leaves nothing
+        running."""
         ...
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
-        """Called once, after `open`, unless that returned no attributes and there are no launches: those of an earlier
-        life's attempts that were started, running or ended. Whatever else of this home there is, is an orphan and is
-        removed. Raises RuntimeGone: all of them are lost."""
+        """Called once, after `open`, unless that returned no attributes and there are no launches. Returns the attempts
+        of an earlier worker process that were started, running or ended. Everything else of this home is an orphan and
+        is removed. Raises RuntimeGone: all of them are lost."""
         ...
 
     async def close(self) -> None:
-        """The worker leaves; what runs goes on."""
+        """The worker stops; running attempts continue."""
         ...
 
 

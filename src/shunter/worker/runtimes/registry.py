@@ -31,12 +31,12 @@ class RuntimeRegistry:
         return {key: value for each in self._attributes.values() for key, value in each.items()}
 
     async def open(self) -> None:
-        """Make and open all. One that cannot be opened is told, and keeps no other from working."""
+        """Create and open all runtimes. One that fails is reported, and the others still work."""
         for name, factory in self._factories().items():
             try:
                 runtime = factory(self._settings)
                 self._attributes[name] = await runtime.open()
-            except (Exception, SystemExit) as error:  # whatever a stranger's runtime does
+            except (Exception, SystemExit) as error:  # any error of a plugin's runtime
                 log.error("runtime.not_opened", runtime=name, error=repr(error))
                 continue
             self._runtimes[name] = runtime
@@ -52,13 +52,13 @@ class RuntimeRegistry:
         return runtime
 
     def as_processes(self, specs: Mapping[int, TaskSpec]) -> Mapping[int, TaskSpec]:
-        """With those of frameworks that this node has as what keepers run."""
+        """Convert specs of frameworks that this node has to processes, which keepers run."""
         if all(spec.runtime not in KINDS for spec in specs.values()):
             return specs
         return {key: self._as_process(spec) for key, spec in specs.items()}
 
     def is_usable(self, name: str) -> bool:
-        """Whether it has announced itself: one without attributes has nothing to talk to at present."""
+        """Whether it has announced itself: a runtime without attributes has no backend at present."""
         return bool(self._attributes.get(name))
 
     def items(self) -> list[tuple[str, Runtime]]:

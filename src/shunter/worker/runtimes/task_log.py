@@ -39,7 +39,7 @@ class TaskLog:
 
     @classmethod
     def reopen(cls, folder: Path, segment: int, name: Name, max_bytes: int, paths: Paths = (None, None)) -> TaskLog:
-        """Go on where an earlier life of the worker stopped. Raises OSError."""
+        """Continue where an earlier worker process stopped. Raises OSError."""
         made = cls(Segments.resume(str(folder), segment, max_bytes), name, paths)
         made._open_files(os.O_APPEND)
         return made
@@ -50,7 +50,7 @@ class TaskLog:
 
     @property
     def trouble(self) -> str:
-        """Why some output was not kept, if so."""
+        """Why some output was lost, if any."""
         return self._segments.write_error
 
     def write(self, stream: int, data: bytes) -> None:
@@ -67,8 +67,8 @@ class TaskLog:
             self._segments.write_error = f"{self._paths[stream]}: {os.strerror(error.errno or 0)}"
 
     def written(self, stream: int) -> int:
-        """Bytes of the stream taken so far, in this life and earlier ones: so much a runtime that reads a task's output
-        from its beginning has to skip."""
+        """Bytes of the stream written so far, by this worker process and earlier ones: a runtime that reads a task's
+        output from its beginning must skip them."""
         file = self._files.get(stream)
         return self._segments.streams[stream].size if file is None else os.fstat(file).st_size
 
@@ -79,7 +79,7 @@ class TaskLog:
         self.close()
 
     def close(self) -> None:
-        """Leave it as it is, for the next life of the worker."""
+        """Leave it as it is, for the next worker process."""
         self._segments.close()
         for file in self._files.values():
             os.close(file)

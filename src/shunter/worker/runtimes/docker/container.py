@@ -20,7 +20,7 @@ from shunter.worker.runtimes.port import Launch, Outcome, RuntimeGone, Usage
 
 log = Log(__name__)
 
-FOLLOW_AFTER_S = 0.2  # what ends sooner is read once, at its end
+FOLLOW_AFTER_S = 0.2  # shorter ones are read once, at their end
 STREAM_END_MAX_S = 30.0  # from the end of a container to the end of its output
 ENTRY_MIN_BYTES = 64  # of the daemon's log, to see the time of its first entry
 FOLLOW_RETRY_S = 1.0
@@ -28,7 +28,7 @@ DISK_CHECK_S = 1.0
 DISK_CHECK_SHARE = 0.05  # of the time may go into adding up the container's files
 AWAY_MAX_S = 60.0  # without the daemon, before a container that nobody can see is given up
 RETRY_S = 0.5
-KILLED_WITH_DAEMON = 255  # the exit code of what the daemon found dead when it started
+KILLED_WITH_DAEMON = 255  # the exit code of a container that the daemon found dead when it started
 NOT_FOUND = 404
 NOT_RUNNING = 409
 ALREADY_ENDED = re.compile("is not running|can only kill running")  # in Docker's words, and in podman's
@@ -40,12 +40,12 @@ class ContainerOwner(Protocol):
         ...
 
     def abandon_container(self, id: str) -> None:
-        """Nobody can tell what it does: remove it as soon as somebody can."""
+        """Its state is unknown: remove it as soon as possible."""
         ...
 
 
 class Container:
-    """Implements `port.Running`. `stream` is its output from the beginning, where somebody was attached before."""
+    """Implements `port.Running`. `stream` is its output from the beginning, if it was attached before the start."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Container:
         self._watching.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def update_from_inspect(self, found: dict[str, Any]) -> None:
-        """Take over what the daemon says of the container: where it is reached, and since when it runs."""
+        """Update from the daemon's data: its address, and since when it runs."""
         networks = found.get("NetworkSettings") or {}
         addresses = [networks.get("IPAddress"), *((n or {}).get("IPAddress") for n in _values(networks, "Networks"))]
         self._address = next(filter(None, addresses), "")
@@ -117,7 +117,8 @@ class Container:
             running.cancel()
 
     def address(self, port: str) -> tuple[str, int]:
-        """Rather the container's own address: the daemon's proxy on the node takes connections for nobody."""
+        """Prefer the container's own address: the daemon's proxy on the node accepts connections even if nothing
+        listens."""
         for known in self._launch.spec.ports:
             if port in (known.name, str(known.port)):
                 if self._address and known.port:
@@ -165,7 +166,7 @@ class Container:
         return await self._classify_exit(code)
 
     def _abandon(self, reason: str) -> RuntimeGone:
-        """Whoever waits hears that it is lost. Should it turn up again, it is nobody's."""
+        """Tell waiters that it is lost. If it turns up again, it is an orphan."""
         self.is_tracked = False
         self._owner.abandon_container(self.id)
         return RuntimeGone(reason)
@@ -195,7 +196,7 @@ class Container:
         return True
 
     async def _copy_output(self) -> None:
-        """Take the output while it comes: from the stream, and where there is none any longer, from the log."""
+        """Copy the output as it comes: from the stream, and if that is gone, from the log."""
         if self._stream is not None:
             with contextlib.suppress(DaemonUnavailable):
                 while chunk := await self._stream.read():
@@ -208,7 +209,7 @@ class Container:
             await asyncio.sleep(FOLLOW_RETRY_S)
 
     async def _finish_output(self, copying: asyncio.Future[None]) -> None:
-        """The container has ended: what is still to come of its output comes at once."""
+        """The container has ended: read the rest of its output at once."""
         if self._stream is not None and not self._daemon_was_away:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(STREAM_END_MAX_S):
@@ -240,7 +241,7 @@ class Container:
         return self._copier.oldest_ns(head)
 
     async def _check_disk(self) -> None:
-        """What it writes outside its mounts is added up by the daemon, now and then."""
+        """The daemon sums up what it writes outside of its mounts; check it periodically."""
         pause_s = DISK_CHECK_S
         while True:
             await asyncio.sleep(pause_s)
@@ -256,7 +257,7 @@ class Container:
                 return
 
     async def _classify_exit(self, code: int) -> Outcome:
-        """How it ended: by itself, or for a limit. Whoever asked it to end knows of that."""
+        """How it ended: by itself, or by a limit. The caller knows whether it was told to stop."""
         spec = self._launch.spec
         now_ms = int(time.time() * 1000)
         if self._disk_exceeded:
@@ -275,7 +276,7 @@ class Container:
         return Outcome(code, ended_ms)
 
     async def _signal_name(self, number: int) -> str:
-        """An image may say by which signal it wants to be ended; TERM, our usual one, gives way to it."""
+        """An image may set its own stop signal, which takes precedence over our default TERM."""
         if number == signal.SIGTERM:
             wanted = (await self._daemon.inspect(self.id))["Config"].get("StopSignal")
             return str(wanted or "SIGTERM")
@@ -288,7 +289,7 @@ class Container:
 
 
 def needs_address(launch: Launch) -> bool:
-    """Whether somebody will ask where the container is reached."""
+    """Whether the container's address will be needed."""
     return bool(launch.spec.health) or is_published(launch.spec)
 
 
@@ -310,7 +311,8 @@ def format_size(amount_bytes: int) -> str:
 
 
 def disk_bytes(found: dict[str, Any]) -> dict[str, int]:
-    """What a container read and wrote: the daemon tells it by device, and with version 1 of cgroups in capitals."""
+    """The bytes that a container read and wrote: the daemon reports them by device, and in capitals with cgroups
+    version 1."""
     sums = {"read": 0, "write": 0}
     for entry in found.get("io_service_bytes_recursive") or ():
         kind = str(entry["op"]).lower()

@@ -20,7 +20,7 @@ ATTEMPT_LABEL = "shunter.attempt.id"  # JOB-GROUP-INDEX-ATTEMPT, in numbers
 
 
 def container_config(launch: Launch, home_id: str, node: str, facts: Facts) -> dict[str, Any]:
-    """The body of the create call. Raises NotStarted where the spec asks for what no container can have."""
+    """The body of the create call. Raises NotStarted if the spec requests what no container can have."""
     spec, container = launch.spec, launch.spec.container
     if container is None:
         raise NotStarted("runtime docker: image is missing; set spec.image")
@@ -62,7 +62,7 @@ def host_config(launch: Launch, facts: Facts) -> dict[str, Any]:
     spec, container = launch.spec, launch.spec.container
     assert container is not None
     config: dict[str, Any] = {
-        "Init": facts.has_init,  # a shell as the first process would ignore TERM, and nobody would reap
+        "Init": facts.has_init,  # a shell as the first process would ignore TERM, and would not reap children
         "NetworkMode": container.network,
         "CapDrop": ["ALL"],
         "CapAdd": list(container.cap_add),
@@ -74,7 +74,7 @@ def host_config(launch: Launch, facts: Facts) -> dict[str, Any]:
     if launch.payload is not None:
         config["Mounts"].append(_mount(Mount(str(launch.payload), PAYLOAD_TARGET, read_only=True)))
     if spec.cpu_milli > 0 and (not facts.cpus or spec.cpu_milli < facts.cpus * 1000):
-        config["NanoCpus"] = spec.cpu_milli * NANO_CPUS_PER_MILLI  # the daemon refuses more than there is
+        config["NanoCpus"] = spec.cpu_milli * NANO_CPUS_PER_MILLI  # the daemon refuses more than the machine has
     if spec.memory_bytes:
         config["Memory"] = config["MemorySwap"] = spec.memory_bytes  # together: no swap beyond it
     if is_published(spec):
@@ -82,7 +82,7 @@ def host_config(launch: Launch, facts: Facts) -> dict[str, Any]:
             f"{port.port}/tcp": [{"HostPort": str(launch.ports.get(port.name, port.host_port))}] for port in spec.ports
         }
     if not facts.is_podman:
-        # Unlike the usual log, this one keeps bytes that are not text as they are.
+        # Unlike the default log, this one keeps bytes that are not text.
         options = {"max-size": LOG_FILE_MAX, "max-file": LOG_FILES_MAX, "compress": "false"}
         config["LogConfig"] = {"Type": "local", "Config": options}
     if facts.has_nvidia and launch.devices.get("gpu"):
@@ -92,7 +92,7 @@ def host_config(launch: Launch, facts: Facts) -> dict[str, Any]:
 
 
 def labels(launch: Launch, home_id: str, node: str) -> dict[str, str]:
-    """By which people and the next life of the worker know whose container it is."""
+    """Labels by which people and the next worker process identify the container."""
     order, name = launch.order, launch.attempt
     return {
         HOME_LABEL: home_id,

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 SOCKETS = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
 PODMAN_INITS = ("/usr/libexec/podman/catatonit", "/usr/lib/podman/catatonit", "/usr/bin/catatonit")
 UNIX = "unix://"
-CALL_MAX_S = 120.0  # for whatever does not wait for a task: a loaded daemon takes its time
+CALL_MAX_S = 120.0  # for calls that do not wait for a task: a loaded daemon is slow
 CHECK_MAX_S = 5.0
-OUTPUT_TAIL_BYTES = 4096  # of a command that runs beside the task
+OUTPUT_TAIL_BYTES = 4096  # for a command that runs next to the task
 CONNECTION_FAILED = 900  # aiodocker's own status
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What the runtime must know of a daemon before it asks for a container."""
+    """What the runtime must know of a daemon before it creates a container."""
 
     version: str
     cpus: int = 0  # 0: unknown
@@ -62,7 +62,7 @@ def find_host(wanted: str = "") -> str:
 
 
 class Stream:
-    """The output of a container as it comes. While nobody reads, the container waits when it has written enough."""
+    """The output of a container as it comes. While it is not read, the container blocks once the buffers are full."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -77,14 +77,14 @@ class Stream:
 
 
 class Daemon:
-    """Every call raises DaemonAway or DaemonRefused. Looks for the socket anew as long as nothing has answered."""
+    """Every call raises DaemonAway or DaemonRefused. Looks for the socket again until the daemon has answered once."""
 
     def __init__(self, host: str = "") -> None:
         self._configured_host = host
         self._docker: aiodocker.Docker | None = None
 
     async def version(self) -> str:
-        """Whether it answers, and as what."""
+        """Its version if it answers."""
         return str((await self._get("version")).get("Version", "unknown"))
 
     async def facts(self) -> Facts:
@@ -119,7 +119,7 @@ class Daemon:
         return found
 
     async def wait(self, id: str) -> dict[str, Any]:
-        """Until it has ended, or at once where it has."""
+        """Wait until it has ended."""
         ended: dict[str, Any] = await self._call("POST", f"containers/{id}/wait", timeout_s=None)
         return ended
 
@@ -127,7 +127,7 @@ class Daemon:
         await self._call("POST", f"containers/{id}/kill", {"signal": signal_name})
 
     async def remove(self, id: str) -> None:
-        """Whatever it does, with the volumes that have no name."""
+        """Remove it in any state, with its anonymous volumes."""
         await self._call("DELETE", f"containers/{id}", {"force": "1", "v": "1"})
 
     async def stats(self, id: str) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def _request(
 
 
 def _load() -> None:
-    """The library takes a good part of a second to load: beside the worker's loop, not in it."""
+    """The library takes a large part of a second to load: in a thread, not in the worker's loop."""
     import aiodocker  # noqa: F401
 
 
@@ -282,7 +282,7 @@ def translate_errors() -> Iterator[None]:
 
 
 async def _raise_for_status(response: aiohttp.ClientResponse) -> None:
-    """Raises what an answer with an error says."""
+    """Raises the error of a response."""
     if response.status < 400:
         return
     content = await response.read()

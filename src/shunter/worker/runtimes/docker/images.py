@@ -25,8 +25,8 @@ PULLS_MAX = 3  # at once
 TRIES_MAX = 6
 DELAY_S, DELAY_FACTOR, DELAY_MAX_S, JITTER = 1.0, 2.0, 30.0, 0.2
 PROGRESS_EVERY_S = 5.0
-SILENT_MAX_S = 300.0  # without a word of progress: then the try counts as failed
-# What a registry says when asking again would give the same answer.
+SILENT_MAX_S = 300.0  # without progress: then the attempt counts as failed
+# Errors of a registry that a retry would not change.
 PERMANENT_ERROR = re.compile(
     r"not found|denied|unauthorized|unknown|invalid reference|no basic auth|does not exist", re.I
 )
@@ -37,7 +37,7 @@ Notify = Callable[[str], None]
 
 
 class Pull:
-    """One pull, and who waits for it."""
+    """One pull, and the tasks that wait for it."""
 
     def __init__(self) -> None:
         self.listeners: list[Notify] = []
@@ -59,7 +59,7 @@ class Images:
         self._pull_semaphore = asyncio.Semaphore(PULLS_MAX)
 
     async def pull(self, image: str, notify: Notify) -> None:
-        """Until the image is here. `notify` hears of the progress. Raises NotStarted, DaemonAway."""
+        """Wait until the image is on this node. `notify` gets the progress. Raises NotStarted, DaemonAway."""
         pull = self._pulls.setdefault(image, Pull())
         if pull.task is None:
             pull.task = asyncio.get_running_loop().create_task(self._pull(image, pull))
@@ -70,7 +70,7 @@ class Images:
             await asyncio.shield(pull.task)
         finally:
             pull.listeners.remove(notify)
-            if pull.task.done() or not pull.listeners:  # what nobody waits for gives its place to others
+            if pull.task.done() or not pull.listeners:  # a pull without waiters makes room for others
                 pull.task.cancel()
                 if self._pulls.get(image) is pull:
                     del self._pulls[image]
@@ -86,7 +86,7 @@ class Images:
             log.info("image.pull", image=image, progress=text)
             pull.notify(f"image {image}: {text}")
 
-        await asyncio.sleep(0)  # so that whoever asked listens already
+        await asyncio.sleep(0)  # so that the caller is already listening
         delay_s = self._delay_s
         for number in range(1, TRIES_MAX + 1):
             try:
@@ -129,7 +129,7 @@ class Layer(msgspec.Struct):
 
 
 def record_progress(layers: dict[str, Layer], item: dict[str, Any]) -> None:
-    """Take in one item of the daemon's progress."""
+    """Process one item of the daemon's progress."""
     status, id = item.get("status", ""), item.get("id", "")
     if not id or status.startswith("Pulling from"):
         return
@@ -151,7 +151,7 @@ def summary(layers: dict[str, Layer]) -> str:
 
 
 def find_auth(image: str) -> dict[str, str] | None:
-    """What the worker's user told `docker login` about the image's registry, where it is written down plainly."""
+    """The credentials of `docker login` for the image's registry, if the user's file has them in plain form."""
     registry, slash, _ = image.partition("/")
     if not slash or not ("." in registry or ":" in registry or registry == "localhost"):
         return None

@@ -34,7 +34,7 @@ NS_PER_S = 1_000_000_000
 
 
 class StreamPosition(msgspec.Struct):
-    """How far one stream was taken: the newest entry's time, how many entries bore it, the size of the task's log."""
+    """How far one stream was read: the newest entry's time, how many entries had it, and the size of the task's log."""
 
     at_ns: int = 0
     entries: int = 0
@@ -42,7 +42,7 @@ class StreamPosition(msgspec.Struct):
 
 
 class CopyPosition(msgspec.Struct):
-    """What is remembered over the end of this process."""
+    """What survives the end of this process."""
 
     places: tuple[StreamPosition, StreamPosition]
     is_live: bool = False  # taken from the stream: times are only about
@@ -64,7 +64,7 @@ class OutputCopier:
 
     @property
     def is_live(self) -> bool:
-        """Whether what was taken last came from the stream: then `switch_to_log` comes before the log can be read."""
+        """Whether the last data came from the stream: then call `switch_to_log` before reading the log."""
         return self._position.is_live
 
     def write_notice(self, text: str) -> None:
@@ -97,7 +97,7 @@ class OutputCopier:
     # ---- from the daemon's log ----
 
     def begin(self) -> None:
-        """The daemon is asked from `since` on: what was taken already comes again."""
+        """The daemon is asked for entries from `since` on, so some entries come again."""
         self._buffer = b""
         self._caught_up = [False, False]
         self._skipped = [0, 0]  # entries of the newest time that came again
@@ -116,7 +116,7 @@ class OutputCopier:
         self._save_periodically()
 
     def oldest_ns(self, chunk: bytes) -> int:
-        """The time of the first entry in the beginning of a daemon's log; 0 where there is none."""
+        """The time of the first entry at the start of a daemon's log; 0 if there is none."""
         return self._timestamps.read(chunk[HEADER.size :].partition(b" ")[0])
 
     # ---- over the end of this process ----
@@ -141,7 +141,7 @@ class OutputCopier:
     # ---- inside ----
 
     def _find_surplus(self) -> list[int]:
-        """What the task's log has beyond the position: it was written after the position was noted."""
+        """What the task's log has beyond the position: it was written after the position was saved."""
         return [self._log.written(stream) - position.log_bytes for stream, position in enumerate(self._position.places)]
 
     def _write(self, entries: Iterator[tuple[int, bytes]]) -> None:
@@ -179,7 +179,7 @@ class OutputCopier:
                 yield stream, data
 
     def _is_new(self, stream: int, at_ns: int) -> bool:
-        """Only until the first new one: the clock that stamps them may be set back."""
+        """Only until the first new one: the clock of the entries may be set back."""
         position = self._position.places[stream]
         if not self._caught_up[stream]:
             if at_ns < position.at_ns:
@@ -201,7 +201,7 @@ class TimestampParser:
         self._second_ns = 0
 
     def read(self, text: bytes) -> int:
-        """Nanoseconds since 1970; 0 for what is no time."""
+        """Nanoseconds since 1970; 0 for an invalid time."""
         found = TIME.fullmatch(text)
         if found is None:
             return 0
@@ -217,5 +217,5 @@ def _read(file: Path) -> CopyPosition:
     try:
         return msgspec.json.decode(file.read_bytes(), type=CopyPosition)
     except (OSError, msgspec.MsgspecError):
-        # Nothing was noted, so nothing was taken from the log: whatever the task's log has came from the stream.
+        # No position was saved, so nothing came from the daemon's log: all of the task's log came from the stream.
         return CopyPosition((StreamPosition(), StreamPosition()), is_live=True)

@@ -12,7 +12,7 @@ ANSWER_MAX_BYTES = 4 * 2**20
 
 
 async def get_json(socket: str, path: str) -> Any:
-    """The JSON that a GET gives. Raises OSError where there is no such answer."""
+    """The JSON response of a GET. Raises OSError without such a response."""
     reader, writer = await asyncio.open_unix_connection(socket, limit=ANSWER_MAX_BYTES)
     try:
         writer.write(f"GET /{path} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())

@@ -22,10 +22,10 @@ from shunter.worker.settings import WorkerSettings
 log = Log(__name__)
 
 REMOVALS_MAX = 4  # at once: they are in nobody's way
-REMOVE_MAX_S = 10.0  # how long a worker that leaves waits for removals under way; the next life finds the rest
+REMOVE_MAX_S = 10.0  # how long a stopping worker waits for removals; the next process finds the rest
 CHECK_EVERY_S = 5.0  # whether the daemon is there
 FIND_MAX_S, FIND_EVERY_S = 10.0, 0.5  # for a daemon to come up that has containers of an earlier life
-PAYLOAD_MODE = 0o444  # whoever runs in the container may read it; the folder around it keeps all others out
+PAYLOAD_MODE = 0o444  # every user in the container may read it; the folder around it keeps others out
 CREATE_TRIES_MAX = 5
 NAME_LOGGED_MAX = 40
 NAME_TAKEN = 409
@@ -36,7 +36,7 @@ Attributes = Mapping[str, str]
 
 
 class DockerRuntime:
-    """Implements `port.Runtime`. `changed` hears of the daemon coming and going, if it is set."""
+    """Implements `port.Runtime`. `changed`, if set, is called when the daemon comes or goes."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._folder = settings.home / "docker"
@@ -119,7 +119,7 @@ class DockerRuntime:
     # ---- starting ----
 
     async def _create(self, launch: Launch, config: dict[str, Any], copier: OutputCopier) -> str:
-        """Create at once, and pull only where the daemon misses the image: it mostly has it."""
+        """Create at once, and pull only if the daemon lacks the image: usually it has it."""
         container = launch.spec.container
         assert container is not None
         may_pull = container.pull != "never"
@@ -158,7 +158,7 @@ class DockerRuntime:
         return self._register(container, launch.attempt)
 
     async def _remove_if_cancelled(self, call: asyncio.Future[T], name: str) -> T:
-        """A call that makes something. When cancelled, what it makes is removed once it is there."""
+        """Await a call that creates something. If cancelled, its result is removed once it exists."""
         try:
             return await asyncio.shield(call)
         except asyncio.CancelledError:
@@ -252,7 +252,7 @@ class DockerRuntime:
             self._facts = None
 
     async def _sweep(self) -> None:
-        """The daemon is back: what was given up meanwhile is nobody's."""
+        """The daemon is back: remove containers that were abandoned meanwhile."""
         try:
             for each in await self._list_containers():
                 known = {container.id for container in self._containers.values() if container.is_tracked}
