@@ -1,4 +1,4 @@
-"""Runs every benchmark, one after the other, each in a process of its own. Run: python -m benchmarks.all [--small]"""
+"""Runs every benchmark, one after the other, each in its own process. Run: python -m benchmarks.all [--small]"""
 
 from __future__ import annotations
 

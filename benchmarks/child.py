@@ -1,7 +1,6 @@
-"""What a task of a peer does: start `/bin/true`, wait for it, and leave a mark. Called by the peers' tasks.
+"""The work of a peer's task: start `/bin/true`, wait for it, and append a mark to a file. Called by the peers' tasks.
 
-It is as cheap as Python allows (posix_spawn; one byte appended to a file), so that a peer is measured at its best.
-"""
+It is as cheap as Python allows (posix_spawn; one byte appended to a file), so that a peer is measured at its best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cluster under test: `shunter up --detach` in a home of its own, as a user would start it, and its memory."""
+"""The cluster under test: `shunter up --detach` in its own home, as a user would start it, and its memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A full cluster, and a gang that finds no room: others end for it, or it gets a reservation. `benchmarks.order` asks
-how long the longest slice takes."""
+"""A full cluster and a gang that finds no room: it preempts others, or gets a reservation. `benchmarks.order` measures
+the longest slice."""
 
 from __future__ import annotations
 

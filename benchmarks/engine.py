@@ -1,8 +1,7 @@
-"""The engine with a simulated fleet of 5,000 nodes and a durable SQLite store: tasks and jobs a second, what a million
-tasks cost, and how long a restart takes. Tasks take no time: what is measured is the engine, its store and the fleet.
+"""The engine with a simulated fleet of 5,000 nodes and a durable SQLite store: tasks and jobs per second, the cost of a
+million tasks, and the time of a restart. Tasks take no time, so the engine, its store and the fleet are measured.
 
-Every figure is taken in a fresh process. Run: python -m benchmarks.engine
-"""
+Every figure is taken in a fresh process. Run: python -m benchmarks.engine"""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What Shunter costs before it does anything: memory at rest, cold start, and the two commands that are typed most.
+"""The cost of an idle Shunter: memory at rest, cold start, and the two most frequent commands.
 
-Run: python -m benchmarks.footprint
-"""
+Run: python -m benchmarks.footprint"""
 
 from __future__ import annotations
 

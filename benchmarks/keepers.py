@@ -1,8 +1,7 @@
-"""A worker and its two keepers alone, fed by a manager end that does nothing else, against `xargs`.
+"""A worker and its two keepers alone, with a minimal manager, against `xargs`.
 
-10,000 times `/bin/true` with captured output as one range; and the round trip of one task at rest, beside the same
-process started and waited for without any of it. Run: python -m benchmarks.keepers
-"""
+10,000 times `/bin/true` with captured output as one range; and the round trip of one task at rest, next to the same
+process started and waited for without Shunter. Run: python -m benchmarks.keepers"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""How every benchmark here measures and reports: contenders take turns, medians with their spread, a bar to reach.
+"""How every benchmark measures and reports: contenders take turns; medians with their spread; a threshold to reach.
 
-The machines that this runs on are noisy, so a peer is measured in the same run as Shunter, turn by turn; the ratio of
-the two medians means more than either figure. `--json` prints one line of JSON for each figure instead of a sentence.
-"""
+The machines are noisy, so a peer is measured in the same run as Shunter, turn by turn; the ratio of the two medians
+means more than either figure. `--json` prints one line of JSON for each figure instead of a sentence."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The planner with all of its order: priorities with ageing, deadlines, fair shares, queues, licences and constraints.
+"""The planner with its whole order: priorities with ageing, deadlines, fair shares, queues, licences and constraints.
 
-A full pass over everything that waits, cut into slices, and rounds in which little changed; then, on full clusters, the
-slices of gangs for which others have to end, or which get a reservation. Growth with the number of nodes is printed for
-all of it. Run: python -m benchmarks.order
-"""
+A full pass over all pending tasks, cut into slices, and rounds with few changes; then, on full clusters, the slices of
+gangs that preempt others or get a reservation. Prints how each grows with the number of nodes.
+
+Run: python -m benchmarks.order"""
 
 from __future__ import annotations
 

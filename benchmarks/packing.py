@@ -1,8 +1,7 @@
 """How well policies pack: how much of the cluster a mix of large and small tasks can use, and how much is stranded.
 
-Tasks come and go for a while, so that holes appear. Then tasks for three quarters of the cluster are asked for, the
-large ones last, and in the end as many of each kind as fit. Run: python -m benchmarks.packing
-"""
+Tasks come and go for a while, so that holes appear. Then tasks for three quarters of the cluster are submitted, the
+large ones last, and finally as many of each kind as fit. Run: python -m benchmarks.packing"""
 
 from __future__ import annotations
 

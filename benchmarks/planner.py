@@ -1,7 +1,6 @@
-"""The planner alone, without an engine: placements a second.
+"""The planner alone, without an engine: placements per second.
 
-Run: python -m benchmarks.planner
-"""
+Run: python -m benchmarks.planner"""
 
 from __future__ import annotations
 

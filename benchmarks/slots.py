@@ -1,9 +1,8 @@
-"""A queue of 1,000 one-executor jobs on 4 slots, no-ops as commands, beside as many plain one-task jobs on 4 lanes, and
-as many of which the manager lets 4 go at a time; and the way from the submit of a Scheduling to its first executor,
-among 200 testbeds of 50 slots.
+"""A queue of 1,000 one-executor jobs on 4 slots, no-ops as commands, next to as many plain one-task jobs on 4 lanes,
+and as many with a limit of 4 at once; and the time from the submit of a Scheduling to its first executor, among 200
+testbeds of 50 slots.
 
-Run: python -m benchmarks.slots
-"""
+Run: python -m benchmarks.slots"""
 
 from __future__ import annotations
 

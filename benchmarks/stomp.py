@@ -1,10 +1,9 @@
-"""Changes over STOMP: a cluster writes a BatchJob 50 times a second, and 200 subscribers are told of each change with
-the whole view; then once more beside a subscriber that does not read.
+"""Changes over STOMP: a cluster writes a BatchJob 50 times per second, and 200 subscribers get each change with the
+whole view; then again with a subscriber that does not read.
 
-A change carries the time at which it was sent: what is measured is from the PUT to the subscriber, with the commit.
+A change carries the time at which it was sent: the time from the PUT to the subscriber is measured, with the commit.
 
-Run: python -m benchmarks.stomp
-"""
+Run: python -m benchmarks.stomp"""
 
 from __future__ import annotations
 

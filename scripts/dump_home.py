@@ -1,8 +1,7 @@
 """Write the store of a home as SQL text, for tests/upgrade: a later Shunter must be able to open it.
 
-`python scripts/dump_home.py HOME tests/upgrade/home-VERSION.sql`, when nothing runs in that home. Look at what is in it
-before you commit it: names of machines, paths and users of jobs are in the bodies, and they are written as they are.
-"""
+`python scripts/dump_home.py HOME tests/upgrade/home-VERSION.sql`, while nothing runs in that home. Check the contents
+before you commit them: the bodies contain names of machines, paths and users of jobs, unchanged."""
 
 from __future__ import annotations
 

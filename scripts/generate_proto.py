@@ -1,5 +1,5 @@
-"""Writes the gRPC stubs in src/shunter/proto/ from proto/. Run by `make proto`; a test runs it into a folder of its own
-and compares, so that the committed stubs cannot differ from their sources."""
+"""Writes the gRPC stubs in src/shunter/proto/ from proto/. Run by `make proto`; a test runs it into another folder and
+compares, so that the committed stubs cannot differ from their sources."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Prove that a change leaves every decision as it was: hash all rounds that simulated clusters commit, and compare.
+"""Prove that a change alters no decision: hash all rounds that simulated clusters commit, and compare.
 
 `python scripts/hash_rounds.py > before.txt` on the commit before, `python scripts/hash_rounds.py --compare before.txt`
-on the commit after. Prints a line per seed (rounds, hash of their bodies) and, last, one hash over all lines.
-"""
+on the commit after. Prints a line per seed (rounds, hash of their bodies) and, last, one hash over all lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons to skip a test that no installation would remove. `--no-skips` accepts these and no others."""
+"""Reasons to skip a test that no installation can remove. `--no-skips` accepts only these."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""An ObjectService without an engine: objects are entries in a dict, and their statuses move when a test says so.
+"""An ObjectService without an engine: objects are entries in a dict, and the test changes their statuses.
 
-Tests of transports stand on it. It keeps the contract of `contracts.objects`, as the gateway's own service does.
-"""
+Tests of transports use it. It passes the contract of `contracts.objects`, as the gateway's own service does."""
 
 from __future__ import annotations
 

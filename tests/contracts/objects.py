@@ -1,7 +1,7 @@
 """What every ObjectService promises, as claims. A test file runs all of them in a few lines:
 
     @pytest.mark.parametrize("claim", CONTRACT)
-    async def test_the_desk_of_the_gateway(claim: Claim) -> None:
+    async def test_the_service_of_the_gateway(claim: Claim) -> None:
         async with ... as stage:
             await claim(stage)
 

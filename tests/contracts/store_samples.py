@@ -1,4 +1,4 @@
-"""What the claims about stores are made of: rounds, jobs, and a retention that keeps everything."""
+"""Samples for the claims about stores: rounds, jobs, and a retention that keeps everything."""
 
 from __future__ import annotations
 

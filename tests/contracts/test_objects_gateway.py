@@ -1,4 +1,4 @@
-"""The gateway's service for objects, on the real engine in virtual time, keeps the contract of every ObjectService."""
+"""The gateway's service for objects, on the real engine in virtual time, passes the contract of every ObjectService."""
 
 from __future__ import annotations
 

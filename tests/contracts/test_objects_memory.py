@@ -1,4 +1,4 @@
-"""The service that tests of transports stand on keeps the contract of every ObjectService."""
+"""The in-memory service that tests of transports use passes the contract of every ObjectService."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The in-memory store keeps the contract of every store."""
+"""The in-memory store passes the contract of every store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite store keeps the contract of every store, and what only a file can be asked."""
+"""The SQLite store passes the contract of every store, plus tests that only a file needs."""
 
 from __future__ import annotations
 

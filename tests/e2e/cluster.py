@@ -1,7 +1,6 @@
-"""A real cluster in a home of its own, driven as a user drives it: by the command line, and by the SDK.
+"""A real cluster in its own home, used as a user would: by the command line and by the SDK.
 
-Every command has a time limit, so that one that hangs fails its test.
-"""
+Every command has a time limit, so that one that hangs fails its test."""
 
 from __future__ import annotations
 

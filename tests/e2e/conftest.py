@@ -1,4 +1,4 @@
-"""Real clusters for the stories. Each lives in a home of its own, and nothing of it may be left afterwards."""
+"""Real clusters for end-to-end tests. Each has its own home and must leave nothing behind."""
 
 from __future__ import annotations
 

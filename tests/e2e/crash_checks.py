@@ -1,4 +1,4 @@
-"""What must hold after the crashes, by what the cluster recorded and by what the tasks themselves wrote."""
+"""What must hold after crashes, checked against the cluster's records and what the tasks themselves wrote."""
 
 from __future__ import annotations
 

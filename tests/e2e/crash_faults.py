@@ -1,5 +1,4 @@
-"""Who is struck next: processes of a cluster are killed with -9 or paused at random, and what a supervisor would start
-again is started again."""
+"""Kills or pauses random processes of a cluster, and restarts those that a supervisor would restart."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Work for a cluster that is being killed: many kinds of jobs, each with an end that does not depend on crashes.
+"""Load for a cluster under crashes: many kinds of jobs, each with a result that does not depend on crashes.
 
-Every attempt writes a line to a ledger, so that what the cluster says about it can be held against what happened.
-"""
+Every attempt writes a line to a ledger, so that the cluster's records can be compared with what happened."""
 
 from __future__ import annotations
 

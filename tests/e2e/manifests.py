@@ -1,4 +1,4 @@
-"""Manifests for the stories: a job from its name, its command and whatever else its spec has."""
+"""Manifests for end-to-end tests: a job from its name, its command and further fields of its spec."""
 
 from __future__ import annotations
 

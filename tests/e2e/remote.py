@@ -1,4 +1,4 @@
-"""A manager and workers as processes of their own, each with a home of its own, as on several machines."""
+"""A manager and workers as separate processes with separate homes, as on several machines."""
 
 from __future__ import annotations
 

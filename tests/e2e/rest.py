@@ -1,4 +1,4 @@
-"""REST as any HTTP client sees it: no SDK, no token that comes by itself."""
+"""REST as any HTTP client sees it: without the SDK and without an automatic token."""
 
 from __future__ import annotations
 

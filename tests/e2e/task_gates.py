@@ -1,4 +1,4 @@
-"""A gate that tasks wait at: a named pipe that they read. No test has to sleep to meet a task that runs."""
+"""A gate that blocks tasks: a named pipe that they read. So no test has to sleep to find a running task."""
 
 from __future__ import annotations
 

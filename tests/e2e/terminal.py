@@ -1,4 +1,5 @@
-"""A terminal with a command in it: what a person types and sees. Ctrl-C is a key; the kernel makes a signal of it."""
+"""A terminal that runs a command: sends keys and reads the screen. Ctrl-C is a key, which the kernel turns into a
+signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backup and restore: a copy of a running cluster becomes a cluster of its own, and workers follow it."""
+"""Backup and restore: a copy of a running cluster becomes a separate cluster, and workers follow it."""
 
 from __future__ import annotations
 

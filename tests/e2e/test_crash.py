@@ -1,8 +1,7 @@
-"""kill -9 at random under load: managers, workers and keepers. Whatever is killed, what was acknowledged comes true.
+"""kill -9 of random managers, workers and keepers under load: everything acknowledged is still completed.
 
 `make crash` injects faults for SHUNTER_CRASH_SECONDS (60), the everyday suite for a few seconds. SHUNTER_CRASH_SEED
-repeats the choices of a run, not its timing.
-"""
+repeats the choices of a run, not its timing."""
 
 from __future__ import annotations
 

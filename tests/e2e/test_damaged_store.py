@@ -1,4 +1,4 @@
-"""A store that lost committed work: the cluster says so instead of starting empty."""
+"""A cluster whose store lost committed work reports it instead of starting empty."""
 
 from __future__ import annotations
 

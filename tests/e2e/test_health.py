@@ -1,4 +1,5 @@
-"""Health checks on a real cluster: who is not well is ended and restarted, as often as its restart policy allows."""
+"""Health checks on a real cluster: unhealthy tasks are stopped and restarted, as often as their restart policy
+allows."""
 
 from __future__ import annotations
 

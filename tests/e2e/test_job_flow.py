@@ -1,4 +1,4 @@
-"""Jobs that wait, fire, are dispatched, held, queued and repeated, with real processes."""
+"""Dependencies, schedules, dispatches, holds, queues and reruns with real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits that a task cannot pass: memory, cpu, disk, time. Each says its reason."""
+"""Limits of tasks: memory, cpu, disk, time. Each failure has its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that look: what they show, as a table for people and as JSON and YAML for programs."""
+"""The commands that show state: tables for people, JSON and YAML for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks write: captured by stream, task and attempt, readable while they run and afterwards."""
+"""Output of tasks: captured by stream, task and attempt, readable while they run and afterwards."""
 
 from __future__ import annotations
 

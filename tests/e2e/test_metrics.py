@@ -1,4 +1,4 @@
-"""What runs used, seen from outside: series of nodes and slots over the window of a BatchJob."""
+"""Resource usage of runs: series of nodes and slots over the window of a BatchJob."""
 
 from __future__ import annotations
 

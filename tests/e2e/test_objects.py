@@ -1,4 +1,4 @@
-"""Testbeds, BatchJobs and Schedulings by manifest: applied, looked at, watched, edited and deleted as a person does."""
+"""Testbeds, BatchJobs and Schedulings by manifest: users apply, show, watch, edit and delete them."""
 
 from __future__ import annotations
 

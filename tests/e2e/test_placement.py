@@ -1,4 +1,4 @@
-"""Where tasks go: resources, labels, constraints, datacenters; and what is said about those that wait."""
+"""Placement by resources, labels, constraints and datacenters, and the explanation of pending tasks."""
 
 from __future__ import annotations
 

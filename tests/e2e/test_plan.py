@@ -1,4 +1,4 @@
-"""Plans and explanations on a real cluster: what they say is what happens."""
+"""Plans and explanations on a real cluster predict what happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example package, built and installed beside Shunter, decides on a real cluster."""
+"""The example plugin, built and installed next to Shunter, decides on a real cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The profiling scheduler on real clusters: it measures BatchJobs side by side, and runs them beside their partners."""
+"""The profiling scheduler on real clusters: it measures BatchJobs in pairs, and runs them next to their best
+partners."""
 
 from __future__ import annotations
 

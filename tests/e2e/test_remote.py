@@ -1,4 +1,4 @@
-"""A manager and its workers as separate processes: joining, failing, coming back."""
+"""A manager and its workers as separate processes: workers join, fail and return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scheduler over REST beside a real cluster: it schedules BatchJobs, and goes on when the manager was killed."""
+"""A scheduler over REST on a real cluster: it schedules BatchJobs, and continues after the manager was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example of a scheduler in JavaScript, beside a real cluster."""
+"""The JavaScript example scheduler on a real cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services, system jobs and the upkeep of nodes on real clusters."""
+"""Services, system jobs, and drains, cordons and moves of nodes on real clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slots on several nodes that other work fills, and testbeds side by side; the workers are processes of their own."""
+"""Slots on several busy nodes, and testbeds next to each other; the workers are separate processes."""
 
 from __future__ import annotations
 

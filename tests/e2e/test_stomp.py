@@ -1,5 +1,5 @@
-"""Stock STOMP clients on a real cluster: `stomp.py`, and `@stomp/stompjs` on node. Both hear of each change once, and
-go on after the manager was away."""
+"""Stock STOMP clients on a real cluster: `stomp.py`, and `@stomp/stompjs` on Node. Both receive each change once, and
+continue after an outage of the manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ending what runs: jobs, single tasks, whole process trees; and waiting for ends."""
+"""Stops jobs, single tasks and whole process trees, and waits for their ends."""
 
 from __future__ import annotations
 

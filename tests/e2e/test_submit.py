@@ -1,4 +1,4 @@
-"""`shunter submit`: manifests, taken whole or refused with everything that is wrong with them."""
+"""`shunter submit`: a manifest is accepted as a whole, or refused with all its problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks are given on a real cluster: devices by id, ports, entries, files for their output."""
+"""Grants to tasks on a real cluster: devices by id, ports, entries, files for their output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person at a terminal meets: Ctrl-C, the progress bar, colours."""
+"""The command line on a terminal: Ctrl-C, the progress bar, colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide for whoever writes a scheduler is true: its files and commands are taken from the page and run."""
+"""The guide to writing a scheduler works: its files and commands are taken from the page and run."""
 
 from __future__ import annotations
 

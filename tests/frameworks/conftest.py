@@ -1,4 +1,4 @@
-"""One cluster for all stories of a module, and the examples' jars, built once."""
+"""One cluster for all tests of a module, and the examples' jars, built once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the applications must come to, worked out in one process."""
+"""The expected results of the applications, computed in one process."""
 
 from __future__ import annotations
 

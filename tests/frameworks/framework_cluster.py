@@ -1,4 +1,4 @@
-"""A real cluster with a testbed of two slots, on which the stories run real Spark and Flink."""
+"""A real cluster with a testbed of two slots, on which the tests run real Spark and Flink."""
 
 from __future__ import annotations
 

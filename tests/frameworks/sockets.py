@@ -1,4 +1,4 @@
-"""Which addresses the processes of a cluster listen at, as the kernel tells it."""
+"""The addresses at which the processes of a cluster listen, read from the kernel."""
 
 from __future__ import annotations
 

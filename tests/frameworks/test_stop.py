@@ -1,4 +1,4 @@
-"""Applications that are ended from outside, or whose manager dies: nothing of them is left, and nothing is lost."""
+"""Applications that users stop, or whose manager dies: no process is left, and nothing is lost."""
 
 from __future__ import annotations
 

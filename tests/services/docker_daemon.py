@@ -1,6 +1,6 @@
-"""A private Docker daemon for tests: own data, own socket, own bridge, and a small image made on the spot. One for all
-xdist workers of a run; the last to leave ends it. Needs root, dockerd and a static busybox; else the tests are skipped.
-"""
+"""A private Docker daemon for tests: own data, own socket, own bridge, and a small image built on the spot. All xdist
+workers of a run share it; the last one stops it. Needs root, dockerd and a static busybox; else the tests are
+skipped."""
 
 from __future__ import annotations
 

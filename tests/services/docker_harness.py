@@ -1,4 +1,4 @@
-"""The Docker runtime on a stage of its own: launches as the worker would make them, on a private daemon."""
+"""A harness for the Docker runtime: launches as the worker would make them, on a private daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A runtime of the tests, as a plugin: its tasks do what a test says, live in memory, and so outlive every worker."""
+"""A runtime plugin for tests: its tasks do what a test says, live in memory, and so outlive every worker."""
 
 from __future__ import annotations
 

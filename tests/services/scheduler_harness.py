@@ -1,4 +1,4 @@
-"""A real engine on simulated nodes behind the real gRPC door for schedulers, on loopback."""
+"""A real engine on simulated nodes behind the real gRPC server for schedulers, on loopback."""
 
 from __future__ import annotations
 

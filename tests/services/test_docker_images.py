@@ -1,4 +1,4 @@
-"""How images come onto a node: once, told in the log, again after a failure that may pass, never in vain."""
+"""Image pulls: once per image, reported in the log, retried after temporary failures only."""
 
 from __future__ import annotations
 

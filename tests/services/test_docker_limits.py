@@ -1,4 +1,4 @@
-"""What a container may use, and how it ends when it wants more or is told to."""
+"""Limits of containers, and how containers end when they exceed one or are stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a container is reached: by its published ports on the node, by its own address, or on the host's network."""
+"""Addresses of containers: published ports on the node, the container's own address, or the host's network."""
 
 from __future__ import annotations
 

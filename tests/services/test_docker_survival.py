@@ -1,4 +1,4 @@
-"""What a worker finds again: its containers, running or ended, and every byte that they wrote. Nothing else stays."""
+"""A restarted worker finds its containers, running or ended, and every byte of their output. Nothing else stays."""
 
 from __future__ import annotations
 

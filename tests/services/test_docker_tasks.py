@@ -1,4 +1,4 @@
-"""What a container is given and what comes back of it."""
+"""Inputs and results of containers."""
 
 from __future__ import annotations
 

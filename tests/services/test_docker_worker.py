@@ -1,4 +1,4 @@
-"""Containers as a manager sees them: ordered, started, ended, stopped, found again, and nothing left."""
+"""Containers as a manager sees them: ordered, started, ended, stopped, found again, with nothing left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ExternalScheduler` beside a real engine over real gRPC: it leads, survives the manager's absence, and shadows."""
+"""`ExternalScheduler` with a real engine over real gRPC: it leads, survives the manager's absence, and shadows."""
 
 from __future__ import annotations
 

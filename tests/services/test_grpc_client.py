@@ -1,4 +1,4 @@
-"""The worker's own client: connects, comes back for ever, hands messages over in order, and never blocks its worker."""
+"""The worker's own client: connects, always reconnects, delivers messages in order, and never blocks its worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages keep their meaning through protobuf, and both descriptions of the protocol say the same."""
+"""Messages keep their meaning through protobuf, and both descriptions of the protocol agree."""
 
 from __future__ import annotations
 

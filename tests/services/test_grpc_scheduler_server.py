@@ -1,4 +1,4 @@
-"""The gRPC door for external schedulers, over a real connection, by a client that has only the generated stubs."""
+"""The gRPC server for external schedulers, over a real connection, with a client that has only the generated stubs."""
 
 from __future__ import annotations
 

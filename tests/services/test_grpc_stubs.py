@@ -1,4 +1,4 @@
-"""The committed stubs are what their sources say."""
+"""The committed stubs match their sources."""
 
 from __future__ import annotations
 

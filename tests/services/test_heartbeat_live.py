@@ -1,4 +1,4 @@
-"""Heartbeats of real clusters: their interval is changed while they run, and a configured timeout is kept."""
+"""Heartbeats of real clusters: the interval changes while they run, and a configured timeout is respected."""
 
 from __future__ import annotations
 

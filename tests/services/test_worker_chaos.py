@@ -1,4 +1,4 @@
-"""Keepers are killed and the worker restarts at random under load: every task ends, none ends twice as one attempt."""
+"""Random kills of keepers and restarts of the worker under load: every task ends, and no attempt ends twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Health checks of real tasks: who is well is told, who is not is ended with the reason."""
+"""Health checks of real tasks: healthy tasks are reported, unhealthy ones are stopped with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders may be repeated, late or from a leader of the past; each attempt runs once. Results wait for a manager."""
+"""Orders may be repeated, late or from an old leader; each attempt runs once. Results wait for a manager."""
 
 from __future__ import annotations
 

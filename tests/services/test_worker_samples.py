@@ -1,4 +1,4 @@
-"""Samples for metrics: what the worker sends with its heartbeats, of real tasks."""
+"""Samples for metrics: what the worker sends with its heartbeats about real tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ending tasks: gracefully, then for good, with everything that they started; and giving back what never began."""
+"""Stops of tasks: gracefully, then by kill, with all their processes; and the return of tasks that never started."""
 
 from __future__ import annotations
 

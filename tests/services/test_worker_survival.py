@@ -1,4 +1,5 @@
-"""What survives whom: keepers their worker, results both, nothing its keeper; and nobody a home that is gone."""
+"""Keepers survive their worker, results survive both, tasks end with their keeper, and everything ends with its
+home."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What single tasks ask for: an index and an entry of their own, files, a payload, a user, devices, ports."""
+"""Per-task options: index, entry, files, payload, user, devices, ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks as a user meets them: exit codes, variables, folders, output, and what cannot be started."""
+"""Tasks as users see them: exit codes, variables, folders, output, and tasks that cannot start."""
 
 from __future__ import annotations
 

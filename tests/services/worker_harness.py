@@ -1,4 +1,5 @@
-"""A manager's end for tests of the worker: gives orders, hears reports, acknowledges. Real keepers, real processes."""
+"""A manager's end for tests of the worker: sends orders, receives reports, acknowledges. Real keepers, real
+processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine's benchmark still runs; how fast is not asked here."""
+"""The engine's benchmark still runs; its speed is not checked here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checkers can fail: they find each mistake that is put into the engine, the store or the planner on purpose."""
+"""The checkers find each deliberate mistake in the engine, the store or the planner."""
 
 from __future__ import annotations
 

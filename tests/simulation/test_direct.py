@@ -1,4 +1,4 @@
-"""A simulated fleet right behind the real engine: what `shunter up --simulate-nodes` runs, in virtual time."""
+"""A simulated fleet connected directly to the real engine, as in `shunter up --simulate-nodes`, in virtual time."""
 
 from __future__ import annotations
 

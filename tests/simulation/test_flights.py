@@ -1,4 +1,4 @@
-"""Simulated worlds are recorded like real ones, and a replay of every life of a manager makes the same decisions."""
+"""Simulated worlds are recorded like real ones, and a replay of every manager process makes the same decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Virtual time: waiting takes none, order is fixed, and a wait without end is an error."""
+"""Virtual time: waiting takes no real time, order is fixed, and an endless wait is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands, options, manifests and Python in the pages are ones that exist: each is held to the real parser."""
+"""Commands, options, manifests and Python in the pages exist: each is checked with the real parser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is generated into docs/ is what its generator writes today."""
+"""Generated files in docs/ match their generators."""
 
 from __future__ import annotations
 

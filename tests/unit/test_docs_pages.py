@@ -1,4 +1,4 @@
-"""What the pages say of this repository is true: links lead somewhere, make targets exist, locks name no registry."""
+"""The pages are true for this repository: links lead somewhere, make targets exist, locks name no registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may import whom. The table is the architecture; the tests below it hold every file of `src/shunter` to it."""
+"""Which package may import which. The table is the architecture; the tests below check every file of `src/shunter`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins that were written for 0.1.0 go on: the modules that they import are found under their old paths."""
+"""Plugins written for 0.1.0 still work: the modules they import are found under their old paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other packages offer is found by entry points, and what is broken is told."""
+"""Plugins are found by entry points, and broken ones are reported."""
 
 from __future__ import annotations
 

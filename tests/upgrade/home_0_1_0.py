@@ -1,4 +1,4 @@
-"""What was in the home that version 0.1.0 wrote."""
+"""The contents of the home that version 0.1.0 wrote."""
 
 from __future__ import annotations
 

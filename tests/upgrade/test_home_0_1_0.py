@@ -1,8 +1,7 @@
-"""A home that version 0.1.0 wrote is opened as it was: a snapshot, the rounds after it, and history.
+"""A home that version 0.1.0 wrote opens unchanged: a snapshot, the rounds after it, and history.
 
-Its manager was killed while it had work of every kind. A test that fails tells that homes of users would be read
-otherwise than they were written; it is mended in the code that reads them.
-"""
+Its manager was killed while it had work of every kind. If a test fails, homes of users would be read differently than
+they were written: fix the code that reads them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Mistakes that tests put into the engine on purpose: what each one patches, the violation that a checker must report,
-and a seed whose world shows it.
+"""Deliberate mistakes in the engine: what each one patches, the violation that a checker must report, and a seed whose
+world shows it.
 
-Used by `test_checkers`, one file for each subject.
-"""
+Used by `test_checkers`, one file for each subject."""

@@ -1,4 +1,4 @@
-"""What was promised must be committed: acknowledgements, orders, answers, keys, epochs, attempts."""
+"""Mistakes in durability: acknowledgements, orders, answers, keys, epochs, attempts before their commit."""
 
 from __future__ import annotations
 

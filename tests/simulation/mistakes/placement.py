@@ -1,4 +1,4 @@
-"""Room and rules of placing: capacity, queues, gangs, distinct hosts, licences, ports."""
+"""Mistakes in placement: capacity, queues, gangs, distinct hosts, licences, ports."""
 
 from __future__ import annotations
 

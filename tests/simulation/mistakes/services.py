@@ -1,4 +1,4 @@
-"""Jobs that last and the upkeep of nodes: health, missing instances, drains, cordons, quarantine, moves."""
+"""Mistakes in services and node operations: health, missing instances, drains, cordons, quarantine, moves."""
 
 from __future__ import annotations
 

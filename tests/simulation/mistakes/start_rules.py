@@ -1,4 +1,4 @@
-"""Who waits for what: holds, times, other jobs and groups, schedules, restarts and time-outs."""
+"""Mistakes in start rules: holds, times, other jobs and groups, schedules, restarts and timeouts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""A gateway without an engine, for the tests of the API alone: jobs are entries in a dict, and end when a test says so.
+"""A gateway without an engine, for tests of the API alone: jobs are entries in a dict, and end when a test says so.
 
-The sub-gateways are in `fake_jobs` and `fake_admin`. Their common state is here, where tests look at it and change it.
-"""
+The sub-gateways are in `fake_jobs` and `fake_admin`. Their common state is here, where tests inspect and change it."""
 
 from __future__ import annotations
 

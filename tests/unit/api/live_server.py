@@ -1,4 +1,4 @@
-"""The real application on a real socket, in a thread of its own, for clients that block."""
+"""The real application on a real socket, in its own thread, for clients that block."""
 
 from __future__ import annotations
 

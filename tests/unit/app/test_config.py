@@ -1,4 +1,4 @@
-"""config.toml: what is taken from it, what wins over it, and how mistakes are told."""
+"""config.toml: what it sets, what overrides it, and how mistakes are reported."""
 
 from __future__ import annotations
 

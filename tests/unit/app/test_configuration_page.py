@@ -1,4 +1,4 @@
-"""What docs/reference/configuration.md says of keys, defaults and the example is what the code does."""
+"""docs/reference/configuration.md matches the code: keys, defaults and the example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the door for external schedulers may be: on loopback without a token, elsewhere with one."""
+"""Addresses of the listener for external schedulers: loopback without a token, others with one."""
 
 from __future__ import annotations
 

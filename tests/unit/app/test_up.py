@@ -1,4 +1,4 @@
-"""A start that config.toml forbids, and what a place cannot do."""
+"""Starts that config.toml forbids, and errors of the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker tells by which address others reach it: that by which it reaches its manager."""
+"""A worker announces the address by which it reaches its manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scheduler outside of rounds, as a test plays it: it leads, is shown situations, and decides."""
+"""A scheduler outside of rounds, played by a test: it leads, gets situations, and decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers that play along: what is ordered starts, what is stopped ends, and health checks say what the test wants."""
+"""Fake workers: ordered tasks start, stopped tasks end, and health checks report what the test wants."""
 
 from __future__ import annotations
 

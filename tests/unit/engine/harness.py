@@ -1,4 +1,4 @@
-"""A stage for engine tests: the real engine on the memory store, in virtual time, with workers played by the test."""
+"""A harness for engine tests: the real engine on the memory store, in virtual time, with workers played by the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Testbeds, BatchJobs and Schedulings on the engine's stage: how tests make them and what they look at."""
+"""Testbeds, BatchJobs and Schedulings on the engine's harness: how tests create and inspect them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A busy life for a stage: jobs of all kinds come, run, end and are preempted, on nodes that come and go. For tests
-that need decisions of every kind."""
+"""A random workload for the harness: jobs of all kinds start, end and are preempted, on nodes that come and go. For
+tests that need decisions of every kind."""
 
 from __future__ import annotations
 

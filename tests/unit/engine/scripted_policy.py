@@ -1,4 +1,4 @@
-"""A policy that says what a test wants, and how a test tells a round what to do."""
+"""A policy that decides what a test wants, and a way for tests to run functions in a round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit that fails: nothing of its round is ever seen, and the engine goes on from what is committed."""
+"""A failed commit: nothing of its round becomes visible, and the engine continues from the committed state."""
 
 from __future__ import annotations
 

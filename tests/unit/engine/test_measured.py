@@ -1,4 +1,4 @@
-"""What workers measure flows into planning: the manager's own books say only what was reserved."""
+"""Planning uses what workers measure: the manager's own records have only reservations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing is done once, whole or not at all. A stand-in for uv lays out the files of a package."""
+"""An installation is done once, completely or not at all. A stand-in for uv lays out the files of a package."""
 
 from __future__ import annotations
 

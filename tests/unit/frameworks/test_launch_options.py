@@ -1,4 +1,4 @@
-"""What launchers share: the line between driver and executors, children that end together, and what they are told."""
+"""What launchers share: the link between driver and executors, children that end together, and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that have Jobs and objects together: one commit, or none; and every problem with its place in the file."""
+"""Files with both Jobs and objects: one commit, or none; and every problem with its place in the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who decides, listed and changed while the cluster runs, and after a restart."""
+"""The active policy, listed and changed while the cluster runs, and after a restart."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Every state and event of every lifecycle, against tables written down a second time, by hand, in the words users see.
+"""Every state and event of every lifecycle, against tables written a second time, by hand, in the words users see.
 
-A row says what each event does in one state; whatever a row does not name must be refused.
-"""
+A row says what each event does in one state; events that a row does not name must be refused."""
 
 from __future__ import annotations
 

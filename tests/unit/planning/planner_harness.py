@@ -1,4 +1,4 @@
-"""A planner and its cluster as time passes: what it reserves, starts and ends. For tests of whoever waits for room."""
+"""A planner and its cluster over time: what it reserves, starts and ends. For tests of blocked items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small clusters on which tasks run: what the engine hands over about them, worked out the slow way."""
+"""Small clusters with running tasks: what the engine passes to the planner about them, computed the slow way."""
 
 from __future__ import annotations
 

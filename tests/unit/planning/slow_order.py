@@ -1,4 +1,4 @@
-"""The whole order in plain Python, one task at a time and nothing remembered: what the planner must agree with."""
+"""The whole order in plain Python, one task at a time and without memory: what the planner must agree with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planner's benchmarks still run; how fast is not asked here."""
+"""The planner's benchmarks still run; their speed is not checked here."""
 
 from __future__ import annotations
 

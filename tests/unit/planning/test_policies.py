@@ -1,4 +1,4 @@
-"""Which policies there are: ours, and what plugins bring; broken ones are told and keep nobody from working."""
+"""The catalogue of policies: built-in ones and those of plugins; broken ones are reported and harm no others."""
 
 from __future__ import annotations
 

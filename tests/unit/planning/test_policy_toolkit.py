@@ -1,4 +1,4 @@
-"""`Room`, for whoever writes a policy: what fits where, gangs whole, and tasks that keep apart."""
+"""`Room`, for authors of policies: what fits where, whole gangs, and distinct tasks."""
 
 from __future__ import annotations
 

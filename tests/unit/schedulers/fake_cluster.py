@@ -1,5 +1,5 @@
-"""A cluster in memory with planted interference: how long a job takes depends on whom it shares its nodes with. It has
-the methods of `shunter.aio.Client` that a scheduler uses; time passes in it only while somebody watches."""
+"""A cluster in memory with planted interference: a job's duration depends on the jobs on the same nodes. It has the
+methods of `shunter.aio.Client` that a scheduler uses; time passes only while a client watches."""
 
 from __future__ import annotations
 

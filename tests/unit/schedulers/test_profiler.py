@@ -1,4 +1,4 @@
-"""The loops of the profiling scheduler, on a cluster in memory whose jobs disturb one another as it was planted."""
+"""The loops of the profiling scheduler, on a cluster in memory with planted interference between jobs."""
 
 from __future__ import annotations
 

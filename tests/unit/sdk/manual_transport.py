@@ -1,4 +1,4 @@
-"""Drives conversations by hand: a test plays the transport, without any I/O."""
+"""Drives conversations by hand: a test plays the transport, without I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An HTTP server that answers as a test tells it to, over real sockets: whole, in chunks, too short, or not at all."""
+"""An HTTP server with scripted answers over real sockets: complete, in chunks, too short, or none."""
 
 from __future__ import annotations
 

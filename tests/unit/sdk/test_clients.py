@@ -1,4 +1,4 @@
-"""The two clients: the same names with the same meaning, one blocking, one to be awaited."""
+"""The two clients, blocking and async: the same names with the same meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the core sends, sends again, and makes of the answers; without I/O."""
+"""What the core sends and retries, and how it reads the answers; without I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When another try is made, and after how long."""
+"""Whether to retry, and after how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short spellings of a run's options, held to what the cluster makes of them."""
+"""Short spellings of a run's options, compared with what the cluster makes of them."""
 
 from __future__ import annotations
 

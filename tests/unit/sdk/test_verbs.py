@@ -1,4 +1,4 @@
-"""What each verb of the client sends: method, path, body. What a name or a filter holds cannot change the path."""
+"""What each verb of the client sends: method, path, body. A name or a filter cannot change the path."""
 
 from __future__ import annotations
 

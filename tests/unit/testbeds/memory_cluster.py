@@ -1,8 +1,7 @@
-"""A cluster in a few lines: the three reconcile functions run over objects in memory until nothing moves, and
-applications do what a test tells them. After every write the promises of testbeds are checked.
+"""A small cluster in memory: the three reconcile functions run over objects until nothing changes, and applications do
+what a test tells them. The invariants of testbeds are checked after every write.
 
-What a step answers is carried out, and the very same step asked again must then answer nothing.
-"""
+The result of each step is carried out; the same step must then return nothing to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A testbed with free slots and jobs beside it, and what a Scheduling has of them: for the tests of schedulings."""
+"""A testbed with free slots, jobs, and the view that a Scheduling has of them: for tests of schedulings."""
 
 from __future__ import annotations
 

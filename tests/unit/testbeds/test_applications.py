@@ -1,4 +1,4 @@
-"""The job that runs a BatchJob: its driver, its executors in their slots, and what each of them is told."""
+"""The job that runs a BatchJob: its driver, its executors in their slots, and their payloads."""
 
 from __future__ import annotations
 

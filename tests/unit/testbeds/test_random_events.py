@@ -1,5 +1,5 @@
-"""Everything at once, in random order: users, nodes and applications do what they like, and at the end nothing is left
-behind. The play checks after every write that no slot has two users and that no look repeats itself."""
+"""Random events of users, nodes and applications; at the end nothing is left behind. The cluster checks after every
+write that no slot has two users and that no reconcile repeats itself."""
 
 from __future__ import annotations
 

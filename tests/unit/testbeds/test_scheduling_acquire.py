@@ -1,4 +1,4 @@
-"""Schedulings claim all that they need at once or nothing, say for whom they wait, and share a testbed by its rules."""
+"""Schedulings claim all they need at once or nothing, say what they wait for, and share a testbed by its rules."""
 
 from __future__ import annotations
 

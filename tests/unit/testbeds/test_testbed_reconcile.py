@@ -1,4 +1,4 @@
-"""Testbeds: which slots there are, how they are numbered, and what becomes of them when nodes or sizes change."""
+"""Testbeds: their slots, the numbering, and what happens to slots when nodes or sizes change."""
 
 from __future__ import annotations
 

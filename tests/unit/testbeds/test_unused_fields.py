@@ -1,4 +1,4 @@
-"""Every field of the applications either acts or is reported: nothing is dropped in silence."""
+"""Every field of the applications either acts or is reported: none is dropped silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole stories of Schedulings, from their submit to their deletion, with scripted applications."""
+"""Whole scenarios of Schedulings, from submit to deletion, with scripted applications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the watcher's tests share: an engine that notes what it is told, workers on a string, and virtual time."""
+"""The harness of the watcher's tests: an engine that records its calls, scripted workers, and virtual time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is silent, down and back, and when. All in virtual time."""
+"""Which nodes are silent, down or back, and when. All in virtual time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node's name has one worker: who may take it, who may come again, and when it is free."""
+"""A node's name has one worker: who may take it, who may return, and when it is free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watcher starts anew with each leading engine, and ends with the manager."""
+"""The watcher restarts with each leading engine, and ends with the manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of one connection: its table, whose turn it is, and which message reaches which handler."""
+"""The lifecycle of one connection: its table, and which message reaches which handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watcher as a whole: the pace of heartbeats, samples and sending."""
+"""The whole watcher: heartbeat interval, samples and sending."""
 
 from __future__ import annotations
 

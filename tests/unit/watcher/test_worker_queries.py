@@ -1,4 +1,4 @@
-"""Questions to workers through their connections: answers, time-outs, and how many may be open."""
+"""Queries to workers through their connections: answers, timeouts, and limits."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Values of any struct or dataclass, made from its annotations with no field as by default: for tests of codecs.
+"""Values of any struct or dataclass, built from its annotations with no field at its default: for tests of codecs.
 
-Whatever is added to a struct is filled by itself. Numbers and texts are all different, so that a codec that mixes up
-two fields is noticed as well as one that drops one.
-"""
+New fields of a struct are filled automatically. All numbers and strings differ, so that a codec that mixes up two
+fields is noticed as well as one that drops a field."""
 
 from __future__ import annotations
 

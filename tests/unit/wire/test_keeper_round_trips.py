@@ -1,4 +1,4 @@
-"""What worker and keeper write by hand to each other has every field of the structs that it stands for."""
+"""The hand-written messages between worker and keeper have every field of their structs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Every struct of every format arrives with every field, however it is set.
+"""Every struct of every format round-trips with every field set.
 
-Structs are found by looking: one that is added later, or has a field more, is tested too, and fails here until its
-codec knows of it. `test_snapshot_round_trips` does the same for snapshots.
-"""
+Structs are found by reflection: a new struct or field is tested too, and fails here until its codec knows it.
+`test_snapshot_round_trips` does the same for snapshots."""
 
 from __future__ import annotations
 

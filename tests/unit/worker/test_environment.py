@@ -1,4 +1,4 @@
-"""Keepers and the worker tell a task the same."""
+"""Keepers and the worker give a task the same environment."""
 
 from __future__ import annotations
 

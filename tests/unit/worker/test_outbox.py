@@ -1,4 +1,4 @@
-"""Reports of one turn leave as one; nothing that matters is dropped before it is acknowledged."""
+"""Reports of one turn are sent as one; nothing important is dropped before it is acknowledged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The flight recorder's files: bounded, readable after a kill, and without harm when the disk fails."""
+"""The flight recorder's files: bounded, readable after a kill, and harmless when the disk fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples in memory: rates from sums, coarser steps for what is older, windows, and the limits that hold."""
+"""Samples in memory: rates from sums, coarser steps for older samples, windows, and limits."""
 
 from __future__ import annotations
 

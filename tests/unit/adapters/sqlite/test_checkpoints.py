@@ -1,4 +1,4 @@
-"""The write-ahead log stays within its limit however much is committed, and comes back to it after a long reader."""
+"""The write-ahead log stays within its limit however much is committed, and returns to it after a long reader."""
 
 from __future__ import annotations
 

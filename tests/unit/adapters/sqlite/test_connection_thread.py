@@ -1,4 +1,4 @@
-"""The two threads: what is handed over is done in order and to its end, and reading does not wait for writing."""
+"""The two threads: work is done in order and completely, and reads do not wait for writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists and counts of finished jobs read no more than they must: what SQLite plans for them."""
+"""Lists and counts of finished jobs read no more than they must: SQLite's query plans."""
 
 from __future__ import annotations
 

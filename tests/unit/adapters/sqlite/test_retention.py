@@ -1,4 +1,4 @@
-"""Retention works in slices: commits slip in between, large jobs go in several, and space is given back."""
+"""Retention works in slices: commits run in between, large jobs take several slices, and space is freed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the database itself refuses, whatever the code above it asks for; and saves that a crash cut short."""
+"""What the database itself refuses, whatever the code above it requests; and saves that a crash interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was committed and is gone is noticed: a store that lacks it does not open."""
+"""Lost commits are noticed: a store that lacks them does not open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published description is valid, complete, and what the application really does."""
+"""The published description is valid, complete, and matches the application."""
 
 from __future__ import annotations
 

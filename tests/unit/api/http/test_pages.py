@@ -1,4 +1,4 @@
-"""What the pages on REST and manifests say is so."""
+"""The pages on REST and manifests match the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application behind a real socket: connections that stay open, bodies that nobody reads, clients that leave."""
+"""The application behind a real socket: keep-alive connections, unread bodies, clients that disconnect."""
 
 from __future__ import annotations
 

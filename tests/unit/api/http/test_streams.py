@@ -1,4 +1,4 @@
-"""Answers that go on: a followed job, a growing log, events; and what happens when somebody leaves."""
+"""Streaming responses: a followed job, a growing log, events; and clients that disconnect."""
 
 from __future__ import annotations
 

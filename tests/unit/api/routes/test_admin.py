@@ -1,4 +1,4 @@
-"""REST for what is kept beside jobs: templates, queues, dead letters; and holds and retries."""
+"""REST for templates, queues and dead letters, and for holds and retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain requests and their answers: routing, who may ask, what is refused and how it is said."""
+"""Plain requests and their answers: routing, authorization, refusals and their wording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes for long-running jobs and for the upkeep of nodes: each turns a request into one call of its service."""
+"""Routes for long-running jobs and for nodes: each turns a request into one call of its service."""
 
 from __future__ import annotations
 

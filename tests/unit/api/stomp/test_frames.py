@@ -1,4 +1,4 @@
-"""STOMP frames: what is written is read again, in whatever pieces it comes, and what is no frame is refused."""
+"""STOMP frames: written frames can be read again in any pieces, and invalid frames are refused."""
 
 from __future__ import annotations
 

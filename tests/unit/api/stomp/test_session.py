@@ -1,4 +1,4 @@
-"""A STOMP session: what a client may say, and what it is answered."""
+"""A STOMP session: what a client may send, and the answers."""
 
 from __future__ import annotations
 

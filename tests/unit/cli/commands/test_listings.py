@@ -1,4 +1,4 @@
-"""The commands that look: jobs, job, tasks, why, nodes, node, events, logs, top."""
+"""The commands that show state: jobs, job, tasks, why, nodes, node, events, logs, top."""
 
 from __future__ import annotations
 

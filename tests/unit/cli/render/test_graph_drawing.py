@@ -1,4 +1,4 @@
-"""Pictures of graphs, read back as a person reads them: along the lines, straight over those that are passed."""
+"""Drawings of graphs, read back as a person reads them: along the lines, straight over crossings."""
 
 from __future__ import annotations
 

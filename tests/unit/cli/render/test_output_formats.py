@@ -1,4 +1,4 @@
-"""Every command says what it has for programs, too: --output on all verbs, and what it prints after acting."""
+"""Every command has output for programs, too: --output on all verbs, and the result after an action."""
 
 from __future__ import annotations
 

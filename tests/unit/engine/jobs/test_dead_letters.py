@@ -1,4 +1,4 @@
-"""Rules for exit codes, restarts that count and those that do not, dead letters, and runs that repeat others."""
+"""Rules for exit codes, which restarts count, dead letters, and reruns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs wait for jobs, groups for groups; what can come true no more is cancelled, and what waits for that too."""
+"""Dependencies between jobs and between groups; an unmet dependency cancels its dependents, and theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for a job as a whole: its start, its hold, its time-out, its deadline, how many tasks may fail."""
+"""Start time, hold, timeout, deadline and failure limit of whole jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named queues: limits, pauses that lose nothing, purges that leave alone what runs."""
+"""Named queues: limits, pauses that lose nothing, purges that leave running tasks alone."""
 
 from __future__ import annotations
 

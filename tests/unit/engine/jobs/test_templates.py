@@ -1,4 +1,4 @@
-"""Templates by the clock: when they fire, one run or several, what was missed, and what changes them."""
+"""Templates on schedule: when they fire, one run or several, missed firings, and changes."""
 
 from __future__ import annotations
 

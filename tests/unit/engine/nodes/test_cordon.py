@@ -1,4 +1,4 @@
-"""A node on which everything fails is switched off, with the reason and the way back; never the last ones."""
+"""A node on which everything fails is quarantined, with the reason and the way back; never the last nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draining a node: services start elsewhere first, batch is waited for, system tasks end last."""
+"""Drains: services start on other nodes first, batch tasks may finish, system tasks stop last."""
 
 from __future__ import annotations
 

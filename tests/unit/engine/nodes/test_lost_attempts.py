@@ -1,4 +1,4 @@
-"""Attempts that are lost, with a node, a worker or the manager, and what the engine believes of who comes back."""
+"""Attempts lost with a node, a worker or the manager, and how the engine treats attempts that return."""
 
 from __future__ import annotations
 

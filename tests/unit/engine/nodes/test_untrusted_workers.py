@@ -1,4 +1,4 @@
-"""A worker that lies or is broken harms itself alone: its report is refused as a whole, and everything else goes on."""
+"""A lying or broken worker harms only itself: its report is refused as a whole, and everything else continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedulings as decisions: whoever decides makes and withdraws them, in a round or outside of it."""
+"""Schedulings as decisions: policies create and withdraw them, in or outside of rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a BatchJob remembers of its runs: one entry for each, in order, with the times that the workers told."""
+"""The run history of a BatchJob: one entry per run, in order, with the times that the workers reported."""
 
 from __future__ import annotations
 

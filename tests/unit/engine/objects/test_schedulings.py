@@ -1,4 +1,5 @@
-"""Schedulings in the engine: their jobs run in slots, fail, are stopped and reset; nobody else starts or moves them."""
+"""Schedulings in the engine: their jobs run in slots, fail, are stopped and reset; nothing else starts or moves
+them."""
 
 from __future__ import annotations
 

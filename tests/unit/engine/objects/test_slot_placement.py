@@ -1,4 +1,4 @@
-"""Where executors run, whatever fills the nodes: a slot's room is its testbed's, its node the executor's."""
+"""Placement of executors on full nodes: a slot's room belongs to its testbed, and its node to the executor."""
 
 from __future__ import annotations
 

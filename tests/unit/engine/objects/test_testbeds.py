@@ -1,4 +1,4 @@
-"""Testbeds in the engine: slots reserved on labelled nodes, beside other work and under running executors."""
+"""Testbeds in the engine: slots reserved on labelled nodes, next to other work and under running executors."""
 
 from __future__ import annotations
 

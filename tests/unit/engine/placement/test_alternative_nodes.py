@@ -1,4 +1,4 @@
-"""A retry that is to run elsewhere: on another node where there is one, and on the same where there is none."""
+"""A retry avoids the node of its last attempt, unless there is no other."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whom tasks keep away, during updates: those that run follow the spec that they were started with, in a manager that
-goes on and in one that takes over alike."""
+"""Anti-affinity during updates: running tasks follow the spec they were started with, also after a takeover by another
+manager."""
 
 from __future__ import annotations
 

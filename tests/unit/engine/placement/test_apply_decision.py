@@ -1,4 +1,4 @@
-"""Whatever a policy decides is checked item by item before it applies."""
+"""Every item of a decision is validated before it applies."""
 
 from __future__ import annotations
 

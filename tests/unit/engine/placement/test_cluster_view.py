@@ -1,4 +1,4 @@
-"""What policies are told of what runs, and the built-in planner acting on it."""
+"""The view of running tasks that policies get, and how the built-in planner uses it."""
 
 from __future__ import annotations
 

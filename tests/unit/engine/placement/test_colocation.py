@@ -1,4 +1,4 @@
-"""Jobs that run everywhere, by their required affinities: on which nodes, and beside whom."""
+"""Per-node jobs with required affinities: on which nodes, and next to which tasks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whoever asks on which nodes a task may start next to others gets the same answer: the planner, the validation of
-decisions, moves, alternative nodes and refills. All are compared with the rules as the manual states them."""
+"""All co-location checks agree on which nodes a task may start: the planner, the validation of decisions, moves,
+alternative nodes and refills. All are compared with the rules as the manual states them."""
 
 from __future__ import annotations
 

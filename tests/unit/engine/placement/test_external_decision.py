@@ -1,4 +1,4 @@
-"""Decisions from outside of rounds: each item is checked against the present state, and a lease says who decides."""
+"""Decisions from outside of rounds: each item is validated against the current state, and a lease says who decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gang is all or nothing for its whole life: whoever has to run again brings the others along."""
+"""A gang is always all or nothing: a task that must run again restarts the whole gang."""
 
 from __future__ import annotations
 

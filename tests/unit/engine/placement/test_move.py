@@ -1,4 +1,4 @@
-"""An instance that is asked to move runs on the named node; a service is never below its minimum."""
+"""A moved instance runs on the named node; a service is never below its minimum."""
 
 from __future__ import annotations
 

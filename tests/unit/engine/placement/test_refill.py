@@ -1,4 +1,4 @@
-"""Lanes are refilled without asking the policy, but never past room that is kept for somebody ahead."""
+"""Lanes are refilled without asking the policy, but never with room reserved for a class ahead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job's rules come to in the engine: alone on a node, some at a time, held, paused, licensed, apart."""
+"""A job's rules in the engine: exclusive, limited, held, paused, licensed, distinct."""
 
 from __future__ import annotations
 

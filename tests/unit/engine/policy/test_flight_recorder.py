@@ -1,4 +1,4 @@
-"""The flight recorder: a recorded flight, flown again by the same policy, takes the same decisions."""
+"""The flight recorder: a replay with the same policy makes the same decisions."""
 
 from __future__ import annotations
 

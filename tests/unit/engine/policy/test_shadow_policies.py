@@ -1,5 +1,5 @@
-"""Shadows of a policy that decides outside of rounds: they are shown what it was shown, and compared with what it
-decided."""
+"""Shadows of a policy that decides outside of rounds: they get the same situations, and their decisions are
+compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of thing that happens becomes its event, and no other."""
+"""Every change becomes its event, and no other."""
 
 from __future__ import annotations
 

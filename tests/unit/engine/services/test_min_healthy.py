@@ -1,5 +1,5 @@
-"""Whatever people ask of a service, and however its versions behave, it is never below its minimum while nothing
-crashes, and comes to the wanted version and count in the end. Random, by seed, in virtual time."""
+"""A service never falls below its minimum while nothing crashes, whatever users request and however its versions
+behave, and reaches the wanted version and count in the end. Random, by seed, in virtual time."""
 
 from __future__ import annotations
 

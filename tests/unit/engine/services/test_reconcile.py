@@ -1,4 +1,4 @@
-"""A service is kept at its count, whatever happens to its tasks and nodes."""
+"""A service stays at its count, whatever happens to its tasks and nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates that go wrong: what is rolled back, what stalls, and what it says."""
+"""Failed updates: rollbacks, stalls, and their messages."""
 
 from __future__ import annotations
 

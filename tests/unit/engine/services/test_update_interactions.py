@@ -1,5 +1,5 @@
-"""Updates and restarts of jobs of which something else is the matter: instances that are not healthy anyway, nodes that
-take no work, a hold, groups that wait for others. None waits for ever, and none touches what it does not concern."""
+"""Updates and restarts of jobs with other problems: unhealthy instances, nodes that accept no work, a hold, groups that
+wait for others. No update waits for ever, and none touches unrelated instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fingerprints have all of the state: every attribute of it is compared, or left out for a reason."""
+"""Fingerprints cover the whole state: every attribute is compared, or left out for a reason."""
 
 from __future__ import annotations
 

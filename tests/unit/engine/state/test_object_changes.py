@@ -1,4 +1,4 @@
-"""What the engine writes of Testbeds, BatchJobs and Schedulings: enough to outlive a crash, and no more than moved."""
+"""The engine's changes of Testbeds, BatchJobs and Schedulings: enough to survive a crash, and no more than changed."""
 
 from __future__ import annotations
 

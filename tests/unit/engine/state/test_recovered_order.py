@@ -1,4 +1,4 @@
-"""In which order things are dealt with: the same in a manager that goes on and in one that has loaded a snapshot."""
+"""The processing order is the same in a running manager and in one that has loaded a snapshot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Every record that the engine keeps comes out of a snapshot with every field, but for what is worked out anew.
+"""Every record of the engine survives a snapshot with every field, except derived ones.
 
-Fields are found by looking: one that is added to a record must be dumped and loaded, or be named here.
-"""
+Fields are found by reflection: a new field of a record must be dumped and loaded, or be named here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a job may start, and what that is judged by."""
+"""Start estimates and their basis."""
 
 from __future__ import annotations
 

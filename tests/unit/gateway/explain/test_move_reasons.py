@@ -1,4 +1,4 @@
-"""Why a task waits that was moved to a node of somebody's choice."""
+"""Why a moved task waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would happen, and that it does: plans against what the engine really decides."""
+"""Plans predict what the engine really decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`why` tells for whose sake a job waits: room that is being made, and room that is kept."""
+"""`why` names the item for which a job waits: room that is being freed, and room that is reserved."""
 
 from __future__ import annotations
 

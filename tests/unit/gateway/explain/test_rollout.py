@@ -1,4 +1,4 @@
-"""What `why` says of an update that does not get on, and what would help it."""
+"""What `why` says of a stuck update, and what would help it."""
 
 from __future__ import annotations
 

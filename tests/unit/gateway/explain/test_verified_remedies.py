@@ -1,4 +1,4 @@
-"""What `why` suggests does start the job: every suggestion is applied to the manifest and submitted in its place."""
+"""The suggestions of `why` start the job: every suggestion is applied to the manifest and submitted in its place."""
 
 from __future__ import annotations
 

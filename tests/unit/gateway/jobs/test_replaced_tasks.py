@@ -1,4 +1,4 @@
-"""What stood for the instances of a service before: listed with its end and its reason, and its logs can be read."""
+"""Replaced tasks of a service are listed with their end and reason, and their logs can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding runs and reading them: live from memory, finished from the store, and nobody can tell the difference."""
+"""Finding and reading runs: live from memory, finished from the store, with the same result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates among the jobs, queues and dead letters as people see them, runs that repeat others."""
+"""Templates among the jobs, queues and dead letters as users see them, and reruns."""
 
 from __future__ import annotations
 

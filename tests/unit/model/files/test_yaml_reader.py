@@ -1,4 +1,4 @@
-"""Files of manifests: what YAML and JSON become, and where a broken one is broken."""
+"""Manifest files: decoded YAML and JSON, and the position of syntax errors."""
 
 from __future__ import annotations
 

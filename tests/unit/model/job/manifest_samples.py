@@ -1,4 +1,4 @@
-"""Manifests for tests, made of just what a test is about."""
+"""Manifests for tests, with only what a test is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a manifest becomes, what is refused, and how the refusal is said."""
+"""Valid manifests and their specs; invalid ones and their messages."""
 
 from __future__ import annotations
 

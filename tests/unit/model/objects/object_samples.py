@@ -1,4 +1,4 @@
-"""Manifests and objects for tests, made of just what a test is about."""
+"""Manifests and objects for tests, with only what a test is about."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a BatchJob's application may say: the documents' manifests are taken as they are, mistakes are told with their
-path and the fix."""
+"""The application of a BatchJob: manifests of the reference implementation are accepted unchanged, mistakes are
+reported with their path and a fix."""
 
 from __future__ import annotations
 

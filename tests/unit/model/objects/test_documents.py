@@ -1,4 +1,4 @@
-"""Objects as documents: spelt as the reference spells them, and applied again as they are printed."""
+"""Objects as documents: keys as in the reference implementation, and output that can be applied again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What manifests of Testbeds, BatchJobs and Schedulings become, what is refused, and how the refusal is said."""
+"""Manifests of Testbeds, BatchJobs and Schedulings: valid ones and their objects, invalid ones and their messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates for suggestions, and forecasts: what would let a node take a class, and after whose end."""
+"""Suggestions and forecasts: what would let a node take a class, and after which end."""
 
 from __future__ import annotations
 

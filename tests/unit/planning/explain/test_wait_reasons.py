@@ -1,4 +1,4 @@
-"""Why tasks wait, in the words that a person reads."""
+"""Why tasks wait, as users read it."""
 
 from __future__ import annotations
 

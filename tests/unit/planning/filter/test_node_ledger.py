@@ -1,4 +1,4 @@
-"""The planner's copy of the columns: what it reads again, what it tells others to renew, what it derives."""
+"""The planner's copy of the columns: what it reads again, which caches it renews, what it derives."""
 
 from __future__ import annotations
 

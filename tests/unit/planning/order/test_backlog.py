@@ -1,4 +1,4 @@
-"""What the planner remembers of those who wait: whom it looks at again, and whom it leaves alone."""
+"""The planner's memory of pending classes: which it looks at again, and which it skips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fair share by dominant resource: who gets how much when not all can have what they want."""
+"""Fair share by dominant resource: how much each party gets when not all requests fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues and licences: who has to wait although there is room."""
+"""Queues and licences: which classes wait although nodes have room."""
 
 from __future__ import annotations
 

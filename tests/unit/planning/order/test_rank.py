@@ -1,4 +1,4 @@
-"""Who goes first: priority with ageing, deadlines, and the promise that nobody starves."""
+"""Ranks: priority with ageing, deadlines, and no starvation."""
 
 from __future__ import annotations
 

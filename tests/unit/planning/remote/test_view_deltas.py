@@ -1,4 +1,4 @@
-"""A view that is put together from deltas shows what the original shows, and policies decide alike on both."""
+"""A view built from deltas shows the same as the original, and policies decide the same on both."""
 
 from __future__ import annotations
 

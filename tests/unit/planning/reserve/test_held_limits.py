@@ -1,4 +1,4 @@
-"""Limited queues and licences: what items ahead are to use of them is theirs, and who needs several gets them."""
+"""Limited queues and licences are held for items ahead, and an item that needs several gets them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preemption in the planner: the room of victims is kept for their winner, and nobody counts on it twice."""
+"""Preemption in the planner: the room of victims is reserved for their winner, and never counted twice."""
 
 from __future__ import annotations
 

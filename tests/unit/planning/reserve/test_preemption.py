@@ -1,4 +1,4 @@
-"""Victims: the fewest, the cheapest, none within the gap, none in vain."""
+"""Victims: the fewest, the cheapest, none within the priority gap, none unnecessarily."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules, gangs and claims inside decisions: their turn, their budget, their queues, and slices."""
+"""Rules, gangs and reservations inside decisions: their turn, their budget, their queues, and slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gangs on a site: all or nothing, also across groups, and nothing left over from a try that failed."""
+"""Gangs in a workspace: all or nothing, also across groups, with nothing left over from a failed try."""
 
 from __future__ import annotations
 

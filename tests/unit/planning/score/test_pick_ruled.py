@@ -1,4 +1,4 @@
-"""Rules that couple nodes, all at once and by chance: placed as a plain greedy places them, one task at a time."""
+"""Random rules between tasks: placed as a plain greedy places them, one task at a time."""
 
 from __future__ import annotations
 

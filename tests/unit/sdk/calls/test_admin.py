@@ -1,4 +1,4 @@
-"""The clients' answers about templates, queues and dead letters; both clients are asked the same."""
+"""Both clients' answers about templates, queues and dead letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams that break are taken up where they were left; without I/O."""
+"""Broken streams resume where they stopped; without I/O."""
 
 from __future__ import annotations
 

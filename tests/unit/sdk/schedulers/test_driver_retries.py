@@ -1,4 +1,4 @@
-"""How often `ExternalScheduler` comes back: sooner after a session that lasted than after one that did not."""
+"""How soon `ExternalScheduler` reconnects: sooner after a long session than after a short one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts against a task and when it is well, at times that only the test's clock knows."""
+"""When a task is healthy, and which failures count, at times that only the test's clock knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a keeper works out before it starts a task that wants more than a command in a folder."""
+"""How a keeper prepares tasks that need more than a command in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keeper's queue: whatever is taken back never runs, whatever stays runs in order."""
+"""The keeper's queue: tasks that are taken back never run, the others run in order."""
 
 from __future__ import annotations
 

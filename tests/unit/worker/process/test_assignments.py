@@ -1,4 +1,4 @@
-"""Orders, stops and what keepers answer, in every order in which they may meet. The keepers' wires go nowhere."""
+"""Orders, stops and answers of keepers, in every possible order. The keepers' connections are fakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who runs what: shares, windows, and what is taken back. Keepers are real but their connection goes nowhere."""
+"""Distribution of work to keepers: shares, windows, and reclaimed tasks. The keepers' connections are fakes."""
 
 from __future__ import annotations
 

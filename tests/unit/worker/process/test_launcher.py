@@ -1,4 +1,4 @@
-"""Keepers that do not answer are killed before they can go on, also those that an earlier version started."""
+"""Keepers that do not answer are killed, also those that an earlier version started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: each attempt is news once."""
+"""The ledger: each attempt is new only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Spark and Flink as runtimes of a worker: announced where they are, processes for keepers, missed with the reason."""
+"""Spark and Flink as runtimes of a worker: announced if installed, run as processes by keepers, refused with a
+reason."""
 
 from __future__ import annotations
 

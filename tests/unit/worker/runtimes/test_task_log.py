@@ -1,4 +1,4 @@
-"""The output of an attempt that no keeper runs, over several lives of the worker."""
+"""The output of an attempt that no keeper runs, over several worker processes."""
 
 from __future__ import annotations
 

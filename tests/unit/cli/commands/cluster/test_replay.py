@@ -1,4 +1,4 @@
-"""`shunter replay` of a recording in which somebody decided whom this installation does not know."""
+"""`shunter replay` of a recording with a policy that this installation does not know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`shunter simulate`: what it says of a policy that lets somebody wait, and of wrong use."""
+"""`shunter simulate`: its report on a policy that starves tasks, and on wrong usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the daemon is asked for, without a daemon: the differences between daemons, devices, and odd pulls."""
+"""Create requests without a daemon: the differences between daemons, devices, and unusual pulls."""
 
 from __future__ import annotations
 

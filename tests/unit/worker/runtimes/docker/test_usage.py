@@ -1,4 +1,4 @@
-"""What a container used, from the daemon's words."""
+"""The usage of a container, from the daemon's answer."""
 
 from __future__ import annotations
 
