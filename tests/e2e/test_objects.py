@@ -134,7 +134,7 @@ def test_of_two_updates_of_one_version_one_conflicts_and_a_watch_tells_the_rest(
         for slots, code in ((3, 0), (4, 2)):
             read["spec"]["slotsPerNode"] = slots
             done = apply(testbed_cluster, {key: value for key, value in read.items() if key != "status"}, code=code)
-        assert "was has changed" in done.err
+        assert "has changed" in done.err
         testbed_cluster.shunter("delete", "tb", "bench", "--wait")
         while seen[-1]["type"] != "DELETED":
             seen.append(line())

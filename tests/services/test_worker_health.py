@@ -191,6 +191,6 @@ async def test_plugins_bring_checks_and_an_unknown_kind_never_passes(
             "/bin/sleep", "60", job=2, reservation=2, health=(often("karma", failures=1, start_grace_s=0.0),)
         )
         assert harness.ended[0].how == "unhealthy"
-        assert "no health check of the kind karma" in harness.ended[0].detail
+        assert "no health check of kind karma" in harness.ended[0].detail
         harness.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 0.0)]))
         await harness.all_ended(2)
