@@ -144,7 +144,7 @@ def test_simulated_nodes_are_measured_and_filled_in_pairs(home: Cluster) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "--profiler-testbed: is missing"),
+        ([], "--profiler-testbed: no testbed is given"),
         (["-p", "nowhere"], "there is no Testbed default/nowhere"),
         (["-p", "x", "--run-max", "soon"], "--run-max"),
     ],

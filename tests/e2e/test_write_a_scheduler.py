@@ -119,7 +119,7 @@ def test_a_policy_is_tried_in_simulated_worlds(reader: Reader) -> None:
     reader.cluster.down()
     with reader.follow("Run it in the simulator", change=("--seeds 0-3", "--seeds 1-2")) as said:  # two quick worlds
         told = said.read_text()
-    assert told.splitlines()[0].split() == ["POLICY", "ENDED", "WELL", "TASKS", "MEAN", "WAIT", "MEAN", "LENGTH"]
+    assert told.splitlines()[0].split() == ["POLICY", "PASSED", "TASKS", "MEAN", "WAIT", "MEAN", "DURATION"]
     assert re.search(r"^my_scheduler:MostRoom +2 of 2 ", told, re.MULTILINE), told
     assert re.search(r"^e-pvm +2 of 2 ", told, re.MULTILINE), told
 
