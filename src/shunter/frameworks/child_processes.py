@@ -42,7 +42,8 @@ class ChildProcesses:
             self._condition.notify_all()
 
     def wait(self, child: subprocess.Popen[bytes] | None, words: Sequence[str] = ()) -> str | int:
-        """Until this child has ended (its code), or one of these words was heard, or the line was lost ("")."""
+        """Wait until this child has ended (its code), one of these words was received, or the connection was lost
+        ("")."""
         while True:
             if child is not None and child.poll() is not None:
                 return exit_code(child.returncode)
@@ -109,7 +110,7 @@ class Tail:
                             os.write(descriptor, chunk)
                         self._offsets[path] = file.tell()
                 except OSError:
-                    continue  # it was removed, or nobody reads what we write
+                    continue  # it was removed, or nothing reads our output
 
 
 def exit_code(returncode: int) -> int:

@@ -26,7 +26,7 @@ class DriverServer:
         self._server = socket.create_server((host, port), backlog=128)
         self._lock = threading.Lock()
         self._peers: list[socket.socket] = []
-        self._sent_messages: list[str] = []  # to whoever comes later, too
+        self._sent_messages: list[str] = []  # to later executors, too
         threading.Thread(target=self._accept, daemon=True).start()
 
     def broadcast(self, message: str) -> None:
@@ -89,7 +89,7 @@ class DriverConnection:
 
 
 def _connect(host: str, port: int) -> socket.socket:
-    """Raises OSError where nobody answers for long."""
+    """Raises OSError if there is no answer for long."""
     deadline_s = time.monotonic() + CONNECT_MAX_S
     while True:
         try:

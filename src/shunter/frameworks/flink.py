@@ -69,7 +69,7 @@ def run_executor(context: LaunchContext, children: ChildProcesses) -> int:
 
 
 def program_arguments(context: LaunchContext) -> list[str]:
-    """What the JobManager is to run."""
+    """The program that the JobManager runs."""
     application = context.application
     savepoint = ["--fromSavepoint", application["savepoint"]] if application["savepoint"] else []
     skip = ["--allowNonRestoredState"] if application["skips_state"] else []
@@ -122,13 +122,13 @@ def task_manager_settings(context: LaunchContext, driver_host: str) -> dict[str,
 
 
 def common_settings(context: LaunchContext) -> dict[str, str]:
-    """What the application says, and where Python and temporary files are."""
+    """The application's settings, and the locations of Python and temporary files."""
     files = context.application["py_files"]
     return {
         "python.executable": context.python,
         "python.client.executable": context.python,
         **({"python.files": ",".join(context.file(path) for path in files)} if files else {}),
-        # The application holds all its slots: an operator may as well use them, however little there is to do.
+        # The application holds all its slots, so an operator may use them all, however little work there is.
         "execution.batch.adaptive.auto-parallelism.enabled": "false",
         **context.application["settings"],
         "io.tmp.dirs": str(Path.cwd()),
@@ -155,7 +155,7 @@ def java_command(context: LaunchContext, role: str, options: list[str], settings
 
 
 def module_options(home: Path) -> list[str]:
-    """What Flink's own settings open of Java's modules to it."""
+    """The Java modules that Flink's own settings open to it."""
     for name in SETTINGS_FILES:
         try:
             text = (home / "conf" / name).read_text()

@@ -23,8 +23,8 @@ class LaunchContext:
     host: str  # this node's address, as the cluster knows it
 
     def environment(self) -> dict[str, str]:
-        """Of the programs that are started: the task's own, with the Java that was found. Temporary files go into the
-        task's folder, and away with it."""
+        """The environment of the started programs: the task's own, with the Java that was found. Temporary files go
+        into the task's folder and are removed with it."""
         path = f"{self.java_home}/bin{os.pathsep}{os.environ.get('PATH', '')}"
         return {**os.environ, "JAVA_HOME": self.java_home, "PATH": path, "TMPDIR": str(Path.cwd())}
 
@@ -63,10 +63,10 @@ def _read_context() -> LaunchContext:
 
 
 def own_port(name: str) -> int:
-    """Of this task."""
+    """A port of this task."""
     return int(os.environ[f"SHUNTER_PORT_{name}"])
 
 
 def driver_address(name: str) -> tuple[str, int]:
-    """Of the driver, for its executors."""
+    """The driver's address, for its executors."""
     return os.environ["SHUNTER_DRIVER_HOST"], int(os.environ[f"SHUNTER_DRIVER_PORT_{name}"])

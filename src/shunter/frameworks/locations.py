@@ -143,7 +143,7 @@ def _java_candidates(environment: Environment) -> Iterator[Java]:
 
 
 def _java_version(home: Path) -> int:
-    """From the file that every Java has beside it; one without it is asked."""
+    """From the release file next to Java; without that file, Java itself is asked."""
     try:
         text = (home / "release").read_text()
         match = re.search(r'^JAVA_VERSION="(\d+)(?:\.(\d+))?', text, re.MULTILINE)

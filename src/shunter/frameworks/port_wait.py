@@ -10,7 +10,7 @@ POLL_INTERVAL_S = 0.1
 
 
 def wait_until_open(host: str, port: int, timeout_s: float, is_alive: Callable[[], bool]) -> bool:
-    """Whether somebody listens there in time, as long as the program lives."""
+    """Whether the port is open in time, while the program lives."""
     deadline_s = time.monotonic() + timeout_s
     while is_alive() and time.monotonic() < deadline_s:
         try:

@@ -20,7 +20,7 @@ TMPDIR_OPTION = "-Djava.io.tmpdir=."  # the folder of the task, which goes away 
 DAEMON_OPTIONS = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -XX:ReservedCodeCacheSize=24m {TMPDIR_OPTION}"
 JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 MASTER_START_MAX_S = 120.0  # to listen; a node may be busy
-EXECUTOR_REGISTRATION_MAX_S = 600  # for all executors to register before the application goes on without some
+EXECUTOR_REGISTRATION_MAX_S = 600  # for all executors to register before the application continues without some
 LOGGING = """\
 rootLogger.level = warn
 rootLogger.appenderRef.stderr.ref = console
@@ -112,8 +112,8 @@ def spark_environment(context: LaunchContext) -> dict[str, str]:
 
 
 def write_defaults(path: Path, secret: str) -> None:
-    """What the Master, the Workers and the application read alike. Master, driver and executors talk only to who knows
-    the secret; it is in a file because everybody sees the words of a command."""
+    """Write the settings that the Master, the Workers and the application share. Master, driver and executors talk only
+    to processes with the secret; it is in a file because command lines are public."""
     settings = {
         "spark.authenticate": "true",
         "spark.authenticate.secret": secret,
@@ -140,11 +140,11 @@ def submit_command(context: LaunchContext) -> list[str]:
 
 
 def spark_settings(context: LaunchContext) -> dict[str, str]:
-    """What Shunter has to say; of the rest, what the application says goes first."""
+    """Shunter's own settings; for all others, the application's come first."""
     application = context.application
     cores = application["executor_cores"]
     return {
-        "spark.network.io.preferDirectBufs": "false",  # buffers beside the heap have no limit of their own
+        "spark.network.io.preferDirectBufs": "false",  # buffers outside of the heap have no limit of their own
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(Path.cwd() / "warehouse"),
         **application["conf"],

@@ -42,7 +42,7 @@ _VERBATIM_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class ManagerInfo:
-    """What stays the same while this manager runs."""
+    """Facts that stay the same while this manager runs."""
 
     name: str
     version: str

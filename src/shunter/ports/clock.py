@@ -14,5 +14,5 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
     async def wait(self, event: asyncio.Event, timeout_s: float | None) -> bool:
-        """Until the event is set, or the time has passed; says whether it is set."""
+        """Wait until the event is set or the time has passed; returns whether it is set."""
         ...

@@ -7,7 +7,7 @@ from typing import Protocol
 
 class FlightLog(Protocol):
     def begin_segment(self) -> None:
-        """What is appended from now on can be read without anything before it. Old segments may go."""
+        """Records appended from now on can be read without the ones before. Old segments may be dropped."""
         ...
 
     def append(self, record: bytes) -> None:
@@ -16,5 +16,5 @@ class FlightLog(Protocol):
 
     @property
     def segment_bytes(self) -> int:
-        """Of the segment in use, so far."""
+        """The size of the current segment."""
         ...

@@ -107,7 +107,7 @@ class FinishedName:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What history keeps. A limit of 0 keeps nothing of that kind. Deleted Schedulings count as finished jobs do."""
+    """What history keeps. A limit of 0 keeps nothing of that kind. Deleted Schedulings count like finished jobs."""
 
     finished_age_s: float = 30 * 86400.0
     finished_max: int = 100_000
@@ -141,7 +141,7 @@ class Store(Protocol):
         ...
 
     async def first_version(self) -> int:
-        """Of the oldest round that is kept; where none is, the next one."""
+        """The version of the oldest stored round; if there is none, of the next one."""
         ...
 
     async def last_version(self) -> int: ...

@@ -16,7 +16,7 @@ class Workers(Protocol):
 
     @property
     def heartbeat_s(self) -> float:
-        """How often a node is heard of, at present."""
+        """The current heartbeat interval."""
         ...
 
     def send(self, node: int, message: ManagerMessage) -> None:
@@ -29,7 +29,7 @@ class Workers(Protocol):
         ...
 
     def reset(self, reason: str) -> None:
-        """The engine has loaded its state anew: make every worker come again with its inventory."""
+        """The engine has loaded its state again: make every worker reconnect with its inventory."""
         ...
 
     async def read_log(
@@ -58,7 +58,7 @@ class WorkerLink(Protocol):
 
 
 class Session(Protocol):
-    """What the watcher hands to a transport for one connection."""
+    """The watcher's side of one connection, for a transport."""
 
     async def received(self, message: WorkerMessage) -> None:
         """Messages of one connection, in order; waiting for the return is the back-pressure."""
@@ -86,7 +86,7 @@ class Uplink(Protocol):
 
 
 class WorkerHandler(Protocol):
-    """What a transport calls on the worker's side. The worker says Hello in `connected`."""
+    """The calls of a transport on the worker's side. The worker says Hello in `connected`."""
 
     def connected(self, uplink: Uplink) -> None: ...
 

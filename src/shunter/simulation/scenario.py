@@ -54,7 +54,7 @@ def draw_scenario(rng: random.Random) -> Scenario:
 
 
 def can_fail(spec: GroupSpec) -> bool:
-    """Whether a task of this group may end badly through nobody's fault but its own."""
+    """Whether a task of this group may fail by itself."""
     return bool(
         "SHUNTER_SIM_EXIT" in spec.task.env
         or "SHUNTER_SIM_FAIL_RATE" in spec.task.env

@@ -37,13 +37,13 @@ from shunter.simulation.workload.users import Users
 FAULT_PERIOD_MAX_S = 600.0  # within which users are answered and faults are over
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
 SEEDED = PolicyFactory()
-BACKGROUND_EVERY = 6  # in one world of so many the policy decides outside of rounds
+BACKGROUND_EVERY = 6  # in one of this many worlds the policy decides outside of rounds
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one seed gave. `digest` is a hash of everything that happened."""
+    """The result of one seed. `digest` is a hash of everything that happened."""
 
     seed: int
     steps: int
@@ -139,7 +139,7 @@ class World:
             self._has_failed.set()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run beside the story; if it fails, so does the world."""
+        """Run in the background; if it fails, so does the world."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._on_task_done)
@@ -163,7 +163,7 @@ class World:
         await check_end(self, users)
 
     async def _quiesce(self, users: Users) -> None:
-        """No more faults: what cannot end by itself is stopped, and the rest must end, one task after another."""
+        """No more faults: stop what cannot end by itself; the rest must end, one task after another."""
         self.trace.record("quiet")
         settling = asyncio.create_task(users.settle())
         ended, progress_s = -1, self.clock.now()
@@ -174,7 +174,7 @@ class World:
         settling.result()
 
     async def _ensure_manager(self) -> None:
-        """Somebody restarts a manager that is gone."""
+        """Restart a manager that is gone."""
         while True:
             if not self.managers or self.managers[-1].is_terminated:
                 self.start_manager()
@@ -195,7 +195,7 @@ class World:
                 self.spawn(self._retire(older))
 
     async def _retire(self, manager: SimulatedManager) -> None:
-        """A manager that was replaced learns of it some time after it wakes, if no refused commit has told it."""
+        """A replaced manager learns of it some time after it wakes, unless a refused commit tells it first."""
         await self.clock.sleep(self.rng.uniform(3.0, 15.0))
         await manager.gate.wait_open()
         if not manager.is_terminated:

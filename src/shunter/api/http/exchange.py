@@ -33,7 +33,7 @@ _FIELD = re.compile(r"^(?P<message>.*) - at `(?P<at>.*)`$", re.DOTALL)
 
 
 class RequestAborted(Exception):
-    """The client closed the connection before its request was complete: there is nobody to answer."""
+    """The client closed the connection before its request was complete: no answer is possible."""
 
 
 @dataclass(frozen=True, slots=True)

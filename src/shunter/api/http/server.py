@@ -35,7 +35,7 @@ class HttpServer:
         self._state = state
 
     async def stop(self, grace_s: float = 2.0) -> None:
-        """Take no more connections, let requests end for `grace_s`, then cancel what is left (streams mostly)."""
+        """Accept no more connections, let requests end for `grace_s`, then cancel the rest (mostly streams)."""
         self._listener.close()
         for connection in list(self._state.connections):
             connection.shutdown()
@@ -89,7 +89,7 @@ async def serve_socket(app: Application, listen_socket: socket.socket) -> HttpSe
 
 
 def _websocket_protocol(**arguments: Any) -> asyncio.Protocol:
-    """What takes over a connection that becomes a WebSocket."""
+    """The protocol for a connection that becomes a WebSocket."""
     return _websocket_protocol_class()(**arguments)
 
 

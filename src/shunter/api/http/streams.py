@@ -36,7 +36,8 @@ async def stream_lines(exchange: Exchange, status: int, lines: AsyncGenerator[Fo
 
 
 async def stream_events(exchange: Exchange, events: AsyncGenerator[EventView, None], heartbeat_s: float) -> None:
-    """Server-sent events, resumable by their ids, with a comment every `heartbeat_s` for whoever closes quiet ones."""
+    """Server-sent events, resumable by their ids, with a comment every `heartbeat_s` for proxies that close quiet
+    connections."""
     async with aclosing(events):
         await exchange.begin(200, EVENT_STREAM)
         await exchange.write(HEARTBEAT)
@@ -45,8 +46,9 @@ async def stream_events(exchange: Exchange, events: AsyncGenerator[EventView, No
 
 
 async def stream_watch(exchange: Exchange, lines: AsyncGenerator[Document, None], heartbeat_s: float) -> None:
-    """One JSON object a line, without end, and an empty line at once and every `heartbeat_s` for whoever closes quiet
-    ones. It ends early for a reader that falls too far behind; it may watch again from the last version it saw."""
+    """One JSON object per line, without end, and an empty line at once and every `heartbeat_s` for proxies that close
+    quiet connections. It ends early for a reader that falls too far behind; it may watch again from the last version it
+    saw."""
     async with aclosing(lines):
         await exchange.begin(200, NDJSON)
         await exchange.write(EMPTY_LINE)
@@ -63,7 +65,8 @@ async def stream_bytes(exchange: Exchange, source: AsyncGenerator[bytes, None]) 
 
 
 async def stream_log(exchange: Exchange, source: AsyncGenerator[LogChunk, None], size_max: int | None) -> None:
-    """Raw output, at most `size_max` bytes. What is cut short has no proper end: nobody shall take it for whole."""
+    """Raw output, at most `size_max` bytes. An incomplete response has no proper end, so that no client takes it for
+    complete."""
     async with aclosing(source):
         first = await anext(source, LogChunk(b"", 0, eof=True))
         await exchange.begin(200, OCTETS, [log_header(first)])

@@ -31,12 +31,12 @@ _HEAD_END = re.compile(rb"\n\r?\n")
 
 
 class BadFrame(Exception):
-    """What came is no STOMP; the connection cannot go on."""
+    """The input is not STOMP; the connection must close."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Of a header that comes twice, the first counts."""
+    """Of a repeated header, the first counts."""
 
     command: str
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Frame:
 
 
 def encode(frame: Frame, version: str = V1_2) -> bytes:
-    """With a content-length where there is a body, so that it may hold anything."""
+    """With a content-length if there is a body, so that it may contain anything."""
     headers = dict(frame.headers)
     if frame.body:
         headers["content-length"] = str(len(frame.body))

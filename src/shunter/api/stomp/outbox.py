@@ -26,7 +26,7 @@ class Outbox:
         self._wakeup: asyncio.Future[None] | None = None
 
     def put(self, text: str) -> bool:
-        """False once it has overflowed, or nothing more shall be written: the text is dropped."""
+        """False once it has overflowed or was finished: the text is dropped."""
         if self._is_finished:
             return False
         self._waiting.append(text)
@@ -40,14 +40,14 @@ class Outbox:
         return not self.has_overflowed
 
     def finish(self, last: str = "") -> None:
-        """What waits is written, then `last`; then it ends."""
+        """Write the queued texts, then `last`, then end."""
         if last and (not self._is_finished or self.has_overflowed):
             self._waiting.append(last)
         self._is_finished = True
         self._wake()
 
     async def next_batch(self) -> list[str]:
-        """What waits, as much as one message may hold, at least one text; empty at the end."""
+        """The queued texts, as much as one message may hold, at least one text; empty at the end."""
         while not self._waiting:
             if self._is_finished:
                 return []

@@ -22,7 +22,7 @@ from shunter.log import Log
 
 ENDPOINT = "/scheduler"
 SUBPROTOCOLS = ("v12.stomp", "v11.stomp", "v10.stomp")
-HEARTBEAT_TOLERANCE = 2.0  # heart-beats may be late so many times
+HEARTBEAT_TOLERANCE = 2.0  # heart-beats may be late this many times
 NORMAL, PROTOCOL_ERROR, TRY_LATER = 1000, 1002, 1013
 log = Log(__name__)
 
@@ -31,7 +31,7 @@ log = Log(__name__)
 class StompSettings:
     connections_max: int = 5_000
     connect_s: float = 15.0  # from the WebSocket's opening to the CONNECT frame
-    disconnect_grace_s: float = 5.0  # for whoever has been cut off to read why
+    disconnect_grace_s: float = 5.0  # for a disconnected peer to read the reason
     outbox: OutboxLimits = field(default_factory=OutboxLimits)
 
 
@@ -124,7 +124,7 @@ class _Connection:
     # ---- reading ----
 
     async def _read(self, receive: Receive) -> None:
-        """Until the peer goes, or the session ends."""
+        """Read until the peer disconnects, or the session ends."""
         while not self._session.is_closed:
             message = await receive()
             if message["type"] == "websocket.disconnect":
@@ -190,7 +190,7 @@ class _Connection:
     # ---- heart-beats ----
 
     async def _run_heartbeats(self, send: Send) -> None:
-        """Beat in time, and end what has not been heard of."""
+        """Send heart-beats in time, and close connections that are silent."""
         try:
             await asyncio.wait_for(self._connected.wait(), self._settings.connect_s)
         except TimeoutError:

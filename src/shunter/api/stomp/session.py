@@ -200,7 +200,7 @@ def _required_header(frame: Frame, header: str) -> str:
 
 
 def _token(frame: Frame) -> str:
-    """As the passcode; where there is none, as the login, or as HTTP has it."""
+    """The token: the passcode; without one, the login, or the HTTP header."""
     kind, _, token = frame.headers.get("Authorization", frame.headers.get("authorization", "")).partition(" ")
     if kind.lower() != "bearer":
         token = frame.headers.get("passcode") or frame.headers.get("login", "")

@@ -100,7 +100,7 @@ def own_limit_remedy(job: Job) -> Remedy | None:
 
 
 def update_remedies(state: State, job: Job) -> Iterator[Remedy]:
-    """What helps an update that stands still because its successors find no room beside what they replace."""
+    """Remedies for an update that is stuck because its successors find no room next to what they replace."""
     service_state = state.services.jobs.get(job.id)
     if service_state is None or service_state.status not in ROLLOUT_IN_PROGRESS:
         return
@@ -134,7 +134,7 @@ def _has_only_default_group(job: Job) -> bool:
 
 
 def _option_remedies(job: Job) -> Iterator[Remedy]:
-    """What a job that is not queued yet waits for."""
+    """Remedies for a job that is not queued yet."""
     if job.is_held:
         text = f"release it: shunter release {job.name}"
         change_cluster = partial(on_hold, job_id=job.id, is_held=False)
@@ -223,7 +223,7 @@ def _port_remedies(waiting_group: _WaitingGroup, cut: ResourceCut) -> Iterator[R
 
 
 def _licence_remedies(waiting_group: _WaitingGroup) -> Iterator[Remedy]:
-    """What the cluster has too few of, whatever the nodes have."""
+    """Remedies for missing licences of the cluster."""
     state = waiting_group.state
     for resource, need in waiting_group.group.task_class.task_class.needs.items():
         if not resource.startswith(LICENCE_PREFIX):

@@ -13,7 +13,7 @@ from shunter.model.resources import format_duration
 
 
 def describe_update(state: State, job: Job, now_ms: int) -> str:
-    """Empty for a job of which nothing is under way."""
+    """Empty for a job without an update in progress."""
     service_state = state.services.jobs.get(job.id)
     if service_state is None or service_state.status not in (*ROLLOUT_IN_PROGRESS, RolloutStatus.STALLED):
         return ""
@@ -38,12 +38,12 @@ def describe_update(state: State, job: Job, now_ms: int) -> str:
 
 
 def _current_members(state: State, job: Job) -> list[InstanceTask]:
-    """Of each instance what stands for it, if that is alive and on its way up."""
+    """The current task of each instance, if it is alive and starting."""
     return [instance.current for instance in collect_instances(state, job).values() if instance.current.is_active]
 
 
 def _describe_awaited(service_state: ServiceState, awaited: list[InstanceTask], now_ms: int) -> str:
-    """Who must get well for the next step, and what comes if he does not."""
+    """Which task must become healthy for the next step, and what happens if it does not."""
     first = min(
         awaited,
         key=lambda each: (_predates_update(service_state, each), service_state.requested_ms(each.task_set.number)),

@@ -35,7 +35,7 @@ COPIES_MAX = 12  # of the cluster, that are made for them
 def diagnose(
     dry_run_source: DryRunSource, job_id: int, filters: Sequence[Filter]
 ) -> tuple[list[str], list[SuggestionView]]:
-    """What the planner itself says of a job that waits, and what would start it."""
+    """The planner's own reasons for a waiting job, and what would start it."""
     dry_run = DryRun(dry_run_source)
     if job_id not in dry_run.state.jobs:
         return [], []
@@ -105,7 +105,7 @@ class _RemedyTrial:
         return self.dry_run.started(submitted.job_id)
 
     def _try_cluster_change(self, change_cluster: ClusterChange) -> int:
-        """How many tasks start when something else changes: those of the job itself, beside what runs of it."""
+        """How many tasks of the job start after another change, besides those that run already."""
         if self._is_dirty or self._replaced_id != self._job_id:
             self._reset()
         self._is_dirty = True

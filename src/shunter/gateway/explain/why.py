@@ -92,8 +92,8 @@ def _attributed(name: str, reasons: Mapping[int, str]) -> Mapping[int, str]:
 def reasons_of(
     state: State, job: Job, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> list[ReasonView]:
-    """Why groups that could be placed are not: first for whom room is reserved, then what nodes lack. Groups share
-    equal reasons."""
+    """Why groups that could be placed are not: first the items for which room is reserved, then what nodes lack. Groups
+    share equal reasons."""
     waiting = list(_waiting_classes(state, job))
     if not waiting:
         return []

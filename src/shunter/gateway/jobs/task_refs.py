@@ -38,7 +38,7 @@ class FinishedRun:
 
     @property
     def specs(self) -> tuple[GroupSpec, ...]:
-        """Of its groups; empty where history does not have them."""
+        """The specs of its groups; empty if history does not have them."""
         return _groups_decoder.decode(self.summary.groups) if self.summary.groups else ()
 
 

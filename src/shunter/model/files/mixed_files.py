@@ -36,7 +36,7 @@ def split(documents: Sequence[object]) -> tuple[FilePart, FilePart]:
 
 
 def join(first: FilePart, firsts: Sequence[J], second: FilePart, seconds: Sequence[T]) -> list[J | T]:
-    """What became of the parts, in the order of the file."""
+    """The results of the parts, in the order of the file."""
     found: dict[int, J | T] = dict(zip(first.positions, firsts, strict=True))
     found.update(zip(second.positions, seconds, strict=True))
     return [found[position] for position in sorted(found)]

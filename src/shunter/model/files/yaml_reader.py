@@ -180,7 +180,7 @@ def _scalar(event: Any) -> Any:
 
 
 def parse_plain_scalar(word: str) -> Any:
-    """What a word without quotes stands for."""
+    """The value of a word without quotes."""
     if word in _PLAIN_CONSTANTS:
         return _PLAIN_CONSTANTS[word]
     if word[0] not in "+-.0123456789" or len(word) > DIGITS_MAX:

@@ -63,7 +63,7 @@ def count_indexes(parts: Iterable[IndexRange]) -> int:
 
 
 def index_at(parts: Iterable[IndexRange], position: int) -> int:
-    """What the task at `position` (from 0) is told as its index."""
+    """The index that the task at `position` (from 0) sees."""
     for first, last, step in parts:
         size = (last - first) // step + 1
         if position < size:

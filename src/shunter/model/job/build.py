@@ -175,7 +175,8 @@ def _build_health(check: dict[str, Any], ports: tuple[Port, ...]) -> HealthCheck
 
 
 def _build_restart(given: dict[str, Any], job_type: str) -> Restart:
-    """What lasts is restarted always, though not for ever: an attempt that ran long enough starts the count anew."""
+    """Long-running jobs are always restarted, though not without limit: an attempt that ran long enough resets the
+    count."""
     if not given:
         return _RESTART_ALWAYS if job_type in LONG_RUNNING else _RESTART_NEVER
     values = _RESTART_DEFAULTS | given

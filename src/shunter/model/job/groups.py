@@ -57,7 +57,7 @@ def read_groups(spec: dict[str, Any], path: str) -> list[Group]:
 
 
 def merge(job: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
-    """What a group says wins. Mappings are merged key by key; everything else is replaced whole."""
+    """The group's own value wins. Mappings are merged key by key; everything else is replaced."""
     inherited = job
     if not _COUNT_FIELDS.isdisjoint(group):
         inherited = {name: value for name, value in job.items() if name not in _COUNT_FIELDS}

@@ -169,7 +169,7 @@ def _check_names(jobs: Sequence[JobSpec], problems: Problems) -> None:
 
 
 def _check_cycles(jobs: Sequence[JobSpec], problems: Problems) -> None:
-    """Jobs of one file that wait for one another in a circle. Names with a run are of the past and wait for nobody."""
+    """Jobs of one file that wait for each other in a cycle. Names with a run are older and wait for nothing."""
     dependent_jobs = {(job.namespace, job.name): number for number, job in enumerate(jobs) if job.options.after}
     if not dependent_jobs:
         return

@@ -20,7 +20,7 @@ _REFERENCE_TIME = datetime(2024, 1, 1)
 
 @lru_cache(maxsize=256)
 def check_cron(line: str) -> str:
-    """What is wrong with a cron line, or nothing."""
+    """What is wrong with a cron expression, or nothing."""
     from cronsim import CronSim, CronSimError
 
     expanded = _expand_alias(line)

@@ -52,7 +52,7 @@ def check_read_only_fields(drafts: Sequence[Draft], existing_objects: Sequence[D
 
 
 def _without_derived(value: object) -> object:
-    """Of a status only what is kept: what is merely worked out when it is shown may come out otherwise."""
+    """Only the stored part of a status: derived values may change."""
     return (
         {key: item for key, item in value.items() if key not in DERIVED_STATUS_FIELDS}
         if isinstance(value, dict)

@@ -29,7 +29,7 @@ from shunter.model.schema.fields import Schema
 from shunter.model.schema.problems import Problems, did_you_mean
 
 JOB = "Job"
-_LEGACY_TESTBED_KIND = "Slots"  # as document 000 calls a Testbed
+_LEGACY_TESTBED_KIND = "Slots"  # the reference implementation's name of a Testbed
 
 
 def read_objects(documents: Sequence[object], *, default_namespace: str | None = None) -> list[Draft]:
@@ -68,7 +68,7 @@ def object_schema(kind: str) -> Schema:
 
 
 def check_external(data: object, path: str) -> dict[str, list[dict[str, str]]]:
-    """What an external scheduler wants to remember of a BatchJob. Raises Invalid."""
+    """Validate the data that an external scheduler stores with a BatchJob. Raises Invalid."""
     problems = Problems()
     checked: dict[str, list[dict[str, str]]] = EXTERNAL.read(data, path, problems)
     problems.raise_any()
@@ -139,7 +139,7 @@ def _kind(document: Any, path: str, problems: Problems) -> str | None:
 
 
 def _read_only_fields(kind: str, document: dict[str, Any]) -> dict[str, Any]:
-    """What only Shunter writes, as far as the manifest has it."""
+    """The fields of the manifest that only Shunter writes."""
     metadata, spec = document["metadata"], document["spec"]
     own = {f"metadata.{word}": metadata[word] for word in READ_ONLY_METADATA if word in metadata}
     if kind == TESTBED:

@@ -27,7 +27,7 @@ class RefusalCode(StrEnum):
     FAILED = "failed"
 
 
-# Somebody must change the worker or its settings first, so it comes again only now and then.
+# A person must change the worker or its settings first, so it reconnects only from time to time.
 PERMANENT = frozenset({RefusalCode.UNAUTHORIZED, RefusalCode.PROTOCOL_VERSION, RefusalCode.INVALID})
 
 
@@ -36,7 +36,7 @@ def refuse(code: RefusalCode, reason: str) -> Refused:
 
 
 def refusal_for(error: ShunterError) -> Refused:
-    """What a worker hears when the engine could not take its message."""
+    """The refusal that a worker gets when the engine could not accept its message."""
     if isinstance(error, Fenced):
         return refuse(RefusalCode.STALE_EPOCH, error.detail)
     if isinstance(error, Busy):

@@ -35,7 +35,7 @@ class Field:
     required: bool = False
 
     def about(self, description: str) -> Field:
-        """The same field, with words for whoever edits a manifest."""
+        """The same field, with a description for people who edit manifests."""
         return replace(self, schema=self.schema | {"description": description})
 
 
@@ -247,7 +247,7 @@ def any_value() -> Field:
 
 
 def _size_fault(value: str, size_max: int) -> str:
-    """What is wrong with a text's size or characters: no program can be handed a NUL, and everything is UTF-8."""
+    """What is wrong with a text's size or characters: programs cannot receive a NUL, and everything is UTF-8."""
     try:
         size = len(value.encode())
     except UnicodeEncodeError:

@@ -12,7 +12,7 @@ EXTERNAL_KEY = "profiler"  # of externalScheduler
 DIAGONAL = "/"
 UNKNOWN = "-"
 
-Pair: TypeAlias = tuple[str, str]  # (job, other): how long `job` takes beside `other`
+Pair: TypeAlias = tuple[str, str]  # (job, other): how long `job` takes next to `other`
 Rows: TypeAlias = Sequence[Mapping[str, str]]  # as in externalScheduler: [{other: "24 (16)"}]
 
 _CELL = re.compile(r"\s*(\d{1,15})\s*(?:\(\s*(\d{1,15})\s*\))?\s*", re.ASCII)
@@ -20,8 +20,8 @@ _CELL = re.compile(r"\s*(\d{1,15})\s*(?:\(\s*(\d{1,15})\s*\))?\s*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A running mean in whole seconds. It is rounded down after every run, as document 001 has it: exact where all runs
-    take equally long; else it leans towards the shortest, and never leaves the range of what was measured."""
+    """A running mean in whole seconds, rounded down after every run, as in the reference implementation: exact if all
+    runs take equally long; else it leans towards the shortest, and stays within the measured range."""
 
     seconds: int
     samples: int
@@ -43,8 +43,8 @@ def parse_mean(text: str) -> Mean | None:
 
 
 def add_run(rows: Rows, other: str, duration_s: int) -> list[dict[str, str]]:
-    """The rows with one more run beside `other`. What they say of other jobs stays as it is, also of jobs that are
-    gone; what cannot be read of this one starts anew."""
+    """The rows with one more run next to `other`. Entries about other jobs stay, also of deleted ones; an unreadable
+    entry of this one starts again."""
     known = next((mean for row in rows if (mean := parse_mean(row.get(other, ""))) is not None), None)
     mean = Mean(duration_s, 1) if known is None else known.add(duration_s)
     updated: list[dict[str, str]] = []
@@ -61,8 +61,8 @@ def add_run(rows: Rows, other: str, duration_s: int) -> list[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The means of all pairs of `jobs` that were measured. It is not symmetric, and has no diagonal: a job is claimed
-    by one Scheduling at a time, so it never runs beside itself."""
+    """The means of all measured pairs of `jobs`. It is not symmetric, and has no diagonal: only one Scheduling at a
+    time claims a job, so it never runs next to itself."""
 
     jobs: tuple[str, ...]
     means: Mapping[Pair, Mean] = field(default_factory=dict)
@@ -107,7 +107,7 @@ def unreadable_cells(rows_by_job: Mapping[str, Rows]) -> Iterable[tuple[str, str
 
 
 def format_table(matrix: Matrix) -> list[str]:
-    """Lines for a person: a row for each job, a column for whom it ran beside."""
+    """A table for people: a row for each job, a column for each partner."""
     cells = [
         ["", *matrix.jobs],
         *([job, *(_format_cell(matrix, job, other) for other in matrix.jobs)] for job in matrix.jobs),

@@ -23,12 +23,11 @@ class SlotLayout:
 
 
 def choose_partners(matrix: Matrix, order: Sequence[str], nodes: int) -> list[Pair]:
-    """Greedy, in two passes: the first jobs of `order` get a node each, then each in turn the unused job beside which
-    it took the least time, or, where nothing was measured, the first that is unused.
+    """Greedy, in two passes: the first jobs of `order` get a node each; then each in turn gets the unused job next to
+    which it took the least time, or, if nothing was measured, the first unused one.
 
-    Greedy gives up the best sum over all pairs, and looks at the first job's time alone: times of different partners
-    cannot be compared with each other.
-    """
+    Greedy gives up the best sum over all pairs, and considers only the first job's time: times with different partners
+    cannot be compared with each other."""
     count = min(nodes, len(order) // JOBS_PER_NODE)
     firsts, unused = order[:count], list(order[count:])
     chosen: list[Pair] = []

@@ -64,7 +64,7 @@ class ProfilingScheduler:
     _failures: Counter[Pair] = field(default_factory=Counter)
 
     async def run(self) -> None:
-        """Until every loop has done its runs; without a number of runs, until it is cancelled."""
+        """Run until every loop has done its runs; without a number of runs, until cancelled."""
         steps = {
             PROFILER_PREFIX: (self.settings.profiler_testbed, self._profile),
             SCHEDULER_PREFIX: (self.settings.scheduler_testbed, self._schedule),
@@ -93,7 +93,7 @@ class ProfilingScheduler:
             number += 1
 
     async def _profile(self, name: str, testbed: str, number: int) -> None:  # noqa: ARG002
-        """Measure the pair of which the least is known, and write what was learnt to both."""
+        """Measure the pair with the fewest measurements, and store the result with both."""
         layout = await wait_for_free_slots(self.client, testbed, self.report)
         jobs = await usable_jobs(self.client, self.report)
         before = read_matrix(rows_by_job(jobs))
@@ -125,7 +125,7 @@ class ProfilingScheduler:
             self.report("\n".join(["", *format_table(after), ""]))
 
     async def _schedule(self, name: str, testbed: str, number: int) -> None:
-        """Run as many pairs as there are nodes; whose turn it is to choose a partner goes round."""
+        """Run as many pairs as there are nodes; the jobs take turns to choose a partner."""
         layout = await wait_for_free_slots(self.client, testbed, self.report)
         matrix = read_matrix(rows_by_job(await usable_jobs(self.client, self.report)))
         pairs = choose_partners(matrix, rotated(matrix.jobs, number * layout.nodes), layout.nodes)

@@ -15,7 +15,7 @@ from shunter.schedulers.profiler.pairing import JOBS_PER_NODE, SlotLayout
 from shunter.sdk.errors import Invalid, NotFound, Problem, Rejected
 
 COMPLETED, FAILED = "CompletedState", "FailedState"
-UNUSABLE = (FAILED, "FailedSubmissionState")  # of a BatchJob: somebody has to step in first
+UNUSABLE = (FAILED, "FailedSubmissionState")  # of a BatchJob: a user has to act first
 DELETED = "DELETED"
 OWNER_LABEL = "batchjob.tuberlin.de/scheduler"  # the label by which a scheduler knows its own
 
@@ -27,7 +27,7 @@ class RunFailed(Exception):
 
 
 class SchedulerClient(Protocol):
-    """What a scheduler needs of `shunter.aio.Client`."""
+    """The part of `shunter.aio.Client` that a scheduler needs."""
 
     async def objects(self, kind: str | None = None, namespace: str | None = None) -> list[ObjectView]: ...
     async def get(self, kind: str, name: str, namespace: str | None = None) -> ObjectView: ...
@@ -100,7 +100,7 @@ async def delete_and_wait(client: SchedulerClient, name: str) -> None:
 
 
 async def remove_leftovers(client: SchedulerClient, prefix: str, testbed: str) -> list[str]:
-    """Schedulings that an earlier life of this scheduler left behind on this Testbed, by its label; they are gone."""
+    """Delete Schedulings that an earlier process of this scheduler left on this Testbed, found by its label."""
     names = [each.name for each in await client.objects(SCHEDULING) if _is_leftover(each, prefix, testbed)]
     for name in names:
         await delete_and_wait(client, name)
@@ -113,7 +113,7 @@ def _is_leftover(each: ObjectView, prefix: str, testbed: str) -> bool:
 
 
 async def usable_jobs(client: SchedulerClient, report: Report) -> list[ObjectView]:
-    """All BatchJobs that may run, by name; where there are less than two, waits for them."""
+    """All BatchJobs that may run, by name; waits until there are at least two."""
     while True:
         found = sorted(filter(_is_usable, await client.objects(BATCH_JOB)), key=lambda job: job.name)
         if len(found) >= JOBS_PER_NODE:
@@ -170,7 +170,7 @@ def _is_terminal(scheduling: ObjectView) -> bool:
 
 
 def _manifest(name: str, queue: Sequence[str], testbed: str) -> dict[str, Any]:
-    """Version 0 is that of what is not there: somebody else's Scheduling is never replaced."""
+    """Version 0 means that the object must not exist: another user's Scheduling is never replaced."""
     labels = {OWNER_LABEL: name.rpartition("-")[0]}
     return {
         "apiVersion": API_VERSIONS[0],

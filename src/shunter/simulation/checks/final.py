@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_quiescent(world: World) -> bool:
-    """Every job has ended, and every machine is empty and has been told that its results are safe."""
+    """Every job has ended, and every machine is empty with all its results acknowledged."""
     if world.leader is None or world.checkers.model.unfinished:
         return False
     return all(worker.is_off or worker.node.machine.is_idle() for worker in world.workers.values())
@@ -70,7 +70,7 @@ def _check_machines(world: World) -> None:
 
 
 def _check_job(job: ModelJob, users: Users) -> None:
-    """A task ends badly only if its command does, somebody or a rule stopped it, or it was lost too often."""
+    """A task fails only if its command does, a user or a rule stopped it, or it was lost too often."""
     require(job.state in JOB.terminal_states, f"job {job.id} is {job.state.wire_name}")
     stopped = users.stopped.get(job.id, set())
     if job.stop_cause == "user":

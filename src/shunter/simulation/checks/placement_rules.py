@@ -46,7 +46,7 @@ def _check_gang(job: ModelJob, group: ModelTaskSet) -> None:
 
 
 def check_gangs(model: ReferenceModel) -> None:
-    """After any round: while a task of a gang has to run again, none of the gang goes on without it."""
+    """After any round: while a task of a gang must run again, no other task of the gang continues."""
     for job in model.unfinished.values():
         if job.options.gang or any(spec.gang for spec in job.specs):
             for group in job.groups.values():

@@ -31,8 +31,8 @@ class ModelTask:
     lost: int = 0
     successes: int = 0
     succeeded_attempt: int = 0  # the attempt that did
-    will_requeue: bool = False  # it was told to end, to be queued again
-    avoided_node: int = 0  # the node that its next attempt shall not use
+    will_requeue: bool = False  # it was told to stop, to be queued again
+    avoided_node: int = 0  # the node that its next attempt must avoid
     bound: int = 0  # the node that it was moved to and has not reached yet
     started_ms: int = 0  # while it runs
     healthy_since_ms: int = 0  # since when its health checks pass
@@ -148,7 +148,7 @@ class Placed:
 
 
 def healthy_indexes(job: ModelJob, name: str, now_ms: int) -> set[int]:
-    """Of the instances of a service's group, those of which a task is well."""
+    """The instances of a service's group with a healthy task."""
     return {
         task_set.visible_index_of(index)
         for task_set in job.task_sets(name)

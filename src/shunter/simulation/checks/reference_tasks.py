@@ -119,7 +119,7 @@ def bound(model: ReferenceModel, change: c.TaskPinned) -> None:
 
 
 def move(model: ReferenceModel, job: int, group: int, index: int, event: TaskEvent) -> ModelTask:
-    """By the table. What was to come back comes back, unless it ends well or somebody wants it to end."""
+    """Move by the table. A task that was to be queued again is, unless it succeeds or a user stops it."""
     where = f"task {job}/{index}"
     require(job in model.unfinished, f"{where}: {event.wire_name} after its job has ended")
     task = model.unfinished[job].groups[group].tasks[index]

@@ -92,7 +92,7 @@ class ModelTemplates:
         template.handled_until_ms = change.due_ms
 
     def overdue(self, now_ms: int) -> list[str]:
-        """Templates with a due time that nobody has dealt with, although there was time."""
+        """Templates with a due time that was not processed, although there was time."""
         return [
             name
             for (_, name), template in self.by_name.items()

@@ -43,7 +43,7 @@ def _spec(job: ModelJob, name: str) -> GroupSpec | None:
 
 
 def unconverged(model: ReferenceModel) -> list[str]:
-    """What long-running jobs lack, with the reasons that do not pass by themselves left out."""
+    """What long-running jobs lack, without reasons that do not pass by themselves."""
     shortfalls: list[str] = []
     for job in model.unfinished.values():
         if job.stop_was_asked or job.is_held or job.has_stalled:

@@ -21,7 +21,7 @@ _AFTER_EARLIER_RUN = After("", "finished", "run")  # the earlier runs of the sam
 
 
 def blocking_reason(model: ReferenceModel, job: ModelJob, group: ModelTaskSet, is_queueing: bool = False) -> str:
-    """Why no task of the group may start now; empty if it may. A held job's tasks may be queued, and no more."""
+    """Why no task of the group may start now; empty if it may. A held job's tasks may only be queued."""
     if not is_queueing:
         if job.is_held:
             return "it is held"
@@ -31,7 +31,7 @@ def blocking_reason(model: ReferenceModel, job: ModelJob, group: ModelTaskSet, i
 
 
 def temporary_block(model: ReferenceModel, job: ModelJob, group: ModelTaskSet) -> str:
-    """What a group waits for that will come: a time, the end of a job, the end of another group."""
+    """What a group waits for that will happen: a time, the end of a job, the end of another group."""
     if job.start_ms > model.now_ms:
         return f"its start is {job.start_ms - model.now_ms} ms away"
     for _, target in edges(model, job):

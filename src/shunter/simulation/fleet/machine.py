@@ -81,7 +81,7 @@ class EndScheduler(Protocol):
 
 
 class Observer(Protocol):
-    """Told what really happens; the checkers compare it with what the engine believes."""
+    """Receives what really happens; the checkers compare it with the engine's state."""
 
     def on_started(self, running_range: RunningRange) -> None: ...
 
@@ -359,7 +359,8 @@ class Machine:
             self.observer.on_ended(running_range)
 
     def _report_ended(self, running_range: RunningRange, ended_ms: int) -> None:
-        """One run for plain exits; anything else is told task by task. A log's place is the task's own name."""
+        """One range for plain exits; anything else is reported task by task. A log's position is the task's own
+        name."""
         ranges = (
             [(running_range.first, running_range.count)]
             if not running_range.how
@@ -389,7 +390,7 @@ class Machine:
         self._on_outbox_changed()
 
     def health_of(self, running_range: RunningRange, at_ms: int) -> list[Health]:
-        """What its checks say of each of its tasks."""
+        """The result of its checks for each of its tasks."""
         return [
             Health(running_range.job, running_range.group, running_range.attempt, index, True, at_ms)
             for index in range(running_range.first, running_range.last + 1)
@@ -430,7 +431,7 @@ class Machine:
                 self._end_scheduler.schedule_end(part.started_ms / 1000 + part.outcome.healthy_after_s, self, part)
 
     def _overlapping(self, job: int, group: int, first: int, last: int) -> list[RunningRange]:
-        """What runs of these tasks, whatever its attempt."""
+        """The running ones of these tasks, at any attempt."""
         return [
             running_range
             for running_range in self.running

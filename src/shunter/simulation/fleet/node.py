@@ -28,7 +28,7 @@ OnResultDropped = Callable[["SimulatedNode", Ended | Lost], None]
 
 
 class FleetPort(EndScheduler, Protocol):
-    """What the fleet offers its nodes."""
+    """The fleet as its nodes see it."""
 
     outcomes: Outcomes
 
@@ -67,8 +67,8 @@ class SimulatedNode:
             self.machine.start_waiting(lanes, now)
 
     def stop(self, epoch: int, ranges: list[StopRange], now: float) -> None:
-        """What has not started is returned; what runs ends within the grace, or sooner by itself. Newer attempts than
-        were meant are left alone."""
+        """Tasks that have not started are returned; running ones end within the grace, or earlier by themselves. Newer
+        attempts than the stop names are left alone."""
         if not self.accepts(epoch):
             return
         for stop_range in ranges:

@@ -87,7 +87,7 @@ class Faults:
             worker.crash()
 
     async def _worker_resized(self) -> None:
-        """A worker is started anew with another size. The first node never gets too small for anything."""
+        """Restart a worker with another size. The first node never gets too small for any task."""
         workers = [worker for worker in self._world.workers.values() if worker.name != "node-0" and not worker.is_off]
         if workers:
             self._rng.choice(workers).resize(self._rng.choice((500, 1000, 3000, 16_000)))

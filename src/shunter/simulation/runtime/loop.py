@@ -17,7 +17,7 @@ TURNS_AT_ONE_INSTANT_MAX = 200_000
 
 
 class Stalled(RuntimeError):
-    """Nothing can run and no timer is left: somebody waits for something that will never come."""
+    """Nothing can run and no timer is left: something waits for an event that never comes."""
 
 
 class Livelock(RuntimeError):
@@ -38,7 +38,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._now_s
 
     def jump(self, seconds: float) -> None:
-        """What the loop does instead of sleeping."""
+        """The loop's replacement for sleeping."""
         if seconds > 0:
             self._now_s += seconds
             self._idle_polls = 0
@@ -91,7 +91,7 @@ class VirtualClock:
 
 
 async def wait_for_event(event: asyncio.Event, timeout_s: float | None) -> bool:
-    """Until the event is set or the time has passed; says whether it is set."""
+    """Wait until the event is set or the time has passed; returns whether it is set."""
     if event.is_set():
         return True
     try:

@@ -34,7 +34,7 @@ STOP_MAX_S = 10.0
 
 
 class ManagerObserver(Protocol):
-    """Who hears what a manager does."""
+    """Receives the actions of a manager."""
 
     def durable(self, manager: SimulatedManager, commit: Commit) -> None: ...
 
@@ -91,7 +91,7 @@ class SimulatedManager:
             self._main_task.cancel()
 
     async def wait_terminated(self) -> None:
-        """Until the process is gone."""
+        """Wait until the process has ended."""
         await self._terminated.wait()
 
     def pause(self) -> None:
@@ -161,7 +161,7 @@ class SimulatedManager:
 
 
 class _ObservedWorkers:
-    """The engine's workers port; the checkers hear what is sent."""
+    """The engine's workers port; the checkers see what is sent."""
 
     def __init__(self, manager: SimulatedManager, observer: ManagerObserver) -> None:
         self._manager = manager

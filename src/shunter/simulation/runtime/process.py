@@ -28,7 +28,7 @@ class Gate:
         self._is_awake.set()
 
     def kill(self) -> None:
-        """From now on, whoever wants to pass waits for ever."""
+        """From now on, everything that wants to pass waits for ever."""
         self.is_dead = True
 
     async def wait_open(self) -> None:
@@ -39,7 +39,7 @@ class Gate:
 
 
 class GatedClock:
-    """The clock of one process: while it is paused time goes on, but the process notices only when it wakes."""
+    """The clock of one process: time continues while it is paused, but the process notices only when it wakes."""
 
     def __init__(self, clock: Clock, gate: Gate) -> None:
         self._clock = clock

@@ -34,7 +34,7 @@ HELLO_TIMEOUT_S = 5.0
 
 
 class SimulatedWorker:
-    """`leader` says which manager to connect to at present; None means that there is none."""
+    """`leader` returns the manager to connect to at present; None means that there is none."""
 
     def __init__(self, node: SimulatedNode, network: Network, leader: Callable[[], SimulatedManager | None]) -> None:
         self.node = node
@@ -101,7 +101,7 @@ class SimulatedWorker:
         self._restart("worker crashed")
 
     def resize(self, cpu_milli: int) -> None:
-        """As a crash, but the next life declares another capacity."""
+        """Like a crash, but the next process declares another capacity."""
         capacity = {**self.node.hello.capacity, "cpu": cpu_milli}
         self.node.hello = msgspec.structs.replace(self.node.hello, capacity=capacity)
         self._restart("worker resized")
@@ -113,7 +113,7 @@ class SimulatedWorker:
             self.node.machine.mark_lost(running[choice % len(running)], "keeper gone", self._network.clock.now())
 
     def switch_off(self) -> None:
-        """The machine is gone with everything on it; nobody is told."""
+        """The machine is gone with everything on it, without notice."""
         self._is_off = True
         self.node.machine.wipe()
         self._restart("machine gone")
@@ -168,7 +168,7 @@ class SimulatedWorker:
             await self._stay_connected(self._connection)
 
     async def _stay_connected(self, connection: Connection) -> None:
-        """Heartbeats until the connection is gone; a hello that nobody answers ends it too."""
+        """Send heartbeats until the connection is gone; an unanswered hello ends it too."""
         if not await self._network.clock.wait(self._hello_answered, HELLO_TIMEOUT_S):
             connection.reset("no answer to hello")
         while connection is self._connection and not await self._network.clock.wait(

@@ -43,7 +43,7 @@ class UserActions:
             self._world.trace.record("act.refused", str(refusal)[:80])
 
     async def settle(self) -> None:
-        """Take away what keeps jobs from ending: templates, rules of queues, holds; and there are licences for all."""
+        """Remove what keeps jobs from ending: templates, queue rules and holds; and provide enough licences."""
         await self._check_firings()
         for namespace, name in list(self._model.templates.by_name):
             await self._drop_template(namespace, name)

@@ -111,7 +111,7 @@ def draw_long_running(rng: random.Random) -> JobSpec:
 
 
 def _draw_graph(rng: random.Random, specs: list[JobSpec]) -> list[JobSpec]:
-    """A chain, or a first job with several behind it, or a diamond; told in any order."""
+    """A chain, or a first job with several behind it, or a diamond; in any order."""
     namespace, stem = specs[0].namespace, f"graph-{rng.randrange(10**9)}"
     named = [replace(spec, namespace=namespace, name=f"{stem}-{position}") for position, spec in enumerate(specs)]
     shape = rng.choice(("chain", "fan", "diamond"))
@@ -138,7 +138,7 @@ def _draw_policy(rng: random.Random) -> tuple[str, str]:
 
 
 def _draw_template(rng: random.Random, nodes: int) -> JobSpec:
-    """Fired by the clock, or by whoever dispatches it; each run ends by itself."""
+    """Fired by a schedule or a dispatch; each run ends by itself."""
     job = draw_job(rng, nodes)
     task = TaskSpec(("work",), {"SHUNTER_SIM_DURATION": rng.choice(("0", "0.5", "3"))})
     group = GroupSpec("main", rng.choice((1, 1, 3)), task, {CPU: 500})

@@ -36,5 +36,5 @@ class BackgroundPolicy:
 
 
 async def run_inline(decide: Callable[[], Any]) -> Any:
-    """Nobody waits for a thread in virtual time."""
+    """Virtual time needs no threads."""
     return decide()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shunter.simulation.world import World
 
 RELEASE_EVERY_S = 5.0
-CONVERGE_S = 60.0  # within which services are as they shall be once nothing else happens
+CONVERGE_S = 60.0  # time for services to converge once nothing else happens
 CONVERGE_MAX_S = 600.0  # tasks that fail may be started again for ever
 
 
@@ -40,7 +40,7 @@ class ServiceActions:
                     pass
 
     async def release_periodically(self) -> None:
-        """Tasks go on failing when all is quiet, and nodes go into quarantine for it: somebody lets them out again."""
+        """Tasks continue to fail when all faults are over, and nodes are quarantined for it: release them again."""
         while True:
             for node in list(self._model.nodes.values()):
                 if node.cordoned_by:
@@ -48,8 +48,8 @@ class ServiceActions:
             await self._world.clock.sleep(RELEASE_EVERY_S)
 
     async def check_converged(self) -> None:
-        """Services and system jobs come to what was asked for, by themselves. Where the cluster is full they wait for
-        others to end: the time is up when nobody has for so long."""
+        """Services and system jobs converge by themselves. Where the cluster is full they wait for others to end: the
+        time is up when none has ended for that long."""
         clock, ended = self._world.clock, self._model.ended
         hard_deadline_s = clock.now() + CONVERGE_MAX_S
         deadline = clock.now() + CONVERGE_S

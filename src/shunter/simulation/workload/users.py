@@ -126,8 +126,8 @@ class Users:
         return True
 
     async def request(self, call: Callable[[Engine], Awaitable[T]]) -> T:
-        """Until answered. An answer may get lost on its way, and then the question is asked again. Busy for long, such
-        as a queue that is full and paused, is an answer too; the time without a leader does not count as busy."""
+        """Repeat a request until answered. An answer may get lost, and then the request is repeated. Busy for a long
+        time, such as a full and paused queue, is an answer too; the time without a leader does not count as busy."""
         world = self._world
         busy_until_s: float | None = None
         while True:
