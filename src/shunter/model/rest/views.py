@@ -1,4 +1,4 @@
-"""All REST views under one name, for users of the SDK (`docs/reference/python-client.md`). Each subject has its own module.
+"""All REST views under one name, for users of the SDK (docs/reference/python-client.md). One module per subject.
 
 Times are ISO-8601 in UTC; unknown values are null."""
 

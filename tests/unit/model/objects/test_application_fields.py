@@ -16,7 +16,7 @@ from shunter.model.objects.application_fields import check_application, read_app
 from shunter.model.objects.batch_jobs import BatchJobSpec
 from shunter.model.schema.problems import Problems
 
-# As printed in document 001, and with what its Kubernetes setting adds.
+# As the reference prints it, and with what its Kubernetes setting adds.
 PRINTED = """
 sparkSpec:
   type: Scala

@@ -36,7 +36,7 @@ def document_example(name: str) -> Any:
     return parse_documents((ROOT / "examples" / "testbeds" / name).read_bytes())[0]
 
 
-# ---- as documents 000 and 001 print them ----
+# ---- as the reference prints them ----
 
 
 def test_the_printed_batch_job_is_read_with_all_its_values() -> None:
