@@ -145,7 +145,7 @@ def test_simulated_nodes_are_measured_and_filled_in_pairs(home: Cluster) -> None
     ("words", "said"),
     [
         ([], "--profiler-testbed: no testbed is given"),
-        (["-p", "nowhere"], "there is no Testbed default/nowhere"),
+        (["-p", "nowhere"], "Testbed 'default/nowhere' does not exist"),
         (["-p", "x", "--run-max", "soon"], "--run-max"),
     ],
 )

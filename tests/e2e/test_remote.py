@@ -72,7 +72,7 @@ def test_a_name_that_is_taken_is_refused(remote: RemoteCluster, make_home: Calla
     remote.add_worker("twin")
     intruder = Worker(remote.manager, make_home(), "twin", ("--cpu", "8"))
     intruder.start()
-    eventually(lambda: "another worker is connected as twin" in intruder.home.log(), "it is refused")
+    eventually(lambda: "another worker is connected as 'twin'" in intruder.home.log(), "it is refused")
     assert remote.manager.json("node", "show", "twin")["capacity"]["cpu"] == "1"
     assert remote.manager.shunter("run", "--", "/bin/echo", "undisturbed").out == "undisturbed\n"
     intruder.kill_machine()
