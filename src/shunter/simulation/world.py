@@ -25,6 +25,7 @@ from shunter.simulation.fleet.fleet import Fleet
 from shunter.simulation.fleet.node import SimulatedNode
 from shunter.simulation.runtime.disk import Disk
 from shunter.simulation.runtime.faults import Faults
+from shunter.simulation.runtime.lies import Liar
 from shunter.simulation.runtime.loop import Livelock, Stalled, VirtualClock, run_virtual
 from shunter.simulation.runtime.manager import SimulatedManager
 from shunter.simulation.runtime.network import Network
@@ -37,6 +38,7 @@ from shunter.simulation.workload.users import Users
 FAULT_PERIOD_MAX_S = 600.0  # within which users are answered and faults are over
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
 SEEDED = PolicyFactory()
+LIES_EVERY = 7  # in one of this many worlds a worker lies
 BACKGROUND_EVERY = 6  # in one of this many worlds the policy decides outside of rounds
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 
@@ -72,7 +74,10 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
 
     async def main(rng: random.Random) -> Outcome:
         is_background = seed % BACKGROUND_EVERY == BACKGROUND_EVERY - 1
-        scenario = replace(draw_scenario(rng), has_objects=seed >= OBJECTS_FROM, is_background=is_background)
+        lies_seed = seed if seed % LIES_EVERY == LIES_EVERY - 1 else None
+        scenario = replace(
+            draw_scenario(rng), has_objects=seed >= OBJECTS_FROM, is_background=is_background, lies_seed=lies_seed
+        )
         world = World(rng, scenario, echo, policy_factory)
         worlds.append(world)
         with world.capture_errors():
@@ -157,8 +162,11 @@ class World:
         for hello in self.scenario.hellos:
             self.add_node(hello)
         users, faults = Users(self), Faults(self)
+        running = [users.run(), faults.run()]
+        if self.scenario.lies_seed is not None:
+            running.append(Liar(self, self.scenario.lies_seed).run())
         async with asyncio.timeout(FAULT_PERIOD_MAX_S):
-            await asyncio.gather(users.run(), faults.run())
+            await asyncio.gather(*running)
         await self._quiesce(users)
         await check_end(self, users)
 

@@ -19,6 +19,7 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import TaskSet
 from shunter.model.lifecycles import NodeEvent, TaskEvent
 from shunter.model.protocol.worker_messages import Report, Started
+from shunter.watcher import session
 
 Patch = pytest.MonkeyPatch
 
@@ -142,6 +143,10 @@ def fail_lost_attempts(patch: Patch) -> None:
     patch.setattr(Round, "record", unkind)
 
 
+def believe_impossible_messages(patch: Patch) -> None:
+    patch.setattr(session, "message_problem", lambda _message: None)
+
+
 MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (acknowledge_before_the_commit, "was acknowledged before it was committed", 1),
     (order_before_the_commit, "is not committed", 13),
@@ -153,4 +158,5 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give", 116),
     (drop_every_tenth_report, "was acknowledged before it was committed", 1),
     (fail_lost_attempts, "failed, and its command cannot", 7),
+    (believe_impossible_messages, "NaN|out of range|too large|zero-size", 48),
 )
