@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from shunter.engine.nodes.drain import restore_node
-from shunter.engine.nodes.reports import apply_report, current_indexes, mark_lost, on_health, on_started
+from shunter.engine.nodes.reports import apply_report, current_indexes, mark_lost, on_health, on_started, requeue
 from shunter.engine.round import Round
-from shunter.engine.state.records import TaskSet, ranges_of
+from shunter.engine.state.records import NodeRecord, TaskSet, ranges_of
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.model.protocol.worker_messages import Held, Inventory, Report, Started, StopRange
 
@@ -23,12 +23,12 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
 
     A worker may have tasks that this cluster never assigned, such as leftovers of another one. They are stopped."""
     apply_report(round, node, Report(inventory.seq, inventory.ended, lost=inventory.lost))
+    record = round.state.nodes.records[node]
     confirmed = {row for held in inventory.held for row in _accept_held(round, node, held)}
     for health in inventory.health:
         on_health(round, node, health)
-    _reconcile_missing(round, node, confirmed)
-    record = round.state.nodes.records[node]
-    record.is_synced = True
+    _reconcile_missing(round, record, confirmed)
+    record.is_synced, record.synced_boot = True, record.boot
     if record.state in (NodeState.DOWN, NodeState.SUSPECT):
         restore_node(round, record)
     round.state.nodes.refresh_eligible(record)
@@ -56,17 +56,22 @@ def _accept_held(round: Round, node: int, held: Held) -> list[int]:
     return [task_set.base + index for index in indexes]
 
 
-def _reconcile_missing(round: Round, node: int, held: set[int]) -> None:
-    """Handle tasks that should be on the node but that the worker does not have, as rows: orders are sent again, other
-    tasks are lost."""
-    table = round.state.table
+def _reconcile_missing(round: Round, record: NodeRecord, held: set[int]) -> None:
+    """What the node should have and the worker does not, as rows of the table. Orders that the same worker process has
+    not received are sent again. After a restart nobody knows whether they have run, so they are queued again and get
+    the next attempt number. What was running is lost."""
+    table, node = round.state.table, record.id
     if not round.state.nodes.tasks[node]:
         return
     rows = np.flatnonzero((table.node[: table.used] == node) & (table.state[: table.used] == _ASSIGNED))
     missing = [row for row in rows.tolist() if row not in held]
+    is_same_process = record.synced_boot == record.boot
     for first_row, last_row in ranges_of(np.array(missing, np.int64)):
         for task_set, first, last, attempt in _uniform_ranges(round, first_row, last_row):
-            round.outbox.order(task_set, first, last, attempt, node)
+            if is_same_process:
+                round.outbox.order(task_set, first, last, attempt, node)
+            else:
+                requeue(round, task_set, node, first, last)
     mark_node_tasks_lost(round, node, "the worker restarted without this task", held.union(missing))
 
 

@@ -119,6 +119,11 @@ def on_health(round: Round, node: int, health: Health) -> None:
         round.record(change)
 
 
+def requeue(round: Round, task_set: TaskSet, node: int, first: int, last: int) -> None:
+    """Queue attempts again that have not been reported as started. It counts as no failure and no loss."""
+    _transition(round, task_set, node, first, last, TaskEvent.RETURNED)
+
+
 def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: str) -> None:
     """Attempts on one node ended without an exit code: queue them again, up to a limit. Tasks that were told to stop
     have stopped."""

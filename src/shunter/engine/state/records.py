@@ -284,6 +284,7 @@ class NodeRecord:
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by class id
     # Not part of the committed state:
     is_synced: bool = False  # its inventory has been processed since it connected
+    synced_boot: str = ""  # the worker process whose inventory was processed last
     failures: list[tuple[int, str, str]] | None = None  # (at_ms, namespace, job) since a task succeeded there
     last_heartbeat_ms: int = 0
     stats: MachineStats | None = None

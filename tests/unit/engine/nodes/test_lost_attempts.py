@@ -202,3 +202,30 @@ def test_an_order_is_sent_again_to_a_worker_that_comes_back_with_an_older_attemp
         assert harness.counts(job.job_id) == {"assigned": 1}
 
     run_scenario(scenario)
+
+
+def test_orders_that_a_restarted_worker_lacks_get_the_next_attempt_number() -> None:
+    """Nobody knows whether they have run. It counts as no loss."""
+
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(boot="b1")
+        [job] = await harness.submit(spec(count=2))
+        [(_, order)] = harness.orders()
+        assert (order.attempt, order.first, order.last) == (1, 0, 1)
+        assert await harness.join(boot="b2") == node
+        assert [(each.attempt, each.first, each.last) for _, each in harness.orders()] == [(2, 0, 1)]
+        assert harness.counts(job.job_id) == {"assigned": 2}
+        assert not harness.engine.state.table.lost[:2].any()
+
+    run_scenario(scenario)
+
+
+def test_orders_that_the_same_worker_has_not_received_are_sent_again() -> None:
+    async def scenario(harness: Harness) -> None:
+        await harness.join(boot="b1")
+        await harness.submit(spec(count=2))
+        [(_, order)] = harness.orders()
+        await harness.join(boot="b1")
+        assert [each for _, each in harness.orders()] == [order]
+
+    run_scenario(scenario)

@@ -32,6 +32,7 @@ NODE = ComparedFields(
     described={"lanes": _lanes},
     left_out={
         "is_synced": "whether it has reported in this life",
+        "synced_boot": "which worker process has reported in this life",
         "failures": "counted in this life",
         "last_heartbeat_ms": "when it was heard in this life",
         "stats": "measured",
