@@ -66,9 +66,9 @@ lock: ## update both lock files (needs uv)
 sim: setup ## run thousands of simulated clusters with faults
 	$(BIN)/python -m shunter.simulation --seeds 0-5000 --jobs 2
 
-sim-ci: setup ## run a few hundred of them; `make test` runs the first 40 seeds of both kinds
+sim-ci: setup ## run a few hundred of them; `make test` runs the seeds before these
 	$(BIN)/python -m shunter.simulation --seeds 40-300 --jobs 2
-	$(BIN)/python -m shunter.simulation --seeds 1000040-1000140 --jobs 2
+	$(BIN)/python -m shunter.simulation --seeds 1000020-1000140 --jobs 2
 
 sim-objects: setup ## run ten thousand simulated clusters with testbeds, BatchJobs, Schedulings and faults
 	$(BIN)/python -m shunter.simulation --seeds 1000000-1009999 --jobs 2

@@ -153,7 +153,10 @@ def start_again(daemon: TestDaemon) -> TestDaemon:
 
 
 def _launch(folder: Path, words: list[str]) -> subprocess.Popen[bytes]:
-    (folder / "pid").unlink(missing_ok=True)
+    """A killed daemon leaves the process number of its containerd, which ends with it. The next daemon would wait 15 s
+    for that containerd."""
+    for path in (folder / "pid", folder / "exec" / "containerd" / "containerd.pid"):
+        path.unlink(missing_ok=True)
     with open(folder / "log", "ab") as log:
         return subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
 
