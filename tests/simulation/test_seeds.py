@@ -19,6 +19,11 @@ from shunter.simulation.world import Failed, simulate
 
 SEEDS = 40  # `make sim-ci` runs the next ones
 CHUNK = 10
+# In these worlds, lines of the engine and the planner run that no other everyday test reaches.
+RARE_SEEDS = (
+    52, 71, 73, 82, 83, 102, 138, 142, 159, 165, 168, 194,
+    1000025, 1000026, 1000038, 1000042, 1000054, 1000056, 1000072,
+)  # fmt: skip
 # In these worlds together everything happens. If the engine has changed and something is missing, the others run too.
 EVENTFUL = (13, 110, 0, 8, 18, 26)
 EVENTFUL_MAX = 200
@@ -34,6 +39,11 @@ CHECKS = ("round", "audit", "snapshot", "recovery", "replay", "order", "start", 
 def test_every_invariant_holds(first: int) -> None:
     for seed in range(first, first + CHUNK):
         simulate(seed)
+
+
+@pytest.mark.parametrize("seed", RARE_SEEDS)
+def test_every_invariant_holds_in_rare_worlds(seed: int) -> None:
+    simulate(seed)
 
 
 def test_every_kind_of_fault_act_and_change_occurs_and_every_checker_looks() -> None:
