@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.model.rest.cluster_fields import SETTINGS
+from shunter.model.rest.admin_fields import SETTINGS
 from shunter.model.schema.problems import Problems
 
 
