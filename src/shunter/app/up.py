@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from shunter.app.home import Home
 
@@ -30,8 +31,9 @@ class StartResult:
 def start_in_background(options_json: bytes) -> StartResult:
     """Returns when the API answers and the first node is ready, or with the reason why not."""
     home = Home.find()
-    if home.is_locked():
-        return running_cluster(home)
+    running = running_cluster(home)
+    if running is not None:
+        return running
     read_fd, write_fd = os.pipe()
     log_fd = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     null_fd = os.open(os.devnull, os.O_RDONLY)
@@ -52,7 +54,7 @@ def start_in_background(options_json: bytes) -> StartResult:
         return StartResult(error=f"the cluster did not start; see {home.log}")
     readiness = json.loads(line)
     if readiness.get("error") == "already running":
-        return running_cluster(home)
+        return running_cluster(home) or StartResult(error="another cluster has just ended here; try again")
     return StartResult(
         readiness.get("url", ""),
         readiness.get("workers", ""),
@@ -64,13 +66,32 @@ def start_in_background(options_json: bytes) -> StartResult:
     )
 
 
-def running_cluster(home: Home) -> StartResult:
-    """The cluster that holds the lock of this home. It may be about to start, so wait for its address."""
+def running_cluster(home: Home) -> StartResult | None:
+    """The cluster that holds the lock of this home; None if the lock is free. Waits for one that is about to start, or
+    that was killed and has not quite ended."""
     deadline = time.monotonic() + STARTING_MAX_S
-    while (description := home.read_description()) is None and home.is_locked() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    if description is None:
-        return StartResult(error=f"another cluster is starting or stopping here; see {home.log} and try again")
+    while home.is_locked():
+        description = home.read_description()
+        if description is not None and _is_running(int(description["pid"])):
+            return _describe(description)
+        if time.monotonic() > deadline:
+            return StartResult(
+                error=f"a worker, or a cluster that is starting or stopping, holds {home.folder}; see {home.log}"
+            )
+        time.sleep(0.02)
+    return None
+
+
+def _is_running(pid: int) -> bool:
+    """Whether the process runs. One that was killed keeps its lock until its last thread has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def _describe(description: dict[str, Any]) -> StartResult:
     return StartResult(
         description.get("url", ""),
         description.get("workers") or "",

@@ -266,7 +266,8 @@ def _report_ready(policy: str | None, readiness: Readiness) -> None:
     from shunter.app.up import StartResult, running_cluster
 
     if readiness.error == ALREADY_RUNNING:
-        _report_start(running_cluster(Home.find()))
+        running = running_cluster(Home.find())
+        _report_start(running or StartResult(error="another cluster has just ended here; try again"))
     else:
         _report_start(StartResult(**msgspec.structs.asdict(readiness)), policy)
 
