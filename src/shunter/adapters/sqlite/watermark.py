@@ -12,7 +12,10 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from shunter.log import Log
 from shunter.model.errors import StoreFailed
+
+log = Log(__name__)
 
 _SLOT = struct.Struct("<8sQQI")  # magic, epoch, version, checksum of what comes before it
 _MAGIC = b"shunter1"
@@ -55,8 +58,13 @@ class Watermark:
         return newest
 
     def write(self, mark: Mark) -> None:
+        """Does not raise: what it names is committed already, and an older mark is safe."""
         body = _SLOT.pack(_MAGIC, mark.epoch, mark.version, 0)[:-_CHECKSUM_BYTES]
-        os.pwrite(self._fd, body + struct.pack("<I", zlib.crc32(body)), self._slot * _SLOT.size)
+        try:
+            os.pwrite(self._fd, body + struct.pack("<I", zlib.crc32(body)), self._slot * _SLOT.size)
+        except OSError as error:
+            log.warning("store.mark_failed", path=self._path, error=error)
+            return
         self._slot = 1 - self._slot
 
     def sync(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -155,3 +157,23 @@ async def test_after_a_failed_sync_the_log_is_secured_before_the_next_epoch(
     assert reader.execute("SELECT max(version) FROM rounds").fetchone() == (1,)
     reader.close()
     await store.close()
+
+
+async def test_a_mark_that_cannot_be_written_fails_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is committed by then, so its caller must not hear of a failure."""
+    store = SqliteStore(tmp_path / "store.db")
+    await store.open()
+    epoch = await store.begin_epoch()
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        await store.commit(commit(epoch, 1))
+    await store.commit(commit(epoch, 2))
+    await store.close()
+    again = SqliteStore(tmp_path / "store.db")
+    await again.open()
+    assert await again.last_version() == 2
+    await again.close()
