@@ -27,7 +27,6 @@ from shunter.engine.objects.apply import ApplyResult, on_apply, on_delete, on_re
 from shunter.engine.placement.move import on_move
 from shunter.engine.round import Round
 from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_request
-from shunter.model.errors import ShunterError
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.objects.object_meta import ObjectName
@@ -45,12 +44,9 @@ class EngineCommands(ABC):
         anything."""
 
     @abstractmethod
-    def tell(self, handler: Callable[[Round], None], on_refusal: Callable[[ShunterError], None] | None = None) -> None:
-        """Let the next round decide; the caller does not wait."""
-
-    @abstractmethod
-    def reject_worker(self, node: int, error: ShunterError) -> None:
-        """End the connection of a worker whose message was refused. The message changed nothing."""
+    def tell(self, handler: Callable[[Round], None], node: int = 0) -> None:
+        """Let the next round decide; the caller does not wait. If it refuses a report, the connection of the node's
+        worker ends."""
 
     @abstractmethod
     async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:
@@ -165,10 +161,10 @@ class EngineCommands(ABC):
         return await self.ask(lambda round: [on_hello(round, hello) for hello in hellos])
 
     async def inventory(self, node: int, inventory: Inventory) -> None:
-        self.tell(partial(on_inventory, node=node, inventory=inventory), partial(self.reject_worker, node))
+        self.tell(partial(on_inventory, node=node, inventory=inventory), node)
 
     async def report(self, node: int, report: Report) -> None:
-        self.tell(partial(on_report, node=node, report=report), partial(self.reject_worker, node))
+        self.tell(partial(on_report, node=node, report=report), node)
 
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
         self.tell(partial(on_node_event, node=node, event=event, reason=reason))

@@ -36,7 +36,7 @@ from shunter.engine.state.snapshots import make_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
 from shunter.log import Log
-from shunter.model.errors import Busy, Fenced, ShunterError, Unavailable
+from shunter.model.errors import Busy, Failed, Fenced, Rejected, ShunterError, Unavailable
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import JobState
 from shunter.model.protocol.worker_messages import MachineStats
@@ -169,10 +169,6 @@ class Engine(EngineCommands):
         while self._in_flight is not None:
             await asyncio.shield(self._in_flight)
 
-    def reject_worker(self, node: int, error: ShunterError) -> None:
-        log.warning("worker.rejected", node=node, error=error)
-        self._workers.reject(node, error)
-
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         """Store the latest sample. It is a hint, so it is not committed."""
         record = self.state.nodes.records.get(node)
@@ -207,13 +203,13 @@ class Engine(EngineCommands):
         self._wake.set()
         return await reply
 
-    def tell(self, handler: Callable[[Round], None], on_refusal: Callable[[ShunterError], None] | None = None) -> None:
+    def tell(self, handler: Callable[[Round], None], node: int = 0) -> None:
         """Put a report into the inbox, which has no limit for reports: workers keep them until they are acknowledged,
         and that bounds them. While the state is loaded again, reports are dropped, because they are not about the new
         state."""
         if self._state_lost_reason:
             raise Unavailable(f"{self._state_lost_reason}; nothing was accepted, try again")
-        self._inbox.append(Command(handler, on_refusal=on_refusal))
+        self._inbox.append(Command(handler, None, node))
         self._wake.set()
 
     async def _run_round(self) -> None:
@@ -243,9 +239,10 @@ class Engine(EngineCommands):
                 reconcile_placed_objects(round)
             # 9. One commit for all of it. If it fails, nothing has become visible.
             await self._commit(round)
-        except HandlerFailed:
+        except HandlerFailed as error:
             self.schedulers.observers.on_abort()
-            self._inbox.extendleft(reversed([command for command in commands if not command.is_answered]))
+            self._answer(error.command, error.failure)
+            self._inbox.extendleft(reversed([command for command in commands if command is not error.command]))
             raise
         except Exception as error:
             self._abort(commands, error)
@@ -287,9 +284,15 @@ class Engine(EngineCommands):
         for command in commands:
             command.answer(failure)
 
+    def _answer(self, command: Command, answer: Any) -> None:
+        if command.node and isinstance(answer, Rejected | Failed):
+            log.warning("worker.rejected", node=command.node, error=answer)
+            self._workers.reject(command.node, answer)
+        command.answer(answer)
+
     def _announce(self, round: Round, answers: list[tuple[Command, Any]]) -> None:
         for command, answer in answers:
-            command.answer(answer)
+            self._answer(command, answer)
         for node, message in round.outbox.messages():
             self._workers.send(node, message)
         if round.observer is not None:

@@ -9,25 +9,21 @@ from typing import Any
 
 from shunter.engine.round import Round
 from shunter.log import Log
-from shunter.model.errors import Busy, Failed, Rejected, ShunterError
+from shunter.model.errors import Busy, Failed, Rejected
 
 log = Log(__name__)
 
 
 @dataclass(slots=True)
 class Command:
-    """A command for a round to decide. A request has a `reply`, a future that gets the answer; a worker's report has
-    `on_refusal`, which is called if it is refused."""
+    """A command for a round to decide. A request has a `reply`, a future that gets the answer; a report has the `node`
+    whose worker sent it."""
 
     handler: Callable[[Round], Any]
     reply: asyncio.Future[Any] | None = None
-    on_refusal: Callable[[ShunterError], None] | None = None
-    is_answered: bool = False
+    node: int = 0
 
     def answer(self, answer: Any) -> None:
-        self.is_answered = True
-        if self.on_refusal is not None and isinstance(answer, Rejected | Failed):
-            self.on_refusal(answer)
         if self.reply is None or self.reply.done():
             return
         if isinstance(answer, Exception):
@@ -39,6 +35,11 @@ class Command:
 class HandlerFailed(Exception):
     """A handler raised after it had changed the state, so this round cannot continue. The other commands can be retried
     once the state is loaded again."""
+
+    def __init__(self, command: Command, failure: Failed) -> None:
+        super().__init__(failure.detail)
+        self.command = command
+        self.failure = failure
 
 
 def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command, Any]]:
@@ -57,8 +58,7 @@ def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command,
             log.exception("command.failed", error=error)
             answer = Failed(f"the manager failed on this request ({error!r}); nothing was changed")
             if len(round.changes) > recorded:
-                command.answer(answer)
-                raise HandlerFailed(answer.detail) from error
-        if command.reply is not None or command.on_refusal is not None:
+                raise HandlerFailed(command, answer) from error
+        if command.reply is not None or answer is not None:
             answers.append((command, answer))
     return answers

@@ -30,8 +30,8 @@ def _check_range(state: State, job_id: int, number: int, attempt: int, first: in
         return
     if last >= task_set.count:
         raise Rejected(f"task set {number} of job {job_id} has {task_set.count} tasks, but no task {last}")
-    attempts = state.table.attempt
-    first_row, last_row = task_set.base + first, task_set.base + last
-    newest = attempts.item(first_row) if first == last else attempts[first_row : last_row + 1].max()
-    if attempt > newest:
+    attempts, first_row = state.table.attempt, task_set.base + first
+    if attempt <= attempts.item(first_row):  # nearly always
+        return
+    if attempt > attempts[first_row : task_set.base + last + 1].max():
         raise Rejected(f"attempt {attempt} of task {first} of job {job_id} has not begun")
