@@ -8,7 +8,7 @@ TESTS := tests
 # In CI, a test that is skipped for want of something that can be installed fails.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 
-.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks up down test check lint format types sim sim-ci sim-objects crash bench bench-small docs client proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects crash bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ test: setup setup-docker ## run all tests except slow ones
 
 test-frameworks: setup setup-frameworks ## test BatchJobs with real Spark and Flink
 	$(PYTEST) tests/frameworks
+
+smoke-frameworks: setup setup-frameworks ## run the most important of these tests, as CI does
+	$(PYTEST) -m smoke tests/frameworks
 
 check: lint types test ## run what CI runs for every change: lint, types, tests
 

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.e2e.cluster import eventually
-from tests.frameworks.expected_results import as_lines, crawl, web_site, word_counts
+from tests.frameworks.expected_results import crawl, web_site, word_counts
 from tests.frameworks.framework_cluster import EXAMPLES, RUN_MAX_S, FrameworkCluster, get_json
 from tests.frameworks.sockets import is_loopback, listening_sockets
 
@@ -27,6 +27,7 @@ wait_for({way_out!r})
 """
 
 
+@pytest.mark.smoke
 def test_a_word_count_runs_with_each_task_manager_in_its_slot(
     framework_cluster: FrameworkCluster, tmp_path: Path
 ) -> None:
@@ -72,13 +73,6 @@ def test_a_word_count_runs_with_each_task_manager_in_its_slot(
     assert ended["status"]["state"] == "CompletedState", framework_cluster.stderr("flink-words-python")
     assert json.loads(framework_cluster.stdout("flink-words-python")) == word_counts()
     framework_cluster.release("flink-words-python")
-
-
-def test_a_jar_of_java_runs(framework_cluster: FrameworkCluster) -> None:
-    """S1-02, S1-30"""
-    ended = framework_cluster.run("flink-words")
-    assert ended["status"]["state"] == "CompletedState", framework_cluster.stderr("flink-words")
-    assert framework_cluster.stdout("flink-words") == as_lines(word_counts())
 
 
 def test_a_crawler_finds_what_a_serial_one_finds(framework_cluster: FrameworkCluster) -> None:

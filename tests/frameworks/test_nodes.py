@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_each_executor_runs_on_the_node_of_its_slot(make_home: Callable[[], Cluster], jars: Path) -> None:
-    """S1-16: slots are numbered breadth-first, so that the first two are on two nodes."""
+    """S1-02, S1-16, S1-30: a jar of Java. Slots are numbered breadth-first, so that the first two are on two nodes."""
     remote = RemoteCluster(make_home, timeout="30s")
     remote.start_manager()
     for number, name in enumerate(("north", "south")):

@@ -36,6 +36,7 @@ print(context.parallelize([1]).count())
 SECRET = re.compile(r"_SPARK_AUTH_SECRET=([0-9a-f]+)")
 
 
+@pytest.mark.smoke
 def test_a_word_count_runs_with_each_executor_in_its_slot(framework_cluster: FrameworkCluster, tmp_path: Path) -> None:
     """S1-28, S1-30, S1-15, S1-16: Spark's own REST names the slots; the count is that of a serial run."""
     gate, program = tmp_path / "gate", tmp_path / "gated.py"

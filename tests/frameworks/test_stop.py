@@ -32,6 +32,7 @@ def java_processes(framework_cluster: FrameworkCluster) -> int:
     return sum("org.apache.spark" in process.command for process in framework_cluster.cluster.processes())
 
 
+@pytest.mark.smoke
 def test_deleting_the_scheduling_ends_the_whole_application(
     framework_cluster: FrameworkCluster, gated: tuple[str, Path]
 ) -> None:
