@@ -170,7 +170,7 @@ def test_objects_and_watches_outlive_a_killed_manager(home: Cluster) -> None:
 
 
 def test_each_entry_of_a_queue_is_an_executor_in_its_slot(testbed_cluster: Cluster) -> None:
-    """S1-05, S1-22: the queue of document 001 on four free slots, the same as a file and over HTTP."""
+    """S1-05, S1-22: a queue on four free slots, the same as a file and over HTTP."""
     echo = ("sh", "-c", 'echo "$SHUNTER_EXECUTOR_INDEX/$SHUNTER_EXECUTOR_COUNT in $SHUNTER_SLOT_ID"')
     apply(testbed_cluster, testbed(slots=4), command("spark-crawler", *echo), command("batchjob-spark", *echo))
     order = ("spark-crawler", "batchjob-spark", "batchjob-spark", "spark-crawler")

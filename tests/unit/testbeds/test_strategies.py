@@ -47,7 +47,7 @@ def test_jobs_are_distinct_in_the_order_of_their_first_occurrence() -> None:
 
 
 def test_ten_executors_on_eight_slots_leave_the_fourth_job_waiting_and_one_slot_free() -> None:
-    """S1-10: the figure of document 001."""
+    """S1-10"""
     assert selected_jobs(queue_spec(*FIGURE), 8) == [("j1", (0, 1)), ("j2", (2, 3)), ("j3", (4, 5, 6))]
 
 

@@ -71,15 +71,17 @@ def refresh_pending(state: State) -> None:
     """Update the pending entries of the classes that changed since the last view."""
     state.dirty_classes.update(state.avoiding_classes)  # nodes determine whether there is an alternative node for them
     state.avoiding_classes.clear()
-    state.dirty_classes.update(state.gathering_classes)  # and all of its classes determine whether a gang is complete
-    state.gathering_classes.clear()
+    state.dirty_classes.update(
+        state.incomplete_gang_classes
+    )  # and all of its classes determine whether a gang is complete
+    state.incomplete_gang_classes.clear()
     for class_id in state.dirty_classes:
         record = state.classes.get(class_id)
         task_set = record.first_ready() if record is not None and not record.key.node else None
         if record is None or task_set is None:
             state.pending_queue.drop(class_id)
         elif is_gathering(record, task_set):
-            state.gathering_classes[class_id] = None
+            state.incomplete_gang_classes[class_id] = None
             state.pending_queue.drop(class_id)
         else:
             state.pending_queue.put(_pending_entry(state, record, task_set))

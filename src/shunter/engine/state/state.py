@@ -69,7 +69,9 @@ class State:
         self.pending_queue = PendingQueue()
         self.dirty_classes: dict[int, None] = {}
         self.held_rows: tuple[int, HeldRows] | None = None  # the policy's last reservations, and their time
-        self.gathering_classes: dict[int, None] = {}  # classes of gangs that are hidden until the whole gang is queued
+        self.incomplete_gang_classes: dict[
+            int, None
+        ] = {}  # classes of gangs that are hidden until the whole gang is queued
         self.avoiding_classes: dict[int, None] = {}  # classes shown as avoiding the nodes of their last attempts
         self.queue_lanes: Counter[str] = Counter()  # queue -> lanes of its classes
         self.cluster = ClusterSettingsRegistry()

@@ -99,7 +99,7 @@ STATE = ComparedFields(
         "pending_queue": _SENT_TO_POLICIES,
         "dirty_classes": _SENT_TO_POLICIES,
         "held_rows": _SENT_TO_POLICIES,
-        "gathering_classes": _SENT_TO_POLICIES,
+        "incomplete_gang_classes": _SENT_TO_POLICIES,
         "avoiding_classes": _SENT_TO_POLICIES,
         "registries": "the registries, each of which is an attribute too",
         "_next_spec_version": "serials name specs in the orders of one life",
