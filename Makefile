@@ -8,7 +8,7 @@ TESTS := tests
 # In CI, a test that is skipped for want of something that can be installed fails.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 
-.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects crash bench bench-small docs client proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects chaos smoke-chaos bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,8 +76,11 @@ sim-ci: setup ## run a few hundred of them; `make test` runs the seeds before th
 sim-objects: setup ## run ten thousand simulated clusters with testbeds, BatchJobs, Schedulings and faults
 	$(BIN)/python -m shunter.simulation --seeds 1000000-1009999 --jobs 2
 
-crash: setup ## kill real managers, workers and keepers under load
-	$(PYTEST) tests/e2e -m crash -n 2
+chaos: setup ## kill, cut off, fill up and lie to real clusters under load, for SHUNTER_CHAOS_SECONDS each
+	$(PYTEST) tests/chaos -s
+
+smoke-chaos: setup ## the same for a short time, as CI does
+	SHUNTER_CHAOS_SECONDS=$${SHUNTER_CHAOS_SECONDS:-25} $(PYTEST) tests/chaos -m smoke -n 2
 
 setup-docker: ## install what tests of containers need, if permitted
 	@sh scripts/setup_docker.sh

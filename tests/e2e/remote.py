@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from tests.e2e.cluster import COMMAND_MAX_S, Cluster, eventually
+from tests.e2e.cluster import COMMAND_MAX_S, SHUNTER, Cluster, eventually
 
 CONFIG = """
 [nodes]
@@ -33,10 +33,15 @@ class Worker:
     def begin(self) -> subprocess.Popen[str]:
         """The process, its words going to a file, where a test that fails finds them."""
         with (self.home.home / "shunter.log").open("a") as log:
-            return self.home.begin(
-                "worker", "--manager", self._manager.description["workers"], "--name", self.name,
-                "--token-file", str(self._manager.home / "worker-token"), *self._options, stdout=log, stderr=log,
-            )  # fmt: skip
+            return subprocess.Popen(
+                self.command(), env=self.home.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, text=True
+            )
+
+    def command(self) -> tuple[str, ...]:
+        return (
+            SHUNTER, "worker", "--manager", self._manager.description["workers"], "--name", self.name,
+            "--token-file", str(self._manager.home / "worker-token"), *self._options,
+        )  # fmt: skip
 
     @property
     def process(self) -> subprocess.Popen[str]:
@@ -60,6 +65,9 @@ class Worker:
 
 
 class RemoteCluster:
+    address = "127.0.0.1"  # for workers
+    manager_options: tuple[str, ...] = ()
+
     def __init__(self, make_home: Callable[[], Cluster], timeout: str, limits: str = "") -> None:
         """`timeout` is how long a node may be silent before it is down; `limits` is a table for config.toml."""
         self._make_home = make_home
@@ -70,17 +78,20 @@ class RemoteCluster:
     def start_manager(self) -> None:
         """On a free port for workers at first; later on the same again, because they know no other."""
         known = self.manager.home / "workers-address"
-        address = known.read_text() if known.exists() else "127.0.0.1:0"
-        self.manager.shunter("manager", "--detach", "--workers-listen", address)
+        address = known.read_text() if known.exists() else f"{self.address}:0"
+        self.manager.shunter("manager", "--detach", "--workers-listen", address, *self.manager_options)
         known.write_text(self.manager.description["workers"])
 
     def add_worker(self, name: str, *options: str) -> Worker:
         """Started, and ready as far as the manager sees it."""
-        worker = Worker(self.manager, self._make_home(), name, options or ("--cpu", "1"))
+        worker = self.make_worker(name, self._make_home(), options or ("--cpu", "1"))
         worker.start()
         self.workers[name] = worker
         self.until(name, "ready")
         return worker
+
+    def make_worker(self, name: str, home: Cluster, options: tuple[str, ...]) -> Worker:
+        return Worker(self.manager, home, name, options)
 
     def node(self, name: str) -> dict[str, Any] | None:
         return next((node for node in self.manager.items("nodes") if node["name"] == name), None)

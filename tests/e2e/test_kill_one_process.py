@@ -1,4 +1,4 @@
-"""kill -9 of single processes, one at a time; `test_crash` does it at random."""
+"""kill -9 of single processes, one at a time; `tests/chaos` does it at random."""
 
 from __future__ import annotations
 

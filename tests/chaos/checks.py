@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import datetime, timedelta
 
 from shunter import Client
 from shunter.model.rest.views import EventView
+from tests.chaos.load import Acknowledged, Attempt
 from tests.e2e.cluster import Cluster, eventually
-from tests.e2e.crash_load import Acknowledged, Attempt
 
 SETTLE_MAX_S = 120.0
 CLOCKS_DIFFER = timedelta(milliseconds=20)  # by how much two ways to read the same clock may
@@ -47,6 +47,12 @@ def expect_every_end_once(client: Client, acknowledged: list[Acknowledged]) -> N
         assert all(ends[each.name, index] == 1 for index in range(count)), each
 
 
+def expect_no_attempt_twice(ends: dict[Attempt, list[datetime]]) -> None:
+    """No two processes ever ran under one attempt number."""
+    repeated = {attempt: times for attempt, times in ends.items() if len(times) > 1}
+    assert not repeated, f"ran twice: {repeated}"
+
+
 def expect_successes_really_ran(
     client: Client, acknowledged: list[Acknowledged], ends: dict[Attempt, list[datetime]]
 ) -> None:
@@ -61,12 +67,13 @@ def expect_successes_really_ran(
             assert any(began - CLOCKS_DIFFER <= at <= ended + CLOCKS_DIFFER for at in seen), (task, seen)
 
 
-def expect_nothing_reserved(cluster: Cluster) -> None:
-    """All reservations are returned; a node that is still being looked for gets the time to come back."""
+def expect_nothing_reserved(cluster: Cluster, absent: Set[str]) -> None:
+    """All reservations are returned. A node that is down gets the time to come back, if it is not to stay away."""
 
     def check() -> bool:
         nodes = cluster.items("nodes")
-        return all(node["state"] == "ready" and node["tasks"] == 0 and not reserved(node) for node in nodes)
+        is_complete = all(node["state"] == "ready" for node in nodes if node["name"] not in absent)
+        return is_complete and all(node["tasks"] == 0 and not reserved(node) for node in nodes)
 
     eventually(check, f"nothing is reserved: {cluster.items('nodes')}")
 

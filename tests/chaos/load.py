@@ -62,8 +62,7 @@ class Load:
             raise self.failure
 
     def ends(self) -> dict[Attempt, list[datetime]]:
-        """When each attempt was about to end, by its own word. The same number may have run twice: where a crash took
-        every trace of an attempt that had hardly begun, its order is given again."""
+        """When each attempt was about to end, by its own word. More than one time means that it ran twice."""
         found: dict[Attempt, list[datetime]] = {}
         for row in self._end_log.read_text().splitlines():
             job, index, attempt, at_ms = row.split()

@@ -1,0 +1,59 @@
+"""One campaign: load and faults together, then calm, then the checks. docs/operations/reliability.md has figures.
+
+SHUNTER_CHAOS_SECONDS sets how long faults are injected (60), SHUNTER_CHAOS_SEED repeats the choices of a run, not its
+timing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Set
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from shunter import Client
+from tests.chaos import checks
+from tests.chaos.faults import FaultTarget, inject_faults
+from tests.chaos.load import PATIENCE_S, Load
+from tests.e2e.cluster import Cluster
+
+SECONDS = float(os.environ.get("SHUNTER_CHAOS_SECONDS", "60"))
+SEED = int(os.environ.get("SHUNTER_CHAOS_SEED") or random.SystemRandom().randrange(2**32))
+SETTLE_MAX_S = 300.0
+# Attempts are lost by the dozen here, which must not fail a task.
+LIMITS = "[limits]\nlost_max = 255\n"
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(SECONDS + SETTLE_MAX_S)]
+
+
+def run_campaign(
+    name: str, cluster: Cluster, target: FaultTarget, folder: Path, absent: Set[str] = frozenset()
+) -> None:
+    """Nodes that are `absent` need not be ready afterwards."""
+    with ExitStack() as stack:
+
+        def connect() -> Client:
+            return stack.enter_context(cluster.client(patience_s=PATIENCE_S))
+
+        load = Load(connect, folder, SEED)
+        load.start()
+        try:
+            faults = inject_faults(target, SECONDS, SEED + 1)
+        finally:
+            load.stop()
+        print_figures(name, faults=sum(faults.values()), acknowledged=len(load.acknowledged), **faults)
+        client = connect()
+        checks.expect_all_ended(client, load.acknowledged)
+        checks.expect_no_job_twice(client, load.acknowledged)
+        checks.expect_every_end_once(client, load.acknowledged)
+        checks.expect_no_attempt_twice(load.ends())
+        checks.expect_successes_really_ran(client, load.acknowledged, load.ends())
+        checks.expect_nothing_reserved(cluster, absent)
+
+
+def print_figures(name: str, **figures: object) -> None:
+    """One line, which `pytest -s` shows, and pytest prints for a test that fails."""
+    print(f"\n{name}: SHUNTER_CHAOS_SEED={SEED} {json.dumps(figures)}")
