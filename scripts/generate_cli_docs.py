@@ -21,7 +21,9 @@ INTRODUCTION = """\
 text. `shunter --install-completion` installs shell completion for commands, options, jobs and nodes.
 
 **Cluster.** Commands use the cluster that runs under `SHUNTER_HOME` (default: `$XDG_STATE_HOME/shunter`, or
-`~/.local/state/shunter`) and find its token there. To use another cluster, set `SHUNTER_URL` and `SHUNTER_TOKEN`.
+`~/.local/state/shunter`) and find its token there. To use another cluster, set `SHUNTER_URL` and `SHUNTER_TOKEN`,
+or choose a context (`shunter context`). The first of these counts: `--context`, `SHUNTER_URL`, `SHUNTER_CONTEXT`,
+`SHUNTER_HOME`, the current context, the default home.
 `SHUNTER_NAMESPACE` sets the namespace for commands without `-n`.
 
 **Output.** Listings print tables. `--output json` and `--output yaml` print `{"items": [...]}` with the fields of the

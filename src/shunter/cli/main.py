@@ -30,9 +30,12 @@ def _print_version(requested: bool) -> None:
 
 @app.callback()
 def shunter(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001  # its callback prints it
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="Cluster to use; see 'shunter context --help'.")
+    ] = None,
 ) -> None:
     """Run jobs on machines, from a laptop to a cluster.
 
@@ -42,9 +45,12 @@ def shunter(
     shunter run --count 1000 -- true  run a command a thousand times
     shunter jobs                      list the jobs
 
-    'shunter COMMAND --help' explains a command. Commands use the cluster in SHUNTER_HOME, or the one at SHUNTER_URL
-    with the token in SHUNTER_TOKEN.
+    'shunter COMMAND --help' explains a command. Commands use the cluster in SHUNTER_HOME, the one at SHUNTER_URL with
+    the token in SHUNTER_TOKEN, or the one that 'shunter context use' has chosen.
     """
+    if context is not None:
+        os.environ["SHUNTER_CONTEXT"] = context
+        os.environ.pop("SHUNTER_URL", None)  # what is written on the command line counts most
 
 
 def main() -> NoReturn:

@@ -78,6 +78,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("profiler", "objects.profiler:profiler", "Measure how BatchJobs interfere with each other."),
     ),
     "Inspect and change the cluster": (
+        Entry("context", "cluster.contexts:context", "Choose among several clusters."),
         Entry("nodes", "cluster.nodes:nodes", "List the nodes."),
         Entry("node", "cluster.nodes:node", "Show, label, drain or cordon one node."),
         Entry("cluster", "cluster.cluster_settings:cluster", "Show the cluster, or change its settings."),

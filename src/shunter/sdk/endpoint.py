@@ -1,4 +1,4 @@
-"""Finds the cluster's address and token: from arguments, the environment, or the local cluster's home.
+"""Finds the cluster's address and token: from arguments, the environment, a context, or the local cluster's home.
 
 Transports ask again for every new connection, because a restarted local cluster may listen on another port."""
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from shunter.sdk.contexts import LOCAL, Context, load_contexts
 from shunter.sdk.errors import Invalid, NotReachable, Problem
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -38,16 +39,29 @@ Finder = Callable[[], Endpoint]
 
 
 def finder(url: str | None, token: str | None, environment: Mapping[str, str] = os.environ) -> Finder:
-    """How to find the endpoint: an address given here or in SHUNTER_URL stays fixed, else the local home is read."""
+    """How to find the endpoint. The first of these counts: an address given here, SHUNTER_URL, SHUNTER_CONTEXT,
+    SHUNTER_HOME, the current context, the default home. A home is read again for each connection."""
     home = home_folder(environment)
     url = url or environment.get("SHUNTER_URL")
     token = token or environment.get("SHUNTER_TOKEN")
+    if not url and (context := _find_context(environment)) is not None:
+        url, token = context.url, token or context.token
     if url:
         fixed = parse_url(url, token or "")
         if token is None and fixed.host in LOOPBACK:  # the token of this machine is nobody else's business
             fixed = replace(fixed, token=_local_token(home))
         return lambda: fixed
     return lambda: local_endpoint(home, token)
+
+
+def _find_context(environment: Mapping[str, str]) -> Context | None:
+    """The context to use, or None for the cluster of this machine. Raises Invalid and NotFound."""
+    name = environment.get("SHUNTER_CONTEXT")
+    if not name and environment.get("SHUNTER_HOME"):
+        return None
+    contexts = load_contexts(environment)
+    name = name or contexts.current
+    return None if name == LOCAL else contexts.get(name)
 
 
 def home_folder(environment: Mapping[str, str] = os.environ) -> Path:
