@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from shunter.model.protocol.worker_messages import LOST_RUNNING, LOST_WAITING
 from shunter.worker.process import keeper_pool, launcher
 from tests.services.worker_harness import Harness, exits, groups_left, is_running, marked_pids, open_harness, wait_gone
 
@@ -78,11 +79,19 @@ async def test_when_a_keeper_is_killed_its_tasks_are_lost_and_their_processes_en
         lost = (await harness.until(lambda: harness.lost))[0]
         assert lost.first == 0
         assert f"its keeper (process {keeper}) died" in lost.reason
+        assert lost.with_keeper == LOST_RUNNING
+        assert {each.with_keeper for each in harness.lost[1:]} <= {LOST_WAITING}
         # Whatever is lost runs again elsewhere, so it must not run here any more by the time that is said.
         assert not [pid for pid in pids.read_text().split() if is_running(int(pid))]
         # The lane gets a new keeper, which runs what still waits.
         assert (await harness.run("/bin/true", job=2, reservation=2)).exits == []
         assert keeper not in harness.keeper_pids()
+
+
+async def test_a_task_that_kills_its_keeper_is_the_one_that_is_named(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.order("/bin/sh", "-c", "kill -9 $PPID; sleep 60", last=2)
+        await harness.until(lambda: any(each.with_keeper == LOST_RUNNING for each in harness.lost))
 
 
 async def test_results_reported_before_a_keeper_died_stay_reported(tmp_path: Path) -> None:

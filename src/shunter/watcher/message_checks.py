@@ -168,6 +168,7 @@ def _check_range(span: Returned | Lost | Held) -> None:
 def _check_lost(lost: Lost) -> None:
     _check_range(lost)
     _check_text("reason", lost.reason)
+    _check_text("with_keeper", lost.with_keeper)
 
 
 def _check_health(health: Health) -> None:

@@ -62,7 +62,8 @@ class TaskEnded(ChangeStruct, tag=6):
 
 
 class TasksLost(ChangeStruct, tag=7):
-    """Attempts ended without an exit code and are queued again."""
+    """Attempts ended without an exit code and are queued again. One that was lost together with its keeper
+    (`with_keeper`) waits until `not_before_ms`, and is then the only one of its change."""
 
     job: int
     task_set: int
@@ -71,6 +72,8 @@ class TasksLost(ChangeStruct, tag=7):
     at_ms: int
     reason: str
     ref: str
+    not_before_ms: int = 0
+    with_keeper: bool = False
 
 
 class TasksTransitioned(ChangeStruct, tag=8):

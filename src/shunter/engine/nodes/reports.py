@@ -16,8 +16,18 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import TaskSet
 from shunter.engine.timers import TimerKind
 from shunter.model.lifecycles import TaskEvent, TaskState
-from shunter.model.protocol.worker_messages import Ended, Health, Lost, Report, Returned, Started
+from shunter.model.protocol.worker_messages import (
+    LOST_RUNNING,
+    LOST_WAITING,
+    Ended,
+    Health,
+    Lost,
+    Report,
+    Returned,
+    Started,
+)
 
+LOST_DELAY_MIN_MS = 1_000  # before the next attempt of a task whose keeper died while it ran
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
 
 
@@ -97,11 +107,34 @@ def on_lost(round: Round, node: int, lost: Lost) -> None:
     if task_set is None:
         return
     round.outbox.withdraw(task_set, lost.first, lost.last, lost.attempt, node)
+    bounds = task_set, node, lost.first, lost.last
+    if lost.with_keeper == LOST_WAITING and is_current_attempt(round, *bounds, lost.attempt, _ASSIGNED):
+        requeue(round, *bounds)
+        return
+    if lost.with_keeper in (LOST_RUNNING, LOST_WAITING):
+        for index in current_indexes(round, task_set, node, lost.first, lost.last, lost.attempt):
+            _on_lost_with_keeper(round, task_set, index, lost)
+        return
     if is_current_attempt(round, task_set, node, lost.first, lost.last, lost.attempt):
         mark_lost(round, task_set, lost.first, lost.last, lost.reason)
         return
     for index in current_indexes(round, task_set, node, lost.first, lost.last, lost.attempt):
         mark_lost(round, task_set, index, index, lost.reason)
+
+
+def _on_lost_with_keeper(round: Round, task_set: TaskSet, index: int, lost: Lost) -> None:
+    """A keeper died. The task that ran in it may be the reason: it backs off, and fails if that happens again. The
+    tasks behind it are queued again; it counts as no loss."""
+    table, row = round.state.table, task_set.base + index
+    if lost.with_keeper == LOST_WAITING and table.state[row] == _ASSIGNED:
+        requeue(round, task_set, int(table.node[row]), index, index)
+    elif lost.with_keeper == LOST_WAITING or table.state[row] == _STOPPING:
+        mark_lost(round, task_set, index, index, lost.reason)
+    elif index in (task_set.lost_with_keeper or ()) and counted_restarts(1, int(table.started_ms[row]), round.now_ms):
+        _fail_lost(round, task_set, index, f"its keeper died twice while it ran; last reason: {lost.reason}")
+    else:
+        not_before_ms = round.now_ms + max(int(task_set.spec.restart.delay_s * 1000), LOST_DELAY_MIN_MS)
+        mark_lost(round, task_set, index, index, lost.reason, not_before_ms)
 
 
 def on_health(round: Round, node: int, health: Health) -> None:
@@ -124,28 +157,39 @@ def requeue(round: Round, task_set: TaskSet, node: int, first: int, last: int) -
     _transition(round, task_set, node, first, last, TaskEvent.RETURNED)
 
 
-def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: str) -> None:
+def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: str, keeper_back_off_ms: int = 0) -> None:
     """Attempts on one node ended without an exit code: queue them again, up to a limit. Tasks that were told to stop
-    have stopped."""
+    have stopped. One that was lost together with its keeper waits until `keeper_back_off_ms`."""
     table, node = round.state.table, int(round.state.table.node[task_set.base + first])
     rows = slice(task_set.base + first, task_set.base + last + 1)
     round.dirty.underfilled[task_set.task_class.id, node] = None
     if not (table.state[rows] == _STOPPING).any() and int(table.lost[rows].max()) + 1 < round.settings.lost_max:
-        round.record(c.TasksLost(task_set.job.id, task_set.number, first, last, round.now_ms, reason, task_set.ref))
+        change = c.TasksLost(
+            task_set.job.id, task_set.number, first, last, round.now_ms, reason, task_set.ref, keeper_back_off_ms,
+            keeper_back_off_ms > 0,
+        )  # fmt: skip
+        round.record(change)
+        if keeper_back_off_ms:
+            round.timers.add(keeper_back_off_ms, TimerKind.BACK_OFF, task_set, first)
     elif first != last:
         for index in range(first, last + 1):
             mark_lost(round, task_set, index, index, reason)
     elif table.state[task_set.base + first] == _STOPPING:
         _transition(round, task_set, node, first, first, _event_after_stop(round, task_set, first))
     else:
-        detail = f"lost {round.settings.lost_max} times; last reason: {reason}"
-        row = task_set.base + first
-        change = c.TaskEnded(
-            task_set.job.id, task_set.number, first, TaskEvent.GAVE_UP, -1, int(table.started_ms[row]), round.now_ms,
-            int(table.log[row]), 0, detail, task_set.ref,
-        )  # fmt: skip
-        round.record(change)
-        round.dirty.maybe_finished[task_set.job.id] = None
+        _fail_lost(round, task_set, first, f"lost {round.settings.lost_max} times; last reason: {reason}")
+
+
+def _fail_lost(round: Round, task_set: TaskSet, index: int, detail: str) -> None:
+    """A task that was lost too often does not get another attempt."""
+    table, row = round.state.table, task_set.base + index
+    round.dirty.underfilled[task_set.task_class.id, int(table.node[row])] = None
+    change = c.TaskEnded(
+        task_set.job.id, task_set.number, index, TaskEvent.GAVE_UP, -1, int(table.started_ms[row]), round.now_ms,
+        int(table.log[row]), 0, detail, task_set.ref,
+    )  # fmt: skip
+    round.record(change)
+    round.dirty.maybe_finished[task_set.job.id] = None
 
 
 def is_current_attempt(

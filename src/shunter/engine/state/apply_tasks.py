@@ -137,7 +137,9 @@ def tasks_lost(state: State, change: c.TasksLost) -> None:
     table.started_ms[rows] = 0
     table.ended_ms[rows] = change.at_ms
     table.log[rows] = 0
-    _transition(state, task_set, change.first, change.last, TaskEvent.LOST)
+    if change.with_keeper:
+        task_set.lost_with_keeper = (task_set.lost_with_keeper or set()) | {change.first}
+    _transition(state, task_set, change.first, change.last, TaskEvent.LOST, change.not_before_ms)
 
 
 def tasks_transitioned(state: State, change: c.TasksTransitioned) -> None:

@@ -67,6 +67,7 @@ class TaskSet:
     avoided_nodes: dict[int, int] | None = None
     ports: dict[int, dict[str, int]] | None = None  # running index -> the host ports that it serves
     health: dict[int, tuple[bool, int]] | None = None  # running index -> whether it is healthy, and since when
+    lost_with_keeper: set[int] | None = None  # tasks whose keeper died while they ran
 
     @property
     def spec(self) -> GroupSpec:

@@ -34,6 +34,7 @@ class _TaskSetDump(msgspec.Struct, array_like=True):
     avoided_nodes: dict[int, int] | None
     ports: dict[int, dict[str, int]] | None
     health: dict[int, tuple[bool, int]] | None
+    lost_with_keeper: set[int] | None = None
 
 
 class _JobDump(msgspec.Struct, array_like=True):
@@ -192,7 +193,7 @@ def _dump_job(job: Job, spec_versions: dict[int, int]) -> _JobDump:
             task_set.task_class.id, task_set.base, task_set.count, task_set.number, task_set.group_index,
             spec_versions[task_set.spec_version.serial], task_set.node, task_set.visible_index, task_set.delayed,
             task_set.history, task_set.reasons, task_set.requeue_when_stopped or None, task_set.avoided_nodes or None,
-            task_set.ports or None, task_set.health or None,
+            task_set.ports or None, task_set.health or None, task_set.lost_with_keeper or None,
         )
         for task_set in job.task_sets
     ]  # fmt: skip
@@ -219,7 +220,7 @@ def _load_job(state: State, dump: _JobDump, spec_versions: list[bytes]) -> None:
             state.acquire_spec_version(spec_versions[each.spec_version]), each.group_index, node=each.node,
             visible_index=each.visible_index, delayed=each.delayed, history=each.history, reasons=each.reasons,
             requeue_when_stopped=each.requeue_when_stopped, avoided_nodes=each.avoided_nodes, ports=each.ports,
-            health=each.health,
+            health=each.health, lost_with_keeper=each.lost_with_keeper,
         )  # fmt: skip
         apply_task_sets.register_task_set(state, task_set)
         apply_task_sets.make_queued_ready(state, task_set)

@@ -200,8 +200,13 @@ class Returned(msgspec.Struct, array_like=True, gc=False):
     last: int
 
 
+LOST_RUNNING = "running"  # in a keeper that died: it may be the task that ended the keeper
+LOST_WAITING = "waiting"  # in a keeper that died, behind the running one
+
+
 class Lost(msgspec.Struct, array_like=True, gc=False):
-    """These attempts ended without an exit code."""
+    """These attempts ended without an exit code. `with_keeper` says what an attempt that was lost together with its
+    keeper did there: LOST_RUNNING or LOST_WAITING; it is empty for every other loss."""
 
     job: int
     group: int
@@ -209,6 +214,7 @@ class Lost(msgspec.Struct, array_like=True, gc=False):
     first: int
     last: int
     reason: str
+    with_keeper: str = ""
 
 
 class Held(msgspec.Struct, array_like=True, gc=False):

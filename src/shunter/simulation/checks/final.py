@@ -86,7 +86,7 @@ def _check_job(job: ModelJob, users: Users) -> None:
                 is_stopped = (task_set.spec.name, index) in stopped
                 require(cancel_allowed or is_stopped, f"{where} was cancelled, and nobody asked for it")
             elif task.state is TaskState.FAILED:
-                may_fail = can_fail(task_set.spec) or task.lost >= LOST_MAX - 1
+                may_fail = can_fail(task_set.spec) or task.lost >= LOST_MAX - 1 or task.lost_with_keeper > 0
                 require(may_fail, f"{where} failed, and its command cannot: {task}")
             else:
                 _check_success(where, task, task_set.spec)

@@ -29,6 +29,8 @@ class ModelTask:
     node: int = 0  # while live
     restarts: int = 0
     lost: int = 0
+    lost_with_keeper: int = 0
+    not_before_ms: int = 0  # after a loss together with its keeper
     successes: int = 0
     succeeded_attempt: int = 0  # the attempt that did
     will_requeue: bool = False  # it was told to stop, to be queued again

@@ -28,6 +28,7 @@ def placed(model: ReferenceModel, change: c.TasksPlaced) -> None:
         task = move(model, change.job, change.task_set, index, TaskEvent.PLACED)
         where = f"task {change.job}/{index}"
         require(change.attempt > task.attempt, f"{where}: attempt {change.attempt} after {task.attempt}")
+        require(task.not_before_ms <= model.now_ms, f"{where} was placed during its back-off")
         # The tasks of a gang change places where they can, and stay together; one that somebody moved goes where it was
         # told to.
         is_free = job.options.gang or group.spec.gang or task.bound == change.node
@@ -78,6 +79,11 @@ def lost(model: ReferenceModel, change: c.TasksLost) -> None:
         task = model.unfinished[change.job].groups[change.task_set].tasks[index]
         model.lost_in_round.append((change.job, change.task_set, index, task.attempt, task.node))
         task.lost += 1
+        if change.with_keeper:
+            where = f"task {change.job}/{index}"
+            require(change.not_before_ms > model.now_ms, f"{where} took its keeper down, and does not back off")
+            task.lost_with_keeper += 1
+            task.not_before_ms = change.not_before_ms
         move(model, change.job, change.task_set, index, TaskEvent.LOST)
 
 

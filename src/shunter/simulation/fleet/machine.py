@@ -252,7 +252,7 @@ class Machine:
             self._report_ended(running_range, int(now * 1000))
             self._start_next(running_range.lanes, now)
 
-    def mark_lost(self, running_range: RunningRange, reason: str, now: float) -> None:
+    def mark_lost(self, running_range: RunningRange, reason: str, now: float, with_keeper: str = "") -> None:
         """The keepers of these attempts are gone, and with them the exit codes."""
         self._end(running_range)
         self.outbox.lost.append(
@@ -263,6 +263,7 @@ class Machine:
                 running_range.first,
                 running_range.last,
                 reason,
+                with_keeper,
             )
         )
         self._on_outbox_changed()

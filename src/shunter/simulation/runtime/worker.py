@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from shunter.model.protocol.worker_messages import (
+    LOST_RUNNING,
     Ack,
     Goodbye,
     Heartbeat,
@@ -110,7 +111,8 @@ class SimulatedWorker:
         """One keeper is killed; its task ends without an exit code."""
         running = list(self.node.machine.running)
         if running:
-            self.node.machine.mark_lost(running[choice % len(running)], "keeper gone", self._network.clock.now())
+            lost, now = running[choice % len(running)], self._network.clock.now()
+            self.node.machine.mark_lost(lost, "keeper gone", now, LOST_RUNNING)
 
     def switch_off(self) -> None:
         """The machine is gone with everything on it, without notice."""

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from functools import partial
 
 from shunter.log import Log
-from shunter.model.protocol.worker_messages import Ended, Held, Lost, Order, Orders, Returned, StopRange
+from shunter.model.protocol.worker_messages import (
+    LOST_RUNNING,
+    LOST_WAITING,
+    Ended,
+    Held,
+    Lost,
+    Order,
+    Orders,
+    Returned,
+    StopRange,
+)
 from shunter.worker.grants import Grants
 from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.outbox import Outbox, Unacknowledged
@@ -153,11 +163,10 @@ class Assignments:
 
     def keeper_cleaned_up(self, keeper: Keeper, reason: str) -> None:
         """Its tasks are lost; its earlier reports stay valid."""
+        if keeper.task_ranges:
+            self._report_lost(keeper, reason)
         for task_range in keeper.task_ranges:
             self._ledger.remove(task_range)
-            self._outbox.add_lost(
-                Lost(*task_range.key, task_range.order.attempt, task_range.first, task_range.last, reason)
-            )
             self._health.forget_range(*task_range.key, task_range.order.attempt, task_range.first, len(task_range))
             self._grants.ports.release(
                 *task_range.key, task_range.order.attempt, range(task_range.first, task_range.last + 1)
@@ -168,6 +177,24 @@ class Assignments:
         self.lanes.dispatch_all()
 
     # ---- inside ----
+
+    def _report_lost(self, keeper: Keeper, reason: str) -> None:
+        """Which task a dead keeper ran is clear if that task was reported to run, or if it had no other. Otherwise the
+        first is lost as by any other fault; its reservation then gives keepers one task at a time, which makes it clear
+        if it happens again. A keeper that was told to end did not die of a task."""
+        is_clear = keeper.running is not None or keeper.held == 1
+        running, waiting = (LOST_RUNNING if is_clear else "", LOST_WAITING) if not keeper.is_ending else ("", "")
+        for position, task_range in enumerate(keeper.task_ranges):
+            name = *task_range.key, task_range.order.attempt
+            first = task_range.first
+            if position == 0:
+                self._outbox.add_lost(Lost(*name, first, first, reason, running))
+                first += 1
+            if first <= task_range.last:
+                self._outbox.add_lost(Lost(*name, first, task_range.last, reason, waiting))
+        reservation = self.lanes.find_reservation(keeper.task_ranges[0].order.reservation)
+        if reservation is not None:
+            reservation.window = 1
 
     def _note_ended(self, keeper: Keeper, ended: Ended) -> None:
         key, first, count = (ended.job, ended.group), ended.first, len(ended.ended_ms)

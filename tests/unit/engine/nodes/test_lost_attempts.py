@@ -9,7 +9,17 @@ import pytest
 from shunter.model.errors import Unavailable
 from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.protocol.worker_messages import Ended, Held, Inventory, Lost, Report, Started
+from shunter.model.protocol.worker_messages import (
+    LOST_RUNNING,
+    LOST_WAITING,
+    Ended,
+    Held,
+    Inventory,
+    Lost,
+    Order,
+    Report,
+    Started,
+)
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
@@ -197,7 +207,7 @@ def test_an_order_is_sent_again_to_a_worker_that_comes_back_with_an_older_attemp
         assert second.attempt == 2
         await harness.engine.inventory(node, Inventory(1, [held], []))
         await harness.settle()
-        assert [order.attempt for _, order in harness.orders()] == [2]
+        assert {order.attempt for _, order in harness.orders()} == {2}
         assert harness.stops()[-1].attempt == 1
         assert harness.counts(job.job_id) == {"assigned": 1}
 
@@ -227,5 +237,101 @@ def test_orders_that_the_same_worker_has_not_received_are_sent_again() -> None:
         [(_, order)] = harness.orders()
         await harness.join(boot="b1")
         assert [each for _, each in harness.orders()] == [order]
+
+    run_scenario(scenario)
+
+
+def _lost_with_keeper(order: Order, with_keeper: str, first: int | None = None, last: int | None = None) -> Lost:
+    first, last = order.first if first is None else first, order.last if last is None else last
+    return Lost(order.job, order.group, order.attempt, first, last, "its keeper (process 7) died", with_keeper)
+
+
+def test_an_attempt_that_is_lost_with_its_keeper_backs_off() -> None:
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        await harness.submit(spec())
+        [(_, order)] = harness.orders()
+        await harness.report(node, lost=[_lost_with_keeper(order, LOST_RUNNING)])
+        assert harness.orders() == []
+        await harness.settle(0.9)
+        assert harness.orders() == []
+        await harness.settle(0.2)
+        [(_, again)] = harness.orders()
+        assert again.attempt == order.attempt + 1
+
+    run_scenario(scenario)
+
+
+def test_a_task_that_takes_its_keeper_down_twice_fails_with_that_reason() -> None:
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        await harness.submit(spec())
+        for _ in range(2):
+            [(_, order)] = harness.orders()
+            await harness.report(node, lost=[_lost_with_keeper(order, LOST_RUNNING)])
+            await harness.settle(2.0)
+        assert harness.orders() == []
+        finished = await harness.store.finished_run("default", "job", None)
+        assert finished is not None
+        assert finished.state == "failed"
+        assert b"its keeper died twice while it ran" in finished.summary
+
+    run_scenario(scenario)
+
+
+def test_a_restart_of_the_manager_keeps_the_back_off_and_the_count() -> None:
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        await harness.submit(spec())
+        [(_, order)] = harness.orders()
+        await harness.report(node, lost=[_lost_with_keeper(order, LOST_RUNNING)])
+        await harness.restart_manager()
+        assert harness.orders() == []
+        await harness.settle(2.0)
+        [(_, order)] = harness.orders()
+        await harness.report(node, lost=[_lost_with_keeper(order, LOST_RUNNING)])
+        assert not harness.engine.state.jobs
+
+    run_scenario(scenario)
+
+
+def test_a_task_that_ran_long_before_its_keeper_died_gets_another_attempt() -> None:
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        [job] = await harness.submit(spec())
+        for _ in range(3):
+            [(_, order)] = harness.orders()
+            await harness.started(node, order)
+            await harness.settle(601.0)
+            await harness.report(node, lost=[_lost_with_keeper(order, LOST_RUNNING)])
+            await harness.settle(2.0)
+        assert harness.counts(job.job_id) == {"assigned": 1}
+
+    run_scenario(scenario)
+
+
+def test_tasks_behind_the_one_that_ran_in_a_dead_keeper_are_queued_again_at_once() -> None:
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(cpu=4)
+        [job] = await harness.submit(spec(count=3))
+        orders = harness.orders()
+        await harness.report(node, lost=[_lost_with_keeper(order, LOST_WAITING) for _, order in orders])
+        assert {order.attempt for _, order in harness.orders()} == {2}
+        table = harness.engine.state.table
+        assert table.lost[: table.used].max() == 0
+        assert harness.counts(job.job_id) == {"assigned": 3}
+
+    run_scenario(scenario)
+
+
+def test_a_task_that_was_told_to_stop_has_stopped_with_its_keeper() -> None:
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        [job] = await harness.submit(spec())
+        [(_, order)] = harness.orders()
+        await harness.started(node, order)
+        await harness.engine.stop_tasks(job.job_id, None, now=False)
+        await harness.report(node, lost=[_lost_with_keeper(order, LOST_RUNNING)])
+        assert not harness.engine.state.jobs
 
     run_scenario(scenario)

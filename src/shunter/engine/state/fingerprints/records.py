@@ -134,7 +134,15 @@ TASK_SET = ComparedFields(
         "spec_version": lambda _, task_set: task_set.spec_version.body,
         **{
             name: _or_none(name)
-            for name in ("history", "reasons", "requeue_when_stopped", "avoided_nodes", "ports", "health")
+            for name in (
+                "history",
+                "reasons",
+                "requeue_when_stopped",
+                "avoided_nodes",
+                "ports",
+                "health",
+                "lost_with_keeper",
+            )
         },
     },
     left_out={

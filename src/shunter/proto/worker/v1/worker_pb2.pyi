@@ -449,20 +449,22 @@ class Returned(_message.Message):
     def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ...) -> None: ...
 
 class Lost(_message.Message):
-    __slots__ = ("job", "group", "attempt", "first", "last", "reason")
+    __slots__ = ("job", "group", "attempt", "first", "last", "reason", "with_keeper")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     FIRST_FIELD_NUMBER: _ClassVar[int]
     LAST_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    WITH_KEEPER_FIELD_NUMBER: _ClassVar[int]
     job: int
     group: int
     attempt: int
     first: int
     last: int
     reason: str
-    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    with_keeper: str
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., reason: _Optional[str] = ..., with_keeper: _Optional[str] = ...) -> None: ...
 
 class Held(_message.Message):
     __slots__ = ("job", "group", "attempt", "first", "last", "running", "started_ms", "segment", "record", "ports")
