@@ -23,6 +23,8 @@ from shunter.model.protocol.worker_messages import (
     Lost,
     Order,
     Orders,
+    Ping,
+    Pong,
     ReadLog,
     Report,
     Returned,
@@ -64,6 +66,7 @@ class Harness:
         self.settings = WorkerSettings(home=home, name="stage", **{**QUICK, **settings})
         self.epoch = 1
         self.acknowledges = True
+        self.answers_pings = True
         self.is_open = True  # to reports: a closed manager hears nothing
         self.messages: list[WorkerMessage] = []
         self.ended: list[Ended] = []
@@ -99,6 +102,8 @@ class Harness:
         self.messages.append(message)
         if isinstance(message, Hello):
             self._say(Welcome(self.epoch, 1, 60.0))
+        if isinstance(message, Ping) and self.answers_pings:
+            self._say(Pong(message.number))
         if isinstance(message, Inventory | Report):
             self.ended += message.ended
             self.lost += message.lost

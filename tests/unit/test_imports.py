@@ -110,7 +110,7 @@ RULES: dict[str, tuple[str, str]] = {
         "msgspec",
     ),
     "worker.runtimes.docker": ("log model worker .runtimes", "aiodocker? aiohttp? msgspec"),
-    "worker": ("log model ports .health .keeper .process .runtimes", ""),
+    "worker": ("log model ports .health .keeper .process .runtimes", "msgspec"),
     "simulation.fleet": ("log model ports", ""),
     "simulation.runtime": ("engine model planning ports watcher simulation .fleet .workload", "msgspec"),
     "simulation.workload": ("engine model planning ports simulation .checks", "msgspec"),

@@ -19,6 +19,7 @@ from shunter.engine.jobs.stop import on_stop
 from shunter.engine.jobs.submit import SubmitResult, on_submit
 from shunter.engine.jobs.templates import Dispatch, on_dispatch, on_drop_template, on_pause_template
 from shunter.engine.nodes.cordon import on_cordon, on_release_node
+from shunter.engine.nodes.disconnect import on_forget
 from shunter.engine.nodes.drain import on_drain, on_undrain
 from shunter.engine.nodes.inventory import on_inventory
 from shunter.engine.nodes.registration import on_attribute, on_hello, on_label, on_node_event
@@ -118,6 +119,9 @@ class EngineCommands(ABC):
 
     async def cordon_node(self, name: str, reason: str) -> None:
         await self.ask(partial(on_cordon, name=name, reason=reason))
+
+    async def forget_node(self, name: str, user: str) -> None:
+        await self.ask(partial(on_forget, name=name, user=user))
 
     async def release_node(self, name: str, by: str) -> None:
         """Let a cordoned or quarantined node accept work again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shunter.engine.jobs.job_timers import on_job_timer
 from shunter.engine.jobs.stop import on_queue_timeout
 from shunter.engine.jobs.templates import on_template_due
+from shunter.engine.nodes.disconnect import replace_due_tasks
 from shunter.engine.objects.controller import on_scheduling_due
 from shunter.engine.round import Round
 from shunter.engine.services.reconcile import on_service_timer
@@ -19,6 +20,8 @@ def fire_due_timers(round: Round) -> None:
             on_template_due(round, job_id)
         elif kind is TimerKind.SCHEDULING:
             on_scheduling_due(round, job_id)
+        elif kind is TimerKind.DISCONNECT:
+            replace_due_tasks(round, job_id)
         elif kind is TimerKind.SERVICE:
             on_service_timer(round, job_id)
         elif kind is not TimerKind.DRAIN:  # only starts a round: every round looks at draining nodes

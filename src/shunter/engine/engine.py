@@ -177,6 +177,13 @@ class Engine(EngineCommands):
             record.stats = stats
             self.state.nodes.update_load(record, stats.cpu_busy)
 
+    async def is_leading(self) -> bool:
+        """Whether no other manager has taken the lead by now."""
+        try:
+            return not self._state_lost_reason and await self._store.leading_epoch() == self.epoch
+        except ShunterError:
+            return False
+
     # ---- rounds ----
 
     async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:

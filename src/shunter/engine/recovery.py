@@ -8,7 +8,7 @@ from shunter.engine.jobs.submit import arm_timer
 from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
 from shunter.engine.timers import TimerKind, Timers
-from shunter.model.lifecycles import JobState
+from shunter.model.lifecycles import JobState, NodeState
 from shunter.ports.store import Store
 
 ROUNDS_PER_READ = 1_000
@@ -38,6 +38,8 @@ def _timers(state: State) -> Timers:
     for node in state.nodes.records.values():
         if node.drain_deadline_ms:
             timers.add_job(node.drain_deadline_ms, TimerKind.DRAIN, node.id)
+        if node.state is NodeState.DOWN and state.nodes.tasks[node.id]:
+            timers.add_job(0, TimerKind.DISCONNECT, node.id)  # the first round begins to count
     for job in state.jobs.values():
         set_job_timers(timers, state, job)
         for task_set in job.task_sets:

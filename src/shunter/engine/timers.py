@@ -21,6 +21,7 @@ class TimerKind(IntEnum):
     SERVICE = 8  # of a long-running job
     DRAIN = 9  # for a node, in place of a job
     SCHEDULING = 10  # of a Scheduling, by its uid
+    DISCONNECT = 11  # for a node that is down, in place of a job
 
 
 JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE)

@@ -82,6 +82,10 @@ class Nodes:
         await self._engine.release_node(name, QUARANTINE)
         return self._view(name)
 
+    async def forget(self, name: str) -> NodeView:
+        await self._engine.forget_node(name, self._caller.user)
+        return self._view(name)
+
     def _view(self, name: str) -> NodeView:
         record = self._engine.state.nodes.by_name.get(name)
         if record is None:

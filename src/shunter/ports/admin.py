@@ -155,6 +155,10 @@ class NodeService(Protocol):
         """Release a node from quarantine."""
         ...
 
+    async def forget(self, name: str) -> NodeView:
+        """Declare that nothing runs on a down node any more: tasks that wait for it run elsewhere."""
+        ...
+
 
 class PolicyService(Protocol):
     async def page(self) -> PolicyPage:

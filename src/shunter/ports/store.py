@@ -134,6 +134,10 @@ class Store(Protocol):
         """A new epoch, one above every earlier one; from now on older epochs are refused."""
         ...
 
+    async def leading_epoch(self) -> int:
+        """The newest epoch that has begun."""
+        ...
+
     async def snapshot(self) -> Snapshot | None: ...
 
     async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:

@@ -232,6 +232,10 @@ class Client:
         """Release a node from quarantine."""
         return await self._fetch(Request("DELETE", f"/nodes/{quoted(name)}/quarantine"), NodeView)
 
+    async def forget_node(self, name: str) -> NodeView:
+        """Declare that nothing runs on a down node any more: tasks that wait for it run elsewhere."""
+        return await self._fetch(Request("POST", f"/nodes/{quoted(name)}/forget"), NodeView)
+
     async def attribute_node(self, name: str, attributes: Mapping[str, str | None]) -> NodeView:
         """Set attributes; None removes one."""
         fields = {"attributes": dict(attributes)}

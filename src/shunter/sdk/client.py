@@ -231,6 +231,10 @@ class Client:
         """Release a node from quarantine."""
         return self._fetch(Request("DELETE", f"/nodes/{quoted(name)}/quarantine"), NodeView)
 
+    def forget_node(self, name: str) -> NodeView:
+        """Declare that nothing runs on a down node any more: tasks that wait for it run elsewhere."""
+        return self._fetch(Request("POST", f"/nodes/{quoted(name)}/forget"), NodeView)
+
     def attribute_node(self, name: str, attributes: Mapping[str, str | None]) -> NodeView:
         """Set attributes; None removes one."""
         fields = {"attributes": dict(attributes)}

@@ -32,6 +32,7 @@ class Scenario:
     fault_rate: float  # a second
     is_background: bool = False  # the policy decides outside of rounds
     lies_seed: int | None = None  # of `simulation.runtime.lies`; None: nobody lies
+    cuts_seed: int | None = None  # of `simulation.runtime.link_cuts`; None: no long cuts
     has_objects: bool = False  # see `simulation.workload.objects`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 

@@ -26,6 +26,7 @@ from shunter.simulation.fleet.node import SimulatedNode
 from shunter.simulation.runtime.disk import Disk
 from shunter.simulation.runtime.faults import Faults
 from shunter.simulation.runtime.lies import Liar
+from shunter.simulation.runtime.link_cuts import LinkCuts, with_disconnects
 from shunter.simulation.runtime.loop import Livelock, Stalled, VirtualClock, run_virtual
 from shunter.simulation.runtime.manager import SimulatedManager
 from shunter.simulation.runtime.network import Network
@@ -39,6 +40,7 @@ FAULT_PERIOD_MAX_S = 600.0  # within which users are answered and faults are ove
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
 SEEDED = PolicyFactory()
 LIES_EVERY = 7  # in one of this many worlds a worker lies
+CUTS_EVERY = 5  # in one of this many worlds links are cut for long, and jobs say what happens then
 BACKGROUND_EVERY = 6  # in one of this many worlds the policy decides outside of rounds
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 
@@ -78,6 +80,8 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
         scenario = replace(
             draw_scenario(rng), has_objects=seed >= OBJECTS_FROM, is_background=is_background, lies_seed=lies_seed
         )
+        if seed % CUTS_EVERY == CUTS_EVERY - 1:
+            scenario = with_disconnects(scenario, seed)
         world = World(rng, scenario, echo, policy_factory)
         worlds.append(world)
         with world.capture_errors():
@@ -165,6 +169,8 @@ class World:
         running = [users.run(), faults.run()]
         if self.scenario.lies_seed is not None:
             running.append(Liar(self, self.scenario.lies_seed).run())
+        if self.scenario.cuts_seed is not None:
+            running.append(LinkCuts(self, self.scenario.cuts_seed).run())
         async with asyncio.timeout(FAULT_PERIOD_MAX_S):
             await asyncio.gather(*running)
         await self._quiesce(users)

@@ -22,6 +22,10 @@ class WatcherEngine(Protocol):
 
     def heartbeat(self, node: int, stats: MachineStats) -> None: ...
 
+    async def is_leading(self) -> bool:
+        """Whether no other manager has taken the lead by now."""
+        ...
+
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
         """HEARD is sent after every inventory, and any event may be repeated: one that changes nothing is ignored."""
         ...

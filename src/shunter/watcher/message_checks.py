@@ -20,6 +20,7 @@ from shunter.model.protocol.worker_messages import (
     Lost,
     MachineSample,
     MachineStats,
+    Ping,
     Report,
     Returned,
     Started,
@@ -103,6 +104,10 @@ def _check_goodbye(goodbye: Goodbye) -> None:
     _check_text("reason", goodbye.reason)
 
 
+def _check_ping(ping: Ping) -> None:
+    _require_within("number", ping.number, 0, SEQ_MAX)
+
+
 _CHECKS: dict[type, Callable[[Any], None]] = {
     Report: _check_report,
     Inventory: _check_inventory,
@@ -110,6 +115,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     LogData: _check_log_data,
     StatsData: _check_stats_data,
     Goodbye: _check_goodbye,
+    Ping: _check_ping,
 }
 
 

@@ -17,6 +17,7 @@ from shunter.model.protocol.worker_messages import (
     Hello,
     Inventory,
     LogData,
+    Ping,
     Refused,
     Report,
     StatsData,
@@ -64,6 +65,7 @@ ALLOWED_STATES: dict[type, frozenset[SessionState]] = {
     Heartbeat: frozenset({_S.JOINING, _S.LIVE}),  # a worker may count for a while
     LogData: frozenset({_S.JOINING, _S.LIVE}),
     StatsData: frozenset({_S.JOINING, _S.LIVE}),
+    Ping: frozenset({_S.JOINING, _S.LIVE}),
     Goodbye: frozenset({_S.GREETING, _S.JOINING, _S.LIVE}),
 }
 
@@ -78,6 +80,8 @@ class SessionService(Protocol):
     async def handle_report(self, session: WorkerSession, report: Report) -> None: ...
 
     def handle_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None: ...
+
+    async def handle_ping(self, session: WorkerSession, ping: Ping) -> None: ...
 
     def handle_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None: ...
 
@@ -167,6 +171,8 @@ class WorkerSession:
                 self._service.handle_heartbeat(self, message)
             case LogData() | StatsData():
                 self._service.handle_answer(self, message)
+            case Ping():
+                await self._service.handle_ping(self, message)
             case Goodbye():
                 self._service.handle_goodbye(self, message)
                 self._close(f"goodbye: {message.reason}")

@@ -26,6 +26,8 @@ from shunter.model.protocol.worker_messages import (
     LogData,
     MachineStats,
     ManagerMessage,
+    Ping,
+    Pong,
     ReadLog,
     ReadStats,
     Refused,
@@ -217,6 +219,11 @@ class Watcher:
             self._require_engine().heartbeat(session.node, heartbeat.stats)
             if self._recorder is not None and heartbeat.samples:
                 self._recorder.record_heartbeat(session.node, heartbeat, int(watched.stats_at * 1000))
+
+    async def handle_ping(self, session: WorkerSession, ping: Ping) -> None:
+        """Answer only as the leader: another one may have given the node up while this manager was paused."""
+        if await self._require_engine().is_leading() and session.reachable:
+            session.link.send(Pong(ping.number))
 
     def handle_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None:
         self._queries.answer(session, answer)

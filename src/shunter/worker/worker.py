@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from shunter.log import Log
+from shunter.model.protocol.contact import TaskKey
 from shunter.model.protocol.worker_messages import (
     Ack,
     Goodbye,
@@ -20,6 +21,8 @@ from shunter.model.protocol.worker_messages import (
     MachineStats,
     ManagerMessage,
     Orders,
+    Ping,
+    Pong,
     ReadLog,
     ReadStats,
     Recall,
@@ -36,6 +39,7 @@ from shunter.ports.workers import Uplink
 from shunter.worker.grants import Devices, Grants, HostPorts
 from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.health.monitor import Monitor
+from shunter.worker.isolation import Isolation
 from shunter.worker.logs import read_log
 from shunter.worker.machine import build_hello
 from shunter.worker.outbox import Outbox
@@ -77,6 +81,7 @@ class Worker:
         self._attempts = Attempts(self._outbox, grants, self._runtimes, runner_context)
         grants.devices.on_freed = lambda: self._call_soon(self._devices_freed)
         self._samples = Samples(clock, self._keeper_pool, self._attempts)
+        self._isolation = Isolation(settings.home, clock, self._send, self._held_keys, self._stop_isolated)
         self._uplink: Uplink | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0
@@ -93,6 +98,8 @@ class Worker:
         self._sampler = MachineSampler(self._settings.home)
         self._spawn(self._samples.run())
         self._spawn(self._send_heartbeats())
+        self._isolation.start()
+        self._spawn(self._isolation.run())
 
     async def stop(self, end_keepers: bool) -> None:
         """Leave. With `end_keepers`, tasks are stopped first, as by Shutdown; else keepers and tasks go on."""
@@ -118,9 +125,11 @@ class Worker:
         log.info("manager.disconnected", reason=reason)
         self._uplink = None
         self._outbox.disconnect()
+        self._isolation.disconnected()
 
     def received(self, message: ManagerMessage) -> None:
-        self._handlers[type(message)](self, message)
+        if not (isinstance(message, Orders | Stop | Recall) and self._isolation.defers(message)):
+            self._handlers[type(message)](self, message)
 
     # ---- what the manager says ----
 
@@ -191,6 +200,10 @@ class Worker:
             self._send(Goodbye("the cluster is stopping, tasks keep running"))
             self.finished.set()
 
+    def _on_pong(self, message: Pong) -> None:
+        for deferred in self._isolation.answered(message):
+            self.received(deferred)
+
     _handlers: dict[type, Callable[..., None]] = {
         Welcome: _on_welcome,
         Refused: _on_refused,
@@ -202,6 +215,7 @@ class Worker:
         ReadLog: _on_read_log,
         ReadStats: _on_read_stats,
         Shutdown: _on_shutdown,
+        Pong: _on_pong,
     }
 
     # ---- worker.fleet.FleetOwner ----
@@ -240,6 +254,13 @@ class Worker:
     def _call_soon(self, call: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_soon(call)
 
+    def _held_keys(self) -> set[TaskKey]:
+        return {(held.job, held.group) for held in (*self._assignments.held(), *self._attempts.held())}
+
+    def _stop_isolated(self, key: TaskKey, reason: str) -> None:
+        self._assignments.stop_isolated(key, reason)
+        self._attempts.stop_isolated(key, reason)
+
     def _on_attributes_changed(self) -> None:
         """The node's attributes changed: reconnect, at the cost of an inventory."""
         self._refresh_hello()
@@ -275,7 +296,7 @@ class Worker:
         self._epoch = epoch
         return False
 
-    def _send(self, message: Heartbeat | LogData | StatsData | Goodbye) -> None:
+    def _send(self, message: Heartbeat | LogData | StatsData | Goodbye | Ping) -> None:
         if self._uplink is not None:
             self._uplink.send(message)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine import commands
@@ -14,11 +15,12 @@ from shunter.engine.changes import Change, TaskEnded, TasksLost
 from shunter.engine.engine import Engine
 from shunter.engine.jobs import submit
 from shunter.engine.jobs.submit import SubmitResult
-from shunter.engine.nodes import inventory, registration, reports
+from shunter.engine.nodes import disconnect, inventory, registration, reports
 from shunter.engine.round import Round
 from shunter.engine.state.records import TaskSet
 from shunter.model.lifecycles import NodeEvent, TaskEvent
-from shunter.model.protocol.worker_messages import Report, Started
+from shunter.model.protocol.contact import Contact
+from shunter.model.protocol.worker_messages import Lost, Orders, Report, Started
 from shunter.watcher import session
 
 Patch = pytest.MonkeyPatch
@@ -147,6 +149,30 @@ def believe_impossible_messages(patch: Patch) -> None:
     patch.setattr(session, "message_problem", lambda _message: None)
 
 
+def replace_without_proof(patch: Patch) -> None:
+    due_ms = disconnect.replacement_due_ms
+    patch.setattr(
+        disconnect, "replacement_due_ms", lambda spec, since_ms: due_ms(replace(spec, at_most_once=False), since_ms)
+    )
+
+
+def obey_late_orders(patch: Patch) -> None:
+    def accept(self: Contact, orders: Orders, now_s: float) -> bool:
+        self.at_s = self.at_s or now_s
+        limits = {(order.job, order.group): orders.specs[order.spec].stop_after_s for order in orders.orders}
+        self.stop_after_s.update({key: limit_s for key, limit_s in limits.items() if limit_s})
+        return True
+
+    patch.setattr(Contact, "accept", accept)
+
+
+def skip_back_off_after_a_lost_keeper(patch: Patch) -> None:
+    def hurry(round: Round, task_set: TaskSet, index: int, lost: Lost) -> None:
+        reports.mark_lost(round, task_set, index, index, lost.reason, round.now_ms)
+
+    patch.setattr(reports, "_on_lost_with_keeper", hurry)
+
+
 MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (acknowledge_before_the_commit, "was acknowledged before it was committed", 1),
     (order_before_the_commit, "is not committed", 13),
@@ -159,4 +185,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (drop_every_tenth_report, "was acknowledged before it was committed", 1),
     (fail_lost_attempts, "failed, and its command cannot", 7),
     (believe_impossible_messages, "NaN|out of range|too large|zero-size", 48),
+    (replace_without_proof, "began while attempt", 54),
+    (obey_late_orders, "began while attempt", 134),
+    (skip_back_off_after_a_lost_keeper, "does not back off", 4),
 )

@@ -165,6 +165,9 @@ class FakeNodes:
     async def uncordon(self, name: str) -> NodeView:
         return self._record("uncordon", name)
 
+    async def forget(self, name: str) -> NodeView:
+        return self._record("forget", name)
+
     async def release(self, name: str) -> NodeView:
         return self._record("release", name)
 

@@ -137,6 +137,7 @@ VERBS: list[tuple[Call, str, object]] = [
     (lambda: client.cordon_node("a", "disk"), "POST /nodes/a/cordon", {"reason": "disk"}),
     (lambda: client.uncordon_node("a"), "DELETE /nodes/a/cordon", None),
     (lambda: client.release_node("a"), "DELETE /nodes/a/quarantine", None),
+    (lambda: client.forget_node("a"), "POST /nodes/a/forget", None),
     (lambda: client.attribute_node("a", {"b": None}), "PATCH /nodes/a", {"attributes": {"b": None}}),
     (
         lambda: client.label_node("a", {"disk": "ssd", "rack": None}),

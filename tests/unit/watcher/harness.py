@@ -54,6 +54,7 @@ class RecordingEngine:
         self.calls: list[tuple[str, int, Any]] = []
         self.events: list[tuple[float, int, NodeEvent, str]] = []
         self.refusal: Refused | None = None
+        self.leads = True
         self.message_error: Exception | None = None
         self.event_error: Exception | None = None
         self.gate = asyncio.Event()
@@ -73,6 +74,9 @@ class RecordingEngine:
 
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         self.calls.append(("heartbeat", node, stats))
+
+    async def is_leading(self) -> bool:
+        return self.leads
 
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
         if self.event_error is not None:

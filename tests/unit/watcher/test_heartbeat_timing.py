@@ -52,8 +52,8 @@ def test_an_interval_that_does_not_fit_the_timeout_is_refused_and_an_automatic_o
 @pytest.mark.parametrize(
     ("settings", "heartbeat_s", "silent_s", "down_s"),
     [
-        (WatcherSettings(), 1.0, 2.5, 3.0),
-        (WatcherSettings(), 0.1, 0.25, 3.0),
+        (WatcherSettings(), 1.0, 2.5, 10.0),
+        (WatcherSettings(), 0.1, 0.25, 10.0),
         (WatcherSettings(), 15.0, 37.5, 45.0),
         (WatcherSettings(timeout_s=60.0), 1.0, 2.5, 60.0),
         (WatcherSettings(timeout_s=0.6), 0.2, 0.5, 0.6),

@@ -11,6 +11,8 @@ from shunter.model.protocol.worker_messages import Goodbye, Inventory, Report
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.harness import HEARD, LEFT, SILENT, TIMED_OUT, FakeWorker, Harness, hello, virtual
 
+pytestmark = pytest.mark.usefixtures("short_timeout")
+
 
 @virtual
 async def test_a_node_that_keeps_its_pace_is_never_suspected() -> None:

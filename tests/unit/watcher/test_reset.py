@@ -13,6 +13,8 @@ from tests.unit.watcher.harness import HEARD, SILENT, TIMED_OUT, Harness, hello,
 
 # ---- reset and the end ----
 
+pytestmark = pytest.mark.usefixtures("short_timeout")
+
 
 @virtual
 async def test_after_a_reset_every_worker_must_bring_its_inventory_again_and_is_not_taken_for_lost() -> None:

@@ -17,6 +17,7 @@ from shunter.model.protocol.worker_messages import (
     Inventory,
     LogData,
     MachineStats,
+    Ping,
     Refused,
     Report,
     StatsData,
@@ -34,6 +35,7 @@ MESSAGES: dict[type, WorkerMessage] = {
     LogData: LogData(1, b"", True),
     StatsData: StatsData(1, MachineStats(1), []),
     Goodbye: Goodbye("bye"),
+    Ping: Ping(1),
 }
 HANDLERS: dict[type, str] = {
     Hello: "handle_hello",
@@ -43,6 +45,7 @@ HANDLERS: dict[type, str] = {
     LogData: "handle_answer",
     StatsData: "handle_answer",
     Goodbye: "handle_goodbye",
+    Ping: "handle_ping",
 }
 each_kind = pytest.mark.parametrize("kind", get_args(WorkerMessage), ids=lambda kind: kind.__name__)
 
@@ -54,7 +57,7 @@ class RecordingService:
         self.taken: list[str] = []
 
     def __getattr__(self, name: str) -> object:
-        if name in ("handle_hello", "handle_inventory", "handle_report"):
+        if name in ("handle_hello", "handle_inventory", "handle_report", "handle_ping"):
 
             async def record_call(*_: object) -> Welcome:
                 self.taken.append(name)

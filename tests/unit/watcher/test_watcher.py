@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import Invalid
-from shunter.model.protocol.worker_messages import Ack, Goodbye, Report, SetHeartbeat, Shutdown, Welcome
+from shunter.model.protocol.worker_messages import Ack, Goodbye, Ping, Pong, Report, SetHeartbeat, Shutdown, Welcome
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.harness import HEARD, SILENT, TIMED_OUT, Harness, beat, virtual
 
 # ---- heartbeats ----
+
+pytestmark = pytest.mark.usefixtures("short_timeout")
 
 
 @virtual
@@ -153,3 +155,13 @@ async def test_an_acknowledgement_of_an_earlier_life_does_not_reach_the_next_one
     assert new.link.of(Ack) == []
     harness.watcher.send(new.node, Ack(harness.engine.calls[-1][2].seq))
     assert new.link.of(Ack) == [Ack(2)]
+
+
+@virtual
+async def test_a_ping_is_answered_by_the_leader_alone() -> None:
+    harness = await Harness().open()
+    worker = await harness.join("n1")
+    await worker.session.received(Ping(7))
+    harness.engine.leads = False
+    await worker.session.received(Ping(8))
+    assert [pong.number for pong in worker.link.of(Pong)] == [7]

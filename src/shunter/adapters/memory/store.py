@@ -49,6 +49,9 @@ class MemoryStore:
         self._epoch += 1
         return self._epoch
 
+    async def leading_epoch(self) -> int:
+        return self._epoch
+
     async def commit(self, commit: Commit) -> None:
         self._check_epoch(commit.epoch)
         if commit.version != self._last_version() + 1:

@@ -81,6 +81,9 @@ class SqliteStore:
     async def begin_epoch(self) -> int:
         return await self._writer.run(self._begin_epoch)
 
+    async def leading_epoch(self) -> int:
+        return await self._reader.run(rounds.read_leading_epoch)
+
     async def commit(self, commit: Commit) -> None:
         await self._writer.run(self._commit, commit)
 

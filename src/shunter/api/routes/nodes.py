@@ -88,6 +88,10 @@ async def release_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
     return await gateway.nodes.release(exchange.path_params["name"])
 
 
+async def forget_node(gateway: CallerGateway, exchange: Exchange) -> NodeView:
+    return await gateway.nodes.forget(exchange.path_params["name"])
+
+
 NODE_LIMIT = p.int_parameter("limit", "maximum number of items", 1, NODE_PAGE_MAX, NODE_PAGE_MAX)
 NODE_RESPONSES = (ResponseSpec(200, NodeView),)
 
@@ -129,6 +133,10 @@ NODE_ADMIN_ROUTES = (
     ),
     Route(
         "DELETE", f"{NODE}/quarantine", "releaseNode", "Release a node from quarantine", release_node,
+        responses=NODE_RESPONSES, errors=(404, 409),
+    ),
+    Route(
+        "POST", f"{NODE}/forget", "forgetNode", "Declare that nothing runs on a down node any more", forget_node,
         responses=NODE_RESPONSES, errors=(404, 409),
     ),
 )  # fmt: skip

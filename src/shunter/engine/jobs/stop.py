@@ -12,7 +12,7 @@ from shunter.engine.state.records import Job, TaskSet, ranges_of
 from shunter.engine.state.state import State
 from shunter.engine.timers import TimerKind
 from shunter.model.errors import NotFound
-from shunter.model.lifecycles import JobState, TaskEvent, TaskState
+from shunter.model.lifecycles import JobState, NodeState, TaskEvent, TaskState
 
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
 _WAITING = int(TaskState.WAITING)
@@ -118,7 +118,10 @@ def send_stop_orders(round: Round, task_set: TaskSet, first: int, last: int, gra
     nodes = round.state.table.node[task_set.base + first : task_set.base + last + 1]
     boundaries = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
     for start, end in itertools.pairwise(boundaries):
-        round.outbox.stop(task_set, first + start, first + end - 1, int(nodes[start]), grace_s, signal)
+        node = int(nodes[start])
+        round.outbox.stop(task_set, first + start, first + end - 1, node, grace_s, signal)
+        if round.state.nodes.records[node].state is NodeState.DOWN:  # no worker hears it
+            round.timers.add_job(round.now_ms, TimerKind.DISCONNECT, node)
 
 
 def _transition(round: Round, task_set: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:

@@ -31,6 +31,9 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
     record.is_synced, record.synced_boot = True, record.boot
     if record.state in (NodeState.DOWN, NodeState.SUSPECT):
         restore_node(round, record)
+    if record.down_since_ms:
+        record.down_since_ms = 0
+        round.has_backlog = True  # tasks that waited for the node may be stuck behind long ones
     round.state.nodes.refresh_eligible(record)
 
 
@@ -77,6 +80,13 @@ def _reconcile_missing(round: Round, record: NodeRecord, held: set[int]) -> None
 
 def mark_node_tasks_lost(round: Round, node: int, reason: str, exclude: set[int] | None = None) -> None:
     """Mark all tasks on a node as lost, except the rows in `exclude`."""
+    for task_set, first, last in live_ranges(round, node, exclude):
+        mark_lost(round, task_set, first, last, reason)
+
+
+def live_ranges(round: Round, node: int, exclude: set[int] | None = None) -> Iterator[tuple[TaskSet, int, int]]:
+    """The tasks on a node as ranges of one task set and attempt, except the rows in `exclude`. The caller may end
+    them."""
     state = round.state
     if not state.nodes.tasks[node]:
         return  # does not scan all tasks of the cluster, because thousands of nodes may be lost at once
@@ -86,7 +96,7 @@ def mark_node_tasks_lost(round: Round, node: int, reason: str, exclude: set[int]
         live = live[[row not in exclude for row in live.tolist()]]
     for first_row, last_row in ranges_of(live):
         for task_set, first, last, _ in _uniform_ranges(round, first_row, last_row):
-            mark_lost(round, task_set, first, last, reason)
+            yield task_set, first, last
 
 
 def _uniform_ranges(round: Round, first_row: int, last_row: int) -> Iterator[tuple[TaskSet, int, int, int]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shunter.engine import changes as c
+from shunter.engine.nodes.disconnect import on_node_down
 from shunter.engine.nodes.drain import find_node, restore_node
-from shunter.engine.nodes.inventory import mark_node_tasks_lost
 from shunter.engine.round import Round
 from shunter.engine.state.records import NodeRecord
 from shunter.model.job.spec import PORT_PREFIX
@@ -40,7 +40,7 @@ def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
 
 
 def on_node_event(round: Round, node: int, event: NodeEvent, reason: str) -> None:
-    """Apply the watcher's verdict on a node. A node that is down has lost its tasks; they run on other nodes."""
+    """Apply the watcher's verdict on a node. The tasks of a node that is down run on other nodes, at once or later."""
     record = round.state.nodes.records.get(node)
     if record is None or not NODE.allows(record.state, event):
         return
@@ -49,11 +49,7 @@ def on_node_event(round: Round, node: int, event: NodeEvent, reason: str) -> Non
         return
     round.record(c.NodeTransitioned(node, event, reason, round.now_ms, record.name))
     if event in (NodeEvent.TIMED_OUT, NodeEvent.LEFT):
-        record.is_synced = False
-        round.state.nodes.refresh_eligible(record)
-        mark_node_tasks_lost(round, node, f"node {record.name} is down: {reason}")
-        for class_id in list(record.lanes):
-            round.record(c.LanesSet(class_id, node, 0))
+        on_node_down(round, record)
 
 
 def on_label(round: Round, name: str, labels: dict[str, str | None]) -> None:

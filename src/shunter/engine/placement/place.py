@@ -115,7 +115,7 @@ def recall_stuck_tasks(round: Round) -> None:
     """Recall tasks that wait behind long ones, so that they can run on other nodes."""
     for record in round.state.classes.values():
         for lanes in record.lanes.values():
-            if lanes.outstanding <= lanes.width:
+            if lanes.outstanding <= lanes.width or not round.state.nodes.records[lanes.node].is_synced:
                 continue
             round.has_backlog = True
             is_stuck = round.now_ms - lanes.last_progress_ms >= round.settings.recall_after_ms

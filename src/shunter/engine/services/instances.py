@@ -88,7 +88,7 @@ def is_same_workload(one: GroupSpec, other: GroupSpec) -> bool:
 
 
 def _workload(spec: GroupSpec) -> GroupSpec:
-    return replace(spec, count=0, update=Update(), estimate_s=0.0, estimate_bits=0)
+    return replace(spec, count=0, update=Update(), estimate_s=0.0, estimate_bits=0, replace_after_s=0.0)
 
 
 def _collect_task_set(

@@ -8,12 +8,14 @@ from functools import partial
 
 from shunter.engine.engine import Engine
 from shunter.engine.state.records import Job
+from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
 from shunter.gateway.explain.plan import DryRuns, job_with_dependencies, jobs_named_in, plan
 from shunter.gateway.explain.verified_remedies import diagnose
 from shunter.gateway.explain.why import reservation_reasons, why, why_ended, why_task
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.model.job.manifests import JobReader
+from shunter.model.lifecycles import NodeState
 from shunter.model.rest.views import PlanView, ReasonView, WhyView
 from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.clock import Clock
@@ -37,7 +39,12 @@ class Explain:
         run = await self._runs.find(job)
         target = None if task is None else await self._reader.task(run, task)
         if target is not None and target.state not in ("waiting", "queued"):
-            return why_task(target)
+            found = why_task(target)
+            node = self._engine.state.nodes.by_name.get(target.node or "")
+            if isinstance(run, Job) and node is not None and node.state is NodeState.DOWN:
+                waits = describe_tasks_on_down_nodes(self._engine.state, run, int(self._clock.now() * 1000))
+                found.sentence = f"{found.sentence} {waits}".strip()
+            return found
         if not isinstance(run, Job):
             return why_ended(run.view)
         return await self._why_unfinished(run)

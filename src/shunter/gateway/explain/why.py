@@ -16,6 +16,7 @@ from shunter.engine.read.views import counts_view
 from shunter.engine.services.per_node import class_of
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
+from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
 from shunter.gateway.explain.estimates import estimate_start
 from shunter.gateway.explain.rollout import describe_update
 from shunter.model.job.spec import PER_NODE
@@ -36,11 +37,15 @@ def why(
     state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> WhyView:
     """All but the suggestions, which need a dry run."""
-    sentences = (describe_state(state, job, now_ms, filters, reserved), describe_update(state, job, now_ms))
+    sentences = (
+        describe_state(state, job, now_ms, filters, reserved),
+        describe_tasks_on_down_nodes(state, job, now_ms),
+        describe_update(state, job, now_ms),
+    )
     return WhyView(
         name=job.name,
         state=job.state.wire_name,
-        sentence=" ".join(sentences).strip(),
+        sentence=" ".join(filter(None, sentences)),
         counts=counts_view(job.counts()),
         reasons=reasons_of(state, job, filters, reserved),
         start=estimate_start(state, job, now_ms, filters),

@@ -107,6 +107,8 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
         array=values["array"],
         entries=values["entries"],
         estimate_bits=estimate_bucket(values["estimate"]),
+        replace_after_s=values["disconnect"].get("replace_after", 0.0),
+        at_most_once=values["at_most_once"],
     )
 
 
@@ -131,6 +133,7 @@ def _build_task(values: dict[str, Any], amounts: dict[str, int], ports: tuple[Po
         stdout=values["stdout"],
         stderr=values["stderr"],
         devices={name: amount for name, amount in amounts.items() if amount and name not in STANDARD},
+        stop_after_s=values["disconnect"].get("stop_after", 0.0),
     )
 
 

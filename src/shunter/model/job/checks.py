@@ -18,6 +18,7 @@ from shunter.model.job.task_fields import ARGUMENTS_SIZE_MAX, CONTAINER_FIELDS, 
 from shunter.model.job.timing_fields import TIMING_FIELDS, TimeOrDelay
 from shunter.model.schema.problems import OMITTED, Problems, did_you_mean
 
+STOP_AFTER_MIN_S = 10.0  # a shorter pause of a network or a manager must not stop tasks
 HEALTH_KINDS = ("http", "tcp", "command", "plugin")
 
 ExpressionCheck = Callable[[str], object]  # raises ValueError, or a rejection, that says what is wrong
@@ -198,6 +199,13 @@ class GroupCheck:
         if len("\0".join(words).encode()) > ARGUMENTS_SIZE_MAX:
             self._add_problem(field_path, f"must be at most {ARGUMENTS_SIZE_MAX:,} bytes, including args and env")
 
+    def _check_disconnect(self) -> None:
+        stop_after_s = self._values["disconnect"].get("stop_after", 0.0)
+        if 0 < stop_after_s < STOP_AFTER_MIN_S:
+            fix = f"use {STOP_AFTER_MIN_S:.0f}s or more, or leave it out"
+            path = self._group.field_path("disconnect", "stop_after")
+            self._add_problem(path, f"must be at least {STOP_AFTER_MIN_S:.0f} s", value=stop_after_s, fix=fix)
+
     def _check_container(self) -> None:
         image, runtime = self._values["image"], self._values["runtime"]
         if image is None and runtime == "docker":
@@ -344,6 +352,7 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[GroupCheck], None]], ...] = (
     (frozenset({"health"}), GroupCheck._check_health),
     (frozenset({"count", "array", "entries", "gang"}), GroupCheck._check_count),
     (frozenset({"restart"}), GroupCheck._check_restart),
+    (frozenset({"disconnect"}), GroupCheck._check_disconnect),
     (frozenset({"stdout", "stderr"}), GroupCheck._check_logs),
     (frozenset({"affinity"}), GroupCheck._check_affinity),
     (frozenset({"constraints", "affinity"}), GroupCheck._check_expressions),

@@ -37,6 +37,7 @@ FIELDS_BY_TYPE: Mapping[str, tuple[str, ...]] = {
     "distinct": (BATCH, SERVICE),
     "spread": (BATCH, SERVICE),
     "update": (SERVICE, SYSTEM),
+    "at_most_once": (BATCH, SYSBATCH),
 }
 
 # What a job may say for all of its groups, and each group for itself.

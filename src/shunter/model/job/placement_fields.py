@@ -80,6 +80,18 @@ UPDATE = Section(
     },
 )
 
+DISCONNECT = Section(
+    "what happens to tasks on a node that the manager cannot reach",
+    {
+        "replace_after": duration(TIMEOUT_MAX_S, default=0.0).about(
+            "time after its node went down until a task runs on another node"
+        ),
+        "stop_after": duration(TIMEOUT_MAX_S, default=0.0).about(
+            "time without contact to the manager after which the worker stops the task, at least 10s; 0 means never"
+        ),
+    },
+)
+
 SPREAD = Section(
     "spread tasks evenly across the values of a node label",
     {"label": replace(LABEL_KEY, required=True), "weight": number(0, WEIGHT_MAX, default=Spread("").weight)},
@@ -169,4 +181,8 @@ PLACEMENT_FIELDS: dict[str, Field] = {
         "expected run time of a task, for backfill and start estimates"
     ),
     "update": UPDATE.as_partial_field(),
+    "disconnect": DISCONNECT.as_partial_field(),
+    "at_most_once": boolean(default=False).about(
+        "never run two attempts of a task at once: replace a task only when its old attempt is known to have ended"
+    ),
 }

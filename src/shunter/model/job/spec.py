@@ -86,6 +86,7 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         str, int
     ] = {}  # custom resources by name: where the node has them as devices, their ids are handed out
     payload: bytes | None = None  # arrives as a file, named by SHUNTER_PAYLOAD; it may be empty
+    stop_after_s: float = 0.0  # without contact to a manager the worker stops it; 0 means never
 
 
 # ---- where and when the tasks of a group may run ----
@@ -168,6 +169,8 @@ class GroupSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     entries: tuple[str, ...] = ()  # one for each task, as SHUNTER_ENTRY
     total: int = 0  # what SHUNTER_TASK_COUNT says in a run that repeats some tasks of another; 0 means the count
     estimate_bits: int = 0  # see `estimate_bucket`; kept, so that jobs from before have the class that they had
+    replace_after_s: float = 0.0  # how long after their node went down its tasks run elsewhere
+    at_most_once: bool = False  # a task is replaced only when its old attempt is known to have ended
 
 
 def estimate_bucket(estimate_s: float) -> int:

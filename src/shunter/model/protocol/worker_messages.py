@@ -122,7 +122,13 @@ class Shutdown(msgspec.Struct, tag=True):
     stop_tasks: bool
 
 
-ManagerMessage = Welcome | Refused | Orders | Stop | Recall | Ack | SetHeartbeat | ReadLog | ReadStats | Shutdown
+class Pong(msgspec.Struct, tag=True):
+    """The answer to a Ping, by a manager that leads: when that was sent, no manager had given this node up."""
+
+    number: int
+
+
+ManagerMessage = Welcome | Refused | Orders | Stop | Recall | Ack | SetHeartbeat | ReadLog | ReadStats | Shutdown | Pong
 
 
 # ---- from a worker to the manager ----
@@ -325,4 +331,10 @@ class Goodbye(msgspec.Struct, tag=True):
     reason: str
 
 
-WorkerMessage = Hello | Inventory | Report | Heartbeat | LogData | StatsData | Goodbye
+class Ping(msgspec.Struct, tag=True):
+    """Asks for a Pong. Sent by a worker that has tasks with `stop_after_s`, which it stops without an answer."""
+
+    number: int
+
+
+WorkerMessage = Hello | Inventory | Report | Heartbeat | LogData | StatsData | Goodbye | Ping

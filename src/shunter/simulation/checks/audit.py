@@ -68,11 +68,12 @@ def _audit_tasks(state: State, model: ReferenceModel, task_set: TaskSet) -> None
     found = zip(table.state[rows].tolist(), table.attempt[rows].tolist(), table.node[rows].tolist(), strict=True)
     queued = _queued_counts(task_set)
     delayed, is_free = task_set.delayed or {}, not task_set.job.is_held
+    may_wait_for_node = task_set.spec.at_most_once or task_set.spec.replace_after_s > 0
     for index, (task, (state_now, attempt, node)) in enumerate(zip(tasks, found, strict=True)):
         is_live = task.state in LIVE
         is_same = task.state == state_now and task.attempt == attempt and (not is_live or task.node == node)
         is_queued_once = queued[index] == (task.state is TaskState.QUEUED and (is_free or index in delayed))
-        is_on_live_node = not is_live or model.nodes[node].state is not NodeState.DOWN
+        is_on_live_node = not is_live or may_wait_for_node or model.nodes[node].state is not NodeState.DOWN
         if not (is_same and is_queued_once and is_on_live_node):
             where = f"task {task_set.job.id}/{index} ({TaskState(state_now).wire_name}, attempt {attempt}, node {node})"
             require(is_same, f"{where} is {task} in the model")

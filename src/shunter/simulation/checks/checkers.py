@@ -18,7 +18,7 @@ from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
-from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.model.lifecycles import NodeState, TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.checks.audit import audit
@@ -176,8 +176,23 @@ class Checkers:
             )
             if task is not None:
                 require(task.succeeded_attempt != running_range.attempt, f"{where} began after it had succeeded")
+        self._check_at_most_once(node, running_range)
         self._check_machine(node)
         self.checked["start"] += 1
+
+    def _check_at_most_once(self, node: SimulatedNode, started: RunningRange) -> None:
+        """No other attempt of such a task runs anywhere, whatever the engine believes. An operator who says that
+        nothing runs on a node may be wrong, but simulated ones are not."""
+        task_set = self.model.jobs[started.job].groups.get(started.group)
+        if task_set is None or not task_set.spec.at_most_once:
+            return
+        for name, machine in self._machines.items():
+            for other in machine.running:
+                is_same = other is not started and (other.job, other.group) == (started.job, started.group)
+                if is_same and other.first <= started.last and other.last >= started.first:
+                    where = f"task {started.job}/{started.first}#{started.attempt} on {node.hello.name}"
+                    require(False, f"{where} began while attempt {other.attempt} of it ran on {name}")
+        self.checked["at_most_once"] += 1
 
     def on_dropped(self, node: SimulatedNode, result: Ended | Lost) -> None:
         """A worker forgot a result because the manager acknowledged it: the record must have it."""
@@ -219,12 +234,23 @@ class Checkers:
             name = self.model.nodes[node].name
             machine = self._machines.get(name)
             if node in self.model.went_down or machine is None:
+                self._check_replaced(job, task_set, index, node)
                 continue
             has_it = any(
                 held.attempt == attempt and held.first <= index <= held.last for held in machine.held(job, task_set)
             )
             where = f"task {job}/{index}#{attempt}"
             require(not has_it, f"{where} was written off while {name}, which is not down, has it")
+
+    def _check_replaced(self, job: int, task_set: int, index: int, node: int) -> None:
+        """A task of a down node is not replaced before its time."""
+        known = self.model.jobs[job].groups.get(task_set)
+        if known is None:
+            return  # a task set that has left its job
+        spec, record = known.spec, self.model.nodes[node]
+        if spec.replace_after_s and record.state is NodeState.DOWN and not record.is_forgotten:
+            elapsed_s = (self.model.now_ms - record.down_at_ms) / 1000
+            require(elapsed_s >= spec.replace_after_s, f"task {job}/{index} was replaced {elapsed_s} s after its node")
 
     def _check_finished(self, finished: FinishedJob) -> None:
         """History keeps what the record says."""

@@ -269,6 +269,7 @@ class ReferenceModel:
         node.state = NODE.move(node.state, NodeEvent(change.event))
         if node.state is NodeState.DOWN:
             self.went_down.add(change.node)
+            node.down_at_ms, node.is_forgotten = change.at_ms, False
         if node.state is NodeState.DRAINED:
             left = [job.id for job, _, _, _ in self.live_on(change.node)]
             require(not left, f"node {node.name} is called drained, and has tasks of jobs {left}")

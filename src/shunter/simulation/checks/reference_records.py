@@ -116,6 +116,8 @@ class ModelNode:
     labels: dict[str, str] = field(default_factory=dict)
     override_labels: dict[str, str] = field(default_factory=dict)
     state: NodeState = NodeState.READY
+    down_at_ms: int = 0
+    is_forgotten: bool = False  # a simulated operator said that nothing runs there any more
     cordoned_by: str = ""
     widths: dict[int, int] = field(default_factory=dict)  # class id -> lanes
 

@@ -24,6 +24,7 @@ from shunter.model.protocol.worker_messages import (
 from shunter.simulation.fleet.machine import ANY_ATTEMPT, EndScheduler, Machine, PendingRange
 from shunter.simulation.fleet.outcomes import Outcomes
 
+ANY_INDEX = 2**31
 OnResultDropped = Callable[["SimulatedNode", Ended | Lost], None]
 
 
@@ -83,6 +84,10 @@ class SimulatedNode:
             return
         for reservation in reservations:
             self._return(self.machine.reclaim_reservation(reservation))
+
+    def return_waiting(self, job: int, group: int) -> None:
+        """Give back what has not started of these tasks."""
+        self._return(self.machine.reclaim(job, group, 0, ANY_INDEX))
 
     def acknowledge(self, seq: int) -> None:
         for result in self.machine.outbox.acknowledge(seq):

@@ -28,7 +28,7 @@ from shunter.watcher.watcher import Watcher
 
 OnEnd = Callable[["SimulatedManager"], None]
 
-WATCHER_SETTINGS = WatcherSettings(return_s=6.0)
+WATCHER_SETTINGS = WatcherSettings(timeout_s=3.0, return_s=6.0)  # short, so that short faults are enough
 PURGE_EVERY_S = 7.0
 STOP_MAX_S = 10.0
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from shunter.model.protocol.contact import Contact
 from shunter.model.protocol.worker_messages import (
     LOST_RUNNING,
     Ack,
@@ -16,6 +17,7 @@ from shunter.model.protocol.worker_messages import (
     Heartbeat,
     ManagerMessage,
     Orders,
+    Pong,
     Recall,
     Refused,
     SetHeartbeat,
@@ -47,6 +49,9 @@ class SimulatedWorker:
         self._is_off = False
         self._incarnation = 1
         self._heartbeat_s = HELLO_TIMEOUT_S
+        self._contact = Contact()  # survives the process: real workers have it in a file
+        self._deferred: list[ManagerMessage] = []  # orders that wait for contact, and what came after them
+        self._watches_contact = False
         self._hello_answered = asyncio.Event()  # the hello of the present connection
         self._disconnected = asyncio.Event()  # the present connection
         network.spawn(self._run_connections())
@@ -65,13 +70,28 @@ class SimulatedWorker:
     def received(self, connection: Connection, message: ManagerMessage) -> None:
         if connection is not self._connection or self._is_off:
             return
-        now, node = self._network.clock.now(), self.node
+        now = self._network.clock.now()
         if isinstance(message, Welcome):
             self._on_welcome(connection, message)
         elif isinstance(message, Refused):
             connection.reset(f"refused: {message.code}")
-        elif isinstance(message, Orders):
-            node.order(message, now)
+        elif isinstance(message, Pong):
+            self._on_pong(message, now)
+        elif self._deferred and isinstance(message, Orders | Stop | Recall):
+            self._deferred.append(message)
+        else:
+            self._obey(message, now)
+
+    def _obey(self, message: ManagerMessage, now: float) -> None:
+        node = self.node
+        if isinstance(message, Orders):
+            if self._contact.accept(message, now):
+                node.order(message, now)
+            else:
+                self._deferred.append(message)
+            if (self._deferred or self._contact.stop_after_s) and not self._watches_contact:
+                self._watches_contact = True
+                self._network.spawn(self._watch_contact())
         elif isinstance(message, Stop):
             node.stop(message.epoch, message.ranges, now)
         elif isinstance(message, Recall):
@@ -83,8 +103,31 @@ class SimulatedWorker:
         elif isinstance(message, Shutdown) and message.stop_tasks:
             node.shut_down(now)
 
+    def _on_pong(self, pong: Pong, now: float) -> None:
+        if self._contact.answered(pong):
+            deferred, self._deferred = self._deferred, []
+            for message in deferred:
+                self._obey(message, now)
+
+    async def _watch_contact(self) -> None:
+        """As long as it has tasks that must stop without contact."""
+        machine, clock = self.node.machine, self._network.clock
+        while self._contact.stop_after_s or self._deferred:
+            await self.gate.wait_open()
+            if self._connection is not None and self._is_registered:
+                self._connection.send_up(self._contact.ping(clock.now()))
+            for key in self._contact.overdue(clock.now()):
+                self.node.return_waiting(*key)
+                for running_range in [each for each in machine.running if (each.job, each.group) == key]:
+                    machine.mark_lost(running_range, "no contact with the manager", clock.now())
+            await clock.sleep(self._contact.ping_every_s)
+            held = {(each.job, each.group) for each in (*machine.running, *machine.waiting())}
+            self._contact.forget_all_but(held)
+        self._watches_contact = False
+
     def disconnected(self, connection: Connection, _reason: str) -> None:
         if connection is self._connection:
+            self._forget_connection()
             self._connection = None
             self._is_registered = False
             self._hello_answered.set()
@@ -142,7 +185,12 @@ class SimulatedWorker:
         if self.node.is_dirty:
             self.flush()
 
+    def _forget_connection(self) -> None:
+        self._contact.disconnected()
+        self._deferred.clear()
+
     def _restart(self, reason: str) -> None:
+        self._forget_connection()
         self._incarnation += 1
         self.node.hello = msgspec.structs.replace(self.node.hello, boot=f"{self.name}-{self._incarnation}")
         self.node.epoch = 0

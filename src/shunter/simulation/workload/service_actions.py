@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from shunter.engine.engine import Engine
 from shunter.model.errors import Rejected
 from shunter.model.job.spec import LONG_RUNNING, SERVICE
-from shunter.simulation.checks.reference_records import ModelJob, require
+from shunter.model.lifecycles import NodeState
+from shunter.simulation.checks.reference_records import ModelJob, ModelNode, require
 from shunter.simulation.checks.service_rules import unconverged
 from shunter.simulation.workload.job_draws import draw_long_running
 
@@ -45,7 +46,18 @@ class ServiceActions:
             for node in list(self._model.nodes.values()):
                 if node.cordoned_by:
                     await self.release_nodes()
+                if self._world.scenario.cuts_seed is not None:
+                    await self._forget_if_gone(node)
             await self._world.clock.sleep(RELEASE_EVERY_S)
+
+    async def _forget_if_gone(self, node: ModelNode) -> None:
+        """Some tasks wait for their node, and this one never comes back."""
+        if node.state is NodeState.DOWN and self._world.workers[node.name].is_off:
+            node.is_forgotten = True
+            try:
+                await self._users.request(lambda engine: engine.forget_node(node.name, "ada"))
+            except Rejected:  # it is not down any more
+                pass
 
     async def check_converged(self) -> None:
         """Services and system jobs converge by themselves. Where the cluster is full they wait for others to end: the

@@ -46,6 +46,7 @@ class Assignments:
         self._specs = Specs()
         self._superseding: list[TaskRange] = []  # newer attempts that wait for older ones to end
         self._closing = False
+        self._isolated: dict[tuple[int, int], str] = {}  # (job, group) -> why its tasks were told to stop
         self._grants = grants
         self.lanes = Lanes(self._ledger, self._specs, request_keepers, grants)
 
@@ -108,6 +109,16 @@ class Assignments:
             self.stop(StopRange(*task_range.key, task_range.first, task_range.last, grace_s))
         return longest_s
 
+    def stop_isolated(self, key: tuple[int, int], reason: str) -> None:
+        """Without contact to a manager these tasks must not go on. They are lost, and not failed."""
+        held = list(self._ledger.task_ranges())
+        self._isolated = {key: reason} | {
+            each: why for each, why in self._isolated.items() if any(task_range.key == each for task_range in held)
+        }
+        for task_range in [each for each in held if each.key == key]:
+            grace_s = STOP_GRACE_UNKNOWN_S if task_range.spec is None else self._specs[task_range.spec].stop_grace_s
+            self.stop(StopRange(*key, task_range.first, task_range.last, grace_s, task_range.order.attempt))
+
     def acknowledged(self, done: Unacknowledged) -> None:
         for ended in done.ended:
             self._ledger.remove_ended(ended)
@@ -148,7 +159,7 @@ class Assignments:
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport, now: float) -> None:
         reservation = None if keeper.reservation is None else self.lanes.find_reservation(keeper.reservation)
-        if self._closing:
+        if self._closing or self._isolated:
             self._turn_stopped_into_lost(keeper, report)
         for ended in report.ended:
             self._ledger.add_ended(ended)
@@ -250,12 +261,15 @@ class Assignments:
             self.lanes.dispatch_all()
 
     def _turn_stopped_into_lost(self, keeper: Keeper, report: KeeperReport) -> None:
-        """A task that the cluster's stopping ended has no result of its own."""
+        """A task that ended because the cluster stops, or because this worker is isolated, has no result of its
+        own."""
         for ended in [ended for ended in report.ended if ended.how == "stopped"]:
-            report.ended.remove(ended)
-            self._note_ended(keeper, ended)
-            name = ended.job, ended.group, ended.attempt
-            self._outbox.add_lost(Lost(*name, ended.first, ended.first, CLUSTER_STOPPED))
+            reason = CLUSTER_STOPPED if self._closing else self._isolated.get((ended.job, ended.group))
+            if reason is not None:
+                report.ended.remove(ended)
+                self._note_ended(keeper, ended)
+                name = ended.job, ended.group, ended.attempt
+                self._outbox.add_lost(Lost(*name, ended.first, ended.first, reason))
 
     def _supersede(self, order: Order, first: int, last: int) -> bool:
         """Stop older attempts that this worker still has; returns whether any of them is in a keeper."""

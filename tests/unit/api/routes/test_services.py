@@ -36,6 +36,7 @@ ASKED = [
     ("POST", "/nodes/here/cordon", {"reason": "disk"}, ("cordon", "here", "disk")),
     ("DELETE", "/nodes/here/cordon", None, ("uncordon", "here")),
     ("DELETE", "/nodes/here/quarantine", None, ("release", "here")),
+    ("POST", "/nodes/here/forget", None, ("forget", "here")),
 ]
 
 

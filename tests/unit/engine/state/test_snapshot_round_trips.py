@@ -34,7 +34,7 @@ OBJECT_TABLES = ("testbeds", "batch_jobs", "schedulings")
 DERIVED: dict[type, set[str]] = {
     Job: {"spec_version", "task_sets", "cached_ref"},
     TaskSet: {"job", "base", "slot", "counts", "ready", "task_class", "spec_version", "in_queue"},
-    NodeRecord: {"lanes", "is_synced", "synced_boot", "failures", "last_heartbeat_ms", "stats"},
+    NodeRecord: {"lanes", "is_synced", "synced_boot", "down_since_ms", "failures", "last_heartbeat_ms", "stats"},
     Lanes: {"task_class", "last_progress_ms", "recalled", "may_refill"},
     Template: {"next_ms"},
 }

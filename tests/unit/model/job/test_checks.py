@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shunter.model.errors import Invalid
 from shunter.model.job.job_fields import FIELDS_BY_TYPE, TYPES
 from shunter.model.job.manifests import parse_job, validate_documents
 from tests.unit.model.job.manifest_samples import container, fields, manifest, problems
@@ -14,6 +15,7 @@ from tests.unit.model.job.manifest_samples import container, fields, manifest, p
 SOME: dict[str, Any] = {
     "count": 2, "array": "1-2", "entries": ["a"], "gang": True, "parallel_max": 1, "failures_max": 1, "estimate": "1m",
     "deadline": "1h", "schedule": "@daily", "parameters": {}, "distinct": "host", "spread": ["rack"], "update": {},
+    "at_most_once": True,
 }  # fmt: skip
 
 
@@ -158,3 +160,10 @@ def test_a_file_is_validated_without_a_cluster() -> None:
         ("items[2].apiVersion", "is missing"),
         ("items[2].spec", "is missing"),
     ]
+
+
+def test_a_worker_must_not_stop_tasks_after_a_short_cut() -> None:
+    with pytest.raises(Invalid, match=r"spec.disconnect.stop_after: must be at least 10 s"):
+        parse_job(manifest(disconnect={"stop_after": "5s"}))
+    [group] = parse_job(manifest(disconnect={"stop_after": "30s", "replace_after": "1m"}, at_most_once=True)).groups
+    assert (group.task.stop_after_s, group.replace_after_s, group.at_most_once) == (30.0, 60.0, True)

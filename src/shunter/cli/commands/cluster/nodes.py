@@ -1,4 +1,5 @@
-"""The commands about nodes: nodes; node show, label, attribute, drain, undrain, cordon, uncordon, release."""
+"""The commands about nodes: nodes; node show, label, attribute, drain, undrain, cordon, uncordon, release,
+forget."""
 
 from __future__ import annotations
 
@@ -190,6 +191,24 @@ def release(name: NodeName, output: Output = Format.TABLE) -> None:
     """
     with open_client() as client:
         _print_eligibility(client.release_node(name), output)
+
+
+@node.command("forget")
+def forget(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Declare that nothing runs on a down node any more, so that tasks that wait for it run on other nodes.
+
+    Tasks of jobs with at_most_once or disconnect.replace_after stay on a node that is down. Use this command when you
+    know that the machine is off or gone. If it comes back, Shunter stops its old attempts.
+
+    \b
+    shunter node forget worker-3
+    """
+    with open_client() as client:
+        found = client.forget_node(name)
+    if output is not Format.TABLE:
+        print_document(found, output)
+    else:
+        print(f"{found.name} is forgotten: its tasks may run on other nodes")
 
 
 def _print_eligibility(view: NodeView, output: Format) -> None:

@@ -33,6 +33,7 @@ NODE = ComparedFields(
     left_out={
         "is_synced": "whether it has reported in this life",
         "synced_boot": "which worker process has reported in this life",
+        "down_since_ms": "counts anew in every life of the manager",
         "failures": "counted in this life",
         "last_heartbeat_ms": "when it was heard in this life",
         "stats": "measured",

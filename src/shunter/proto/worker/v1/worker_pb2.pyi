@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ManagerMessage(_message.Message):
-    __slots__ = ("welcome", "refused", "orders", "stop", "recall", "ack", "set_heartbeat", "read_log", "read_stats", "shutdown")
+    __slots__ = ("welcome", "refused", "orders", "stop", "recall", "ack", "set_heartbeat", "read_log", "read_stats", "shutdown", "pong")
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     REFUSED_FIELD_NUMBER: _ClassVar[int]
     ORDERS_FIELD_NUMBER: _ClassVar[int]
@@ -18,6 +18,7 @@ class ManagerMessage(_message.Message):
     READ_LOG_FIELD_NUMBER: _ClassVar[int]
     READ_STATS_FIELD_NUMBER: _ClassVar[int]
     SHUTDOWN_FIELD_NUMBER: _ClassVar[int]
+    PONG_FIELD_NUMBER: _ClassVar[int]
     welcome: Welcome
     refused: Refused
     orders: Orders
@@ -28,10 +29,11 @@ class ManagerMessage(_message.Message):
     read_log: ReadLog
     read_stats: ReadStats
     shutdown: Shutdown
-    def __init__(self, welcome: _Optional[_Union[Welcome, _Mapping]] = ..., refused: _Optional[_Union[Refused, _Mapping]] = ..., orders: _Optional[_Union[Orders, _Mapping]] = ..., stop: _Optional[_Union[Stop, _Mapping]] = ..., recall: _Optional[_Union[Recall, _Mapping]] = ..., ack: _Optional[_Union[Ack, _Mapping]] = ..., set_heartbeat: _Optional[_Union[SetHeartbeat, _Mapping]] = ..., read_log: _Optional[_Union[ReadLog, _Mapping]] = ..., read_stats: _Optional[_Union[ReadStats, _Mapping]] = ..., shutdown: _Optional[_Union[Shutdown, _Mapping]] = ...) -> None: ...
+    pong: Pong
+    def __init__(self, welcome: _Optional[_Union[Welcome, _Mapping]] = ..., refused: _Optional[_Union[Refused, _Mapping]] = ..., orders: _Optional[_Union[Orders, _Mapping]] = ..., stop: _Optional[_Union[Stop, _Mapping]] = ..., recall: _Optional[_Union[Recall, _Mapping]] = ..., ack: _Optional[_Union[Ack, _Mapping]] = ..., set_heartbeat: _Optional[_Union[SetHeartbeat, _Mapping]] = ..., read_log: _Optional[_Union[ReadLog, _Mapping]] = ..., read_stats: _Optional[_Union[ReadStats, _Mapping]] = ..., shutdown: _Optional[_Union[Shutdown, _Mapping]] = ..., pong: _Optional[_Union[Pong, _Mapping]] = ...) -> None: ...
 
 class WorkerMessage(_message.Message):
-    __slots__ = ("hello", "inventory", "report", "heartbeat", "log_data", "stats_data", "goodbye")
+    __slots__ = ("hello", "inventory", "report", "heartbeat", "log_data", "stats_data", "goodbye", "ping")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     INVENTORY_FIELD_NUMBER: _ClassVar[int]
     REPORT_FIELD_NUMBER: _ClassVar[int]
@@ -39,6 +41,7 @@ class WorkerMessage(_message.Message):
     LOG_DATA_FIELD_NUMBER: _ClassVar[int]
     STATS_DATA_FIELD_NUMBER: _ClassVar[int]
     GOODBYE_FIELD_NUMBER: _ClassVar[int]
+    PING_FIELD_NUMBER: _ClassVar[int]
     hello: Hello
     inventory: Inventory
     report: Report
@@ -46,7 +49,8 @@ class WorkerMessage(_message.Message):
     log_data: LogData
     stats_data: StatsData
     goodbye: Goodbye
-    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., log_data: _Optional[_Union[LogData, _Mapping]] = ..., stats_data: _Optional[_Union[StatsData, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ...) -> None: ...
+    ping: Ping
+    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., log_data: _Optional[_Union[LogData, _Mapping]] = ..., stats_data: _Optional[_Union[StatsData, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ..., ping: _Optional[_Union[Ping, _Mapping]] = ...) -> None: ...
 
 class Welcome(_message.Message):
     __slots__ = ("epoch", "node", "heartbeat_s")
@@ -168,7 +172,7 @@ class Container(_message.Message):
     def __init__(self, image: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., network: _Optional[str] = ..., cap_add: _Optional[_Iterable[str]] = ..., pids_max: _Optional[int] = ..., pull: _Optional[str] = ..., read_only: _Optional[bool] = ...) -> None: ...
 
 class TaskSpec(_message.Message):
-    __slots__ = ("command", "env", "dir", "cpu_milli", "memory_bytes", "disk_bytes", "run_timeout_s", "stop_grace_s", "log_max_bytes", "runtime", "container", "mounts", "ports", "health", "user", "stdout", "stderr", "devices", "payload")
+    __slots__ = ("command", "env", "dir", "cpu_milli", "memory_bytes", "disk_bytes", "run_timeout_s", "stop_grace_s", "log_max_bytes", "runtime", "container", "mounts", "ports", "health", "user", "stdout", "stderr", "devices", "payload", "stop_after_s")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -202,6 +206,7 @@ class TaskSpec(_message.Message):
     STDERR_FIELD_NUMBER: _ClassVar[int]
     DEVICES_FIELD_NUMBER: _ClassVar[int]
     PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    STOP_AFTER_S_FIELD_NUMBER: _ClassVar[int]
     command: _containers.RepeatedScalarFieldContainer[str]
     env: _containers.ScalarMap[str, str]
     dir: str
@@ -221,7 +226,8 @@ class TaskSpec(_message.Message):
     stderr: str
     devices: _containers.ScalarMap[str, int]
     payload: bytes
-    def __init__(self, command: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., dir: _Optional[str] = ..., cpu_milli: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., run_timeout_s: _Optional[float] = ..., stop_grace_s: _Optional[float] = ..., log_max_bytes: _Optional[int] = ..., runtime: _Optional[str] = ..., container: _Optional[_Union[Container, _Mapping]] = ..., mounts: _Optional[_Iterable[_Union[Mount, _Mapping]]] = ..., ports: _Optional[_Iterable[_Union[Port, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[HealthCheck, _Mapping]]] = ..., user: _Optional[str] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., devices: _Optional[_Mapping[str, int]] = ..., payload: _Optional[bytes] = ...) -> None: ...
+    stop_after_s: float
+    def __init__(self, command: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., dir: _Optional[str] = ..., cpu_milli: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., run_timeout_s: _Optional[float] = ..., stop_grace_s: _Optional[float] = ..., log_max_bytes: _Optional[int] = ..., runtime: _Optional[str] = ..., container: _Optional[_Union[Container, _Mapping]] = ..., mounts: _Optional[_Iterable[_Union[Mount, _Mapping]]] = ..., ports: _Optional[_Iterable[_Union[Port, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[HealthCheck, _Mapping]]] = ..., user: _Optional[str] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., devices: _Optional[_Mapping[str, int]] = ..., payload: _Optional[bytes] = ..., stop_after_s: _Optional[float] = ...) -> None: ...
 
 class Orders(_message.Message):
     __slots__ = ("epoch", "orders", "specs")
@@ -632,3 +638,15 @@ class Goodbye(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     reason: str
     def __init__(self, reason: _Optional[str] = ...) -> None: ...
+
+class Ping(_message.Message):
+    __slots__ = ("number",)
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    def __init__(self, number: _Optional[int] = ...) -> None: ...
+
+class Pong(_message.Message):
+    __slots__ = ("number",)
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    def __init__(self, number: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,73 @@
+"""A worker without contact to a manager stops the tasks that must not go on then: `disconnect.stop_after`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shunter.model.protocol.worker_messages import Ping
+from tests.services.worker_harness import open_harness
+
+pytestmark = pytest.mark.services
+
+STOP_AFTER_S = 0.4  # manifests allow no less than 10 s
+
+
+async def test_tasks_stop_without_contact_and_are_lost_not_failed(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.order("/bin/sleep", "60", stop_after_s=STOP_AFTER_S, width=2, reservation=1)
+        harness.order("/bin/sleep", "60", job=2, reservation=2)
+        await harness.until(lambda: len(harness.started) == 2)
+        harness.answers_pings = False
+        [lost] = await harness.until(lambda: harness.lost)
+        assert (lost.job, lost.first, lost.with_keeper) == (1, 0, "")
+        assert "no contact with the manager for 0.4 s" in lost.reason
+        assert harness.ended == []
+
+
+async def test_tasks_go_on_while_there_is_contact(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.order("/bin/sh", "-c", "sleep 1; exit 3", stop_after_s=STOP_AFTER_S)
+        assert await harness.all_ended(1) == {0: 3}
+        assert harness.lost == []
+
+
+async def test_a_worker_without_such_tasks_sends_no_pings(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        await harness.run("/bin/true")
+        assert not any(isinstance(message, Ping) for message in harness.messages)
+
+
+async def test_orders_that_may_be_late_wait_for_contact(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.answers_pings = False
+        harness.order("/bin/true", stop_after_s=STOP_AFTER_S)
+        await harness.until(lambda: any(isinstance(message, Ping) for message in harness.messages))
+        assert harness.ended == []
+        harness.answers_pings = True
+        assert await harness.all_ended(1) == {0: 0}
+
+
+async def test_orders_that_waited_for_contact_are_dropped_with_their_connection(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.answers_pings = False
+        harness.order("/bin/true", stop_after_s=STOP_AFTER_S)
+        harness.worker.disconnected("test")
+        harness.forget()
+        harness.answers_pings = True
+        harness.worker.connected(harness)
+        [inventory] = await harness.until(lambda: harness.inventories)
+        assert inventory.held == []
+        await harness.run("/bin/true", job=2, reservation=2)
+        assert [ended.job for ended in harness.ended] == [2]
+
+
+async def test_a_worker_that_restarts_without_a_connection_counts_on(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.order("/bin/sleep", "60", stop_after_s=STOP_AFTER_S)
+        await harness.until(lambda: harness.started)
+        harness.answers_pings = False
+        await harness.restart()
+        [lost] = await harness.until(lambda: harness.lost)
+        assert "no contact with the manager" in lost.reason
