@@ -162,6 +162,8 @@ class _Reconciliation:
             return self.fail(*failed)
         if state is SchedulingState.ACQUIRE:
             return self.acquire()
+        if self.view.testbed is None and self.records.queued and not self.is_changed():
+            return self.fail(self.missing_testbed_problem(self.jobs[self.records.queued[0]]))
         if self.is_unclaimed():
             return self.move(SchedulingEvent.UNCLAIMED)
         if self.records.are_completed and not self.leaving:
@@ -171,13 +173,12 @@ class _Reconciliation:
         return self.submit() if state is SchedulingState.SUBMISSION else self.await_completion()
 
     def is_unclaimed(self) -> bool:
+        """Whether something that it still needs is not its own. When all jobs are submitted, it needs no testbed: one
+        that is being deleted goes with its last executor."""
         testbed = self.view.testbed
-        return (
-            testbed is None
-            or not holds_testbed(testbed, self.own_name)
-            or bool(self.records.unacquired)
-            or (self.is_changed() and slot_conflict(self.view, testbed) is not None)
-        )
+        if testbed is None or not holds_testbed(testbed, self.own_name):
+            return bool(self.records.unacquired or self.records.queued)
+        return bool(self.records.unacquired) or (self.is_changed() and slot_conflict(self.view, testbed) is not None)
 
     def is_changed(self) -> bool:
         return self.view.scheduling.status.observed_generation != self.view.scheduling.meta.generation
@@ -190,6 +191,8 @@ class _Reconciliation:
         if failed or (infeasible and not self.may_still_grow(missing)):
             return self.fail(*infeasible, *failed)
         is_held = holds_testbed(self.view.testbed, self.own_name)
+        if not wanted and not is_held:
+            return self.move(SchedulingEvent.ACQUIRED)  # all are submitted, and the testbed is gone
         if obstacles := self.obstacles(missing, is_held):
             self.release_acquired(wanted, set(missing))
             if self.releases_testbed:
@@ -282,13 +285,17 @@ class _Reconciliation:
         testbed, is_idle = self.view.testbed, not self.records.active and not self.leaving
         problems = infeasible_reasons(self.spec, testbed, self.submitted()) if is_idle else []
         if testbed is not None and testbed.meta.is_deleting:
-            problems.append(f"Testbed {self.spec.testbed} is being deleted, but batch job {first} has not run.")
+            problems.append(self.missing_testbed_problem(first))
         if problems:
             return self.fail(*problems)
         needs = describe_slot_needs(self.queue_order, first, free)
         wanted = f"{needs} of testbed {self.spec.testbed}, for batch job {first}"
         has_node_problems = testbed is not None and bool(testbed.status.node_problems)
         return self.wait(wanted + ("; nodes of the testbed have problems" if has_node_problems else ""))
+
+    def missing_testbed_problem(self, first: ObjectName) -> str:
+        fate = "was deleted" if self.view.testbed is None else "is being deleted"
+        return f"Testbed {self.spec.testbed} {fate}, but batch job {first} has not run."
 
     def await_completion(self) -> bool:
         if self.records.queued:

@@ -172,7 +172,7 @@ class MemoryCluster:
         testbed = self.testbeds[name]
         status = reconcile_testbed(testbed, self.nodes_of(name), self.uses(name), self.now_ms)
         if status is testbed.status:
-            if testbed.meta.is_deleting and not status.slots and not status.claims:
+            if testbed.meta.is_deleting and not status.slots:
                 del self.testbeds[name]
             return name not in self.testbeds
         self.testbeds[name] = msgspec.structs.replace(testbed, status=status)

@@ -35,6 +35,7 @@ class RandomEvents:
     def step(self) -> None:
         actions: list[Callable[[], object]] = [
             self.schedule, self.schedule, self.unschedule, self.resize, self.relabel, self.lose_node,
+            self.delete_testbed,
             *[self.progress] * 8, *[self.end_processes] * 4, self.vanish, self.fail, self.pass_time,
         ]  # fmt: skip
         self.random.choice(actions)()
@@ -61,6 +62,9 @@ class RandomEvents:
         self.cluster.testbed(
             name, slots_per_node=count, size=size, sharing=self.random.choice(["exclusive", "disjoint"])
         )
+
+    def delete_testbed(self) -> None:
+        self.cluster.delete(self.random.choice(TESTBEDS))
 
     def relabel(self) -> None:
         name = self.random.choice(list(self.cluster.nodes))

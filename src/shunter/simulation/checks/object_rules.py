@@ -12,10 +12,12 @@ from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import KINDS, SCHEDULING
+from shunter.model.objects.schedulings import JobProgress, Scheduling, SchedulingState
 from shunter.model.objects.testbeds import EXCLUSIVE, SlotPlace, SlotState, Testbed
 from shunter.simulation.checks.reference_records import require
 from shunter.testbeds.application_parts import EXECUTOR
 
+_ENDED = (SchedulingState.COMPLETED, SchedulingState.FAILED, SchedulingState.FINISHED)
 _HELD = (SlotState.RESERVED, SlotState.OCCUPIED)
 
 
@@ -41,6 +43,8 @@ def check_objects(state: State) -> None:
         require((job, executor) in running, f"slot {where} is kept for executor {executor} of {job}, which is gone")
     for each in registry.batch_jobs.values():
         _check_job(state, each)
+    for scheduling in registry.schedulings.values():
+        _check_scheduling(scheduling)
 
 
 def check_nothing_left(state: State) -> None:
@@ -89,6 +93,18 @@ def _check_claims(state: State, testbed: Testbed) -> None:
         require(claim in state.objects.schedulings, f"testbed {name} is claimed by {SCHEDULING} {claim}, which is gone")
     if testbed.spec.sharing == EXCLUSIVE and testbed.meta.generation == 1:
         require(len(claims) <= 1, f"testbed {name} is claimed by {claims}")
+
+
+def _check_scheduling(scheduling: Scheduling) -> None:
+    """It completes with its last job, even if its testbed went before."""
+    status = scheduling.status
+    is_current = status.observed_generation == scheduling.meta.generation
+    if is_current and status.jobs and not status.leaving and not scheduling.meta.is_deleting:
+        has_completed = all(record.progress is JobProgress.COMPLETED for record in status.jobs)
+        name, state = scheduling.meta.object_name, status.state
+        require(
+            not has_completed or state in _ENDED, f"all jobs of {SCHEDULING} {name} completed, it is {state.wire_name}"
+        )
 
 
 def _check_job(state: State, job: BatchJob) -> None:

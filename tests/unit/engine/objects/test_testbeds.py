@@ -119,3 +119,39 @@ def test_two_testbeds_on_disjoint_nodes_run_schedulings_at_once_and_know_nothing
         assert scheduling(harness, "r") is SchedulingState.COMPLETED
 
     run_scenario(scenario)
+
+
+def test_a_scheduling_completes_if_its_testbed_was_deleted_while_its_last_job_ran() -> None:
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, command("a"), queue("q", "a"))
+        [(node, order)] = harness.orders()
+        await harness.started(node, order)
+        await harness.engine.delete_object(TESTBED, TESTBED_NAME)
+        await harness.settle()
+        assert scheduling(harness, "q") is SchedulingState.AWAITING_COMPLETION
+        await harness.end(node, order)
+        assert scheduling(harness, "q") is SchedulingState.COMPLETED
+        assert not harness.engine.state.objects.testbeds
+        await harness.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await harness.settle()
+        assert not harness.engine.state.objects.schedulings
+
+    run_scenario(scenario)
+
+
+def test_a_scheduling_with_a_job_that_has_not_run_fails_if_its_testbed_is_gone() -> None:
+    """The executor ends before its start is seen, so the testbed is dropped while the Scheduling awaits its start."""
+
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=1, slots_per_node=1)
+        await apply_drafts(harness, command("a"), command("b"), queue("q", "a", "b"))
+        [(node, order)] = harness.orders()
+        await harness.engine.delete_object(TESTBED, TESTBED_NAME)
+        await harness.end(node, order)
+        assert not harness.engine.state.objects.testbeds
+        status = harness.engine.state.objects.schedulings[ObjectName("default", "q")].status
+        assert status.state is SchedulingState.FAILED
+        assert "default/b has not run" in status.problems[0]
+
+    run_scenario(scenario)
