@@ -75,11 +75,11 @@ class RemoteCluster:
         (self.manager.home / "config.toml").write_text(CONFIG.format(timeout=timeout) + limits)
         self.workers: dict[str, Worker] = {}
 
-    def start_manager(self) -> None:
+    def start_manager(self, *options: str) -> None:
         """On a free port for workers at first; later on the same again, because they know no other."""
         known = self.manager.home / "workers-address"
         address = known.read_text() if known.exists() else f"{self.address}:0"
-        self.manager.shunter("manager", "--detach", "--workers-listen", address, *self.manager_options)
+        self.manager.shunter("manager", "--detach", "--workers-listen", address, *self.manager_options, *options)
         known.write_text(self.manager.description["workers"])
 
     def add_worker(self, name: str, *options: str) -> Worker:

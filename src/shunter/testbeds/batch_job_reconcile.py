@@ -8,6 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from shunter.model.objects.batch_jobs import (
+    NODE_LOSS_RESTARTS_MAX,
+    RESTART,
     SCHEDULED_EVENTS_MAX,
     BatchJob,
     BatchJobState,
@@ -51,14 +53,15 @@ class _Reconciliation:
         self.status = view.job.status
         self.statuses: list[BatchJobStatus] = []
         self.start: StartApplication | None = None
-        self.stop = False
+        self.stop = self.drops_request = False
+        self.stop_reason = ""
 
     def outcome(self) -> BatchJobOutcome:
         generation = self.view.job.meta.generation
         statuses = [_observed(status, generation) for status in self.statuses]
         if not statuses and self.status.observed_generation != generation:
             statuses = [_observed(self.status, generation)]
-        return BatchJobOutcome(tuple(statuses), self.start, self.stop)
+        return BatchJobOutcome(tuple(statuses), self.start, self.stop, self.stop_reason, self.drops_request)
 
     def step(self) -> bool:
         """Take the first possible step; returns whether there was one."""
@@ -72,7 +75,7 @@ class _Reconciliation:
         if state in _ACTIVE_STATES:
             return self.follow_application()
         if state is BatchJobState.PENDING_DELETION:
-            return self.has_no_processes() and self.move(BatchJobEvent.GONE, _cleared(self.status))
+            return self.has_no_processes() and self.move(BatchJobEvent.GONE, self.status_when_gone())
         if state is BatchJobState.FAILED_SUBMISSION:
             return self.recover()
         return state is BatchJobState.FAILED and self.clear_claimant()
@@ -152,6 +155,8 @@ class _Reconciliation:
         state, now_ms = application.state, self.view.now_ms
         if state is ApplicationState.FAILED:
             return self.fail(application)
+        if state is ApplicationState.LOST:
+            return self.on_node_lost(application)
         if state is ApplicationState.COMPLETED:
             status = _with_open_event(self.status, application, now_ms)
             status = _with_closed_event(status, True, application.ended_ms or now_ms)
@@ -169,8 +174,26 @@ class _Reconciliation:
             return False
         return self.move(BatchJobEvent.VANISHED, _cleared(_with_closed_event(self.status, False, self.view.now_ms)))
 
+    def on_node_lost(self, application: Application) -> bool:
+        """A run succeeds or fails as a whole. One that shall restart gives back its slots when its last process is
+        gone, and its Scheduling requests slots again."""
+        if self.view.job.spec.on_node_loss != RESTART or self.status.restarts >= NODE_LOSS_RESTARTS_MAX:
+            return self.fail(application)
+        self.stop, self.stop_reason, self.drops_request = True, application.reason, True
+        now_ms = self.view.now_ms
+        status = _with_open_event(self.status, application, now_ms) if application.started_ms else self.status
+        status = msgspec.structs.replace(
+            _with_closed_event(status, False, now_ms), problems=[application.reason], restarts=status.restarts + 1
+        )
+        return self.move(BatchJobEvent.NODE_LOST, status)
+
+    def status_when_gone(self) -> BatchJobStatus:
+        claim, status = self.view.job.claim, _cleared(self.status)
+        is_restarting = claim is not None and claim.scheduling == self.status.active_scheduling
+        return msgspec.structs.replace(status, restarts=self.status.restarts) if is_restarting else status
+
     def fail(self, application: Application) -> bool:
-        self.stop = application.has_processes
+        self.stop, self.stop_reason = application.has_processes, application.reason
         now_ms = self.view.now_ms
         status = _with_open_event(self.status, application, now_ms) if application.started_ms else self.status
         problems = [application.reason or "The application failed."]
@@ -224,7 +247,7 @@ def _observed(status: BatchJobStatus, generation: int) -> BatchJobStatus:
 def _cleared(status: BatchJobStatus) -> BatchJobStatus:
     """Without claimant and slots."""
     return msgspec.structs.replace(
-        status, active_scheduling=None, testbed=None, slot_ids=(), places=(), application=0, problems=[]
+        status, active_scheduling=None, testbed=None, slot_ids=(), places=(), application=0, problems=[], restarts=0
     )
 
 

@@ -205,7 +205,9 @@ class _Reconciliation:
         """Claims of this step take effect after it, so a later step queues the jobs."""
         unqueued = next((name for name in wanted if not self.is_queued(name)), None)
         if unqueued or self.claims or self.claims_testbed:
-            return self.wait(f"batch job {unqueued} to be queued" if unqueued else "")
+            job = self.view.job(unqueued) if unqueued else None
+            problems = job.status.problems if job is not None else ()
+            return self.wait(f"batch job {unqueued} to be queued" if unqueued else "", *problems)
         self.records.put_all(wanted.values(), JobRecord(JobProgress.IN_QUEUE))
         return self.move(SchedulingEvent.ACQUIRED)
 

@@ -48,6 +48,7 @@ class ApplicationState(State):
     RUNNING = 2  # every executor has started
     COMPLETED = 3
     FAILED = 4
+    LOST = 5  # some of its tasks would have to run again, without the others
 
 
 class Application(msgspec.Struct, frozen=True):
@@ -56,7 +57,7 @@ class Application(msgspec.Struct, frozen=True):
     has_processes: bool  # some of its tasks are not gone yet: their slots are not free
     started_ms: int = 0  # when it reached RUNNING, or of one that ended before, when the last executor began; 0: now
     ended_ms: int = 0  # 0: now
-    reason: str = ""  # why it failed
+    reason: str = ""  # why it failed or was lost
 
     @property
     def has_ended(self) -> bool:
@@ -86,6 +87,8 @@ class BatchJobOutcome(msgspec.Struct, frozen=True):
     statuses: tuple[BatchJobStatus, ...] = ()
     start: StartApplication | None = None
     stop: bool = False  # end the application and all its processes
+    stop_reason: str = ""  # why it ends as failed; empty if it was released
+    drops_request: bool = False  # its Scheduling shall request slots again
 
     @property
     def is_empty(self) -> bool:

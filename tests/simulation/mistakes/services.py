@@ -1,4 +1,4 @@
-"""Mistakes in services and node operations: health, missing instances, drains, cordons, quarantine, moves."""
+"""Mistakes in services and nodes: health, missing instances, drains, cordons, quarantine, moves, lost executors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from shunter.engine.changes import NodeTransitioned
 from shunter.engine.nodes import cordon, drain
+from shunter.engine.objects import applications
 from shunter.engine.placement import place as placement
 from shunter.engine.round import Round
 from shunter.engine.services import reconcile, rollout
@@ -17,6 +18,7 @@ from shunter.engine.state.node_table import NodeTable
 from shunter.engine.state.records import NodeRecord, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import NodeEvent
+from shunter.simulation.world import OBJECTS_FROM
 
 Patch = pytest.MonkeyPatch
 
@@ -77,6 +79,10 @@ def drop_a_task_set_too_early(patch: Patch) -> None:
     patch.setattr(TaskSet, "is_finished", property(lambda _self: True))
 
 
+def run_lost_executors_alone(patch: Patch) -> None:
+    patch.setattr(applications, "_loss", lambda _state, _job: "")
+
+
 MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (treat_everything_as_healthy, "was ended while it was needed", 26),
     (skip_missing_instances, "not come to rest", 13),
@@ -85,5 +91,6 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (place_on_cordoned_nodes, "which takes no work", 10),
     (quarantine_the_last_node, "no other takes work", 61),
     (forget_task_moves, "was to go elsewhere", 20),
+    (run_lost_executors_alone, r"it is to fail \(lost\)", OBJECTS_FROM + 11),
     (drop_a_task_set_too_early, "left before it was over|ended while tasks are|is not over", 13),
 )

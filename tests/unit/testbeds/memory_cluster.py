@@ -143,6 +143,10 @@ class MemoryCluster:
         self.fake_application(job).reason, self.fake_application(job).has_processes = reason, has_processes
         return self._all((job,), ApplicationState.FAILED)
 
+    def loses(self, job: str, reason: str = "node n0 is down") -> MemoryCluster:
+        self.fake_application(job).reason = reason
+        return self._all((job,), ApplicationState.LOST)
+
     def _all(self, jobs: Iterable[str], state: ApplicationState) -> MemoryCluster:
         for job in jobs:
             self.fake_application(job).state = state
@@ -230,6 +234,8 @@ class MemoryCluster:
         for status in outcome.statuses:
             has_started = has_started or (application != 0 and status.state.wire_name == "SubmittedState")
             self.write_job(name, self.numbered(status, application) if has_started else status)
+        if outcome.drops_request and job.claim is not None:
+            self.write_claim(name, Claim(job.claim.scheduling))
         assert reconcile_batch_job(self.view_of_job(name)).is_empty or outcome.stop, "a second look at the job writes"
         return True
 

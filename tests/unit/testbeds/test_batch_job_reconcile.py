@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from shunter.model.errors import InvalidMove
 from shunter.model.objects.batch_jobs import (
+    RESTART,
     SCHEDULED_EVENTS_MAX,
     BatchJob,
     BatchJobSpec,
@@ -329,6 +330,35 @@ def test_a_changed_spec_is_noted_as_seen_without_any_move() -> None:
     outcome = reconcile_batch_job(view(job, application(A.RUNNING)))
     assert states(outcome) == [B.RUNNING]
     assert outcome.statuses[0].observed_generation == 4
+
+
+# ---- lost nodes ----
+
+
+@pytest.mark.parametrize("state", ACTIVE_STATES)
+def test_a_run_that_lost_a_node_fails_with_the_reason(state: BatchJobState) -> None:
+    lost = application(A.LOST, reason="node n1 is down")
+    outcome = reconcile_batch_job(view(batch_job(state, ASKED), lost))
+    [status] = outcome.statuses
+    assert (status.state, status.problems) == (B.FAILED_SUBMISSION, ["node n1 is down"])
+    assert (outcome.stop, outcome.stop_reason, outcome.drops_request) == (True, "node n1 is down", False)
+    assert (status.events[-1].stop_ms, status.events[-1].successful) == (NOW, False)
+
+
+@pytest.mark.parametrize("state", ACTIVE_STATES)
+def test_a_run_that_lost_a_node_restarts_with_a_new_request_when_its_processes_are_gone(state: BatchJobState) -> None:
+    lost = application(A.LOST, reason="node n1 is down")
+    job = batch_job(state, ASKED)
+    job = replace(job, spec=replace(job.spec, on_node_loss=RESTART))
+    outcome = reconcile_batch_job(view(job, lost))
+    [status] = outcome.statuses
+    assert (status.state, status.problems, status.restarts) == (B.PENDING_DELETION, ["node n1 is down"], 1)
+    assert (outcome.stop, outcome.drops_request, status.places) == (True, True, PLACES)
+    job = replace(job, claim=MINE, status=status)
+    assert reconcile_batch_job(view(job, application(A.RUNNING))).is_empty, "until its last process is gone"
+    outcome = reconcile_batch_job(view(job, application(A.FAILED, has_processes=False)))
+    assert states(outcome) == [B.READY, B.IN_QUEUE]
+    assert outcome.statuses[-1].restarts == 1
 
 
 # ---- whatever is seen ----

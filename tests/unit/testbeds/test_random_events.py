@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from shunter.model.objects.batch_jobs import RESTART
 from shunter.model.objects.schedulings import SchedulingSpec
 from shunter.testbeds.view import ApplicationState
 from tests.unit.testbeds.memory_cluster import MemoryCluster, object_name, queue_spec, slots_spec
@@ -30,13 +31,16 @@ class RandomEvents:
         self.random = Random(seed)
         self.cluster = MemoryCluster().with_nodes(3, free={"cpu": 2_000, "memory": 2**33}).with_jobs(*JOBS)
         self.cluster.testbed("tb", slots_per_node=2).testbed("tb2", sharing="disjoint")
+        for name in "ace":
+            job = self.cluster.jobs[object_name(name)]
+            self.cluster.jobs[object_name(name)] = replace(job, spec=replace(job.spec, on_node_loss=RESTART))
         self.cluster.ends_at_once = False
 
     def step(self) -> None:
         actions: list[Callable[[], object]] = [
             self.schedule, self.schedule, self.unschedule, self.resize, self.relabel, self.lose_node,
             self.delete_testbed,
-            *[self.progress] * 8, *[self.end_processes] * 4, self.vanish, self.fail, self.pass_time,
+            *[self.progress] * 8, *[self.end_processes] * 4, self.vanish, self.fail, self.lose, self.pass_time,
         ]  # fmt: skip
         self.random.choice(actions)()
         if self.random.random() < 0.7:
@@ -93,6 +97,10 @@ class RandomEvents:
     def fail(self) -> None:
         if active_jobs := self.active_jobs():
             self.cluster.fails(self.random.choice(active_jobs), "it broke", has_processes=True)
+
+    def lose(self) -> None:
+        if active_jobs := [job for job in self.active_jobs() if not self.cluster.fake_application(job).is_stopped]:
+            self.cluster.loses(self.random.choice(active_jobs))
 
     def end_processes(self) -> None:
         for fake_application in self.cluster.applications.values():

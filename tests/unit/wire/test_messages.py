@@ -71,9 +71,9 @@ EVENT = ScheduledEvent(1, ONE, TWO, (3, 4), 12, 9, False)
 JOB = BatchJob(
     META,
     BatchJobSpec({"mainClass": "X", "n": 3, "deep": [1, {"x": None}]}, {}, {"command": ["a"]},
-                 {"profiler": [{"sort": "24 (16)"}, {}]}, {"cpu": "500m"}),
+                 {"profiler": [{"sort": "24 (16)"}, {}]}, {"cpu": "500m"}, "restart"),
     Claim(TWO, CreationRequest(ONE, (0, 2))),
-    BatchJobStatus(BatchJobState.RUNNING, (EVENT,), ONE, TWO, (1,), (PLACE,), 12, ["odd"], 3, 5, 6),
+    BatchJobStatus(BatchJobState.RUNNING, (EVENT,), ONE, TWO, (1,), (PLACE,), 12, ["odd"], 3, 5, 6, 2),
 )  # fmt: skip
 SCHEDULING = Scheduling(
     META,

@@ -40,7 +40,7 @@ def on_job_timer(round: Round, kind: TimerKind, job_id: int) -> None:
     elif kind is TimerKind.JOB_TIMEOUT:
         if job.options.timeout_s and _timeout_ms(job) <= round.now_ms and job.state is not JobState.STOPPING:
             reason = f"exceeded timeout.job of {format_duration(job.options.timeout_s)}"
-            _fail_job(round, job, TIMEOUT, reason)
+            fail_job(round, job, TIMEOUT, reason)
     elif 0 < job.deadline_ms <= round.now_ms and not round.state.flags.has(job_id, DEADLINE):
         reason = f"missed its deadline {iso(job.deadline_ms / 1000)}"
         round.record(c.JobFlagged(job.id, DEADLINE, round.now_ms, reason, job.ref))
@@ -56,10 +56,10 @@ def enforce_failures_max(round: Round, job: Job) -> None:
     failed = job.counts()[TaskState.FAILED] if limit else 0
     if limit and failed >= limit and job.state is not JobState.STOPPING and not job.is_finished():
         tasks = "1 task" if failed == 1 else f"{failed} tasks"
-        _fail_job(round, job, FAILURES, f"{tasks} failed, which reaches failures_max of {limit}")
+        fail_job(round, job, FAILURES, f"{tasks} failed, which reaches failures_max of {limit}")
 
 
-def _fail_job(round: Round, job: Job, flag: str, reason: str) -> None:
+def fail_job(round: Round, job: Job, flag: str, reason: str) -> None:
     """Stop the job and let it end as failed for this reason."""
     round.record(c.JobFlagged(job.id, flag, round.now_ms, reason, job.ref))
     on_stop(round, job.id, None, now=False, reason=reason)

@@ -11,11 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
+from shunter.engine.jobs.job_timers import fail_job
 from shunter.engine.jobs.stop import on_stop, stop_range
 from shunter.engine.jobs.submit import start_run
 from shunter.engine.objects.run_times import start_ms
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet
+from shunter.engine.state.registries.flags import LOST
 from shunter.engine.state.state import State
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
@@ -58,9 +60,15 @@ def start_application(round: Round, job: BatchJob, start: StartApplication) -> i
     return core_job.id
 
 
-def stop_application(round: Round, job: BatchJob, reason: str) -> None:
-    if job.status.application in round.state.jobs:
-        on_stop(round, job.status.application, None, now=False, reason=reason)
+def stop_application(round: Round, job: BatchJob, failure: str = "") -> None:
+    """It ends as failed for this reason; without one, it was released."""
+    core_job = round.state.jobs.get(job.status.application)
+    if core_job is None:
+        return
+    if failure and core_job.state is not JobState.STOPPING:
+        fail_job(round, core_job, LOST, failure)
+    else:
+        on_stop(round, core_job.id, None, now=False, reason="released by its Scheduling")
 
 
 def advance_application(round: Round, job: BatchJob) -> None:
@@ -102,6 +110,8 @@ def observe_application(round: Round, job: BatchJob) -> Application | None:
     core_job = round.state.jobs.get(status.application)
     if core_job is None:
         return _finished_application(round, job)
+    if core_job.state is not JobState.STOPPING and (loss := _loss(round.state, core_job)):
+        return Application(core_job.id, ApplicationState.LOST, True, start_ms(round, core_job), round.now_ms, loss)
     states = executor_states(round.state, core_job).values()
     if len(states) < status.replication or min(states) < _ASSIGNED:
         state = ApplicationState.SUBMITTED
@@ -111,6 +121,27 @@ def observe_application(round: Round, job: BatchJob) -> Application | None:
         state = ApplicationState.RUNNING
     has_begun = state is ApplicationState.RUNNING and status.state < BatchJobState.RUNNING
     return Application(core_job.id, state, has_processes=True, started_ms=start_ms(round, core_job) if has_begun else 0)
+
+
+def _loss(state: State, core_job: Job) -> str:
+    """Which of its tasks was lost or is to leave its node, and why. Such a task would run again alone; that is only
+    right for a driver that has no executors yet."""
+    column, task_sets = state.table.state, core_job.task_sets
+    if len(task_sets) == 1 and task_sets[0].spec.name == DRIVER:
+        return ""
+    for task_set in task_sets:
+        for index in sorted(task_set.requeue_when_stopped or ()):
+            return f"{_name_task(task_set, index)} was stopped: {(task_set.reasons or {}).get(index, '')}"
+        for index, _, node, *_, reason in reversed(task_set.history or ()):
+            if column[task_set.base + index] == _QUEUED:
+                reason, name = reason or (task_set.reasons or {}).get(index, ""), state.nodes.view.names[node]
+                where = "" if f"node {name}" in reason else f" on node {name}"
+                return f"{_name_task(task_set, index)}{where} was lost: {reason}"
+    return ""
+
+
+def _name_task(task_set: TaskSet, index: int) -> str:
+    return DRIVER if task_set.spec.name == DRIVER else f"{EXECUTOR} {task_set.visible_index_of(index)}"
 
 
 def slot_uses(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:

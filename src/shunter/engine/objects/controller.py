@@ -186,7 +186,9 @@ def _reconcile_batch_job(round: Round, job: BatchJob) -> None:
     for status in _statuses_with_application(round, job, outcome):
         set_status(round, BATCH_JOB, job, status)
     if outcome.stop:
-        stop_application(round, job, "released by its Scheduling")
+        stop_application(round, job, outcome.stop_reason)
+    if outcome.drops_request and claim is not None:
+        _write_claim(round, claim.scheduling, job, Claim(claim.scheduling))
 
 
 def _statuses_with_application(round: Round, job: BatchJob, outcome: BatchJobOutcome) -> Iterable[BatchJobStatus]:

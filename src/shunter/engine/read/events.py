@@ -27,7 +27,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "a job that this one depends on has ended, and no longer blocks it",
     ),
     "job.late": ("engine", "the job missed its deadline; it keeps running"),
-    "job.overrun": ("engine", "the job exceeded timeout.job or failures_max; it is stopped and fails"),
+    "job.overrun": (
+        "engine",
+        "the job exceeded timeout.job or failures_max, or a BatchJob's run lost a node; it is stopped and fails",
+    ),
     "template.set": ("api", "a template (a job with a schedule or parameters) was created or replaced"),
     "template.paused": ("api", "the schedule of the template is paused"),
     "template.resumed": ("api", "the schedule of the template was resumed"),

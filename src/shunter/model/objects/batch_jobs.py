@@ -11,6 +11,8 @@ from shunter.model.lifecycles import State
 from shunter.model.objects.object_meta import Document, Meta, ObjectName
 from shunter.model.objects.testbeds import SlotPlace
 
+FAIL, RESTART = "fail", "restart"  # `onNodeLoss`
+NODE_LOSS_RESTARTS_MAX = 20  # of one claim; the next loss fails the run
 SCHEDULED_EVENTS_MAX = 100  # runs that a BatchJob remembers; history has the older ones
 
 
@@ -40,6 +42,7 @@ class BatchJobSpec(msgspec.Struct, frozen=True, array_like=True):
     command: Document | None = None
     external: dict[str, list[dict[str, str]]] = {}  # `externalScheduler`: a key for each scheduler's data
     driver: Document = {}  # `driver`: ours: the request of the driver or JobManager
+    on_node_loss: str = FAIL  # what becomes of a run that has lost a node
 
     @property
     def engine(self) -> str:
@@ -86,6 +89,7 @@ class BatchJobStatus(msgspec.Struct, frozen=True, array_like=True):
     observed_generation: int = 0
     runs: int = 0  # all that ever started
     since_ms: int = 0  # in this state
+    restarts: int = 0  # after lost nodes, since it was claimed
 
     @property
     def replication(self) -> int:

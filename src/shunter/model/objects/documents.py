@@ -125,6 +125,8 @@ def _batch_job_spec(spec: batch_jobs.BatchJobSpec, claim: batch_jobs.Claim | Non
     }
     external = {key: [dict(row) for row in rows] for key, rows in spec.external.items()}
     document |= _non_empty(externalScheduler=external, driver=dict(spec.driver))
+    if spec.on_node_loss != batch_jobs.FAIL:
+        document["onNodeLoss"] = spec.on_node_loss
     return document | ({} if claim is None else _CLAIM.write(claim))
 
 
@@ -330,6 +332,7 @@ _BATCH_JOB_STATUS = _table(
     _Row("replication", shown_if="testbed", is_derived=True),
     _Row("places", codec=_tuple(_PLACE), shown_if="testbed"),
     _Row("application", shown_if="application"),
+    _Row("restarts", shown_if="restarts"),
 )
 _JOB_RECORD = _table(
     schedulings.JobRecord,

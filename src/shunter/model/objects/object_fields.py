@@ -14,6 +14,7 @@ from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.job.task_fields import RESOURCES
 from shunter.model.objects.application_fields import KINDS as APPLICATIONS
 from shunter.model.objects.application_fields import SECTIONS
+from shunter.model.objects.batch_jobs import FAIL, RESTART
 from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.objects.schedulings import CONFIRMATION_TIMEOUT_S, RELAXED, STRICT
 from shunter.model.objects.testbeds import DISJOINT, EXCLUSIVE
@@ -191,6 +192,9 @@ BATCH_JOB_SPEC = Section(
         **{name: nullable(_application(SECTIONS[name])) for name in APPLICATIONS},
         "externalScheduler": nullable(EXTERNAL),
         "driver": nullable(replace(_application(SECTIONS["driver"]), default={})),
+        "onNodeLoss": nullable(choice(FAIL, RESTART, default=FAIL)).about(
+            "what happens to a run that loses a node: fail, or restart as a whole in free slots"
+        ),
         **{word: any_value().about("read-only, set by the Scheduling that claims the job") for word in READ_ONLY_SPEC},
     },
 )

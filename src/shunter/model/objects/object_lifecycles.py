@@ -42,6 +42,7 @@ class BatchJobEvent(State):
     VANISHED = 7  # the application is no more, and nobody asked for it
     FAILED = 8
     RESET = 9
+    NODE_LOST = 10  # a part of the application was lost, and it restarts as a whole
 
 
 class SchedulingEvent(State):
@@ -98,15 +99,18 @@ BATCH_JOB: Machine[BatchJobState, BatchJobEvent] = Machine(
         (_B.SUBMITTED, _BE.COMPLETED): _B.COMPLETED,  # a short application may end before its start is seen
         (_B.SUBMITTED, _BE.RELEASED): _B.PENDING_DELETION,
         (_B.SUBMITTED, _BE.VANISHED): _B.READY,
+        (_B.SUBMITTED, _BE.NODE_LOST): _B.PENDING_DELETION,
         (_B.SUBMITTED, _BE.FAILED): _B.FAILED_SUBMISSION,
         (_B.SCHEDULED, _BE.STARTED): _B.RUNNING,
         (_B.SCHEDULED, _BE.COMPLETED): _B.COMPLETED,
         (_B.SCHEDULED, _BE.RELEASED): _B.PENDING_DELETION,
         (_B.SCHEDULED, _BE.VANISHED): _B.READY,
+        (_B.SCHEDULED, _BE.NODE_LOST): _B.PENDING_DELETION,
         (_B.SCHEDULED, _BE.FAILED): _B.FAILED_SUBMISSION,
         (_B.RUNNING, _BE.COMPLETED): _B.COMPLETED,
         (_B.RUNNING, _BE.RELEASED): _B.PENDING_DELETION,
         (_B.RUNNING, _BE.VANISHED): _B.READY,
+        (_B.RUNNING, _BE.NODE_LOST): _B.PENDING_DELETION,
         (_B.RUNNING, _BE.FAILED): _B.FAILED_SUBMISSION,
         (_B.COMPLETED, _BE.RELEASED): _B.PENDING_DELETION,
         (_B.PENDING_DELETION, _BE.GONE): _B.READY,

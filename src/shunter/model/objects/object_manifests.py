@@ -184,6 +184,7 @@ def _build_batch_job(spec: dict[str, Any], path: str, problems: Problems) -> Bat
         command=spec["commandSpec"],
         external=spec["externalScheduler"],
         driver=spec["driver"],
+        on_node_loss=spec["onNodeLoss"],
     )
 
 

@@ -673,7 +673,7 @@ class BatchJob(_message.Message):
     def __init__(self, meta: _Optional[_Union[Meta, _Mapping]] = ..., spec: _Optional[_Union[BatchJobSpec, _Mapping]] = ..., claim: _Optional[_Union[Claim, _Mapping]] = ..., status: _Optional[_Union[BatchJobStatus, _Mapping]] = ...) -> None: ...
 
 class BatchJobSpec(_message.Message):
-    __slots__ = ("spark_json", "flink_json", "command_json", "external", "driver_json")
+    __slots__ = ("spark_json", "flink_json", "command_json", "external", "driver_json", "on_node_loss")
     class ExternalEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -686,12 +686,14 @@ class BatchJobSpec(_message.Message):
     COMMAND_JSON_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     DRIVER_JSON_FIELD_NUMBER: _ClassVar[int]
+    ON_NODE_LOSS_FIELD_NUMBER: _ClassVar[int]
     spark_json: str
     flink_json: str
     command_json: str
     external: _containers.MessageMap[str, ExternalData]
     driver_json: str
-    def __init__(self, spark_json: _Optional[str] = ..., flink_json: _Optional[str] = ..., command_json: _Optional[str] = ..., external: _Optional[_Mapping[str, ExternalData]] = ..., driver_json: _Optional[str] = ...) -> None: ...
+    on_node_loss: str
+    def __init__(self, spark_json: _Optional[str] = ..., flink_json: _Optional[str] = ..., command_json: _Optional[str] = ..., external: _Optional[_Mapping[str, ExternalData]] = ..., driver_json: _Optional[str] = ..., on_node_loss: _Optional[str] = ...) -> None: ...
 
 class ExternalData(_message.Message):
     __slots__ = ("entries",)
@@ -747,7 +749,7 @@ class ScheduledEvent(_message.Message):
     def __init__(self, start_ms: _Optional[int] = ..., scheduling: _Optional[_Union[ObjectName, _Mapping]] = ..., testbed: _Optional[_Union[ObjectName, _Mapping]] = ..., slot_ids: _Optional[_Iterable[int]] = ..., job: _Optional[int] = ..., stop_ms: _Optional[int] = ..., successful: _Optional[bool] = ...) -> None: ...
 
 class BatchJobStatus(_message.Message):
-    __slots__ = ("state", "events", "active_scheduling", "testbed", "slot_ids", "places", "application", "problems", "observed_generation", "runs", "since_ms")
+    __slots__ = ("state", "events", "active_scheduling", "testbed", "slot_ids", "places", "application", "problems", "observed_generation", "runs", "since_ms", "restarts")
     STATE_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_SCHEDULING_FIELD_NUMBER: _ClassVar[int]
@@ -759,6 +761,7 @@ class BatchJobStatus(_message.Message):
     OBSERVED_GENERATION_FIELD_NUMBER: _ClassVar[int]
     RUNS_FIELD_NUMBER: _ClassVar[int]
     SINCE_MS_FIELD_NUMBER: _ClassVar[int]
+    RESTARTS_FIELD_NUMBER: _ClassVar[int]
     state: str
     events: _containers.RepeatedCompositeFieldContainer[ScheduledEvent]
     active_scheduling: ObjectName
@@ -770,7 +773,8 @@ class BatchJobStatus(_message.Message):
     observed_generation: int
     runs: int
     since_ms: int
-    def __init__(self, state: _Optional[str] = ..., events: _Optional[_Iterable[_Union[ScheduledEvent, _Mapping]]] = ..., active_scheduling: _Optional[_Union[ObjectName, _Mapping]] = ..., testbed: _Optional[_Union[ObjectName, _Mapping]] = ..., slot_ids: _Optional[_Iterable[int]] = ..., places: _Optional[_Iterable[_Union[SlotPlace, _Mapping]]] = ..., application: _Optional[int] = ..., problems: _Optional[_Iterable[str]] = ..., observed_generation: _Optional[int] = ..., runs: _Optional[int] = ..., since_ms: _Optional[int] = ...) -> None: ...
+    restarts: int
+    def __init__(self, state: _Optional[str] = ..., events: _Optional[_Iterable[_Union[ScheduledEvent, _Mapping]]] = ..., active_scheduling: _Optional[_Union[ObjectName, _Mapping]] = ..., testbed: _Optional[_Union[ObjectName, _Mapping]] = ..., slot_ids: _Optional[_Iterable[int]] = ..., places: _Optional[_Iterable[_Union[SlotPlace, _Mapping]]] = ..., application: _Optional[int] = ..., problems: _Optional[_Iterable[str]] = ..., observed_generation: _Optional[int] = ..., runs: _Optional[int] = ..., since_ms: _Optional[int] = ..., restarts: _Optional[int] = ...) -> None: ...
 
 class SlotJob(_message.Message):
     __slots__ = ("job", "slot_ids")

@@ -34,6 +34,7 @@ class ModelTask:
     successes: int = 0
     succeeded_attempt: int = 0  # the attempt that did
     will_requeue: bool = False  # it was told to stop, to be queued again
+    is_repeated: bool = False  # it was lost or stopped, and is queued again
     avoided_node: int = 0  # the node that its next attempt must avoid
     bound: int = 0  # the node that it was moved to and has not reached yet
     started_ms: int = 0  # while it runs

@@ -142,6 +142,8 @@ def move(model: ReferenceModel, job: int, group: int, index: int, event: TaskEve
         task.successes += 1
         task.succeeded_attempt = task.attempt
         require(task.successes == 1, f"{where} succeeded {task.successes} times")
+    if event in (TaskEvent.LOST, TaskEvent.REQUEUED):
+        task.is_repeated = True
     if before in LIVE and task.state not in LIVE:
         task.node, task.will_requeue, task.started_ms, task.healthy_since_ms = 0, False, 0, 0
         model.ended += 1

@@ -11,12 +11,12 @@ from shunter.engine import changes as c
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
 from shunter.simulation.checks.reference_records import ModelJob, ModelNode, ModelTaskSet, require
-from shunter.testbeds.application_parts import DRIVER
+from shunter.testbeds.application_parts import DRIVER, EXECUTOR
 
 if TYPE_CHECKING:
     from shunter.simulation.checks.reference_model import ReferenceModel
 
-FAIL_FLAGS = ("timeout", "failures")  # flags of jobs that end as failed
+FAIL_FLAGS = ("timeout", "failures", "lost")  # flags of jobs that end as failed
 _AFTER_EARLIER_RUN = After("", "finished", "run")  # the earlier runs of the same template
 
 
@@ -143,8 +143,17 @@ def must_fail(job: ModelJob, flag: str, at_ms: int) -> bool:
     if flag == "timeout":
         limit_s = job.options.timeout_s
         return limit_s > 0 and at_ms >= job.submitted_ms + int(limit_s * 1000)
+    if flag == "lost":
+        return _has_lost_part(job)
     failed = sum(task.state is TaskState.FAILED for task in job.tasks())
     return 0 < job.options.failures_max <= failed
+
+
+def _has_lost_part(job: ModelJob) -> bool:
+    """Whether an application would run one of its tasks again without the others. A driver without executors may."""
+    if not job.options.application or not job.task_sets(EXECUTOR):
+        return False
+    return any(task.will_requeue or (task.is_repeated and task.state is TaskState.QUEUED) for task in job.tasks())
 
 
 def expected_end(job: ModelJob, states: set[TaskState]) -> JobEvent:

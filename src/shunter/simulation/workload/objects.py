@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from shunter.engine.engine import Engine
 from shunter.model.errors import Busy, Rejected
-from shunter.model.objects.batch_jobs import BatchJobSpec
-from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.batch_jobs import FAIL, RESTART, BatchJobSpec
+from shunter.model.objects.object_meta import Document, ObjectName
 from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from shunter.model.objects.schedulings import RELAXED, STRICT, SchedulingSpec, SlotJob
 from shunter.model.objects.testbeds import DISJOINT, EXCLUSIVE, TestbedSpec
@@ -109,12 +109,14 @@ def draw_job(rng: random.Random, number: int) -> Draft:
     env = {"SHUNTER_SIM_DURATION": f"{rng.choice((0.01, 0.5, 2, 8))}"}
     if rng.random() < _FAIL_RATE:
         env["SHUNTER_SIM_EXIT"] = "3"
-    name = ObjectName("default", f"batch-{number}")
+    name, on_node_loss = ObjectName("default", f"batch-{number}"), (FAIL, RESTART)[number % 2]
     if rng.random() < 0.3:
         executor = {"envVars": {"SHUNTER_SIM_DURATION": "infinity"}}
-        spark = {"type": "Scala", "mainClass": "Work", "mainApplicationFile": "local:///work.jar"}
-        return Draft(BATCH_JOB, name, BatchJobSpec(spark={**spark, "driver": {"envVars": env}, "executor": executor}))
-    return Draft(BATCH_JOB, name, BatchJobSpec(command={"command": ["/bin/work"], "env": env}))
+        spark: Document = {"type": "Scala", "mainClass": "Work", "mainApplicationFile": "local:///work.jar"}
+        spark |= {"driver": {"envVars": env}, "executor": executor}
+        return Draft(BATCH_JOB, name, BatchJobSpec(spark=spark, on_node_loss=on_node_loss))
+    command = {"command": ["/bin/work"], "env": env}
+    return Draft(BATCH_JOB, name, BatchJobSpec(command=command, on_node_loss=on_node_loss))
 
 
 def draw_scheduling(rng: random.Random, number: int) -> Draft:

@@ -177,21 +177,6 @@ def test_a_failed_job_is_reset_and_a_second_reset_has_nothing_to_do() -> None:
     run_scenario(scenario)
 
 
-def test_a_lost_executor_runs_again_in_its_slot() -> None:
-    async def scenario(harness: Harness) -> None:
-        await setup_testbed(harness, nodes=2, slots_per_node=1)
-        await apply_drafts(harness, command("a"), queue("q", "a", "a"))
-        orders = harness.orders()
-        for node, order in orders:
-            await harness.started(node, order)
-        await harness.report_lost(*orders[1])
-        [(node, again)] = harness.orders()
-        assert (node, again.entries, again.attempt) == (orders[1][0], orders[1][1].entries, 2)
-        assert [word for *_, word in slots(harness)] == ["OCCUPIED", "RESERVED"]
-
-    run_scenario(scenario)
-
-
 def test_what_can_never_run_is_refused_at_once() -> None:
     """S1-13."""
 

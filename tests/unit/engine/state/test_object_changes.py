@@ -31,7 +31,6 @@ def test_all_of_it_outlives_a_crash_of_the_manager() -> None:
         await setup_testbed(harness)
         await apply_drafts(harness, command("a"), command("b"), queue("q", "a", "a", "b", "b"))
         orders = harness.orders()
-        await harness.started(*orders[0])
         before = dict(harness.engine.state.objects.batch_jobs)
         harness.crash()
         await harness.restart_manager()

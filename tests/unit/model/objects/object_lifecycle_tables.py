@@ -26,6 +26,7 @@ EXPECTED: dict[str, dict[str, dict[str, str]]] = {
             "completed": "CompletedState",
             "released": "PendingDeletion",
             "vanished": "ReadyState",
+            "node_lost": "PendingDeletion",
             "failed": "FailedSubmissionState",
         },
         "ScheduledState": {
@@ -33,12 +34,14 @@ EXPECTED: dict[str, dict[str, dict[str, str]]] = {
             "completed": "CompletedState",
             "released": "PendingDeletion",
             "vanished": "ReadyState",
+            "node_lost": "PendingDeletion",
             "failed": "FailedSubmissionState",
         },
         "RunningState": {
             "completed": "CompletedState",
             "released": "PendingDeletion",
             "vanished": "ReadyState",
+            "node_lost": "PendingDeletion",
             "failed": "FailedSubmissionState",
         },
         "CompletedState": {"released": "PendingDeletion"},

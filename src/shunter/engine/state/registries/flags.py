@@ -10,7 +10,8 @@ from shunter.engine import changes as c
 DEADLINE = "deadline"  # the deadline was missed
 TIMEOUT = "timeout"  # the job ran too long, and ends as failed
 FAILURES = "failures"  # too many of its tasks failed: the rest is stopped
-FAIL_FLAGS = (TIMEOUT, FAILURES)
+LOST = "lost"  # tasks of an application were lost: the rest is stopped
+FAIL_FLAGS = (TIMEOUT, FAILURES, LOST)
 
 
 class FlagRegistry:

@@ -26,6 +26,7 @@ ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 _STATES_IN_SLOTS = (
     BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING, BatchJobState.PENDING_DELETION,
+    BatchJobState.FAILED_SUBMISSION,
 )  # fmt: skip
 
 Key = tuple[str, ObjectName]
