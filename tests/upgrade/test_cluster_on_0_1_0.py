@@ -38,8 +38,8 @@ def home(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def test_a_cluster_goes_on_with_it(home: Cluster) -> None:
-    """What ran is lost with its processes and runs again, the rest is unchanged, and new jobs run. It takes 15 s until
-    the manager gives up the home's other node, which never comes back."""
+    """What ran is lost with its processes and runs again, except a BatchJob's run, which fails. The rest is unchanged,
+    and new jobs run. It takes 15 s until the manager gives up the home's other node, which never comes back."""
     home.up()
     jobs = {f"{job['name']}@{job['run']}": job for job in home.items("jobs")}
     finished = {name: jobs[name]["state"] for _, name, *_ in FINISHED}
@@ -48,14 +48,20 @@ def test_a_cluster_goes_on_with_it(home: Cluster) -> None:
     assert templates == {"nightly": "paused", "thumb": "dispatchable", "yearly": "scheduled"}
     assert set(jobs) - set(finished) - {f"{name}@0" for name in templates} == {f"{name}@1" for name in UNFINISHED}
     home.shunter("release", "long")
-    for name in ("long", "mv", "bj.stay", "web"):
+    for name in ("long", "mv", "web"):
         eventually(partial(_runs_again, home, name), f"{name} runs again")
+    eventually(partial(_has_failed, home, "stay"), "the BatchJob's run has failed with its lost executors")
     assert [jobs[f"{name}@1"]["state"] for name in ("then", "lbl", "held", "slow")] == ["pending"] * 4
     home.shunter("run", "--name", "new", "--cpu", "100m", "--", "/bin/echo", "hello")
     home.shunter("run", "--name", "ok", "--cpu", "100m", "--", "/bin/true")
     assert home.json("job", "ok")["run"] == 3
     assert home.json("job", "new")["state"] == "succeeded"
     home.stop_everything()
+
+
+def _has_failed(home: Cluster, batch_job: str) -> bool:
+    status = home.json("get", "batchjob", batch_job)["status"]
+    return status["state"] == "FailedSubmissionState" and "was lost: " in status["problems"][0]
 
 
 def _runs_again(home: Cluster, job: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
-from shunter.model.protocol.worker_messages import TaskStats
+from shunter.model.protocol.worker_messages import Returned, TaskStats
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.callers import Caller, JobReference, TaskReference
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed
@@ -192,12 +192,12 @@ def test_why_tells_of_an_executor_what_its_own_node_has_against_it_and_no_other(
     async def scenario(harness: GatewayHarness) -> None:
         await setup_testbed(harness, nodes=3, slots_per_node=1)
         await apply_drafts(harness, command("a"), queue("q", "a", "a"))
-        (first, kept), (node, lost) = sorted(harness.orders(), key=lambda each: each[0])
+        (first, kept), (node, order) = sorted(harness.orders(), key=lambda each: each[0])
         await harness.started(first, kept)
-        await harness.started(node, lost)
         await harness.engine.cordon_node("n0", "another one")
         await harness.engine.cordon_node("n1", "new disk")
-        await harness.report_lost(node, lost)
+        returned = Returned(order.job, order.group, order.attempt, order.first, order.last)
+        await harness.report(node, returned=[returned])
         found = await harness.gateway.explain.why(reference("bj.a"))
         assert found.sentence == "1 of 2 tasks wait: must run on n1: cordon: new disk (1 node)."
 
