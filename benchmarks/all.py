@@ -19,6 +19,7 @@ BENCHMARKS = (
     "containers",
     "slots",
     "stomp",
+    "followers",
 )
 
 

@@ -53,12 +53,12 @@ class Cluster:
 
 
 @contextmanager
-def cluster(*options: str) -> Iterator[Cluster]:
-    """A fresh cluster with two lanes. Its home is in this process's environment, so that the SDK finds it."""
+def cluster(*options: str, lanes: int | None = LANES) -> Iterator[Cluster]:
+    """A fresh cluster with two lanes, or with simulated nodes, which have no lanes. Its home is in this process's
+    environment, so that the SDK finds it."""
     with home() as folder:
-        subprocess.run(
-            [SHUNTER, "up", "--detach", "--cpu", str(LANES), *options], check=True, stdout=subprocess.DEVNULL
-        )
+        size = () if lanes is None else ("--cpu", str(lanes))
+        subprocess.run([SHUNTER, "up", "--detach", *size, *options], check=True, stdout=subprocess.DEVNULL)
         try:
             yield Cluster(folder)
         finally:

@@ -305,7 +305,8 @@ class Engine(EngineCommands):
         if round.observer is not None:
             self.schedulers.observers.on_commit()
         if round.changes:
-            self.feed.publish(PublishedRound(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
+            published = PublishedRound(self.state.version, round.now_ms / 1000, round.changes, round.size_bytes)
+            self.feed.publish(published, round.summaries)
         self.schedulers.notify()
 
     def _plan_next_round(self, round: Round) -> None:
@@ -341,6 +342,7 @@ class Engine(EngineCommands):
         finally:
             self._in_flight.set_result(None)
             self._in_flight = None
+        round.size_bytes = len(body)
         self._logged_bytes += len(body)
         self._logged_rounds += 1
         if self._logged_bytes >= self.settings.snapshot_bytes or self._logged_rounds >= self.settings.snapshot_rounds:

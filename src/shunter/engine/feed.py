@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from shunter.engine.changes import Change
 from shunter.engine.jobs.finish import Summary
 
-BACKLOG_MAX = 2_000  # rounds buffered for a slow subscriber; beyond it the subscription ends
+# Rounds buffered for a slow subscriber, and their size in the store; beyond either the subscription ends.
+BACKLOG_MAX = 2_000
+BACKLOG_BYTES_MAX = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,7 @@ class PublishedRound:
     version: int
     at: float
     changes: list[Change]
+    size_bytes: int = 0  # of the changes, as the store has them
 
 
 class Subscription:
@@ -24,14 +27,17 @@ class Subscription:
 
     def __init__(self) -> None:
         self._rounds: deque[PublishedRound] = deque()
+        self._backlog_bytes = 0
         self._wakeup = asyncio.Event()
         self.is_closed = False
 
     def put(self, published: PublishedRound) -> None:
-        if len(self._rounds) >= BACKLOG_MAX:
+        is_full = len(self._rounds) >= BACKLOG_MAX or self._backlog_bytes + published.size_bytes > BACKLOG_BYTES_MAX
+        if self._rounds and is_full:
             self.is_closed = True
         if not self.is_closed:
             self._rounds.append(published)
+            self._backlog_bytes += published.size_bytes
         self._wakeup.set()
 
     def end(self) -> None:
@@ -44,7 +50,16 @@ class Subscription:
                 return None
             self._wakeup.clear()
             await self._wakeup.wait()
-        return self._rounds.popleft()
+        published = self._rounds.popleft()
+        self._backlog_bytes -= published.size_bytes
+        return published
+
+    def take_waiting(self) -> list[PublishedRound]:
+        """All rounds that wait, without waiting for more."""
+        rounds = list(self._rounds)
+        self._rounds.clear()
+        self._backlog_bytes = 0
+        return rounds
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +74,7 @@ class JobWatch:
 
 class Feed:
     def __init__(self) -> None:
+        self.version = 0  # of the last round that was published; 0 before the first
         self._subscriptions: set[Subscription] = set()
         self._watches: dict[int, list[JobWatch]] = {}
 
@@ -83,6 +99,7 @@ class Feed:
             self._watches.pop(watch.job_id, None)
 
     def publish(self, published: PublishedRound, summaries: dict[int, Summary]) -> None:
+        self.version = published.version
         for subscription in self._subscriptions:
             subscription.put(published)
         if not self._watches:

@@ -42,6 +42,7 @@ class Round:
     changes: list[Change] = field(default_factory=list)
     finished: list[FinishedJob] = field(default_factory=list)
     archived_objects: list[PastRecord] = field(default_factory=list)  # deleted Schedulings
+    size_bytes: int = 0  # of the changes, as they were committed
     # data about jobs that ended in this round
     summaries: dict[int, Any] = field(default_factory=dict)  # jobs.finish.Summary by job id
     application_times: dict[int, tuple[int, int]] = field(default_factory=dict)  # start and stop in ms, by job id

@@ -14,7 +14,6 @@ from shunter.model.rest.admin_views import DeadPage, QueuePage, QueueView, Repla
 from shunter.model.rest.views import (
     ClusterInfo,
     EventPage,
-    EventView,
     JobView,
     NodePage,
     NodeStatsView,
@@ -173,9 +172,10 @@ class PolicyService(Protocol):
 class EventService(Protocol):
     async def page(self, query: EventQuery) -> EventPage: ...
 
-    async def subscribe(self, query: EventQuery) -> AsyncGenerator[EventView, None]:
-        """Events as they are committed, without end; ignores `limit`. Raises NotFound before it returns if retention
-        has removed events after `after`. Ends early if the reader falls too far behind."""
+    async def subscribe(self, query: EventQuery) -> AsyncGenerator[bytes, None]:
+        """Events as they are committed, encoded as server-sent events (`model.rest.event_stream`), without end; ignores
+        `limit`. Raises NotFound before it returns if retention has removed events after `after`. Ends early if the
+        reader falls too far behind; the last message then has the position to resume from."""
         ...
 
 

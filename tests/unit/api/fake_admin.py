@@ -20,6 +20,7 @@ from shunter.model.rest.admin_views import (
     TemplatePage,
     TemplateView,
 )
+from shunter.model.rest.event_stream import encode_event
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 from shunter.model.rest.views import (
     ClusterInfo,
@@ -219,15 +220,15 @@ class FakeEvents:
         ]
         return EventPage(found[: query.limit], None, len(found))
 
-    async def subscribe(self, query: EventQuery) -> AsyncGenerator[EventView, None]:
+    async def subscribe(self, query: EventQuery) -> AsyncGenerator[bytes, None]:
         self._gateway.record_call(query)
 
-        async def events() -> AsyncGenerator[EventView, None]:
+        async def events() -> AsyncGenerator[bytes, None]:
             for past in self._gateway.past_events if query.after is not None else ():
                 if _is_behind(past.id, query.after or EventPosition(0)):
-                    yield past
+                    yield encode_event(past)
             while not (self._gateway.is_eager and self._gateway.pending_events.empty()):
-                yield await self._gateway.pending_events.get()
+                yield encode_event(await self._gateway.pending_events.get())
 
         return self._gateway.tracked(events)
 

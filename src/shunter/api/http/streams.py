@@ -14,7 +14,7 @@ from shunter.api.http.exchange import Exchange, encode
 from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.objects.object_meta import Document
-from shunter.model.rest.views import EventView, FollowLine
+from shunter.model.rest.views import FollowLine
 from shunter.ports.jobs import LogChunk
 
 NDJSON = b"application/x-ndjson"
@@ -35,13 +35,13 @@ async def stream_lines(exchange: Exchange, status: int, lines: AsyncGenerator[Fo
         await exchange.end()
 
 
-async def stream_events(exchange: Exchange, events: AsyncGenerator[EventView, None], heartbeat_s: float) -> None:
+async def stream_events(exchange: Exchange, events: AsyncGenerator[bytes, None], heartbeat_s: float) -> None:
     """Server-sent events, resumable by their ids, with a comment every `heartbeat_s` for proxies that close quiet
     connections."""
     async with aclosing(events):
         await exchange.begin(200, EVENT_STREAM)
         await exchange.write(HEARTBEAT)
-        await _pump(exchange, events, _event_bytes, heartbeat_s)
+        await _pump(exchange, events, bytes, heartbeat_s)
         await exchange.end()
 
 
@@ -125,10 +125,6 @@ async def _send_heartbeats(exchange: Exchange, heartbeat_s: float, heartbeat: by
     while True:
         await asyncio.sleep(heartbeat_s)
         await exchange.write(heartbeat)
-
-
-def _event_bytes(event: EventView) -> bytes:
-    return b"id: %b\nevent: %b\ndata: %b\n\n" % (event.id.encode(), event.type.encode(), encode(event))
 
 
 async def _log_chunks(

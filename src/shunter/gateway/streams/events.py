@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.feed import PublishedRound, Subscription
+from shunter.engine.feed import PublishedRound
 from shunter.engine.read.events import render
-from shunter.model.errors import NotFound
+from shunter.gateway.streams.event_hub import EventHub, Subject
+from shunter.model.rest.event_stream import encode_event, encode_resume_point
 from shunter.model.rest.views import EventPage, EventView
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.store import LoggedRound, Store
@@ -19,6 +21,7 @@ ROUNDS_PER_READ = 200
 class Events:
     def __init__(self, engine: Engine, store: Store) -> None:
         self._engine, self._store = engine, store
+        self._hub = EventHub(engine.feed, self._render_all)
 
     async def page(self, query: EventQuery) -> EventPage:
         await self._engine.wait_committed()
@@ -35,45 +38,49 @@ class Events:
         found = found[: query.limit]
         return EventPage(found, found[-1].id if has_more else None, len(found))
 
-    async def subscribe(self, query: EventQuery) -> AsyncGenerator[EventView, None]:
+    async def subscribe(self, query: EventQuery) -> AsyncGenerator[bytes, None]:
         await self._engine.wait_committed()
-        subscription = self._engine.feed.subscribe()
-        after = query.after or EventPosition(self._engine.state.version)
-        if query.after is not None:
-            try:
-                await self._store.rounds_after(_last_consumed_version(after), 1)
-            except NotFound:
-                self._engine.feed.unsubscribe(subscription)
-                raise
-        return self._stream(subscription, query, after)
+        if query.after is not None:  # it may be too old: say so before the answer begins
+            await self._store.rounds_after(_last_consumed_version(query.after), 1)
+        return self._stream(query, self._engine.state.version)
 
-    async def _stream(
-        self, subscription: Subscription, query: EventQuery, after: EventPosition
-    ) -> AsyncGenerator[EventView, None]:
+    async def _stream(self, query: EventQuery, version: int) -> AsyncGenerator[bytes, None]:
         """First the events after the position from the store, then new ones as they are committed."""
-        version = _last_consumed_version(after)
-        try:
-            while rounds := await self._store.rounds_after(version, ROUNDS_PER_READ):
+        subject = Subject(query.namespace, query.job)
+        is_behind = query.after is not None
+        if query.after is not None:
+            version = _last_consumed_version(query.after)
+        while True:
+            while is_behind and (rounds := await self._store.rounds_after(version, ROUNDS_PER_READ)):
                 for logged in rounds:
-                    for event in self._render(_published(logged), query, after):
-                        yield event
+                    if events := self._render(_published(logged), query, query.after):
+                        yield b"".join(map(encode_event, events))
+                    await asyncio.sleep(0)  # much may have happened meanwhile: others get their turn
                 version = rounds[-1].version
-            while (live := await subscription.next()) is not None:
-                if live.version > version:
-                    for event in self._render(live, query, after):
-                        yield event
+            follower = self._hub.join(subject, version)
+            if follower is not None:
+                break
+            is_behind = True
+        try:
+            while (chunk := await follower.next()) is not None:
+                yield chunk
+            if follower.is_behind:
+                yield encode_resume_point(follower.version)
         finally:
-            self._engine.feed.unsubscribe(subscription)
+            self._hub.leave(follower)
 
     def _render(self, published: PublishedRound, query: EventQuery, after: EventPosition | None) -> list[EventView]:
         """The events of a round that match the query and come after the position."""
-        names = self._engine.state.nodes.view.names
-        events = render(published.version, published.at, published.changes, names.__getitem__)
+        events = self._render_all(published)
         if after is not None and after.version == published.version and after.number is not None:
             events = events[after.number + 1 :]
         return [
             event for event in events if query.namespace in (None, event.namespace) and query.job in (None, event.job)
         ]
+
+    def _render_all(self, published: PublishedRound) -> list[EventView]:
+        names = self._engine.state.nodes.view.names
+        return render(published.version, published.at, published.changes, names.__getitem__)
 
 
 def _last_consumed_version(position: EventPosition) -> int:

@@ -169,9 +169,10 @@ def follow_events(core: Core, namespace: str | None, job: str | None, after: str
             while data := (yield Read()):
                 patience.reset()
                 *messages, partial = (partial + data).replace(b"\r\n", b"\n").split(b"\n\n")
-                for event in filter(None, map(_event, messages)):
-                    after = event.id
-                    yield Emit(event)
+                for message in messages:
+                    after = _position(message) or after
+                    if (event := _event(message)) is not None:
+                        yield Emit(event)
         except ConnectionLost:
             pass
         yield from core.back_off(_interrupted("the stream of events ended"), patience, Deadline(core.clock))
@@ -187,6 +188,11 @@ def _event(message: bytes) -> EventView | None:
     """The event in a server-sent message; None for a comment, which only keeps the connection alive."""
     data = [line[5:].lstrip() for line in message.split(b"\n") if line.startswith(b"data:")]
     return decode(b"\n".join(data), EventView) if data else None
+
+
+def _position(message: bytes) -> str | None:
+    """Where to resume after this message; one without an event has it too, if the server ends the stream."""
+    return next((line[3:].strip().decode() for line in message.split(b"\n") if line.startswith(b"id:")), None)
 
 
 def read_file(core: Core, path: str) -> Conversation[None]:

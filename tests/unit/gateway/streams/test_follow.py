@@ -6,8 +6,7 @@ import asyncio
 from contextlib import aclosing
 
 from shunter.model.errors import Unavailable
-from shunter.model.rest.views import EventView, FollowLine
-from shunter.ports.admin import EventPosition, EventQuery
+from shunter.model.rest.views import FollowLine
 from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import LogChunk, LogQuery
 from tests.unit.gateway.harness import GatewayHarness, read_all, reference, run_scenario
@@ -258,32 +257,6 @@ def test_the_log_of_a_node_that_is_gone_is_unavailable() -> None:
                 assert "not connected" in error.detail
             else:
                 raise AssertionError("it must be told")
-
-    run_scenario(scenario)
-
-
-def test_events_are_told_once_each_from_any_position_on() -> None:
-    """R-19: whatever event a client saw last, it gets the ones behind it, from the store and live, without a gap."""
-
-    async def scenario(harness: GatewayHarness) -> None:
-        node = await harness.join()
-        await harness.run_to_end(node, "early")
-        every = (await harness.gateway.events.page(EventQuery(limit=1000))).items
-        for number, event in enumerate(every):
-            version, _, place = event.id.partition("-")
-            behind = EventQuery(after=EventPosition(int(version), int(place)))
-            seen: list[EventView] = []
-            reading = asyncio.create_task(read_all(await harness.gateway.events.subscribe(behind), seen))
-            await harness.settle()
-            assert [each.id for each in seen] == [each.id for each in every[number + 1 :]]
-            reading.cancel()
-        live: list[EventView] = []
-        reading = asyncio.create_task(read_all(await harness.gateway.events.subscribe(EventQuery()), live))
-        await harness.settle()
-        await harness.run_to_end(node, "late")
-        assert {event.job for event in live} == {"late"}
-        assert len({event.id for event in live}) == len(live)
-        reading.cancel()
 
     run_scenario(scenario)
 
