@@ -97,7 +97,7 @@ RULES: dict[str, tuple[str, str]] = {
     "gateway.streams": ("engine model ports .jobs", ""),
     "gateway.explain": ("engine model planning ports .jobs", "msgspec numpy"),
     "gateway": ("engine log model planning ports testbeds .explain .jobs .objects .streams", ""),
-    "api.http": ("log model ports .routes .stomp?", "msgspec uvicorn?"),
+    "api.http": ("log model ports .routes .stomp?", "msgspec uvicorn"),
     "api.routes": ("model ports testbeds .http .stomp?", "msgspec"),
     "api.stomp": ("log model ports .http", "msgspec"),
     "api": ("", ""),

@@ -204,6 +204,10 @@ class Config:
         unset = {name: value for name, value in self.cluster.items() if not getattr(options, name)}
         return msgspec.structs.replace(options, **unset)
 
+    def with_task_descriptors(self, count: int) -> Config:
+        """Tasks get this soft limit of open files, whatever this process has itself."""
+        return replace(self, worker={**self.worker, "task_descriptors": count})
+
     def worker_settings(self, home: Path, machine: MachineOptions) -> WorkerSettings:
         """Of labels, resources and devices, those of the same name are the command line's. Raises Invalid."""
         settings = replace(WorkerSettings(home, platform.node() or NODE_NAME_DEFAULT), **self.worker)

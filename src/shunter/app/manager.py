@@ -13,6 +13,7 @@ from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
 from shunter.adapters.memory.samples import SampleStore
 from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
+from shunter.api.http.connection_limits import ConnectionLimits
 from shunter.api.http.server import HttpServer, serve
 from shunter.app.background_policies import BackgroundPolicies
 from shunter.app.config import Config
@@ -109,10 +110,12 @@ class Manager:
         self._background_policies.switch_to(self._engine.policy)
         api = ApiSettings(absent_is_304=options.external_absent_304)
         app = build_app(gateway, api)
-        self._server = await serve(app, *self._address)
+        limits = ConnectionLimits()
+        self._server = await serve(app, *self._address, limits)
         if self._external_address is not None:
             listener = OPEN_EXTERNAL_LISTENER if options.external_open else EXTERNAL_LISTENER
-            self._external = await serve(build_app(gateway, api, listener, shared_with=app), *self._external_address)
+            external_app = build_app(gateway, api, listener, shared_with=app)
+            self._external = await serve(external_app, *self._external_address, limits)
         await self._start_scheduler_server(gateway)
         await self._backend.start(self._engine)
         self._restore_heartbeat()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.adapters.system.garbage import tune_garbage_collector
 from shunter.app.config import Config, read_config
 from shunter.app.home import Home
@@ -52,6 +53,7 @@ def main(arguments: list[str]) -> int:
 def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
     """Run the cluster until it stops; returns the exit code."""
     tune_garbage_collector()  # from now on, because loading modules frees nothing
+    descriptors = raise_descriptor_limit()
     import uvloop
 
     home = Home.find()
@@ -62,7 +64,7 @@ def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
         return 0
     home.remove_description()  # a killed process left its own
     try:
-        uvloop.run(_serve(home, options, read_config(home.config), report))
+        uvloop.run(_serve(home, options, read_config(home.config).with_task_descriptors(descriptors), report))
     except ShunterError as error:
         report(Readiness(error=format_error(error), is_rejected=error.status < 500))
         return 2 if error.status < 500 else 1

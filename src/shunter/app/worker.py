@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.app.config import Config, read_config
 from shunter.app.home import Home
 from shunter.app.options import WorkerOptions, parse_address
@@ -33,7 +34,7 @@ def run_worker(options_json: bytes) -> int:
     options = msgspec.json.decode(options_json, type=WorkerOptions)
     home = Home.find()
     os.environ["SHUNTER_HOME"] = str(home.folder)
-    config = read_config(home.config)
+    config = read_config(home.config).with_task_descriptors(raise_descriptor_limit())
     lock_fd = home.lock()
     if lock_fd is None:
         log.error("home.taken", home=home.folder, fix="give every worker its own SHUNTER_HOME")

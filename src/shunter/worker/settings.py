@@ -24,6 +24,7 @@ class WorkerSettings:
     keeper_idle_max_s: float = 60.0  # beyond the warm ones
     keeper_alone_max_s: float = 5.0  # without a worker and with nothing to run; then it ends
     keeper_results_max_s: float = 86_400.0  # the same while it has results that no worker has acknowledged
+    task_descriptors: int = 0  # the soft limit of open files of keepers and tasks; 0: that of the worker
     cgroups: bool = True  # False: rlimits, whatever the machine offers
     docker_host: str = ""  # the daemon's address; empty: DOCKER_HOST, or the usual sockets
     log_age_max_s: float = 14 * 86400.0

@@ -9,9 +9,10 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from shunter.api.http.connection_limits import ConnectionLimits
 from shunter.api.http.exchange import Receive, Scope, Send
 
 if TYPE_CHECKING:
@@ -51,17 +52,25 @@ class HttpServer:
         await self._listener.wait_closed()
 
 
-async def serve(app: Application, host: str = "127.0.0.1", port: int = 0) -> HttpServer:
+async def serve(
+    app: Application, host: str = "127.0.0.1", port: int = 0, limits: ConnectionLimits | None = None
+) -> HttpServer:
     """Listen on an address; port 0 means a free one, told by the result's `port`. Raises OSError if it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return await serve_socket(app, socket.create_server((host, port), family=family, backlog=BACKLOG_MAX))
+    return await serve_socket(app, socket.create_server((host, port), family=family, backlog=BACKLOG_MAX), limits)
 
 
-async def serve_socket(app: Application, listen_socket: socket.socket) -> HttpServer:
-    """Serve on a socket that is bound already, and owned by the server from now on."""
+async def serve_socket(
+    app: Application, listen_socket: socket.socket, limits: ConnectionLimits | None = None
+) -> HttpServer:
+    """Serve on a socket that is bound already, and owned by the server from now on. Listeners may share `limits`."""
     from uvicorn.config import Config
-    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     from uvicorn.server import ServerState
+
+    from shunter.api.http.connection import Connection
+
+    limits = limits or ConnectionLimits()
+    _keep_alive(listen_socket)
 
     config = Config(
         app,
@@ -76,25 +85,35 @@ async def serve_socket(app: Application, listen_socket: socket.socket) -> HttpSe
         ws_per_message_deflate=False,  # messages are small and many: compressing them costs more than it saves
     )
     config.load()
-    config.ws_protocol_class = _websocket_protocol  # type: ignore[assignment]
+    config.ws_protocol_class = partial(_websocket_protocol, limits)  # type: ignore[assignment]
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the application says itself what went wrong
     state = ServerState()
     app_state: dict[str, Any] = {}
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(
-        lambda: HttpToolsProtocol(config, state, app_state), sock=listen_socket, backlog=BACKLOG_MAX
+        lambda: Connection(config, state, app_state, limits), sock=listen_socket, backlog=BACKLOG_MAX
     )
     host, port = listen_socket.getsockname()[:2]
     return HttpServer(listener, state, host, port)
 
 
-def _websocket_protocol(**arguments: Any) -> asyncio.Protocol:
+def _keep_alive(listen_socket: socket.socket) -> None:
+    """Connections inherit it: the kernel finds peers that vanished without a word, even under a silent stream."""
+    listen_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        for option, value in ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4)):
+            listen_socket.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+def _websocket_protocol(limits: ConnectionLimits, **arguments: Any) -> asyncio.Protocol:
     """The protocol for a connection that becomes a WebSocket."""
-    return _websocket_protocol_class()(**arguments)
+    protocol = _websocket_protocol_class()(**arguments)
+    protocol.limits = limits
+    return protocol
 
 
 @cache
-def _websocket_protocol_class() -> type[asyncio.Protocol]:
+def _websocket_protocol_class() -> Any:
     """Loaded with the first one, because most clusters see none.
 
     To close a connection means to write first what still waits; with a peer that does not read, that takes for ever. So
@@ -102,6 +121,12 @@ def _websocket_protocol_class() -> type[asyncio.Protocol]:
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
     class AbortableProtocol(WebSocketsSansIOProtocol):
+        limits: ConnectionLimits
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self.limits.on_close()
+            super().connection_lost(exc)
+
         def handle_connect(self, event: Any) -> None:
             super().handle_connect(event)
             if not self.close_sent:  # else the handshake was refused

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -41,6 +42,7 @@ class KeeperLauncher:
             "alone_max_s": settings.keeper_alone_max_s,
             "results_max_s": settings.keeper_results_max_s,
         }
+        self._descriptors = settings.task_descriptors
         self._next = 1
 
     def prepare(self) -> list[int]:
@@ -66,6 +68,7 @@ class KeeperLauncher:
             listener.bind(f"/proc/self/fd/{self._folder_fd}/{number}.sock")
             listener.listen(8)
             pid = self._spawn(number, listener)
+        self._restore_descriptor_limit(pid)
         keeper = Keeper(number, pid, owner)
         keeper.watch(is_child=True)
         self._write_record(number, pid)
@@ -142,6 +145,18 @@ class KeeperLauncher:
             setsigmask=(),
             setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
         )
+
+    def _restore_descriptor_limit(self, pid: int) -> None:
+        """The worker raised its own limit. Tasks keep the usual one: programs that use select, or that close every
+        descriptor there may be, do badly with a high one."""
+        if not self._descriptors:
+            return
+        try:
+            resource.prlimit(
+                pid, resource.RLIMIT_NOFILE, (self._descriptors, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+            )
+        except OSError:
+            pass  # it has ended already, or this is not allowed here: the limit is only higher than usual
 
     async def _connect(self, keeper: Keeper) -> None:
         connection = socket.socket(socket.AF_UNIX)

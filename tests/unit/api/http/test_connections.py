@@ -1,0 +1,157 @@
+"""Connections have time-outs and a limit; streams and health checks are not affected by them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+from dataclasses import replace
+
+import pytest
+
+from shunter.adapters.system.descriptors import raise_descriptor_limit
+from shunter.api.http.app import ApiSettings, build_app
+from shunter.api.http.connection_limits import ConnectionLimits, ConnectionTimeouts
+from shunter.api.http.server import HttpServer, serve
+from shunter.ports.jobs import LogChunk
+from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
+from tests.unit.api.fake_gateway import FakeGateway
+
+SHORT = ConnectionTimeouts(header_s=0.05, body_pause_s=0.05, body_s=0.2, write_s=0.05, header_bytes_max=2_000)
+PATIENT = replace(SHORT, header_s=10.0)  # for requests whose headers come
+TOKEN = f"authorization: {AUTHORIZED['authorization']}\r\n"
+WAIT_S = 20.0
+
+
+async def start(limits: ConnectionLimits) -> tuple[HttpServer, FakeGateway]:
+    gateway = FakeGateway()
+    return await serve(build_app(gateway, ApiSettings(heartbeat_s=0.02)), limits=limits), gateway
+
+
+async def converse(server: HttpServer, text: str) -> bytes:
+    """Send something, and read until the server closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(text.encode())
+    try:
+        async with asyncio.timeout(WAIT_S):
+            return await reader.read()
+    except ConnectionResetError:
+        return b"reset"
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "words"),
+    [
+        ("GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ", b"408", "the headers of the request did not come within"),
+        (f"POST /api/v1/jobs HTTP/1.1\r\n{TOKEN}content-length: 10\r\n\r\nab", b"408", "the body of the request"),
+        (f"POST /api/v1/jobs HTTP/1.1\r\n{TOKEN}transfer-encoding: chunked\r\n\r\n", b"408", "the body of the request"),
+        ("GET /healthz HTTP/1.1\r\nx-long: " + "x" * 3_000, b"431", "may have 2,000 bytes"),
+    ],
+)
+async def test_half_a_request_is_refused_in_time(text: str, status: bytes, words: str) -> None:
+    timeouts = SHORT if "headers" in words else PATIENT
+    server, _ = await start(ConnectionLimits(100, timeouts=timeouts))
+    answer = await converse(server, text)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 " + status)
+    assert words in json.loads(body)["detail"]
+    await server.stop()
+
+
+async def test_a_connection_that_sends_nothing_is_closed() -> None:
+    limits = ConnectionLimits(100, timeouts=SHORT)
+    server, _ = await start(limits)
+    assert await converse(server, "") in (b"", b"reset")
+    await server.stop()
+    assert limits.open == 0
+
+
+async def test_a_body_that_trickles_is_cut_off() -> None:
+    server, _ = await start(ConnectionLimits(100, timeouts=PATIENT))
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"POST /api/v1/jobs HTTP/1.1\r\n{TOKEN}content-length: 1000\r\n\r\n".encode())
+    answer = asyncio.create_task(reader.readuntil(b"\r\n\r\n"))
+    async with asyncio.timeout(WAIT_S):
+        while not answer.done():
+            writer.write(b"x")
+            await asyncio.sleep(0.01)
+    assert (await answer).startswith(b"HTTP/1.1 408")
+    writer.close()
+    await server.stop()
+
+
+async def test_streams_outlast_every_time_out() -> None:
+    server, _ = await start(ConnectionLimits(100, timeouts=PATIENT))
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET /api/v1/events?follow=true HTTP/1.1\r\n{TOKEN}\r\n".encode())
+    async with asyncio.timeout(WAIT_S):
+        seen = b""
+        while seen.count(b": still here") < 15:  # longer than all time-outs
+            seen += await reader.read(4096)
+    writer.close()
+    await server.stop()
+
+
+async def test_a_stream_whose_reader_stopped_reading_is_cut_off() -> None:
+    limits = ConnectionLimits(100, timeouts=PATIENT)
+    server, gateway = await start(limits)
+    await Client(build_app(gateway)).post("/api/v1/jobs", manifest())
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET /api/v1/jobs/render/tasks/0/logs?follow=true HTTP/1.1\r\n{TOKEN}\r\n".encode())
+    writer.transport.pause_reading()
+    chunk, was_open = b"x" * 2**20, False
+    async with asyncio.timeout(WAIT_S):
+        while limits.open or not was_open:
+            was_open = was_open or bool(limits.open)
+            if gateway.chunks.qsize() < 4:
+                gateway.chunks.put_nowait(LogChunk(chunk, 0, eof=False))
+            await asyncio.sleep(0.01)
+    del reader
+    writer.close()
+    await server.stop()
+
+
+async def test_a_pipelined_request_may_wait_for_its_turn() -> None:
+    server, _ = await start(ConnectionLimits(100, timeouts=PATIENT))
+    one = f"GET /api/v1/cluster HTTP/1.1\r\n{TOKEN}\r\n"
+    last = f"GET /api/v1/cluster HTTP/1.1\r\n{TOKEN}connection: close\r\n\r\n"
+    assert (await converse(server, one + one + last)).count(b"HTTP/1.1 200") == 3
+    await server.stop()
+
+
+async def test_beyond_the_limit_only_health_checks_are_answered() -> None:
+    limits = ConnectionLimits(2, health_reserve=2)
+    server, _ = await start(limits)
+    taken = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
+    health = "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n"
+    cluster = f"GET /api/v1/cluster HTTP/1.1\r\n{TOKEN}connection: close\r\n\r\n"
+    websocket = "GET /scheduler HTTP/1.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n"
+    assert (await converse(server, health)).startswith(b"HTTP/1.1 200")
+    for text in (cluster, websocket):
+        answer = await converse(server, text)
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"retry-after: " in answer
+        assert b"more than 2 connections are open" in answer
+    taken += [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
+    while limits.open < 4:
+        await asyncio.sleep(0.01)
+    assert (await converse(server, health)).startswith((b"HTTP/1.1 503", b"reset"))
+    for _, writer in taken:
+        writer.close()
+    while limits.open:
+        await asyncio.sleep(0.01)
+    assert (await converse(server, cluster)).startswith(b"HTTP/1.1 200")
+    await server.stop()
+
+
+def test_the_limit_of_open_files_is_raised_and_leaves_some_for_workers() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
+        assert ConnectionLimits().connections_max == 512 - 256 - 16
+        assert raise_descriptor_limit() == 512
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == before[1]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
