@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from shunter.model.protocol.worker_messages import LogData, ReadLog
+from shunter.model.protocol.worker_messages import LOG_GONE, LogData, ReadLog
 from shunter.worker.keeper.segments import CUT, CUT_ERR, CUT_OUT, ERR, OUT, RECORD, RUNNING_END
 
 READ_MAX_BYTES = 4 * 2**20
@@ -29,7 +29,7 @@ def read_log(folder: Path, request: ReadLog) -> LogData:
     try:
         return _read(folder, request, stream)
     except (FileNotFoundError, EOFError):
-        return LogData(request.request, b"", True, error="the log is no longer available")
+        return LogData(request.request, b"", True, error=LOG_GONE)
     except OSError as error:
         return LogData(request.request, b"", True, error=f"the log could not be read: {error.strerror}")
 

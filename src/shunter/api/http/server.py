@@ -70,7 +70,7 @@ async def serve_socket(
     from shunter.api.http.connection import Connection
 
     limits = limits or ConnectionLimits()
-    _keep_alive(listen_socket)
+    _detect_dead_peers(listen_socket)
 
     config = Config(
         app,
@@ -97,7 +97,7 @@ async def serve_socket(
     return HttpServer(listener, state, host, port)
 
 
-def _keep_alive(listen_socket: socket.socket) -> None:
+def _detect_dead_peers(listen_socket: socket.socket) -> None:
     """Connections inherit it: the kernel finds peers that vanished without a word, even under a silent stream."""
     listen_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_KEEPIDLE"):

@@ -324,7 +324,7 @@ TASK_ROUTES = (
                 200, None, "application/octet-stream", description="X-Log-Truncated tells whether it was cut",
             ),
         ),
-        errors=(400, 404),
+        errors=(400, 404, 410),
         query=p.Query((
             p.NAMESPACE,
             GROUP,

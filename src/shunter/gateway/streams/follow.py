@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass, field
 
 from shunter.engine.engine import Engine
 from shunter.engine.feed import JobWatch
@@ -13,7 +14,8 @@ from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
-from shunter.model.errors import Unavailable
+from shunter.model.errors import Gone, Unavailable
+from shunter.model.protocol.worker_messages import LOG_GONE
 from shunter.model.rest.views import FollowLine, LogView, ProgressView
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import LogChunk, LogQuery
@@ -21,6 +23,7 @@ from shunter.ports.workers import Workers
 
 PROGRESS_INTERVAL_S = 0.1
 LOG_INTERVAL_S = 0.1
+LOG_PATIENCE_S = 10.0  # how long to try to read the output of a job that has ended
 LOG_SIZE_MAX = 256 * 2**10
 STREAMS = ("stdout", "stderr")
 ONLY_TASK = TaskReference(0)  # the task of a job that has just one
@@ -46,26 +49,29 @@ class Streams:
 
     async def _follow_run(self, run: AnyRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         """The job, what the mode asks for, and its end. Starts to watch before the first line goes out."""
+        output = _Output()
         if isinstance(run, FinishedRun):
             yield FollowLine(job=run.view)
-            async with aclosing(self._all_logs(run, mode)) as lines:
-                async for line in lines:
-                    yield line
-            yield FollowLine(end=run.view, exit_code=run.summary.exit_code)
+            if mode == "logs" and run.view.count == 1:
+                async with aclosing(self._all_logs(run, output)) as lines:
+                    async for line in lines:
+                        yield line
+            yield FollowLine(end=run.view, exit_code=run.summary.exit_code, output_error=output.error)
             return
         watch = self._engine.feed.watch(run.id)
         try:
             yield FollowLine(job=job_view(run, self._engine.state))
-            follow_lines = {"progress": self._progress, "logs": self._logs}.get(mode)
-            if follow_lines is not None:
-                async with aclosing(follow_lines(run, watch)) as lines:
+            if mode in ("progress", "logs"):
+                followed = self._progress(run, watch) if mode == "progress" else self._logs(run, watch, output)
+                async with aclosing(followed) as lines:
                     async for line in lines:
                         yield line
             while watch.summary is None and not watch.is_closed:
                 watch.wakeup.clear()
                 await watch.wakeup.wait()
             if watch.summary is not None:
-                yield FollowLine(end=watch.summary.view, exit_code=watch.summary.exit_code)
+                summary = watch.summary
+                yield FollowLine(end=summary.view, exit_code=summary.exit_code, output_error=output.error)
         finally:
             self._engine.feed.unwatch(watch)
 
@@ -102,6 +108,10 @@ class Streams:
             return LogChunk(b"", offset, False)
         arguments = (location.node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
         data = await self._workers.read_log(*arguments, location.starting_attempt)
+        if data.error == LOG_GONE:
+            raise Gone(data.error)
+        if data.error:
+            raise Unavailable(data.error)
         return LogChunk(data.data, max(data.next, offset + len(data.data)), data.eof, data.truncated)
 
     async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
@@ -115,45 +125,68 @@ class Streams:
                 await _wait_for_end(watch, PROGRESS_INTERVAL_S)
             await watch.wakeup.wait()
 
-    async def _logs(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
+    async def _logs(self, job: Job, watch: JobWatch, output: _Output) -> AsyncGenerator[FollowLine, None]:
         """Both streams of a job's only task, while it runs and once more after its end."""
-        offsets = dict.fromkeys(STREAMS, 0)
-        last: LogLocation | None = None
-        while True:
-            is_over = watch.summary is not None or watch.is_closed
-            run = await self._runs.find(JobReference(job.namespace, id=job.id))
-            location = await self._reader.log_location(run, ONLY_TASK, None)
-            if not location.continues(last):
-                offsets = dict.fromkeys(STREAMS, 0)
-            last = location
-            has_data = False
-            for stream in STREAMS:
-                chunk = await self._chunk_or_empty(location, stream, offsets[stream])
-                offsets[stream] = chunk.next_offset
-                if chunk.data:
-                    has_data = True
-                    yield FollowLine(log=LogView(stream, chunk.data))
-            if is_over and not has_data:
-                return
-            if not is_over:
-                await _wait_for_news(watch, LOG_INTERVAL_S)
+        reference = JobReference(job.namespace, id=job.id)
+        while watch.summary is None and not watch.is_closed:
+            async with aclosing(self._new_output(reference, output)) as lines:
+                async for line in lines:
+                    yield line
+            await _wait_for_news(watch, LOG_INTERVAL_S)
+        if watch.summary is None:
+            return  # the engine stops: follow again
+        async with aclosing(self._rest_of_output(reference, output)) as lines:
+            async for line in lines:
+                yield line
 
-    async def _all_logs(self, run: FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
-        if mode != "logs" or run.view.count != 1:
-            return
-        location = await self._reader.log_location(run, ONLY_TASK, None)
+    async def _all_logs(self, run: FinishedRun, output: _Output) -> AsyncGenerator[FollowLine, None]:
+        reference = JobReference(run.view.namespace, id=run.id)
+        async with aclosing(self._rest_of_output(reference, output)) as lines:
+            async for line in lines:
+                yield line
+
+    async def _rest_of_output(self, reference: JobReference, output: _Output) -> AsyncGenerator[FollowLine, None]:
+        """Of a job that has ended. If it cannot be read now, try again for a while: who follows output wants all of
+        it, but also the end of the job."""
+        give_up_at = asyncio.get_running_loop().time() + LOG_PATIENCE_S
+        while True:
+            output.error, has_data = None, False
+            async with aclosing(self._new_output(reference, output)) as lines:
+                async for line in lines:
+                    has_data = True
+                    yield line
+            if output.error is None and not has_data:
+                return
+            if output.error is not None:
+                if output.is_gone or asyncio.get_running_loop().time() >= give_up_at:
+                    return
+                await asyncio.sleep(LOG_INTERVAL_S)
+
+    async def _new_output(self, reference: JobReference, output: _Output) -> AsyncGenerator[FollowLine, None]:
+        """One chunk of each stream, if there is one. An error is noted: the node may come back."""
+        location = await self._reader.log_location(await self._runs.find(reference), ONLY_TASK, None)
+        if not location.continues(output.location):
+            output.offsets = dict.fromkeys(STREAMS, 0)
+        output.location = location
         for stream in STREAMS:
-            offset = 0
-            while (chunk := await self._chunk_or_empty(location, stream, offset)).data:
-                offset = chunk.next_offset
+            try:
+                chunk = await self._chunk(location, stream, output.offsets[stream], LOG_SIZE_MAX)
+            except (Gone, Unavailable) as error:
+                output.error, output.is_gone = error.detail, isinstance(error, Gone)
+                continue
+            output.offsets[stream] = chunk.next_offset
+            if chunk.data:
                 yield FollowLine(log=LogView(stream, chunk.data))
 
-    async def _chunk_or_empty(self, location: LogLocation, stream: str, offset: int) -> LogChunk:
-        """Empty if the node is unreachable: followers of a job still get its end."""
-        try:
-            return await self._chunk(location, stream, offset, LOG_SIZE_MAX)
-        except Unavailable:
-            return LogChunk(b"", offset, False)
+
+@dataclass(slots=True)
+class _Output:
+    """How far the output of a job's only task was read, and why not further."""
+
+    offsets: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, 0))
+    location: LogLocation | None = None
+    error: str | None = None
+    is_gone: bool = False  # the error stays
 
 
 async def _wait_for_news(watch: JobWatch, seconds: float) -> None:

@@ -307,9 +307,13 @@ class Heartbeat(msgspec.Struct, tag=True):
     samples: list[MachineSample] = []
 
 
+LOG_GONE = "the log is no longer available"  # the `error` of LogData that stays
+
+
 class LogData(msgspec.Struct, tag=True):
     """`eof` means that the slice ends here for good; `truncated` that the log limit cut a hole into it. Offsets count
-    the output as it was written; `next` is where to read on, which skips what was cut."""
+    the output as it was written; `next` is where to read on, which skips what was cut. With an `error` there is no
+    data: LOG_GONE, or something that may pass."""
 
     request: int
     data: bytes

@@ -153,13 +153,15 @@ class LogView(msgspec.Struct):
 
 
 class FollowLine(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One line of a followed job: exactly one of job (first), progress, log, end (last; with the only task's code)."""
+    """One line of a followed job: exactly one of job (first), progress, log, end (last; with the only task's code).
+    `output_error`, with `end`: why output is missing that was to be followed."""
 
     job: JobView | None = None
     progress: ProgressView | None = None
     log: LogView | None = None
     end: JobView | None = None
     exit_code: int | None = None
+    output_error: str | None = None
 
 
 def describe_end_state(state: str) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
-from shunter.model.errors import Unavailable
+import pytest
+
+from shunter.model.errors import Gone, Unavailable
+from shunter.model.protocol.worker_messages import LOG_GONE
 from shunter.model.rest.views import FollowLine
 from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import LogChunk, LogQuery
@@ -163,6 +166,48 @@ def test_a_node_that_is_away_for_a_while_does_not_end_the_stream() -> None:
         await harness.end_task(node, order, 1)
         await reading
         assert lines[-1].end is not None
+        assert "not connected" in (lines[-1].output_error or "")
+
+    run_scenario(scenario)
+
+
+def test_output_that_cannot_be_read_for_a_moment_comes_before_the_end() -> None:
+    """Near the limit of open files a worker cannot open the log of a task that has ended."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join()
+        await harness.run("job")
+        lines: list[FollowLine] = []
+        reading = asyncio.create_task(
+            read_all(await harness.gateway.streams.follow_job(reference("job"), "logs"), lines)
+        )
+        [(_, order)] = harness.orders()
+        harness.log_workers.log_error = "the log could not be read: Too many open files"
+        harness.log_workers.write(1, b"hello")
+        await harness.end_task(node, order, 1)
+        await harness.settle(2.0)
+        assert all(line.end is None for line in lines)
+        harness.log_workers.log_error = ""
+        await reading
+        assert [line.log.data for line in lines if line.log is not None] == [b"hello"]
+        assert lines[-1].end is not None and lines[-1].output_error is None
+
+    run_scenario(scenario)
+
+
+@pytest.mark.parametrize("error", ["the log could not be read: Too many open files", LOG_GONE])
+def test_output_that_is_missing_at_the_end_is_told(error: str) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join()
+        await harness.run_to_end(node, "job")
+        harness.log_workers.log_error = error
+        lines: list[FollowLine] = []
+        await read_all(await harness.gateway.streams.follow_job(reference("job"), "logs"), lines)
+        assert lines[-1].end is not None and lines[-1].output_error == error
+        for follow in (harness.gateway.streams.read_log, harness.gateway.streams.follow_log):
+            with pytest.raises(Gone if error == LOG_GONE else Unavailable, match="log"):
+                found = await follow(reference("job"), TaskReference(0), LogQuery())
+                await anext(found)  # type: ignore[arg-type]
 
     run_scenario(scenario)
 

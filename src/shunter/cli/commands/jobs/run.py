@@ -11,7 +11,7 @@ import typer
 
 from shunter.cli.commands.jobs import run_options as options
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import INTERRUPTED, JOB_FAILED, SUCCESS, print_notice
+from shunter.cli.exit_codes import INTERNAL_ERROR, INTERRUPTED, JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.follow import follow_submit
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.render.progress import Progress
@@ -129,8 +129,12 @@ def _run_task(client: Client, manifest: Manifest) -> int:
     is_plain_exit = code is not None and code < SIGNALLED and view.reason == f"exit code {code}"
     if view.reason and view.state != "succeeded" and not interrupted and not is_plain_exit:
         print_notice(f"{view.name} {view.state}: {view.reason}")
+    if end.output_error is not None:
+        print_notice(f"the output of {view.name} is incomplete: {end.output_error}; try: shunter logs {view.name}")
     if code:
         return code
+    if end.output_error is not None and view.state == "succeeded":
+        return INTERNAL_ERROR
     return SUCCESS if view.state == "succeeded" else INTERRUPTED if interrupted else JOB_FAILED
 
 

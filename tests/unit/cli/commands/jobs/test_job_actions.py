@@ -30,6 +30,17 @@ def end(state: str = "succeeded", exit_code: int | None = 0, **fields: object) -
     return lines(document if exit_code is None else document | {"exit_code": exit_code})
 
 
+@pytest.mark.parametrize(("code", "expected"), [(0, 125), (7, 7)])
+def test_run_never_exits_with_0_if_output_is_missing(
+    cluster: Cluster, shunter: Shunter, code: int, expected: int
+) -> None:
+    document = {"end": job_document("echo-1", state="failed" if code else "succeeded"), "exit_code": code}
+    cluster.answers["POST /jobs"] = chunks(201, JOB, lines(document | {"output_error": "the log could not be read"}))
+    said = shunter("run", "--", "sh", "-c", "...")
+    assert said.code == expected
+    assert "the output of echo-1 is incomplete: the log could not be read; try: shunter logs echo-1" in said.err
+
+
 def test_run_prints_what_the_task_prints_and_exits_as_it_does(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["POST /jobs"] = chunks(201, JOB, log(b"out\xff\n"), log(b"err\n", "stderr"), end("failed", 7))
     said = shunter("run", "--", "sh", "-c", "...")
