@@ -119,7 +119,7 @@ class Connection(HttpToolsProtocol):
             self._timer = self.loop.call_later(max(self._deadline - now, 0.001), self._check_deadline)
 
     def _give_up(self) -> None:
-        log.info("connection.timed_out", waiting_for=self._late, peer=self.client)
+        log.debug("connection.timed_out", waiting_for=self._late, peer=self.client)
         is_answered = self._late == "body" and self.cycle is not None and self.cycle.response_started
         if is_answered or (self._late == "headers" and not self._header_bytes):
             self.transport.abort()  # the peer has its answer already, or sent nothing at all
@@ -137,7 +137,7 @@ class Connection(HttpToolsProtocol):
         if size < size_before:
             self._watch_writing(size)
             return
-        log.info("connection.not_read", peer=self.client, waiting_bytes=size)
+        log.debug("connection.not_read", peer=self.client, waiting_bytes=size)
         self.transport.abort()
 
     def _refuse(self, status: int, title: str, detail: str) -> None:

@@ -5,7 +5,6 @@ Slots are reservations on nodes. They are stored here, and the nodes' columns co
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.state.node_table import NodeTable
+from shunter.engine.state.registries.recent_events import RecentEvents
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
 from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED, Object, ObjectEvent
@@ -21,7 +21,6 @@ from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingS
 from shunter.model.objects.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
 from shunter.testbeds.queue_order import ReconcileCache
 
-RECENT_EVENTS_MAX = 4_096  # changes that a watch can resume from
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 _STATES_IN_SLOTS = (
@@ -74,7 +73,7 @@ class ObjectRegistry:
         ] = {}  # testbed -> Schedulings that target it
         self.submitted: dict[ObjectName, None] = {}  # BatchJobs of which some executors have no node yet
         # Not part of the committed state:
-        self.recent_events: deque[ObjectEvent] = deque(maxlen=RECENT_EVENTS_MAX)
+        self.recent_events = RecentEvents()
         self.dirty_objects: dict[Key, None] = {}  # objects to reconcile, each once
         self.scheduling_memories: dict[ObjectName, ReconcileCache] = {}  # of reconciled Schedulings
         self.unplaced_testbeds: dict[
@@ -134,7 +133,9 @@ class ObjectRegistry:
     def load(self, dump: dict[str, Any]) -> None:
         self.revision, self.next_uid = dump["revision"], dump["next_uid"]
         for kind, body in dump["objects"]:
-            self._put(kind, None, msgspec.msgpack.decode(body, type=_TYPES[kind]))
+            loaded = msgspec.msgpack.decode(body, type=_TYPES[kind])
+            self._put(kind, None, loaded)
+            self.recent_events.set_spec_size(loaded.meta.uid, len(body))
         for uid in dump.get("claims", ()):  # they are released in this order
             claim = self.batch_jobs[self._names[uid]].claim
             assert claim is not None, f"BatchJob {uid} is claimed"
@@ -147,6 +148,7 @@ class ObjectRegistry:
     def _set(self, change: c.ObjectSet) -> None:
         spec, name = _spec_decoders[change.type].decode(change.spec), change.meta.object_name
         before = self.get(change.type, name)
+        self.recent_events.set_spec_size(change.meta.uid, len(msgspec.msgpack.encode(change.meta)) + len(change.spec))
         if before is None:
             self._record_change(ADDED, change.type, None, _TYPES[change.type](change.meta, spec))
             self.next_uid = max(self.next_uid, change.meta.uid + 1)
@@ -161,6 +163,7 @@ class ObjectRegistry:
             status = replace(status, events=before.status.events)
         elif change.type == SCHEDULING and (records := _records_decoder.decode(change.records)) is not None:
             status = replace(status, jobs=_merge_records(before.status.jobs, records))
+        self.recent_events.set_status_size(change.uid, len(change.status) + len(change.records))
         self._record_change(MODIFIED, change.type, before, replace(before, status=status))
 
     def _claimed(self, change: c.BatchJobClaimed) -> None:
@@ -176,7 +179,8 @@ class ObjectRegistry:
         if after is not None:
             after = replace(after, meta=replace(after.meta, revision=self.revision))
         self._put(kind, before, after)
-        self.recent_events.append(ObjectEvent(self.revision, action, kind, after if after is not None else before))
+        event = ObjectEvent(self.revision, action, kind, after if after is not None else before)
+        self.recent_events.append(event, is_last=after is None)
 
     def _put(self, kind: str, before: Any, after: Any) -> None:
         meta: Meta = (after or before).meta
