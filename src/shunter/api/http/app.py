@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from shunter.api.http.body_budget import BODIES_BYTES_MAX, BodyBudget
 from shunter.api.http.exchange import (
     Context,
     Exchange,
@@ -21,6 +22,7 @@ from shunter.api.http.exchange import (
     encode,
     find_header,
 )
+from shunter.api.http.large_yaml import YamlParser
 from shunter.api.http.openapi import openapi_document
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
 from shunter.api.http.routing import Route, RouteMatch, Router
@@ -48,6 +50,7 @@ log = Log(__name__)
 class ApiSettings:
     heartbeat_s: float = 15.0  # of event streams
     requests_max: int = 4096  # at once, streams included; for each listener
+    bodies_bytes_max: int = BODIES_BYTES_MAX  # of all requests together
     absent_is_304: bool = False  # of DELETE /external/schedulings/NAME, as the reference implementation answers
 
 
@@ -73,24 +76,39 @@ def build_app(
     listener: Listener | None = None,
     shared_with: App | None = None,
 ) -> App:
-    """`shared_with`: the application of another listener, with which this one shares the STOMP hub."""
-    stomp = _LazyStompServer(gateway) if shared_with is None else shared_with.stomp
-    return App(gateway, settings or ApiSettings(), listener or Listener(), stomp)
+    """`shared_with`: the application of another listener, with which this one shares the STOMP hub and limits."""
+    settings = settings or ApiSettings()
+    if shared_with is not None:
+        shared = shared_with.shared
+    else:
+        shared = Shared(_LazyStompServer(gateway), YamlParser(), BodyBudget(settings.bodies_bytes_max))
+    return App(gateway, settings, listener or Listener(), shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the applications of all listeners share."""
+
+    stomp: _LazyStompServer
+    yaml: YamlParser
+    bodies: BodyBudget
 
 
 class App:
-    def __init__(self, gateway: Gateway, settings: ApiSettings, listener: Listener, stomp: _LazyStompServer) -> None:
-        self.stomp = stomp
+    def __init__(self, gateway: Gateway, settings: ApiSettings, listener: Listener, shared: Shared) -> None:
+        self.shared = shared
         self._gateway = gateway
         self._settings = settings
         self._listener = listener
         self._router = Router(listener.routes)
-        self._context = Context(settings.heartbeat_s, cache(_encode_openapi), settings.absent_is_304)
+        self._context = Context(
+            settings.heartbeat_s, cache(_encode_openapi), shared.yaml, shared.bodies, settings.absent_is_304
+        )
         self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            await self.stomp.serve(scope, receive, send, is_open=self._listener.is_open)
+            await self.shared.stomp.serve(scope, receive, send, is_open=self._listener.is_open)
             return
         assert scope["type"] == "http"
         exchange = Exchange(scope, receive, send, self._context)
@@ -109,6 +127,7 @@ class App:
             log.exception("request.failed", method=scope["method"], path=scope["path"])
             await _send_error(exchange, ShunterError("internal error; see the log of the manager"))
         finally:
+            exchange.release_body()
             self._requests -= 1
 
     async def _handle(self, exchange: Exchange) -> None:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from shunter.api.http.body_budget import BodyBudget
+from shunter.api.http.large_yaml import YAML_SIZE_MAX, YamlParser
 from shunter.model.errors import Invalid, Problem, TooLarge
 
 Message = MutableMapping[str, Any]
@@ -42,11 +44,23 @@ class Context:
 
     heartbeat_s: float
     openapi: Callable[[], bytes]
+    yaml: YamlParser
+    bodies: BodyBudget
     absent_is_304: bool = False  # what DELETE /external/schedulings/NAME answers if there is none; else 404
 
 
 class Exchange:
-    __slots__ = ("_receive", "_send", "context", "extra_headers", "path_params", "query", "scope", "started")
+    __slots__ = (
+        "_body_bytes",
+        "_receive",
+        "_send",
+        "context",
+        "extra_headers",
+        "path_params",
+        "query",
+        "scope",
+        "started",
+    )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, context: Context) -> None:
         self.scope = scope
@@ -55,6 +69,7 @@ class Exchange:
         self.query: dict[str, Any] = {}
         self.started = False
         self.extra_headers: Headers = ()  # headers of whatever is answered
+        self._body_bytes = 0  # taken from the budget of all bodies
         self._receive = receive
         self._send = send
 
@@ -69,26 +84,38 @@ class Exchange:
     def header(self, name: bytes) -> str | None:
         return find_header(self.scope, name)
 
-    async def read_body(self, size_max: int) -> bytes:
-        """The whole body; never holds more than `size_max` bytes of it. Raises TooLarge, RequestAborted."""
+    async def read_body(self, size_max: int, *, fix: str = "") -> bytes:
+        """The whole body; never holds more than `size_max` bytes of it. `fix` says what to do with a larger one. Raises
+        TooLarge, Busy, RequestAborted."""
         length = self.header(b"content-length")
         if length is not None and length.isdigit() and int(length) > size_max:
-            raise _too_large(size_max)
-        message = await self._receive()
-        body: bytes = message.get("body", b"")
-        parts = [body]
-        size = len(body)
-        while message.get("more_body", False):
-            if size > size_max:
-                raise _too_large(size_max)
+            raise _too_large(size_max, fix)
+        parts: list[bytes] = []
+        size, more = 0, True
+        while more:
             message = await self._receive()
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-        if message["type"] == "http.disconnect":
-            raise RequestAborted
-        if size > size_max:
-            raise _too_large(size_max)
-        return b"".join(parts) if len(parts) > 1 else body
+            if message["type"] == "http.disconnect":
+                raise RequestAborted
+            part: bytes = message.get("body", b"")
+            parts.append(part)
+            size += len(part)
+            if size > size_max:
+                raise _too_large(size_max, fix)
+            self.context.bodies.take(len(part), size)
+            self._body_bytes = size
+            more = message.get("more_body", False)
+        return b"".join(parts) if len(parts) > 1 else parts[0]
+
+    async def read_yaml(self, size_max: int) -> list[object]:
+        """All documents of a body of YAML."""
+        limit = min(size_max, YAML_SIZE_MAX)
+        fix = "; send JSON, or split it: YAML takes much more memory" if limit < size_max else ""
+        return await self.context.yaml.parse(await self.read_body(limit, fix=fix))
+
+    def release_body(self) -> None:
+        """The request is answered: its body is not needed any more."""
+        self.context.bodies.give_back(self._body_bytes)
+        self._body_bytes = 0
 
     async def read_json(
         self, decoder: msgspec.json.Decoder[Body], size_max: int = SMALL_SIZE_MAX, default: Body | None = None
@@ -122,6 +149,7 @@ class Exchange:
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self.started = True
+        self.release_body()
         await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self.extra_headers]})
 
 
@@ -158,5 +186,5 @@ def _position(body: bytes, message: str) -> str:
     return f"body, line {len(lines)}, column {len(lines[-1]) + 1}"
 
 
-def _too_large(size_max: int) -> TooLarge:
-    return TooLarge(f"the body is larger than {size_max:,} bytes")
+def _too_large(size_max: int, fix: str = "") -> TooLarge:
+    return TooLarge(f"the body is larger than {size_max:,} bytes{fix}")

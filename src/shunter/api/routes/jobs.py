@@ -3,7 +3,6 @@ in `api.routes.table`."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -17,7 +16,6 @@ from shunter.api.http.references import parse_job_reference, parse_task_referenc
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.errors import Invalid, Problem
-from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.rest.views import (
     AttemptPage,
@@ -38,7 +36,7 @@ from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.jobs import JobQuery, LogChunk, LogQuery, StreamService, TaskQuery
 
-DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object, and in YAML, of which a mebibyte takes a second
+DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object
 BULK_SIZE_MAX = 32 * 2**20
 BULK_ITEMS_MAX = 20_000
 KEY_PATTERN = r"^[!-~]{1,128}$"
@@ -187,8 +185,7 @@ async def read_manifests(exchange: Exchange) -> list[object]:
     if exchange.content_type not in YAML_TYPES:
         fault = "must be application/json or application/yaml"
         raise Invalid([Problem("header.content-type", fault, format_value(exchange.content_type))])
-    body = await exchange.read_body(DOCUMENT_SIZE_MAX)
-    return list(await asyncio.to_thread(parse_documents, body))
+    return await exchange.read_yaml(BULK_SIZE_MAX)
 
 
 def idempotency_key(exchange: Exchange) -> str | None:

@@ -5,7 +5,6 @@ those of Kubernetes, below /api/v1."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -17,7 +16,6 @@ from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import stream_watch
 from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
-from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.documents import object_document
@@ -181,10 +179,9 @@ async def read_documents(
     if content_type not in (*json_types, *YAML_TYPES):
         known = ", ".join((*filter(None, json_types), YAML_TYPES[0]))
         _refuse("header.content-type", f"must be one of {known}", content_type, None)
-    body = await exchange.read_body(size_max)
     if content_type in YAML_TYPES:
-        return await asyncio.to_thread(parse_documents, body)  # a megabyte of YAML takes a second
-    document = decode_json(body, any_json)
+        return await exchange.read_yaml(size_max)
+    document = decode_json(await exchange.read_body(size_max), any_json)
     if isinstance(document, dict) and isinstance(document.get("items"), list):
         if not document["items"]:
             _refuse("body.items", "is empty", document["items"], "send at least one manifest")

@@ -1,0 +1,89 @@
+"""Request bodies: all of them together have a budget, and large YAML is parsed in another process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from shunter.api.http import large_yaml
+from shunter.api.http.app import ApiSettings, App, build_app
+from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
+from tests.unit.api.fake_gateway import FakeGateway
+
+YAML = AUTHORIZED | {"content-type": "application/yaml"}
+KIB = 2**10
+
+
+def jobs_yaml(count: int, end: str = "") -> bytes:
+    head = "---\napiVersion: shunter.dev/v1\nkind: Job\nmetadata: {name: job-%d}\nspec: {command: [echo, yes, %r]}\n"
+    return ("".join(head % (number, "x" * 400) for number in range(count)) + end).encode()
+
+
+@pytest.fixture
+def app() -> App:
+    return build_app(FakeGateway(), ApiSettings(bodies_bytes_max=300 * KIB))
+
+
+async def test_all_bodies_together_have_a_budget(app: App) -> None:
+    """What is refused is told why and when to try again; small bodies get through all the same."""
+    client = Client(app)
+    slow = client.start("POST", "/api/v1/bulk/jobs", body=b" " * 200 * KIB, is_whole=False)
+    while app.shared.bodies.taken_bytes < 200 * KIB:
+        await asyncio.sleep(0)
+    refused = await client.call("POST", "/api/v1/bulk/jobs", body=[b" " * 100 * KIB, b" " * 100 * KIB])
+    assert refused.status == 429
+    assert "the bodies of other requests take" in refused.json["detail"]
+    assert "of 307,200 bytes" in refused.json["detail"]
+    assert int(refused.headers["retry-after"]) >= 1
+    assert app.shared.bodies.taken_bytes == 200 * KIB
+    assert (await client.post("/api/v1/jobs", manifest())).status == 201
+    slow.hang_up()
+    await slow.finished()
+    assert app.shared.bodies.taken_bytes == 0
+    large = json.dumps({"items": [manifest(f"job-{number}") for number in range(1_500)]}).encode()
+    assert len(large) > 150 * KIB
+    assert (await client.call("POST", "/api/v1/bulk/jobs", body=large)).status == 201
+    assert app.shared.bodies.taken_bytes == 0
+
+
+async def test_a_stream_does_not_hold_the_body_that_began_it(app: App) -> None:
+    client = Client(app)
+    call = client.start("POST", "/api/v1/jobs?follow=end", body=json.dumps(manifest()).encode())
+    await call.chunk()
+    assert app.shared.bodies.taken_bytes == 0
+    call.hang_up()
+    await call.finished()
+
+
+async def test_large_yaml_means_the_same_and_its_problems_too(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def outcomes(parser: large_yaml.YamlParser) -> list[object]:
+        found: list[object] = []
+        for text in (jobs_yaml(100), jobs_yaml(100, "---\na: 1\na: 2\n"), jobs_yaml(100, "---\n[")):
+            try:
+                found.append(await parser.parse(text))
+            except large_yaml.Invalid as error:
+                found.append(error.problems)
+        return found
+
+    in_child = await outcomes(app.shared.yaml)
+    monkeypatch.setattr(large_yaml, "IN_PROCESS_SIZE_MAX", 2**20)
+    assert in_child == await outcomes(app.shared.yaml)
+    assert app.shared.yaml is not None
+
+
+async def test_yaml_beyond_its_limit_is_refused_with_the_limit() -> None:
+    client = Client(build_app(FakeGateway()))
+    for path in ("/api/v1/apply", "/api/v1/jobs"):
+        answer = await client.call("POST", path, body=[b" " * 2**20] * 5, headers=YAML)
+        assert answer.status == 413
+        assert "larger than 4,194,304 bytes; send JSON" in answer.json["detail"]
+
+
+async def test_aliases_that_expand_too_far_are_refused() -> None:
+    client = Client(build_app(FakeGateway()))
+    bomb = b'a: &a "' + b"x" * 100_000 + b'"\nb: [' + b"*a, " * 1_000 + b"]\n"
+    answer = await client.call("POST", "/api/v1/apply", body=bomb, headers=YAML)
+    assert answer.status == 413
+    assert "expands to more than 33,554,432 bytes" in answer.json["detail"]
