@@ -36,10 +36,10 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.ports.clock import Clock
 from shunter.ports.workers import Uplink
+from shunter.worker.contact_watch import ContactWatch
 from shunter.worker.grants import Devices, Grants, HostPorts
 from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.health.monitor import Monitor
-from shunter.worker.isolation import Isolation
 from shunter.worker.logs import read_log
 from shunter.worker.machine import build_hello
 from shunter.worker.outbox import Outbox
@@ -81,7 +81,7 @@ class Worker:
         self._attempts = Attempts(self._outbox, grants, self._runtimes, runner_context)
         grants.devices.on_freed = lambda: self._call_soon(self._devices_freed)
         self._samples = Samples(clock, self._keeper_pool, self._attempts)
-        self._isolation = Isolation(settings.home, clock, self._send, self._held_keys, self._stop_isolated)
+        self._contact_watch = ContactWatch(settings.home, clock, self._send, self._held_keys, self._stop_isolated)
         self._uplink: Uplink | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0
@@ -98,8 +98,8 @@ class Worker:
         self._sampler = MachineSampler(self._settings.home)
         self._spawn(self._samples.run())
         self._spawn(self._send_heartbeats())
-        self._isolation.start()
-        self._spawn(self._isolation.run())
+        self._contact_watch.start()
+        self._spawn(self._contact_watch.run())
 
     async def stop(self, end_keepers: bool) -> None:
         """Leave. With `end_keepers`, tasks are stopped first, as by Shutdown; else keepers and tasks go on."""
@@ -125,10 +125,10 @@ class Worker:
         log.info("manager.disconnected", reason=reason)
         self._uplink = None
         self._outbox.disconnect()
-        self._isolation.disconnected()
+        self._contact_watch.disconnected()
 
     def received(self, message: ManagerMessage) -> None:
-        if not (isinstance(message, Orders | Stop | Recall) and self._isolation.defers(message)):
+        if not (isinstance(message, Orders | Stop | Recall) and self._contact_watch.defers(message)):
             self._handlers[type(message)](self, message)
 
     # ---- what the manager says ----
@@ -201,7 +201,7 @@ class Worker:
             self.finished.set()
 
     def _on_pong(self, message: Pong) -> None:
-        for deferred in self._isolation.answered(message):
+        for deferred in self._contact_watch.answered(message):
             self.received(deferred)
 
     _handlers: dict[type, Callable[..., None]] = {

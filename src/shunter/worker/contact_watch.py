@@ -30,7 +30,7 @@ class _Saved(msgspec.Struct):
     limits: list[tuple[int, int, float]]  # job, group, stop_after_s
 
 
-class Isolation:
+class ContactWatch:
     """`send` sends a Ping if there is a connection. `held` has the tasks of this worker, by job and group; `stop` stops
     those of one group."""
 
