@@ -55,6 +55,7 @@ class Cluster:
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        self._task_mark = "unknown"
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith("SHUNTER_")}
         self.environment["SHUNTER_HOME"] = str(home)
 
@@ -146,8 +147,10 @@ class Cluster:
 
     def processes(self) -> list[Process]:
         """Everything that belongs to this home: by SHUNTER_HOME, which all but tasks have in their environment, by
-        SHUNTER_LANE, which tasks have, and by the control group of its worker, which no task can leave."""
-        marks = [f"SHUNTER_HOME={self.home}\0".encode(), f"SHUNTER_LANE={self.home}/worker:".encode()]
+        SHUNTER_MARK, which tasks have, and by the control group of its worker, which no task can leave."""
+        mark = self.home / "worker" / "mark"
+        self._task_mark = mark.read_text() if mark.exists() else self._task_mark
+        marks = [f"SHUNTER_HOME={self.home}\0".encode(), f"SHUNTER_MARK={self._task_mark}-".encode()]
         group = b"/shunter-" + hashlib.sha256(bytes((self.home / "worker").resolve())).hexdigest()[:12].encode() + b"/"
         found = []
         for folder in Path("/proc").iterdir():

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.e2e.cluster import COMMAND_MAX_S, SHUNTER, Cluster, eventually
 
+TASK_USER = ("--task-user", "root") if os.geteuid() == 0 else ()
 CONFIG = """
 [nodes]
 heartbeat = "200ms"
@@ -40,7 +41,7 @@ class Worker:
     def command(self) -> tuple[str, ...]:
         return (
             SHUNTER, "worker", "--manager", self._manager.description["workers"], "--name", self.name,
-            "--token-file", str(self._manager.home / "worker-token"), *self._options,
+            "--token-file", str(self._manager.home / "worker-token"), *TASK_USER, *self._options,
         )  # fmt: skip
 
     @property

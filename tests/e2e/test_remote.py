@@ -80,7 +80,9 @@ def test_a_name_that_is_taken_is_refused(remote: RemoteCluster, make_home: Calla
 
 def test_a_wrong_token_is_refused(remote: RemoteCluster, make_home: Callable[[], Cluster]) -> None:
     """R-25: workers join with a token of their own."""
-    stranger = Worker(remote.manager, make_home(), "stranger", ("--token", "wrong"))
+    home = make_home()
+    (home.home / "wrong-token").write_text("wrong")
+    stranger = Worker(remote.manager, home, "stranger", ("--token-file", str(home.home / "wrong-token")))
     stranger.start()
     eventually(lambda: "the worker token is missing or wrong" in stranger.home.log(), "it is refused")
     assert remote.manager.items("nodes") == []

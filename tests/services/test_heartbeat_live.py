@@ -12,6 +12,7 @@ import pytest
 from shunter import Client
 from shunter.model.rest.views import EventView
 from tests.e2e.cluster import Cluster, eventually
+from tests.e2e.remote import TASK_USER
 
 pytestmark = pytest.mark.services
 
@@ -79,7 +80,7 @@ def test_a_node_is_down_within_the_configured_timeout_and_a_second(make_home: Ma
     manager.shunter("manager", "--detach")
     address, token_file = manager.description["workers"], str(manager.home / "worker-token")
     worker = far.begin(
-        *("worker", "--manager", address, "--token-file", token_file, "--name", "far"),
+        *("worker", "--manager", address, "--token-file", token_file, "--name", "far", *TASK_USER),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

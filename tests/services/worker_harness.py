@@ -38,6 +38,7 @@ from shunter.worker.settings import WorkerSettings
 from shunter.worker.worker import Worker
 
 PATIENCE_S = 60.0
+MARKS: dict[Path, str] = {}  # home -> what its tasks have in SHUNTER_MARK; known also when the home is gone
 QUICK = {"warm_keepers": 1, "shutdown_ack_max_s": 0.2}
 
 
@@ -79,6 +80,7 @@ class Harness:
     async def start(self) -> Harness:
         self.worker = Worker(self.settings, SystemClock())
         await self.worker.start()
+        MARKS[self.home] = (self.home / "mark").read_text()
         self.worker.connected(self)
         await self.until(lambda: self.inventories)
         return self
@@ -189,7 +191,7 @@ def exits(ended: list[Ended]) -> dict[int, int]:
 
 def marked_pids(home: Path) -> list[int]:
     """Keepers and tasks of a home that are alive."""
-    keeper_mark, task_mark = f'"home": "{home}"'.encode(), f"\0SHUNTER_LANE={home}:".encode()
+    keeper_mark, task_mark = f'"home": "{home}"'.encode(), f"\0SHUNTER_MARK={MARKS.get(home, home)}-".encode()
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     return [pid for pid in pids if keeper_mark in _read(pid, "cmdline") or task_mark in b"\0" + _read(pid, "environ")]
 

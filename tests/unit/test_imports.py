@@ -103,6 +103,7 @@ RULES: dict[str, tuple[str, str]] = {
     "api": ("", ""),
     "worker.keeper": ("", ""),
     "worker.keeper_main": ("", "keeper"),  # a script beside it
+    "worker.masked_exec": ("", "keeper"),  # a script beside it
     "worker.process": ("log model ports worker .health .keeper", "msgspec"),
     "worker.health": ("log model plugins ports worker .keeper .process .runtimes", ""),
     "worker.runtimes": (

@@ -16,7 +16,7 @@ import msgspec
 from shunter.app.options import DEVICES_MAX, MachineOptions, UpOptions, check_devices, parse_address
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job.task_fields import RESOURCES
+from shunter.model.job.task_fields import PIDS_MAX, RESOURCES, USER_PATTERN
 from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
 from shunter.model.rest.admin_fields import HEARTBEAT, HEARTBEAT_SETTING_MIN_S
 from shunter.model.schema.field_lists import mapping, value_list
@@ -34,6 +34,7 @@ NODE_NAME_SIZE_MAX = 253
 KINDS_MAX = 32  # of devices
 DEVICE_SIZE_MAX = 128  # of an id
 CLUSTER_NAME_SIZE_MAX = 253
+USER_SIZE_MAX = 65
 ADDRESS_SIZE_MAX = 300
 AGE_MAX_S = 100 * 366 * 86400.0
 TIMEOUT_MAX_S = 86400.0
@@ -146,6 +147,9 @@ TABLES = {
             "log_age": ConfigKey(duration(AGE_MAX_S), "log_age_max_s"),
             "log_total_max": ConfigKey(amount(DISK, 0, AMOUNT_MAX), "log_total_max_bytes"),
             "cgroups": ConfigKey(boolean(), "cgroups"),
+            "task_user": ConfigKey(text(USER_PATTERN, size_max=USER_SIZE_MAX, rule="a user name"), "task_user"),
+            "task_pids_max": ConfigKey(integer(0, PIDS_MAX), "task_pids_max"),
+            "hide_secrets": ConfigKey(boolean(), "hide_secrets"),
             "docker_host": ConfigKey(text(size_max=ADDRESS_SIZE_MAX), "docker_host"),
         },
     ),
@@ -218,6 +222,7 @@ class Config:
             labels={**settings.labels, **machine.labels},
             capacity={**settings.capacity, **machine.capacity()},
             devices={**settings.devices, **machine.device_ids()},
+            task_user=machine.task_user or settings.task_user,
         )
 
 

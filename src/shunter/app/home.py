@@ -11,6 +11,8 @@ from typing import Any
 
 from shunter.sdk.endpoint import home_folder
 
+PRIVATE_UMASK = 0o077  # of the processes of a cluster: nobody else reads or writes its files
+
 
 @dataclass(frozen=True, slots=True)
 class Home:

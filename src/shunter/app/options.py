@@ -28,6 +28,7 @@ class MachineOptions(msgspec.Struct, kw_only=True):
     datacenter: str | None = None
     labels: dict[str, str] = {}
     resources: dict[str, str] = {}
+    task_user: str | None = None  # who runs the tasks of a worker of root
     devices: dict[str, str] = {}  # kind -> ids, separated by commas
 
     def capacity(self) -> dict[str, int]:
@@ -60,11 +61,13 @@ class UpOptions(msgspec.Struct, kw_only=True):
     store: str = "sqlite"  # sqlite | memory
     accept_loss: bool = False  # start although committed work is missing from the store
     name: str | None = None
+    task_umask: int | None = None  # of tasks, because the manager's own files are for nobody else
 
 
 class WorkerOptions(msgspec.Struct, kw_only=True):
     manager: str
     token: str
+    token_file: str | None = None  # where the token comes from; tasks must not see it
     machine: MachineOptions = msgspec.field(default_factory=MachineOptions)
 
 

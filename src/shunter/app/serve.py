@@ -16,7 +16,7 @@ import msgspec
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.adapters.system.garbage import tune_garbage_collector
 from shunter.app.config import Config, read_config
-from shunter.app.home import Home
+from shunter.app.home import PRIVATE_UMASK, Home
 from shunter.app.options import UpOptions
 from shunter.model.errors import ShunterError, Unavailable
 from shunter.model.schema.problems import format_error
@@ -56,6 +56,7 @@ def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
     descriptors = raise_descriptor_limit()
     import uvloop
 
+    options = msgspec.structs.replace(options, task_umask=os.umask(PRIVATE_UMASK))
     home = Home.find()
     os.environ["SHUNTER_HOME"] = str(home.folder)
     lock_fd = home.lock()

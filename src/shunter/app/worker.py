@@ -8,16 +8,19 @@ import os
 import signal
 import socket
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.app.config import Config, read_config
-from shunter.app.home import Home
+from shunter.app.home import PRIVATE_UMASK, Home
 from shunter.app.options import WorkerOptions, parse_address
 from shunter.log import Log
-from shunter.model.errors import ShunterError
+from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.worker.keeper.task_user import StartError, find_identity
+from shunter.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
     from shunter.adapters.grpc.worker_client import WorkerClient
@@ -27,20 +30,22 @@ log = Log(__name__)
 
 
 def run_worker(options_json: bytes) -> int:
-    """Until SIGTERM or SIGINT; returns the exit code. Raises Invalid if config.toml is refused."""
+    """Until SIGTERM or SIGINT; returns the exit code. Raises Invalid if an option or config.toml is refused."""
     import uvloop
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     options = msgspec.json.decode(options_json, type=WorkerOptions)
+    task_umask = os.umask(PRIVATE_UMASK)
     home = Home.find()
     os.environ["SHUNTER_HOME"] = str(home.folder)
     config = read_config(home.config).with_task_descriptors(raise_descriptor_limit())
+    settings = _worker_settings(home, options, config, task_umask)
     lock_fd = home.lock()
     if lock_fd is None:
         log.error("home.taken", home=home.folder, fix="give every worker its own SHUNTER_HOME")
         return 2
     try:
-        uvloop.run(_serve(home, options, config))
+        uvloop.run(_serve(options, settings))
     except ShunterError as error:
         log.error("worker.failed", error=error)
         return 2 if error.status < 500 else 1
@@ -49,13 +54,11 @@ def run_worker(options_json: bytes) -> int:
     return 0
 
 
-async def _serve(home: Home, options: WorkerOptions, config: Config) -> None:
+async def _serve(options: WorkerOptions, settings: WorkerSettings) -> None:
     from shunter.adapters.grpc.worker_client import WorkerClient
     from shunter.adapters.system.clock import SystemClock
     from shunter.worker.worker import Worker
 
-    settings = config.worker_settings(home.worker, options.machine)
-    settings = replace(settings, address=settings.address or local_address(options.manager))
     worker = Worker(settings, SystemClock())
     await worker.start()
     client = WorkerClient(worker, options.manager, options.token)
@@ -68,6 +71,32 @@ async def _serve(home: Home, options: WorkerOptions, config: Config) -> None:
     stop_task.cancel()
     await worker.stop(end_keepers=worker.finished.is_set())
     log.info("worker.stopped", name=settings.name)
+
+
+def _worker_settings(home: Home, options: WorkerOptions, config: Config, task_umask: int) -> WorkerSettings:
+    """Raises Invalid where nothing says as whom a worker of root runs tasks."""
+    settings = config.worker_settings(home.worker, options.machine)
+    _check_task_user(settings.task_user)
+    token_files = () if options.token_file is None else (Path(options.token_file).resolve(),)
+    return replace(
+        settings,
+        address=settings.address or local_address(options.manager),
+        cluster_homes=(home.folder, *(file.parent for file in token_files if (file.parent / "cluster.json").exists())),
+        secret_files=token_files,
+        task_umask=task_umask,
+    )
+
+
+def _check_task_user(user: str) -> None:
+    if not user and os.geteuid() == 0:
+        fix = "name the user that runs the tasks: --task-user NAME; root lets every job do everything on this machine"
+        raise Invalid([Problem("--task-user", "is missing, and the worker runs as root", fix=fix)])
+    try:
+        if user:
+            find_identity(user)
+    except StartError as error:
+        fix = "name a user of this machine; only a worker that runs as root can run tasks as another user"
+        raise Invalid([Problem("--task-user", str(error), user, fix)]) from None
 
 
 def local_address(manager: str) -> str:

@@ -52,7 +52,9 @@ class LocalBackend:
         self.workers: Workers = self._watcher
         self.address: str | None = None
         self._options, self._metrics = options, metrics
-        self._worker_settings = _with_address(config.worker_settings(home.worker, options.machine), options)
+        settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
+        settings = replace(settings, cluster_homes=(home.folder,), task_umask=options.task_umask)
+        self._worker_settings = _with_address(settings, options)
         self._token = ensure_token(home.worker_token)
 
     async def start(self, engine: Engine) -> None:

@@ -56,6 +56,7 @@ class RunOptions(TypedDict, total=False):
     exclusive: bool | None
     datacenters: Sequence[str] | None
     constraints: Sequence[str] | None
+    isolation: str | None
     # when, and what follows
     priority: int | None
     queue: str | None

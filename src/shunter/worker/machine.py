@@ -7,12 +7,13 @@ import platform
 from collections.abc import Mapping
 
 from shunter import __version__
+from shunter.model.job.isolation import ATTRIBUTE
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.worker.settings import WorkerSettings
 
 
-def build_hello(settings: WorkerSettings, boot: str, limits: str, runtimes: Mapping[str, str]) -> Hello:
+def build_hello(settings: WorkerSettings, boot: str, limits: str, isolation: str, runtimes: Mapping[str, str]) -> Hello:
     """Build the Hello of this worker process; the settings' capacity overrides the machine's."""
     return Hello(
         protocol=PROTOCOL_VERSION,
@@ -21,7 +22,7 @@ def build_hello(settings: WorkerSettings, boot: str, limits: str, runtimes: Mapp
         capacity={**machine_capacity(settings), **settings.capacity, **_device_counts(settings)},
         labels=dict(settings.labels),
         datacenter=settings.datacenter,
-        attributes={**machine_attributes(limits), **runtimes},
+        attributes={**machine_attributes(limits), ATTRIBUTE: isolation, **runtimes},
         address=settings.address,
     )
 

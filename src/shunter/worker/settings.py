@@ -26,6 +26,12 @@ class WorkerSettings:
     keeper_results_max_s: float = 86_400.0  # the same while it has results that no worker has acknowledged
     task_descriptors: int = 0  # the soft limit of open files of keepers and tasks; 0: that of the worker
     cgroups: bool = True  # False: rlimits, whatever the machine offers
+    task_user: str = ""  # who runs the tasks of a worker of root: a user, or root; empty: the worker's own user
+    hide_secrets: bool = True  # from tasks, by a mount namespace, where the machine allows it
+    cluster_homes: Sequence[Path] = ()  # homes of clusters, whose files are hidden from tasks
+    secret_files: Sequence[Path] = ()  # other files that are hidden from tasks
+    task_umask: int | None = None  # of tasks; None: this process's own
+    task_pids_max: int = 4096  # processes and threads of a task, where control groups can limit them; 0: no limit
     docker_host: str = ""  # the daemon's address; empty: DOCKER_HOST, or the usual sockets
     log_age_max_s: float = 14 * 86400.0
     log_total_max_bytes: int = 8 * 2**30

@@ -72,7 +72,7 @@ class Worker:
         self._keeper_pool = KeeperPool(settings, clock, self)
         grants = Grants(HostPorts(settings.ports_first, settings.ports_last), Devices(settings.devices))
         self._monitor = Monitor(clock, self._outbox.add_health)
-        self._health = KeeperHealth(settings, self._monitor)
+        self._health = KeeperHealth(settings, self._monitor, lambda: self._keeper_pool.isolation)
         self._assignments = Assignments(self._outbox, self._keeper_pool.request_keepers, grants, self._health)
         self._runtimes = RuntimeRegistry(settings, self._on_attributes_changed)
         runner_context = RunnerContext(
@@ -269,7 +269,9 @@ class Worker:
             self._uplink.close_after_flush()
 
     def _refresh_hello(self) -> None:
-        self._hello = build_hello(self._settings, self._boot, self._limits, self._runtimes.attributes)
+        self._hello = build_hello(
+            self._settings, self._boot, self._limits, self._keeper_pool.isolation.name, self._runtimes.attributes
+        )
 
     async def _send_stats(self, request: int, tasks: list[TaskStats]) -> None:
         tasks += await self._attempts.usage()

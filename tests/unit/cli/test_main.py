@@ -106,7 +106,7 @@ def test_the_namespace_may_come_from_the_environment(
         ["up", "--simulate-nodes", "3", "--label", "bench=0"],
         ["worker", "--manager", "here:1", "--token-file", "nowhere"],
         ["worker", "--manager", "here:1"],
-        ["worker", "--manager", "here", "--token", "t"],
+        ["worker", "--manager", "here", "--token-file", __file__],
     ],
 )
 def test_a_start_with_wrong_words_is_refused_before_anything_is_started(shunter: Shunter, arguments: list[str]) -> None:

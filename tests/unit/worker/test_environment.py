@@ -25,7 +25,7 @@ def test_a_task_is_told_the_same_by_its_keeper_and_by_the_worker() -> None:
     order = msgspec.json.decode(msgspec.json.encode(ORDER))
     keeper = dict(TaskRange(order, Spec(fields, {})).environment(7, b"node", b"lane", device_variables(DEVICES)))
     keeper.update({variable_name(b"SHUNTER_PORT_", name): b"%d" % port for name, port in PORTS.items()})
-    del keeper[b"SHUNTER_LANE"]  # a keeper's own mark
+    del keeper[b"SHUNTER_MARK"]  # a keeper's own mark
     worker = task_environment(ORDER, 7, SPEC, "node", PORTS, DEVICES)
     assert {os.fsencode(key): os.fsencode(value) for key, value in worker.items()} == keeper
     assert worker["SHUNTER_PORT_WEB_UI_V2"] == "20001"

@@ -13,6 +13,7 @@ from shunter.engine.services.instances import collect_instances
 from shunter.engine.state.records import STATE_COUNT, Job, NodeRecord, PastAttempt, TaskSet
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.engine.state.state import State
+from shunter.model.job import isolation
 from shunter.model.job.arrays import IndexRange, index_at
 from shunter.model.job.spec import DEFAULT_OPTIONS, PER_NODE, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
@@ -277,6 +278,7 @@ def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) 
         },
         reserved=_amounts(columns.resources, columns.reserved[node.id].tolist()),
         tasks=int(columns.tasks[node.id]),
+        isolation=node.attributes.get(isolation.ATTRIBUTE, isolation.NONE),
         heard_at=iso(node.last_heartbeat_ms / 1000),
         stats=None if stats is None else {name: getattr(stats, name) for name in stats.__struct_fields__},
         stats_stale=stats is not None and now_ms - stats.at_ms > stale_after_ms,

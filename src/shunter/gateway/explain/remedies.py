@@ -15,6 +15,7 @@ from shunter.engine.jobs.hold import on_hold
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
+from shunter.model.job.isolation import REQUIRED_BY_CONSTRAINT
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import ROLLOUT_IN_PROGRESS, TaskState
 from shunter.model.resources import STANDARD, format_amount
@@ -245,10 +246,12 @@ def _node_remedies(waiting_group: _WaitingGroup, fit_checker: FitChecker) -> Ite
     task_class = waiting_group.group.task_class.task_class
     for dropped in fit_checker.droppable_constraints(task_class):
         constraint = task_class.constraints[dropped.index]
-        text = f"without the constraint {constraint}, it fits {_format_node_count(dropped.nodes)}"
+        isolation = REQUIRED_BY_CONSTRAINT.get(constraint)
+        name = f"isolation: {isolation}" if isolation else f"the constraint {constraint}"
+        text = f"without {name}, it fits {_format_node_count(dropped.nodes)}"
         change_spec = waiting_group.change(_without_item("constraints", dropped.index))
-        path = f"{waiting_group.path}.constraints[{dropped.index}]"
-        yield Remedy(DROP_COST, path, constraint, None, text, change_spec, nodes=dropped.nodes)
+        path = f"{waiting_group.path}.{'isolation' if isolation else f'constraints[{dropped.index}]'}"
+        yield Remedy(DROP_COST, path, isolation or constraint, None, text, change_spec, nodes=dropped.nodes)
     for widened in fit_checker.added_datacenters(task_class):
         after = [*task_class.datacenters, widened.datacenter]
         text = f"datacenter {widened.datacenter} as well: fits {_format_node_count(widened.nodes)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.model.job.groups import Group, count_tasks
+from shunter.model.job.isolation import CONSTRAINTS
 from shunter.model.job.job_fields import SPEC
 from shunter.model.job.placement_fields import RESTART, UNLIMITED, UPDATE
 from shunter.model.job.spec import (
@@ -93,7 +94,7 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
         needs={name: amount for name, amount in needs.items() if amount},
         restart=_build_restart(values["restart"], job_type),
         datacenters=values["datacenters"],
-        constraints=values["constraints"],
+        constraints=_build_constraints(values),
         queue_timeout_s=values["timeout"].get("queue", 0.0),
         after=tuple(GroupAfter(edge["group"], edge["when"], edge["otherwise"]) for edge in values["after"]),
         parallel_max=values["parallel_max"],
@@ -110,6 +111,13 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
         replace_after_s=values["disconnect"].get("replace_after", 0.0),
         at_most_once=values["at_most_once"],
     )
+
+
+def _build_constraints(values: dict[str, Any]) -> tuple[str, ...]:
+    """What isolation requires of a node is a constraint too: every policy, here or in another process, obeys those."""
+    required = CONSTRAINTS.get(values["isolation"])
+    given: tuple[str, ...] = values["constraints"]
+    return given if required is None or required in given else (*given, required)
 
 
 def _build_task(values: dict[str, Any], amounts: dict[str, int], ports: tuple[Port, ...]) -> TaskSpec:

@@ -12,6 +12,7 @@ from shunter.model.errors import Rejected
 from shunter.model.graph import find_cycle, format_cycle
 from shunter.model.job.arrays import count_indexes
 from shunter.model.job.groups import Group, count_tasks
+from shunter.model.job.isolation import CONTAINER
 from shunter.model.job.job_fields import FIELDS_BY_TYPE
 from shunter.model.job.spec import BATCH, COUNT_MAX, LONG_RUNNING, PER_NODE, SYSTEM
 from shunter.model.job.task_fields import ARGUMENTS_SIZE_MAX, CONTAINER_FIELDS, is_reserved_variable
@@ -227,6 +228,15 @@ class GroupCheck:
                     value=target,
                 )
 
+    def _check_isolation(self) -> None:
+        isolation, image = self._values["isolation"], self._values["image"]
+        path = self._group.field_path("isolation")
+        if isolation == CONTAINER and image is None:
+            self._add_problem(path, "needs a container", value=isolation, fix="add image, or require user or namespace")
+        if isolation not in (None, CONTAINER) and image is not None:
+            fix = "leave it out, or write isolation: container"
+            self._add_problem(path, "must be container if image is set", value=isolation, fix=fix)
+
     def _check_ports(self) -> None:
         ports, path, network = self._values["ports"], self._group.field_path("ports"), self._values["network"]
         if ports and network == "none":
@@ -348,6 +358,7 @@ class GroupCheck:
 
 _CHECKS: tuple[tuple[frozenset[str], Callable[[GroupCheck], None]], ...] = (
     (frozenset({"image", "runtime", *CONTAINER_FIELDS}), GroupCheck._check_container),
+    (frozenset({"isolation"}), GroupCheck._check_isolation),
     (frozenset({"ports"}), GroupCheck._check_ports),
     (frozenset({"health"}), GroupCheck._check_health),
     (frozenset({"count", "array", "entries", "gang"}), GroupCheck._check_count),

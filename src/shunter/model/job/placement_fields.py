@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shunter.model.job import arrays
+from shunter.model.job.isolation import CONTAINER, NAMESPACE, USER
 from shunter.model.job.spec import COUNT_MAX, Affinity, Restart, Spread, Update
 from shunter.model.schema.field_lists import section_list, shorthand, value_list
 from shunter.model.schema.fields import Field, Schema, Section, boolean, choice, duration, integer, number, text
@@ -164,6 +165,9 @@ PLACEMENT_FIELDS: dict[str, Field] = {
     ),
     "constraints": value_list(EXPRESSION, count_max=CONSTRAINTS_MAX, fix="put it in a list").about(
         "only nodes for which all of these CEL expressions are true, like node.labels.disk == 'ssd'"
+    ),
+    "isolation": choice(USER, NAMESPACE, CONTAINER).about(
+        "only nodes that keep tasks from the cluster's secrets at least this way"
     ),
     "parallel_max": integer(1, COUNT_MAX, default=0).about("maximum number of tasks of the group that run at once"),
     "gang": boolean(default=False).about("start all tasks together or none"),

@@ -51,6 +51,7 @@ ENV_RESERVED = frozenset(
             "JOB",
             "NAMESPACE",
             "LANE",
+            "MARK",
             "GROUP",
             "TASK_INDEX",
             "TASK_COUNT",

@@ -20,6 +20,7 @@ class NodeView(msgspec.Struct, kw_only=True):
     reserved: dict[str, str]
     tasks: int  # assigned and running
     role: str = "worker"
+    isolation: str = "none"  # how its tasks are kept from the cluster's secrets: user, namespace, root or none
     heard_at: str | None = None
     stats: dict[str, Any] | None = None
     stats_stale: bool = False

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shunter.model.job.isolation import REQUIRED_BY_CONSTRAINT
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.resources import DISK, MEMORY, format_amount
 from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
 from shunter.planning.filter.node_ledger import NodeLedger, Rows
 from shunter.planning.view import BoolArray, IntArray, TaskClass
 
+ALL_ROWS = slice(None)
 RESOURCES = "resources"  # the name of the filter that compares amounts
 
 Accepts = Callable[[TaskClass, NodeLedger, Rows], BoolArray | None]  # None: this filter accepts every row
@@ -107,8 +109,15 @@ def meets_constraints(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> 
 def why_constraints_unmet(task_class: TaskClass, ledger: NodeLedger, rows: IntArray) -> Iterator[Refusal]:
     for text in task_class.constraints:
         met = ledger.kinds.hold_on(text, rows)
-        yield f"constraint is false: {text}", rows[~met]
+        yield _why_unmet(text, any_met=bool(ledger.kinds.hold_on(text, ALL_ROWS)[1:].any())), rows[~met]
         rows = rows[met]
+
+
+def _why_unmet(constraint: str, any_met: bool) -> str:
+    isolation = REQUIRED_BY_CONSTRAINT.get(constraint)
+    if isolation is None:
+        return f"constraint is false: {constraint}"
+    return f"does not offer isolation '{isolation}'" if any_met else f"no node offers isolation '{isolation}'"
 
 
 def has_resources(task_class: TaskClass, ledger: NodeLedger, rows: Rows) -> BoolArray | None:

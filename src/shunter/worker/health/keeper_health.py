@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 
 from shunter.model.job.spec import TaskSpec
@@ -11,7 +12,9 @@ from shunter.model.protocol.worker_messages import Order
 from shunter.worker.environment import task_environment
 from shunter.worker.health.monitor import Monitor
 from shunter.worker.health.process_target import CommandRunner, ProcessTarget
+from shunter.worker.isolation import Isolation
 from shunter.worker.keeper.task_setup import user_folder
+from shunter.worker.keeper.task_user import find_identity
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.launcher import INHERITED_ENV
 from shunter.worker.process.protocol import KeeperStarted, Termination
@@ -21,10 +24,13 @@ UNHEALTHY = "unhealthy"
 
 
 class KeeperHealth:
-    def __init__(self, settings: WorkerSettings, monitor: Monitor) -> None:
+    def __init__(
+        self, settings: WorkerSettings, monitor: Monitor, isolation: Callable[[], Isolation] = Isolation
+    ) -> None:
         self._settings = settings
         self._monitor = monitor
         self._commands = CommandRunner()
+        self._isolation = isolation
         self._inherited = {key: os.environ[key] for key in INHERITED_ENV if key in os.environ}
 
     def watch(self, keeper: Keeper, running: KeeperStarted, order: Order, spec: TaskSpec) -> None:
@@ -45,17 +51,27 @@ class KeeperHealth:
 
     def _target(self, keeper: Keeper, running: KeeperStarted, order: Order, spec: TaskSpec) -> ProcessTarget:
         home = self._settings.home
-        scratch = home / "work" / str(keeper.number) if spec.user is None else user_folder(str(home), keeper.number)
+        isolation = Isolation() if keeper.is_outdated else self._isolation()
+        user = spec.user or isolation.task_user or None
+        scratch = home / "work" / str(keeper.number) if user is None else user_folder(str(home), keeper.number)
         env = task_environment(order, running.index, spec, self._settings.name, running.ports, keeper.devices)
-        lane = {"SHUNTER_LANE": f"{home}:{keeper.number}"}  # what is left of a check goes with the lane
+        name, _, value = keeper.mark.partition("=")  # what is left of a check goes with the lane
         return ProcessTarget(
             ports=spec.ports,
             granted=running.ports,
-            env={**self._inherited, **env, **lane},
+            env={**self._inherited, **_login_variables(isolation.task_user), **env, name: value},
             folder=spec.dir or f"{scratch}/scratch",
-            user=spec.user,
+            user=user,
+            prefix=isolation.command_prefix(),
+            umask=-1 if self._settings.task_umask is None else self._settings.task_umask,
             commands=self._commands,
         )
+
+
+def _login_variables(task_user: str) -> dict[str, str]:
+    if not task_user:
+        return {}
+    return {os.fsdecode(name): os.fsdecode(value) for name, value in find_identity(task_user).variables().items()}
 
 
 def _end_unhealthy(keeper: Keeper, running: KeeperStarted, grace_s: float, detail: str) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from shunter.model.job.spec import Port
-from shunter.worker.keeper.task_setup import Identity, StartError, find_identity
+from shunter.worker.keeper.task_user import Identity, StartError, find_identity
 
 COMMANDS_AT_ONCE_MAX = 8
 OUTPUT_MAX_BYTES = 4096
@@ -42,6 +42,8 @@ class ProcessTarget:
     folder: str
     user: str | None
     commands: CommandRunner
+    prefix: Sequence[str] = ()  # of every command
+    umask: int = -1  # of every command; -1: the worker's
 
     def address(self, port: str) -> tuple[str, int]:
         return "127.0.0.1", find_port(port, self.ports, self.granted)
@@ -95,13 +97,14 @@ class CommandRunner:
 def _start(target: ProcessTarget, command: list[str], identity: Identity | None) -> subprocess.Popen[bytes]:
     changes_user = identity is not None and identity.uid != os.geteuid()
     return subprocess.Popen(
-        command,
+        [*target.prefix, *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=target.folder,
         env=dict(target.env),
         start_new_session=True,
+        umask=target.umask,
         user=identity.uid if identity is not None and changes_user else None,
         group=identity.gid if identity is not None and changes_user else None,
         extra_groups=identity.groups if identity is not None and changes_user else None,

@@ -11,6 +11,7 @@ from time import monotonic
 from .json_lines import VERSION, decode, encode
 from .limits import Limits
 from .link import Link
+from .masks import hide_secrets
 from .process_tree import ProcessTree
 from .results import Results
 from .runner import Runner
@@ -19,6 +20,7 @@ from .segments import Segments
 from .syscalls import adopt_orphans
 from .task import Starter
 from .task_setup import TaskSetup, user_folder, variable_name
+from .task_user import become_parent_of
 from .work_queue import SPEC, Environment, Queue, RangeRow, Spec, TaskRange
 
 TYPE_CHECKING = False  # the real one, in `typing`, would cost every keeper a megabyte
@@ -38,7 +40,8 @@ IGNORED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE,
 
 def main(options: str) -> None:
     """OPTIONS: home, number, node, cores, groups (controller -> parent folder), alone_max_s: how long it stays with
-    nothing to run and no worker, and results_max_s: the same while it has results that are not acknowledged."""
+    nothing to run and no worker, and results_max_s: the same while it has results that are not acknowledged. Of its
+    tasks: mark, masks (what is hidden from them, or null), user (empty: the keeper's own), umask and pids_max."""
     decoded = decode(options.encode())
     os.closerange(LISTENER_FD + 1, FD_MAX)  # files that the worker's parent left open
     sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # 1 and 2 become the streams that tasks inherit
@@ -46,6 +49,9 @@ def main(options: str) -> None:
         # A handler that does nothing, because a task would inherit an ignored signal as ignored.
         signal.signal(number, lambda *_: None)
     adopt_orphans()
+    if decoded["masks"] is not None:
+        hide_secrets(decoded["masks"])
+    os.umask(decoded["umask"])  # tasks inherit it; all that the keeper makes has explicit modes
     lane = Lane(decoded)
     signal.signal(signal.SIGTERM, lambda *_: lane.end_when_idle())
     try:
@@ -67,18 +73,23 @@ class Lane:
         self._number: int = number
         self._alone_max_s: float = options["alone_max_s"]
         self._results_max_s: float = options["results_max_s"]
-        self._limits = Limits(options["groups"], f"lane-{number}", options["cores"])
+        self._limits = Limits(options["groups"], f"lane-{number}", options["cores"], options["pids_max"])
         self._limits.enter()
+        task_user = become_parent_of(options["user"])
         self._segments = Segments(f"{home}/logs")
         self._results = Results()
         self._poll = select.poll()
-        scratch = Scratch(f"{home}/work/{number}")
-        self._setup = TaskSetup(f"{home}/work/{number}", user_folder(home, number))
-        self._starter = Starter(options["node"], f"{home}:{number}", self._limits, scratch, self._setup)
+        users_folder = user_folder(home, number)
+        lane_folder = f"{home}/work/{number}" if task_user is None else users_folder
+        scratch = Scratch(lane_folder, task_user)
+        self._setup = TaskSetup(lane_folder, users_folder, task_user)
+        self._starter = Starter(options["node"], options["mark"], self._limits, scratch, self._setup, task_user)
         self._devices: dict[str, list[str]] = {}
         self._runner = Runner(self._poll, self._starter, ProcessTree(self._limits), self._segments, self)
         self._link = Link(LISTENER_FD, self._poll)
         self._inherited = {key: os.environb[key] for key in INHERITED_ENV if key in os.environb}
+        if task_user is not None:
+            self._inherited.update(task_user.variables())
         self._specs: dict[int, Spec] = {}
         self._queue = Queue()
         self._flushed_at = self._home_checked_at = self._busy_at = monotonic()

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import os
 
+from .scratch import make_folders
+
 KEEPER_MEMORY_BYTES = 8 * 2**20  # the keeper's own part of the lane's memory
 KEEPER_CPU_MILLI = 50
+KEEPER_PIDS = 1
 PERIOD_US = 100_000
 UNLIMITED = -1
 
 
 class Limits:
-    """`parents` maps each controller (cpu, cpuacct, memory, freezer; or unified alone) to the folder in which the
-    lane's folder is made."""
+    """`parents` maps each controller (cpu, cpuacct, memory, freezer, pids; or unified alone) to the folder in which the
+    lane's folder is made. `pids_max` limits the processes and threads of a task; 0: no limit."""
 
-    def __init__(self, parents: dict[str, str], name: str, cores: int) -> None:
+    def __init__(self, parents: dict[str, str], name: str, cores: int, pids_max: int = 0) -> None:
+        self._pids_max = pids_max
         self._parents = parents
         self._folders = {controller: f"{parent}/{name}" for controller, parent in parents.items()}
         self._unified = "unified" in parents
@@ -33,8 +37,9 @@ class Limits:
         if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         for folder in self._folders.values():
-            os.makedirs(folder, exist_ok=True)
+            make_folders(folder, 0o755)
             _write(f"{folder}/cgroup.procs", str(os.getpid()))
+        self._limit_processes()
 
     def leave(self, is_final: bool) -> None:
         """Leave and remove the lane's groups; groups that cannot be removed are left to the worker's cleanup.
@@ -104,8 +109,14 @@ class Limits:
         parent = self._parents[controller]
         if self._unified:  # a group with controllers below it may not hold processes itself
             parent = f"{parent}/parking"
-            os.makedirs(parent, exist_ok=True)
+            make_folders(parent, 0o755)
         _write(f"{parent}/cgroup.procs", str(os.getpid()))
+
+    def _limit_processes(self) -> None:
+        """For all tasks alike: a fork bomb must not take the process ids of the machine."""
+        folder = self._folders.get("unified") or self._folders.get("pids")
+        if self._pids_max and folder is not None and os.path.exists(f"{folder}/pids.max"):
+            _write(f"{folder}/pids.max", str(self._pids_max + KEEPER_PIDS))
 
     def _set_cpu(self, cpu_milli: int) -> None:
         quota_us = (cpu_milli + KEEPER_CPU_MILLI) * PERIOD_US // 1000 if cpu_milli else UNLIMITED

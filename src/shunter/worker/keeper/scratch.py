@@ -8,6 +8,11 @@ from __future__ import annotations
 import os
 
 from .syscalls import open_watch, watch_folder
+from .task_user import StartError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .task_user import Identity
 
 WATCH_READ_BYTES = 65536
 
@@ -17,10 +22,13 @@ class Scratch:
 
     It lies in a folder of its own, which is watched too: a folder that is removed while somebody is in it does not tell
     so itself. `watch_fd` is readable when a task has used either; -1 where nothing can be watched.
+
+    If tasks run as another user, that is its `owner`, whose files are removed with no more rights than the owner has.
     """
 
-    def __init__(self, lane_folder: str) -> None:
+    def __init__(self, lane_folder: str, owner: Identity | None = None) -> None:
         self._lane_folder = lane_folder
+        self._owner = owner
         self.path = f"{lane_folder}/scratch"
         self.watch_fd = open_watch()
         self.is_fresh = False  # made, entered, and not used by a task since
@@ -31,7 +39,12 @@ class Scratch:
             self.is_fresh = True
             return
         self.remove()
-        os.makedirs(self.path, mode=0o700)
+        if self._owner is None:
+            make_folders(self.path)
+        else:
+            make_own_folder(self._lane_folder)
+            os.mkdir(self.path, 0o700)
+            os.chown(self.path, self._owner.uid, self._owner.gid)
         os.chdir(self.path)
         if self.watch_fd >= 0:
             self._watch()
@@ -41,8 +54,24 @@ class Scratch:
         """Leave it, and remove it with all that a task left. Raises OSError."""
         self.is_fresh = False
         os.chdir("/")
-        if os.path.isdir(self._lane_folder):
-            remove_tree(self._lane_folder)
+        if not os.path.isdir(self._lane_folder):
+            return
+        if self._owner is not None:
+            make_own_folder(self._lane_folder)
+            self._empty_as_owner(self._owner)
+        remove_tree(self._lane_folder)
+
+    def _empty_as_owner(self, owner: Identity) -> None:
+        """Another process of the owner could lead us elsewhere while we walk through the folder."""
+        if not os.path.isdir(self.path):
+            return
+        owner.assume()
+        try:
+            remove_tree(self.path, keep_root=True)
+        finally:
+            owner.resume()
+            os.chdir("/")
+        os.rmdir(self.path)
 
     def _is_empty(self) -> bool:
         try:
@@ -63,7 +92,33 @@ class Scratch:
             pass
 
 
-def remove_tree(path: str) -> None:
+def make_folders(path: str, mode: int = 0o700) -> None:
+    """Make a folder and those above it that are missing, all with this mode: `os.makedirs` would leave the mode of
+    those above to the umask."""
+    missing = []
+    while path and not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for each in reversed(missing):
+        try:
+            os.mkdir(each, mode)
+        except FileExistsError:
+            if not os.path.isdir(each):
+                raise
+
+
+def make_own_folder(folder: str) -> None:
+    """Make a folder below a public one that everybody may pass through, or make sure that it is ours. Raises
+    StartError."""
+    try:
+        os.mkdir(folder, 0o711)
+        os.chmod(folder, 0o711)  # whatever the umask
+    except FileExistsError:
+        if os.lstat(folder).st_uid != os.geteuid() or not os.path.isdir(folder) or os.path.islink(folder):
+            raise StartError(f"{folder} belongs to another user: remove it") from None
+
+
+def remove_tree(path: str, keep_root: bool = False) -> None:
     """Leave for "/" and remove a folder: without recursion and long paths, because a task may have nested folders
     deeper than either allows."""
     os.chdir(path)
@@ -82,7 +137,8 @@ def remove_tree(path: str) -> None:
                 os.chdir("..")
                 os.rmdir(entered.pop())
     os.chdir("/")
-    os.rmdir(path)
+    if not keep_root:
+        os.rmdir(path)
 
 
 def _empty_folder() -> list[str]:

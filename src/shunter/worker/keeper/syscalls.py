@@ -33,3 +33,20 @@ def watch_folder(watch_fd: int, path: str) -> bool:
     """Tell by `watch_fd` when something comes into the folder, leaves it or changes its attributes."""
     events = _IN_ATTRIB | _IN_MOVED_FROM | _IN_MOVED_TO | _IN_CREATE | _IN_DELETE
     return bool(_libc.inotify_add_watch(watch_fd, os.fsencode(path), events) >= 0)
+
+
+def unshare(flags: int) -> None:
+    """Leave the namespaces of the parent for new ones. Raises OSError."""
+    _check(_libc.unshare(flags), None)
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    """Raises OSError."""
+    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
+    _check(_libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3]), target)
+
+
+def _check(result: int, path: str | None) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), path)

@@ -7,7 +7,8 @@ import os
 
 from .limits import Limits
 from .scratch import Scratch, tree_bytes
-from .task_setup import StartError, TaskSetup
+from .task_setup import TaskSetup
+from .task_user import Identity, StartError
 from .work_queue import Environment, Spec, TaskRange
 
 TYPE_CHECKING = False
@@ -66,7 +67,10 @@ class Task:
 class Starter:
     """Starts tasks in the right folder, with the right variables and under the right limits."""
 
-    def __init__(self, node: str, mark: str, limits: Limits, scratch: Scratch, setup: TaskSetup) -> None:
+    def __init__(
+        self, node: str, mark: str, limits: Limits, scratch: Scratch, setup: TaskSetup, task_user: Identity | None
+    ) -> None:
+        self._task_user = task_user
         self._node = os.fsencode(node)
         self._mark = os.fsencode(mark)
         self._limits = limits
@@ -85,7 +89,8 @@ class Starter:
         spec = task_range.spec
         if spec.dir is not None:
             self.scratch.is_fresh = False
-            os.chdir(spec.dir)
+            if self._task_user is None:  # else it is entered with the rights of that user
+                os.chdir(spec.dir)
         elif not self.scratch.is_fresh:
             self.scratch.reset()
         if task_range is not self._prepared:
@@ -94,12 +99,17 @@ class Starter:
             self._path = spec.path()
             self._prepared = task_range
         environment = task_range.environment(index, self._node, self._mark, self.devices)
-        if spec.is_plain:
+        user = self._task_user
+        if spec.is_plain and user is None:
             if spec.memory_bytes or spec.disk_bytes:
                 return self._spawn_limited(
                     spec, lambda: os.posix_spawn(self._path, spec.argv, environment, setsid=True)
                 )
             return os.posix_spawn(self._path, spec.argv, environment, setsid=True)
+        if spec.is_plain and user is not None and spec.dir is None:
+            if spec.memory_bytes or spec.disk_bytes:
+                return self._spawn_limited(spec, lambda: user.spawn(self._path, spec.argv, environment))
+            return user.spawn(self._path, spec.argv, environment)
         spawn = self.setup.prepare(task_range, index, self._path, environment)
         return self._spawn_limited(spec, spawn) if spec.memory_bytes or spec.disk_bytes else spawn()
 

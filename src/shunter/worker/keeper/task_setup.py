@@ -10,7 +10,8 @@ import errno
 import os
 
 from .json_lines import decode, encode
-from .scratch import remove_tree
+from .scratch import make_folders, make_own_folder, remove_tree
+from .task_user import Identity, StartError, find_identity
 from .work_queue import GROUP_NAME, JOB_NAME, Environment, TaskRange
 
 TYPE_CHECKING = False
@@ -22,27 +23,13 @@ REPORT_MAX_BYTES = 65536
 EXIT_NOT_EXECUTED = 127
 
 
-class StartError(ValueError):
-    """Why a task cannot be started, in words for its user."""
-
-
-class Identity:
-    """The user and groups of a task."""
-
-    __slots__ = ("gid", "groups", "home", "uid")
-
-    def __init__(self, uid: int, gid: int, groups: list[int], home: str) -> None:
-        self.uid = uid
-        self.gid = gid
-        self.groups = groups
-        self.home = home
-
-
 class TaskSetup:
     """`lane_folder` is the lane's own, for payloads; `user_folder` is where tasks of other users work, because they
-    cannot reach into the home."""
+    cannot reach into the home. If all tasks of the keeper run as `task_user`, both are the same, and the scratch folder
+    in it is that user's already."""
 
-    def __init__(self, lane_folder: str, user_folder: str) -> None:
+    def __init__(self, lane_folder: str, user_folder: str, task_user: Identity | None = None) -> None:
+        self._task_user = task_user
         self._lane_folder = lane_folder
         self._user_folder = user_folder
         self._to_remove: set[str] = set()  # paths to remove when the task has ended
@@ -51,9 +38,11 @@ class TaskSetup:
     def prepare(self, task_range: TaskRange, index: int, path: bytes, environment: Environment) -> Callable[[], int]:
         """Prepare what the task needs; returns the call that starts it. Raises OSError or NotStartable."""
         spec = task_range.spec
-        identity = None if spec.user is None else find_identity(spec.user)
+        identity = self._identity_of(spec.user)
         folder = spec.dir
-        if identity is not None:
+        if identity is not None and self._task_user is not None:
+            folder = folder or f"{self._lane_folder}/scratch"
+        elif identity is not None:
             folder = folder or self._make_user_folder(identity)
             if not spec.has_home:
                 environment[b"HOME"] = os.fsencode(identity.home)
@@ -80,7 +69,7 @@ class TaskSetup:
 
     def folder_of(self, user: str | None) -> str | None:
         """Where a task of another user works; None for the lane's own scratch folder."""
-        return None if user is None else self._user_folder
+        return None if user is None or self._task_user is not None else self._user_folder
 
     def clean(self) -> None:
         """Nothing of the last such task is left. The keeper is nowhere in particular afterwards."""
@@ -94,17 +83,21 @@ class TaskSetup:
                 pass  # it is gone, or the worker buries it
         self._to_remove.clear()
 
+    def _identity_of(self, user: str | None) -> Identity | None:
+        """Who runs the task; None: the keeper's own user. Raises StartError."""
+        if self._task_user is None:
+            return None if user is None else find_identity(user)
+        if user is not None and not self._task_user.may_be(find_identity(user)):
+            raise StartError(f"user {user}: this node runs tasks only as {self._task_user.name} (--task-user)")
+        return self._task_user if user is None else find_identity(user)
+
     def _make_user_folder(self, identity: Identity) -> str:
         """A folder that only the user can access: below a public folder, it must be ours before it is theirs."""
         folder = self._user_folder
-        try:
-            os.mkdir(folder, 0o711)
-        except FileExistsError:
-            found = os.lstat(folder)
-            if found.st_uid != os.geteuid() or not os.path.isdir(folder) or os.path.islink(folder):
-                raise StartError(f"{folder} belongs to another user: remove it") from None
+        if os.path.isdir(folder):
+            make_own_folder(folder)
             remove_tree(folder)
-            os.mkdir(folder, 0o711)
+        make_own_folder(folder)
         self._to_remove.add(folder)
         scratch = f"{folder}/scratch"
         os.mkdir(scratch, 0o700)
@@ -115,10 +108,12 @@ class TaskSetup:
     def _write_payload(self, payload: str, identity: Identity | None) -> str:
         from binascii import a2b_base64
 
-        if identity is not None and self._user_folder not in self._to_remove:
+        if self._task_user is not None:
+            make_own_folder(self._lane_folder)
+        elif identity is not None and self._user_folder not in self._to_remove:
             self._make_user_folder(identity)  # the payload must be where the user can reach it
         folder = self._lane_folder if identity is None else self._user_folder
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_folders(folder)
         path = f"{folder}/payload"
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(fd, "wb") as file:
@@ -175,29 +170,6 @@ def expand_path_pattern(pattern: str | None, job: str, group: str, index: int, a
         else:
             text += values.get(part[0], "%" + part[0]) + part[1:]
     return text
-
-
-def find_identity(user: str) -> Identity:
-    """USER, USER:GROUP, or their numbers. Raises NotStartable."""
-    import grp
-    import pwd
-
-    name, _, group = user.partition(":")
-    try:
-        entry = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
-        uid, gid, home, login = entry.pw_uid, entry.pw_gid, entry.pw_dir, entry.pw_name
-    except KeyError:
-        if not name.isdigit():
-            raise StartError(f"user {user}: this node has no user {name}") from None
-        uid, gid, home, login = int(name), int(name), "/", ""
-    if group:
-        try:
-            gid = int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
-        except KeyError:
-            raise StartError(f"user {user}: this node has no group {group}") from None
-    if os.geteuid() != 0 and (uid, gid) != (os.geteuid(), os.getegid()):
-        raise StartError(f"user {user}: the worker must run as root to start tasks as another user")
-    return Identity(uid, gid, os.getgrouplist(login, gid) if login else [gid], home)
 
 
 def _spawn(path: bytes, argv: list[bytes], environment: Environment, paths: tuple[str | None, str | None]) -> int:
@@ -276,5 +248,5 @@ def _open(path: str) -> int:
         folder = os.path.dirname(path)
         if error.errno != errno.ENOENT or not folder:
             raise
-        os.makedirs(folder, exist_ok=True)
+        make_folders(folder, 0o755)
         return os.open(path, flags, 0o644)

@@ -88,7 +88,7 @@ class TaskRange:
         self.is_plain = not (order[SHOWN] or order[ENTRIES])  # its tasks differ by their index alone
         self._env: Environment | None = None
 
-    def environment(self, index: int, node: bytes, lane: bytes, devices: Environment) -> Environment:
+    def environment(self, index: int, node: bytes, mark: bytes, devices: Environment) -> Environment:
         """The task's variables. One dictionary serves the whole range; only the values of the index change."""
         env = self._env
         if env is None:
@@ -100,7 +100,7 @@ class TaskRange:
             env[b"SHUNTER_TASK_COUNT"] = b"%d" % order[COUNT]
             env[b"SHUNTER_ATTEMPT"] = b"%d" % self.attempt
             env[b"SHUNTER_NODE"] = node
-            env[b"SHUNTER_LANE"] = lane  # by which leftovers of a dead keeper are known, where no control group tells
+            env[b"SHUNTER_MARK"] = mark  # by which the worker finds what a dead keeper left running
             env.update(devices)
         if self.is_plain:
             env[b"SHUNTER_TASK_INDEX"] = b"%d" % index

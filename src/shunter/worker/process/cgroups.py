@@ -17,8 +17,10 @@ from shunter.log import Log
 
 log = Log(__name__)
 
-V1_CONTROLLERS = ("cpu", "cpuacct", "memory", "freezer")
+V1_CONTROLLERS = ("cpu", "cpuacct", "memory", "freezer", "pids")
 V2_CONTROLLERS = ("cpu", "memory")
+V2_OPTIONAL = ("pids",)
+GROUP_MODE = 0o755
 SHARES_PER_CORE, SHARES_MAX = 1024, 262_144  # version 1
 WEIGHT_PER_CORE, WEIGHT_MAX = 100, 10_000  # version 2
 CLEAR_ROUNDS_MAX = 100
@@ -121,7 +123,8 @@ def _prepare_v2(mounts: dict[str, tuple[str, str]], own_paths: dict[str, str], n
         available = (folder / "cgroup.controllers").read_text().split()
         if not set(V2_CONTROLLERS) <= set(available) or not _make_group(folder / name):
             return None
-        enable = " ".join(f"+{controller}" for controller in V2_CONTROLLERS)
+        optional = [controller for controller in V2_OPTIONAL if controller in available]
+        enable = " ".join(f"+{controller}" for controller in (*V2_CONTROLLERS, *optional))
         if not _enable(folder, enable):
             # A group with processes of its own cannot hand controllers down: step into a group below.
             if not _make_group(folder / "shunter-worker"):
@@ -146,7 +149,7 @@ def _enable(folder: Path, controllers: str) -> bool:
 
 def _make_group(folder: Path) -> bool:
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(GROUP_MODE, exist_ok=True)
     except OSError:
         return False
     return os.access(folder / "cgroup.procs", os.W_OK)

@@ -46,9 +46,11 @@ class KeeperOwner(Protocol):
 class Keeper(asyncio.Protocol):
     """One keeper: its process, its connection, and the task ranges that it has."""
 
-    def __init__(self, number: int, pid: int, owner: KeeperOwner) -> None:
+    def __init__(self, number: int, pid: int, owner: KeeperOwner, mark: str = "") -> None:
         self.number = number
         self.pid = pid
+        self.mark = mark  # NAME=VALUE, which its tasks have in their environment
+        self.is_outdated = False  # an earlier worker started it with another isolation: it gets no more tasks
         self.task_ranges: list[TaskRange] = []  # in the order in which they run
         self.held = 0  # tasks in them
         self.running: KeeperStarted | None = None  # as far as reported

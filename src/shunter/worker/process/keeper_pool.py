@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from shunter.log import Log
 from shunter.ports.clock import Clock
+from shunter.worker.isolation import Isolation, detect_isolation
 from shunter.worker.logs import sweep_logs
 from shunter.worker.process.cgroups import Groups, clear_lane, prepare_groups, remove_groups, stale_lanes
 from shunter.worker.process.keeper_client import Keeper
@@ -62,6 +63,7 @@ class KeeperPool:
         self._cleaning: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self.keepers: list[Keeper] = []
+        self.isolation = Isolation()  # of the tasks of its keepers
 
     async def start(self) -> str:
         """Find keepers, clean up, and start warm ones. Returns how tasks are limited here: cgroup-v2, cgroup-v1 or
@@ -69,7 +71,8 @@ class KeeperPool:
         limits = "rlimits"
         if self._settings.cgroups:
             limits, self._groups = prepare_groups(self._settings.home)
-        self._launcher = KeeperLauncher(self._settings, self._groups)
+        self.isolation = await detect_isolation(self._settings)
+        self._launcher = KeeperLauncher(self._settings, self._groups, self.isolation)
         await asyncio.gather(*(self._reattach(number) for number in self._launcher.prepare()))
         alive = {keeper.number for keeper in self.keepers}
         for number in stale_lanes(self._groups, alive):
@@ -209,7 +212,7 @@ class KeeperPool:
             keeper.kill()
         await keeper.wait_dead()
         try:
-            await self._launcher.clean_up_after(keeper.number)
+            await self._launcher.clean_up_after(keeper.number, in_order=keeper.is_ending)
         except OSError as error:
             log.warning("keeper.unburied", keeper=keeper.number, error=error)
         self._owner.keeper_cleaned_up(keeper, f"its keeper (process {keeper.pid}) died")

@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import resource
+import secrets
 import shutil
 import signal
 import socket
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shunter.worker.isolation import Isolation
 from shunter.worker.keeper.task_setup import user_folder
 from shunter.worker.machine import cores
 from shunter.worker.process.keeper_client import Keeper, KeeperOwner
@@ -26,12 +28,19 @@ KEEPER_PROGRAMS = (KEEPER_PROGRAM, str(Path(__file__).parents[1] / "keeper.py"))
 LISTENER_FD = 3
 ATTACH_MAX_S = 10.0
 INHERITED_ENV = ("PATH", "HOME", "LANG")
+MARK_BYTES = 16
+MARK_FILE = "mark"
+SOCKET_MODE = 0o600
+NO_ISOLATION = Isolation()
+NOT_ISOLATED = {"masks": None, "user": ""}  # keepers of 0.1.0, whose records do not say so
 
 
 class KeeperLauncher:
     """Where keepers are started and found: `HOME/keepers`."""
 
-    def __init__(self, settings: WorkerSettings, groups: Mapping[str, str]) -> None:
+    def __init__(
+        self, settings: WorkerSettings, groups: Mapping[str, str], isolation: Isolation = NO_ISOLATION
+    ) -> None:
         self._home = settings.home
         self._folder = settings.home / "keepers"
         self._options: dict[str, Any] = {
@@ -41,14 +50,21 @@ class KeeperLauncher:
             "cores": cores(),
             "alone_max_s": settings.keeper_alone_max_s,
             "results_max_s": settings.keeper_results_max_s,
+            "masks": isolation.masks,
+            "user": isolation.task_user,
+            "umask": _current_umask() if settings.task_umask is None else settings.task_umask,
+            "pids_max": settings.task_pids_max,
         }
         self._descriptors = settings.task_descriptors
+        self._isolation = {"masks": isolation.masks, "user": isolation.task_user}
         self._next = 1
+        self._home_mark = ""
 
     def prepare(self) -> list[int]:
         """Create the folders; returns the numbers of keepers that an earlier worker process left."""
         for name in ("keepers", "logs", "work"):
             (self._home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._home_mark = _ensure_mark(self._home / MARK_FILE)
         self._folder_fd = os.open(self._folder, os.O_PATH | os.O_DIRECTORY)
         numbers = sorted(int(path.stem) for path in self._folder.glob("*.json"))
         self._next = numbers[-1] + 1 if numbers else 1
@@ -64,12 +80,13 @@ class KeeperLauncher:
         self._file(number, "sock").unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX)
         with listener:
+            os.fchmod(listener.fileno(), SOCKET_MODE)  # which the socket's file gets, at most
             # The folder's path may be longer than a socket's name may be; this name never is.
             listener.bind(f"/proc/self/fd/{self._folder_fd}/{number}.sock")
             listener.listen(8)
             pid = self._spawn(number, listener)
         self._restore_descriptor_limit(pid)
-        keeper = Keeper(number, pid, owner)
+        keeper = Keeper(number, pid, owner, f"SHUNTER_MARK={self._mark(number)}")
         keeper.watch(is_child=True)
         self._write_record(number, pid)
         await self._connect(keeper)
@@ -77,7 +94,9 @@ class KeeperLauncher:
 
     async def reattach(self, number: int, owner: KeeperOwner) -> Keeper | None:
         """Attach to a keeper of an earlier worker process; None if it no longer exists."""
-        keeper = Keeper(number, 0, owner)
+        record = self._read_record(number)
+        keeper = Keeper(number, 0, owner, self._mark_of(number, record))
+        keeper.is_outdated = record.get("isolation", NOT_ISOLATED) != self._isolation
         try:
             await self._connect(keeper)
             state = await asyncio.wait_for(asyncio.shield(keeper.ready), ATTACH_MAX_S)
@@ -88,15 +107,13 @@ class KeeperLauncher:
             return None
         return keeper
 
-    async def clean_up_after(self, number: int) -> None:
-        """Kill and remove what a dead keeper left: processes, groups, scratch folder, files."""
-        try:
-            record = json.loads(self._file(number, "json").read_text())
-            pid, groups = record["pid"], record["groups"]
-        except (OSError, ValueError, KeyError):
-            pid, groups = 0, self._options["groups"]
-        self._kill_unresponsive(number, pid)
-        await end_leftovers(self._home, number, groups)
+    async def clean_up_after(self, number: int, in_order: bool = False) -> None:
+        """Kill and remove what a dead keeper left: processes, groups, scratch folder, files. One that ended `in_order`
+        has left no process."""
+        record = self._read_record(number)
+        self._kill_unresponsive(number, record.get("pid", 0))
+        groups = record.get("groups", self._options["groups"])
+        await end_leftovers(number, groups, "" if in_order and groups else self._mark_of(number, record))
         for folder in (self._home / "work" / str(number), user_folder(str(self._home), number)):
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         for suffix in ("sock", "log", "json"):
@@ -111,7 +128,26 @@ class KeeperLauncher:
         return next((line for line in reversed(lines) if line.strip()), "")
 
     def _write_record(self, number: int, pid: int) -> None:
-        self._file(number, "json").write_text(json.dumps({"pid": pid, "groups": self._options["groups"]}))
+        record = {"pid": pid, "groups": self._options["groups"], "isolation": self._isolation}
+        fd = os.open(self._file(number, "json"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(fd, "w") as file:
+            file.write(json.dumps(record))
+
+    def _read_record(self, number: int) -> dict[str, Any]:
+        """What was noted about a keeper; empty if nothing can be read."""
+        try:
+            record = json.loads(self._file(number, "json").read_text())
+        except (OSError, ValueError):
+            return {}
+        return record if isinstance(record, dict) else {}
+
+    def _mark(self, number: int) -> str:
+        return f"{self._home_mark}-{number}"
+
+    def _mark_of(self, number: int, record: Mapping[str, Any]) -> str:
+        """The variable that tasks of this keeper have; keepers of 0.1.0 had another one."""
+        is_old = bool(record) and "isolation" not in record
+        return f"SHUNTER_LANE={self._home}:{number}" if is_old else f"SHUNTER_MARK={self._mark(number)}"
 
     def _kill_unresponsive(self, number: int, pid: int) -> None:
         """A keeper that does not answer must not wake up later and go on."""
@@ -127,7 +163,7 @@ class KeeperLauncher:
         return self._folder / f"{number}.{suffix}"
 
     def _spawn(self, number: int, listener: socket.socket) -> int:
-        options = json.dumps({**self._options, "number": number})
+        options = json.dumps({**self._options, "number": number, "mark": self._mark(number)})
         environment = {key: os.environ[key] for key in INHERITED_ENV if key in os.environ}
         environment["SHUNTER_HOME"] = os.environ.get("SHUNTER_HOME", str(self._home))
         journal = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -167,3 +203,22 @@ class KeeperLauncher:
         except OSError:
             connection.close()
             raise
+
+
+def _ensure_mark(file: Path) -> str:
+    """The random text that distinguishes this home's processes, made once. It says nothing about where the home is."""
+    try:
+        if mark := file.read_text().strip():
+            return mark
+    except FileNotFoundError:
+        pass
+    mark = secrets.token_hex(MARK_BYTES)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
+        opened.write(mark)
+    return mark
+
+
+def _current_umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current

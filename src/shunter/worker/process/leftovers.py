@@ -1,6 +1,7 @@
-"""Kills what a dead keeper left running: by its lane's control groups, or by the mark in the processes' environment.
+"""Kills what a dead keeper left running: by its lane's control groups, and by the mark in the processes' environment.
 
-The mark is SHUNTER_LANE=HOME:NUMBER, which every task gets and its children inherit."""
+The mark is SHUNTER_MARK, a random text that every task of a keeper gets and its children inherit. Keepers of 0.1.0 had
+SHUNTER_LANE=HOME:NUMBER instead."""
 
 from __future__ import annotations
 
@@ -20,15 +21,17 @@ EVERY_S = 0.02
 QUIET_ROUNDS = 2
 
 
-async def end_leftovers(home: Path, number: int, groups: Mapping[str, str]) -> None:
-    """Until nothing of that lane is left."""
+async def end_leftovers(number: int, groups: Mapping[str, str], mark: str) -> None:
+    """Until nothing of that lane is left. The mark also finds what has left its control groups. Without a mark, because
+    the keeper ended in order, only the groups are cleared."""
     if groups:
         await clear_lane(groups, number)
+    if not mark:
         return
-    mark = b"SHUNTER_LANE=" + os.fsencode(f"{home}:{number}")
+    entry = os.fsencode(mark)
     quiet_rounds = 0  # a process just born carries the mark only once its program runs
     for _ in range(ROUNDS_MAX):
-        marked = [pid for pid in _pids() if _has_mark(pid, mark)]
+        marked = [pid for pid in _pids() if _has_mark(pid, entry)]
         quiet_rounds = 0 if marked else quiet_rounds + 1
         if quiet_rounds == QUIET_ROUNDS:
             return
@@ -45,8 +48,8 @@ def _pids() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
-def _has_mark(pid: int, mark: bytes) -> bool:
+def _has_mark(pid: int, entry: bytes) -> bool:
     try:
-        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return False  # it ended, or is somebody else's

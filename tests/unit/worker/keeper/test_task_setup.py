@@ -10,14 +10,8 @@ import pytest
 
 from shunter.model.job.spec import Port
 from shunter.worker.health.process_target import find_port
-from shunter.worker.keeper.task_setup import (
-    Identity,
-    StartError,
-    expand_path_pattern,
-    find_identity,
-    user_folder,
-    variable_name,
-)
+from shunter.worker.keeper.task_setup import expand_path_pattern, user_folder, variable_name
+from shunter.worker.keeper.task_user import Identity, StartError, find_identity
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def nodes(
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "LAST SEEN"]
+    titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "ISOLATION", "DATACENTER", "LABELS", "LAST SEEN"]
     columns = [Column(title, right=title in ("CPU", "MEMORY", "TASKS")) for title in titles]
     print_table(columns, map(_row, found), state_column=1)
 
@@ -244,6 +244,7 @@ def _row(view: NodeView) -> list[str]:
         share(view, "cpu"),
         share(view, "memory"),
         str(view.tasks),
+        view.isolation,
         view.datacenter,
         _pairs(view.labels) or "-",
         age(view.heard_at),
@@ -294,6 +295,7 @@ def _facts(view: NodeView) -> list[tuple[str, str]]:
         ("reserved", ", ".join(resources)),
         ("ports", ", ".join(name.removeprefix(PORT_PREFIX) for name in view.reserved if name.startswith(PORT_PREFIX))),
         ("tasks", str(view.tasks)),
+        ("isolation", view.isolation),
         ("datacenter", view.datacenter),
         ("labels", _pairs(view.labels)),
         ("attributes", _pairs(view.attributes)),

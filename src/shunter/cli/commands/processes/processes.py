@@ -3,6 +3,7 @@ imported only here, inside the functions, because it imports the whole server.""
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,8 @@ from shunter.model.errors import Invalid, Problem
 if TYPE_CHECKING:
     from shunter.app.serve import Readiness
     from shunter.app.up import StartResult
+
+WORKER_TOKEN_VARIABLE = "SHUNTER_WORKER_TOKEN"
 
 Detach = Annotated[
     bool, typer.Option("--detach", "-d", help="Return when it is ready, and leave it running in the background.")
@@ -166,8 +169,14 @@ def worker(
     manager: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Address for workers of the manager (--workers-listen).")
     ],
-    token: Annotated[str | None, typer.Option(envvar="SHUNTER_WORKER_TOKEN", help="Token for workers.")] = None,
-    token_file: Annotated[str | None, typer.Option(metavar="FILE", help="File that contains the token.")] = None,
+    token_file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="File that contains the token for workers. Default: SHUNTER_WORKER_TOKEN."),
+    ] = None,
+    task_user: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="User that runs the tasks; needed if the worker runs as root."),
+    ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the node. Default: the host name.")] = None,
     cpu: Cpu = None,
     memory: Memory = None,
@@ -180,13 +189,18 @@ def worker(
 
     Tasks continue to run when the worker stops; the next start finds them again.
 
+    A worker that runs as root needs --task-user: its tasks run as that user and cannot read the worker's files. With
+    --task-user root they can do everything on this machine.
+
     \b
     shunter worker --manager 10.0.0.5:7071 --token-file worker-token --label disk=ssd
+    shunter worker --manager 10.0.0.5:7071 --token-file worker-token --task-user batch
     """
     options = {
         "manager": check_address(manager, "--manager"),
-        "token": _worker_token(token, token_file),
-        "machine": {"name": name, **_machine(cpu, memory, resource, device, label, datacenter)},
+        "token": _worker_token(token_file),
+        "token_file": token_file,
+        "machine": {"name": name, "task_user": task_user, **_machine(cpu, memory, resource, device, label, datacenter)},
     }
     from shunter.app.worker import run_worker
 
@@ -300,12 +314,14 @@ def _json(options: dict[str, Any]) -> bytes:
     return msgspec.json.encode({key: value for key, value in options.items() if value is not None})
 
 
-def _worker_token(token: str | None, token_file: str | None) -> str:
-    if token is not None:
-        return token
+def _worker_token(token_file: str | None) -> str:
+    """The token is no option itself, because everybody on the machine can read command lines."""
     if token_file is None:
-        fix = "give --token-file; the token is in SHUNTER_HOME/worker-token of the manager"
-        raise Invalid([Problem("--token", "is missing", fix=fix)])
+        token = os.environ.pop(WORKER_TOKEN_VARIABLE, "")
+        if token:
+            return token
+        fix = "give the file; the token is in SHUNTER_HOME/worker-token of the manager"
+        raise Invalid([Problem("--token-file", "is missing", fix=fix)])
     try:
         with open(token_file) as file:
             return file.read().strip()

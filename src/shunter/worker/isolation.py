@@ -1,0 +1,74 @@
+"""Decides how tasks of this node are kept from the cluster's secrets, once when the worker starts. Used by
+`worker.process.keeper_pool`, which starts keepers accordingly, and for the worker's Hello, so that jobs can require it.
+
+- `user`: tasks run as a user who cannot read the worker's files.
+- `namespace`: tasks run as the worker's user, in a mount namespace without the secrets.
+- `root`: tasks run as root. The secrets are hidden where possible, but root can look for them.
+- `none`: tasks run as the worker's user and can read all that it can."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shunter.log import Log
+from shunter.model.job.isolation import NAMESPACE, NONE, ROOT, USER
+from shunter.worker.settings import WorkerSettings
+
+log = Log(__name__)
+
+MASKED_EXEC = str(Path(__file__).with_name("masked_exec.py"))
+PROBE_MAX_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """`masks` says what keepers hide from their tasks, if anything. `task_user` runs the tasks of a worker of root;
+    empty: tasks run as the worker's own user."""
+
+    name: str = NONE
+    masks: dict[str, Any] | None = None
+    task_user: str = ""
+
+    def command_prefix(self) -> list[str]:
+        """What a command of the worker must start with to see no more than tasks do."""
+        return _masked_command(self.masks) if self.masks is not None and self.name == NAMESPACE else []
+
+
+async def detect_isolation(settings: WorkerSettings) -> Isolation:
+    """Try once what this machine allows."""
+    task_user = settings.task_user if os.geteuid() == 0 and settings.task_user != ROOT else ""
+    masks = None
+    if settings.cluster_homes and settings.hide_secrets:
+        wanted = {"homes": list(map(str, settings.cluster_homes)), "files": list(map(str, settings.secret_files))}
+        problem = await asyncio.to_thread(_try_masks, wanted)
+        masks = wanted if not problem else None
+        if problem:
+            log.warning("secrets.not_hidden", error=problem)
+    if task_user:
+        return Isolation(USER, masks, task_user)
+    if os.geteuid() == 0:
+        return Isolation(ROOT, masks)
+    return Isolation(NONE if masks is None else NAMESPACE, masks)
+
+
+def _try_masks(masks: dict[str, Any]) -> str:
+    """Why the secrets cannot be hidden; empty if they can. A process of its own finds out, because only a process with
+    a single thread can enter a namespace."""
+    try:
+        tried = subprocess.run(
+            _masked_command(masks), stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_MAX_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return "" if tried.returncode == 0 else tried.stderr.decode(errors="replace").strip() or "unknown reason"
+
+
+def _masked_command(masks: dict[str, Any]) -> list[str]:
+    return [sys.executable, "-I", "-S", "-E", "-X", "utf8", MASKED_EXEC, json.dumps(masks)]

@@ -1,0 +1,58 @@
+"""Hides the cluster's secrets from tasks: in a mount namespace of its own, the process sees the folders of the
+cluster's home, but none of its files. Used by `keeper.lane`, so that tasks inherit the view, and by `masked_exec.py`.
+
+A user other than root needs a user namespace for that. There a task has no rights over the mounts, and cannot look
+through processes outside of it either. A task of root can: it is hidden from, not locked out."""
+
+from __future__ import annotations
+
+import os
+
+from .syscalls import mount, unshare
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
+READ_ONLY, NO_SUID, NO_DEVICES, NO_PROGRAMS, REMOUNT, BIND, RECURSIVE, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
+HIDDEN_FOLDERS = ("flight", "tls")  # of the home; its other folders stay visible, because tasks work in them
+
+
+def hide_secrets(masks: dict[str, Any]) -> None:
+    """Hide the files of each of `homes`, and each of `files`, from this process and its children for good. The process
+    must have a single thread. Raises OSError where the machine does not allow it; then the process must not go on."""
+    uid, gid = os.geteuid(), os.getegid()
+    unshare(NEW_MOUNTS if uid == 0 else NEW_MOUNTS | NEW_USER)
+    if uid != 0:
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{uid} {uid} 1")
+        _write("/proc/self/gid_map", f"{gid} {gid} 1")
+    mount(None, "/", None, SLAVE | RECURSIVE)  # what the machine mounts later appears here too, but not vice versa
+    for file in masks["files"]:
+        if os.path.exists(file):
+            mount("/dev/null", file, None, BIND)
+    for home in masks["homes"]:
+        _hide_files(home)
+
+
+def _hide_files(home: str) -> None:
+    """Cover the home with an empty file system, and mount its folders into that again."""
+    with os.scandir(home) as entries:
+        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    folders = {name: os.open(f"{home}/{name}", os.O_PATH) for name in names if name not in HIDDEN_FOLDERS}
+    flags = NO_SUID | NO_DEVICES | NO_PROGRAMS
+    mount("shunter", home, "tmpfs", flags, f"size=64k,mode={os.stat(home).st_mode & 0o777:o}")
+    for name, fd in folders.items():
+        os.mkdir(f"{home}/{name}", 0o700)
+        mount(f"/proc/self/fd/{fd}", f"{home}/{name}", None, BIND | RECURSIVE)
+        os.close(fd)
+    mount(None, home, None, REMOUNT | BIND | READ_ONLY | flags)
+
+
+def _write(path: str, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
