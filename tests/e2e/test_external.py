@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -124,9 +125,11 @@ def test_what_was_put_is_there_after_completion_release_and_the_next_run(testbed
     assert len(ask("GET", "/external/jobs/crawler")[1]["scheduledEvents"]) == 2
 
 
-def test_each_run_has_an_entry_with_its_times_and_result_over_a_killed_manager(testbed_cluster: Cluster) -> None:
+def test_each_run_has_an_entry_with_its_times_and_result_over_a_killed_manager(
+    testbed_cluster: Cluster, tmp_path: Path
+) -> None:
     """S0-20."""
-    ask, flag = endpoint(testbed_cluster), testbed_cluster.home / "fails"
+    ask, flag = endpoint(testbed_cluster), tmp_path / "fails"
     apply(testbed_cluster, command("moody", "sh", "-c", f"test ! -e {flag}"))
     expected = []
     for number, fails in enumerate((False, True, True, False)):

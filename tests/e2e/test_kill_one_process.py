@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 from tests.e2e.cluster import Cluster, eventually, is_alive
 from tests.e2e.manifests import as_yaml, job, shell
@@ -32,11 +33,11 @@ def test_a_killed_manager_disturbs_no_task_and_loses_none(home: Cluster, gate: G
     assert (node["reserved"]["cpu"], node["tasks"]) == ("0", 0)
 
 
-def test_short_tasks_that_ended_meanwhile_are_recorded_once(home: Cluster) -> None:
+def test_short_tasks_that_ended_meanwhile_are_recorded_once(home: Cluster, tmp_path: Path) -> None:
     """R-12: keepers go on with what they were given while there is no manager; no result is lost or counted twice. What
     no keeper had yet gets the next attempt number; no number runs twice."""
     home.up("--cpu", "2")
-    script = f"echo $SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT >> {home.home}/ran; sleep 0.01"
+    script = f"echo $SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT >> {tmp_path}/ran; sleep 0.01"
     home.shunter("submit", "-f", "-", stdin=as_yaml(shell("short", script, count=400)))
     with home.client() as client:
         found = client.job("short")
@@ -46,7 +47,7 @@ def test_short_tasks_that_ended_meanwhile_are_recorded_once(home: Cluster) -> No
     home.shunter("wait", "short")
     assert home.json("job", "short")["counts"] == {"succeeded": 400}
     assert {task["attempt"] for task in home.items("tasks", "short")} <= {1, 2}
-    ran = (home.home / "ran").read_text().splitlines()
+    ran = (tmp_path / "ran").read_text().splitlines()
     assert len(ran) == len(set(ran)) == 400
 
 

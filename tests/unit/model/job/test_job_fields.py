@@ -22,7 +22,11 @@ from shunter.model.job.spec import (
     Spread,
     Update,
 )
+from shunter.planning.filter.cel import parse_constraint
+from shunter.planning.view import NodeKind
 from tests.unit.model.job.manifest_samples import container, fields, group, job, manifest, problems
+
+OFFERS = ("user", "namespace", "root", "none")
 
 
 def test_an_image_makes_a_container() -> None:
@@ -42,6 +46,16 @@ def test_an_image_makes_a_container() -> None:
         "busybox", ("--loud",), "host", ("NET_ADMIN", "SYS_PTRACE"), 100, "always", read_only=True
     )
     assert task.mounts == (Mount("/srv", "/data", read_only=True), Mount("cache", "/cache"))
+
+
+@pytest.mark.parametrize(
+    ("isolation", "offered"), [("user", ["user"]), ("namespace", ["namespace", "user"]), (None, [*OFFERS, ""])]
+)
+def test_isolation_is_a_constraint_on_what_nodes_offer(isolation: str | None, offered: list[str]) -> None:
+    constraints = group(**({} if isolation is None else {"isolation": isolation})).constraints
+    kinds = {name: NodeKind("dc1", {}, {"isolation": name} if name else {}) for name in (*OFFERS, "")}
+    met = [name for name, kind in kinds.items() if all(parse_constraint(text).holds(kind) for text in constraints)]
+    assert sorted(met) == sorted(offered)
 
 
 def test_a_plugin_s_runtime_is_named() -> None:

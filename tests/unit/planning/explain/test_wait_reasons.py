@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shunter.model.job.isolation import CONSTRAINTS
 from shunter.planning.explain.wait_reasons import EXAMPLES_MAX, REASONS_MAX, Reason, explain
 from shunter.planning.view import Queued, Rules
 from tests.unit.planning.cluster_builder import GI, Cluster, admits, task_class
@@ -43,6 +44,16 @@ def test_what_is_the_matter_with_the_nodes_that_were_asked_for_comes_first() -> 
         Reason("down: no heartbeat for 5 s", 1, ("n4",)),
         Reason("constraint is false: node.labels.disk == 'ssd'", 4, ("n1", "n2", "n3")),
     ]
+
+
+@pytest.mark.parametrize(("offered", "text"), [("user", "does not offer"), ("root", "no node offers")])
+def test_an_isolation_that_nodes_do_not_offer_is_named(offered: str, text: str) -> None:
+    cluster = Cluster()
+    cluster.add({"cpu": 1000}, attributes={"isolation": "none"})
+    cluster.add({"cpu": 1000})
+    cluster.reserve(cluster.add({"cpu": 1000}, attributes={"isolation": offered}), {"cpu": 1000})
+    reasons = explain(task_class(cpu=1000, constraints=(CONSTRAINTS["user"],)), cluster.nodes)
+    assert (f"{text} isolation 'user'", "n1") in [(reason.text, reason.examples[0]) for reason in reasons]
 
 
 def test_a_node_that_is_too_small_is_told_from_one_that_is_full() -> None:

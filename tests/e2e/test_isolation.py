@@ -1,0 +1,102 @@
+"""What tasks cannot reach, as users see it: the isolation of nodes, jobs that require one, and modes of files."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.e2e.cluster import Cluster
+from tests.e2e.manifests import as_yaml, job, shell
+from tests.e2e.remote import RemoteCluster
+
+IS_ROOT = os.geteuid() == 0
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def test_a_task_does_not_find_the_secrets_of_its_own_cluster(cluster: Cluster) -> None:
+    assert (cluster.home / "token").exists()
+    script = f"cat {cluster.home}/token {cluster.home}/worker-token {cluster.home}/store.db; ls {cluster.home}; pwd"
+    said = cluster.shunter("run", "--", "sh", "-c", script)
+    [node] = cluster.items("nodes")
+    if node["isolation"] == "none":
+        pytest.skip("this machine allows no mount namespace")
+    assert said.out.splitlines()[0] == "worker"
+    assert cluster.token not in said.out
+    assert said.err.count("No such file") == 3
+
+
+def test_nodes_show_the_isolation_and_a_job_that_no_node_is_fit_for_says_why(cluster: Cluster) -> None:
+    [node] = cluster.items("nodes")
+    assert node["isolation"] == node["attributes"]["isolation"]
+    assert node["isolation"] in (("root",) if IS_ROOT else ("namespace", "none"))
+    assert node["isolation"] in cluster.shunter("nodes").out
+    cluster.shunter("submit", "-f", "-", stdin=as_yaml(job("wary", isolation="user")))
+    why = cluster.shunter("why", "wary").out
+    assert "no node offers isolation 'user'" in why
+    assert "without isolation: user, it fits" in why
+    refused = cluster.shunter("submit", "-f", "-", stdin=as_yaml(job("boxed", isolation="container")), code=None)
+    assert refused.code == 2 and "spec.isolation" in refused.err and "add image" in refused.err
+
+
+@pytest.fixture
+def remote(make_home: Callable[[], Cluster]) -> Iterator[RemoteCluster]:
+    running = RemoteCluster(make_home, timeout="10s")
+    running.start_manager()
+    yield running
+    running.close()
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can run tasks as another user")
+def test_a_worker_of_root_runs_tasks_as_the_user_that_it_was_given(remote: RemoteCluster) -> None:
+    remote.add_worker("w1", "--cpu", "1", "--task-user", "nobody")
+    cluster = remote.manager
+    assert remote.node("w1")["isolation"] == "user"  # type: ignore[index]
+    script = f"id -un; cat {cluster.home}/token"
+    cluster.shunter("submit", "-f", "-", stdin=as_yaml(shell("wary", script, isolation="user")))
+    cluster.shunter("wait", "wary", code=None)
+    assert cluster.shunter("logs", "wary").out == "nobody\n"
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only a worker of root needs it")
+def test_a_worker_of_root_is_told_to_name_the_user_of_its_tasks(make_home: Callable[[], Cluster]) -> None:
+    home = make_home()
+    (home.home / "t").write_text("x")
+    words = ("worker", "--manager", "127.0.0.1:1", "--token-file", str(home.home / "t"))
+    refused = home.shunter(*words, code=2)
+    assert "--task-user" in refused.err and "runs as root" in refused.err
+    unknown = home.shunter(*words, "--task-user", "nosuchuser", code=2)
+    assert "this node has no user nosuchuser" in unknown.err
+
+
+def test_tokens_are_no_options(make_home: Callable[[], Cluster]) -> None:
+    refused = make_home().shunter("worker", "--manager", "127.0.0.1:1", "--token", "secret", code=2)
+    assert "--token" in refused.err
+
+
+def test_with_a_umask_of_0_nobody_else_can_write_to_anything(
+    make_home: Callable[[], Cluster], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    home = make_home()
+    home.home = home.home / "made" / "by" / "it"
+    home.environment["SHUNTER_HOME"] = str(home.home)
+    up = home.begin("up", "--detach", umask=0)
+    up.communicate()
+    assert up.returncode == 0
+    script = "umask; echo x > file; stat -c %a . .. file"
+    home.shunter("submit", "-f", "-", stdin=as_yaml(shell("writes", script, stdout=f"{outside}/a/b/out")))
+    home.shunter("wait", "writes")
+    home.shunter("run", "--", "sh", "-c", "echo captured")
+    assert (outside / "a/b/out").read_text().split() == ["0000", "700", "700", "666"]
+    found = [path for folder in (home.home, outside / "a") for path in (folder, *folder.rglob("*"))]
+    modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in found if not path.is_symlink()}
+    assert len(modes) > 15
+    assert not {path: oct(mode) for path, mode in modes.items() if mode & OTHERS_WRITE}
+    private = {path: oct(mode) for path, mode in modes.items() if home.home in (path, *path.parents) and mode & 0o077}
+    assert not private
+    assert any(path.suffix == ".sock" for path in modes)
+    for name in ("token", "worker-token", "store.db", "store.db-wal", "cluster.json", "shunter.log"):
+        assert modes[home.home / name] == 0o600, name
