@@ -7,6 +7,7 @@ import asyncio
 import os
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -125,6 +126,38 @@ async def test_what_a_keeper_left_that_died_without_a_worker_is_ended_by_the_nex
         await harness.start()
         assert harness.inventories[0].held == []
         assert set(marked_pids(harness.home)) <= set(harness.keeper_pids())
+
+
+LEAVE_GROUPS = "for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do echo $$ > $f; done 2>/dev/null"
+
+
+async def test_what_has_left_its_control_groups_is_ended_with_its_keeper(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.order("/bin/sh", "-c", f"{LEAVE_GROUPS}; echo left; sleep 600 & wait")
+        [started] = await harness.until(lambda: harness.started)
+        while (await harness.read(started)).data != b"left\n":
+            await asyncio.sleep(0.01)
+        os.kill(harness.keeper_pids()[0], signal.SIGKILL)
+        await harness.until(lambda: harness.lost)
+        assert set(marked_pids(harness.home)) <= set(harness.keeper_pids())
+
+
+async def test_what_a_keeper_of_the_first_version_left_is_ended_by_its_own_mark(tmp_path: Path) -> None:
+    """0.1.0 wrote no mark into its records; its tasks had SHUNTER_LANE."""
+    home = tmp_path / "home"
+    (home / "keepers").mkdir(parents=True)
+    (home / "keepers" / "3.json").write_text('{"pid": 0, "groups": {}}')
+    left = [
+        subprocess.Popen(["sleep", "600"], env={"SHUNTER_LANE": f"{home}:{number}"}, start_new_session=True)
+        for number in (3, 4)
+    ]
+    try:
+        async with open_harness(tmp_path):
+            assert left[0].wait(60) == -signal.SIGKILL
+            assert left[1].poll() is None
+    finally:
+        left[1].kill()
+        left[1].wait()
 
 
 @LIMITS

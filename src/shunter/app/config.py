@@ -35,6 +35,7 @@ KINDS_MAX = 32  # of devices
 DEVICE_SIZE_MAX = 128  # of an id
 CLUSTER_NAME_SIZE_MAX = 253
 USER_SIZE_MAX = 65
+TASK_USER_PATTERN = f"^({USER_PATTERN[1:-1]})?$"  # or none
 ADDRESS_SIZE_MAX = 300
 AGE_MAX_S = 100 * 366 * 86400.0
 TIMEOUT_MAX_S = 86400.0
@@ -147,7 +148,7 @@ TABLES = {
             "log_age": ConfigKey(duration(AGE_MAX_S), "log_age_max_s"),
             "log_total_max": ConfigKey(amount(DISK, 0, AMOUNT_MAX), "log_total_max_bytes"),
             "cgroups": ConfigKey(boolean(), "cgroups"),
-            "task_user": ConfigKey(text(USER_PATTERN, size_max=USER_SIZE_MAX, rule="a user name"), "task_user"),
+            "task_user": ConfigKey(text(TASK_USER_PATTERN, size_max=USER_SIZE_MAX, rule="a user name"), "task_user"),
             "task_pids_max": ConfigKey(integer(0, PIDS_MAX), "task_pids_max"),
             "hide_secrets": ConfigKey(boolean(), "hide_secrets"),
             "docker_host": ConfigKey(text(size_max=ADDRESS_SIZE_MAX), "docker_host"),

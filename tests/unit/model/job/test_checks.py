@@ -49,7 +49,7 @@ def test_a_group_is_held_to_the_type_of_its_job() -> None:
             "which runs on every matching node; add require: true",
         ),
         ({"runtime": "docker"}, "image", "is missing"),
-        ({"isolation": "container"}, "isolation", "needs a container; add image"),
+        ({"isolation": "container"}, "isolation", "needs a container (got 'container'); add image"),
         ({"image": "x", "isolation": "user"}, "isolation", "must be container if image is set"),
         ({"isolation": "vm"}, "isolation", "must be user or namespace or container"),
         ({"image": "x", "runtime": "process"}, "runtime", "must not be process"),
