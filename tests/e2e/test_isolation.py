@@ -33,7 +33,9 @@ def test_nodes_show_the_isolation_and_a_job_that_no_node_is_fit_for_says_why(clu
     assert node["isolation"] == node["attributes"]["isolation"]
     assert node["isolation"] in (("root",) if IS_ROOT else ("namespace", "none"))
     assert node["isolation"] in cluster.shunter("nodes").out
-    cluster.shunter("submit", "-f", "-", stdin=as_yaml(job("wary", isolation="user")))
+    lie = cluster.shunter("node", "attribute", node["name"], "isolation=user", code=2)
+    assert "is what the worker enforces" in lie.err
+    cluster.shunter("run", "--detach", "--name", "wary", "--isolation", "user", "--", "/bin/true")
     why = cluster.shunter("why", "wary").out
     assert "no node offers isolation 'user'" in why
     assert "without isolation: user, it fits" in why

@@ -7,6 +7,8 @@ from shunter.engine.nodes.disconnect import on_node_down
 from shunter.engine.nodes.drain import find_node, restore_node
 from shunter.engine.round import Round
 from shunter.engine.state.records import NodeRecord
+from shunter.model.errors import Invalid, Problem
+from shunter.model.job.isolation import ATTRIBUTE
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.lifecycles import NODE, NodeEvent
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello, Refused, Welcome
@@ -61,6 +63,9 @@ def on_label(round: Round, name: str, labels: dict[str, str | None]) -> None:
 
 def on_attribute(round: Round, name: str, attributes: dict[str, str | None]) -> None:
     record = find_node(round, name)
+    if ATTRIBUTE in attributes:
+        fix = "leave it out; restart the worker with another --task-user to change it"
+        raise Invalid([Problem(ATTRIBUTE, "is what the worker enforces, and cannot be set", fix=fix)])
     changed = {key: value or "" for key, value in attributes.items()}
     round.record(c.NodeAttributed(record.id, changed, round.now_ms, record.name))
     _disable_refill(round, record.id)

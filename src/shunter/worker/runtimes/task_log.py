@@ -88,7 +88,18 @@ class TaskLog:
     def _open_files(self, how: int) -> None:
         for stream, path in enumerate(self._paths):
             if path is not None:
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
-                self._files[stream] = os.open(
-                    path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | how, 0o644
-                )
+                self._files[stream] = _open_for_all_to_read(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | how)
+
+
+def _open_for_all_to_read(path: str, flags: int) -> int:
+    """Open a file, and make it and missing folders readable for all if they are new, whatever the worker's umask is."""
+    missing = [folder for folder in Path(path).parents if not folder.is_dir()]
+    for folder in reversed(missing):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o755)
+    try:
+        fd = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return os.open(path, flags | os.O_CREAT, 0o644)
+    os.fchmod(fd, 0o644)
+    return fd

@@ -193,8 +193,8 @@ def test_why_is_a_sentence_and_its_reasons(cluster: Cluster, shunter: Shunter) -
 def test_nodes_show_what_is_reserved_of_them(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /nodes"] = page(NODE, NODE | {"name": "other", "state": "down", "labels": {}})
     header, vm, other = columns(shunter("nodes").out)
-    assert header == ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "LAST", "SEEN"]
-    assert vm[:7] == ["vm", "ready", "1.5/2", "0/7Gi", "3", "berlin", "disk=ssd"]
+    assert header == ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "ISOLATION", "DATACENTER", "LABELS", "LAST", "SEEN"]
+    assert vm[:8] == ["vm", "ready", "1.5/2", "0/7Gi", "3", "none", "berlin", "disk=ssd"]
     assert other[:2] == ["other", "down"]
     assert len(columns(shunter("nodes", "--state", "down").out)) == 2
     assert len(columns(shunter("nodes", "--label", "disk=ssd").out)) == 2

@@ -50,6 +50,7 @@ def run(
     exclusive: options.Exclusive = False,
     datacenter: options.Datacenters = None,
     constraint: options.Constraints = None,
+    isolation: options.Isolation = None,
     priority: options.Priority = None,
     queue: options.Queue = None,
     after: options.After = None,
@@ -97,8 +98,9 @@ def run(
         "parallel_max": parallel_max, "failures_max": failures_max, "gang": gang or None,
         "exclusive": exclusive or None, "cpu": cpu, "memory": memory, "disk": disk,
         "resources": options.countables(gpu, resource),
-        "datacenters": datacenter, "constraints": constraint, "priority": priority, "queue": queue, "after": after,
-        "start_at": start_at, "deadline": deadline, "estimate": estimate, "restart": restart, "retries": retries,
+        "datacenters": datacenter, "constraints": constraint, "isolation": isolation,
+        "priority": priority, "queue": queue, "after": after, "start_at": start_at, "deadline": deadline,
+        "estimate": estimate, "restart": restart, "retries": retries,
         "timeout": options.timeouts(timeout, queue_timeout, job_timeout), "hold": hold or None,
     }  # fmt: skip
     if not command and not image:

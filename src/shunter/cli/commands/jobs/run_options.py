@@ -126,6 +126,15 @@ Constraints = Annotated[
         help="Condition for nodes: \"node.labels.disk == 'ssd'\". May be repeated.",
     ),
 ]
+Isolation = Annotated[
+    Text,
+    _option(
+        _NEEDS,
+        "--isolation",
+        metavar="user|namespace|container",
+        help="Run only where tasks are kept from the cluster's secrets this way.",
+    ),
+]
 
 Priority = Annotated[
     int | None,
