@@ -13,7 +13,7 @@ from shunter.engine.jobs.apply_file import MixedFile, on_apply_file
 from shunter.engine.jobs.dead_letters import on_purge_dead_letters, on_replay_dead_letters
 from shunter.engine.jobs.dependencies import EndedRuns
 from shunter.engine.jobs.hold import on_hold
-from shunter.engine.jobs.queue_admin import QueuePatch, on_queue_drop, on_queue_patch, on_queue_purge
+from shunter.engine.jobs.queue_admin import on_queue_drop, on_queue_patch, on_queue_purge
 from shunter.engine.jobs.rerun import on_rerun
 from shunter.engine.jobs.stop import on_stop
 from shunter.engine.jobs.submit import SubmitResult, on_submit
@@ -33,6 +33,7 @@ from shunter.model.lifecycles import NodeEvent
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Draft
 from shunter.model.protocol.worker_messages import Hello, Inventory, Refused, Report, Welcome
+from shunter.ports.admin import QueueChange
 
 T = TypeVar("T")
 TaskRef = tuple[str, int]  # the group's name and the visible index
@@ -75,8 +76,8 @@ class EngineCommands(ABC):
     async def drop_template(self, namespace: str, name: str) -> None:
         await self.ask(partial(on_drop_template, namespace=namespace, name=name))
 
-    async def patch_queue(self, name: str, patch: QueuePatch) -> None:
-        await self.ask(partial(on_queue_patch, name=name, patch=patch))
+    async def patch_queue(self, name: str, change: QueueChange) -> None:
+        await self.ask(partial(on_queue_patch, name=name, change=change))
 
     async def drop_queue(self, name: str) -> None:
         await self.ask(partial(on_queue_drop, name=name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,18 +17,9 @@ from shunter.engine.state.state import State
 from shunter.model.errors import Busy, Conflict, NotFound
 from shunter.model.job.spec import DEFAULT_OPTIONS, QUEUE_DEFAULT, JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.ports.admin import QueueChange
 
 _QUEUED = int(TaskState.QUEUED)
-
-
-@dataclass(frozen=True, slots=True)
-class QueuePatch:
-    """Rules to change; None leaves a rule unchanged."""
-
-    is_paused: bool | None = None
-    is_strict: bool | None = None
-    running_max: int | None = None
-    queued_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +30,19 @@ class QueueLoad:
     running: int
 
 
-def on_queue_patch(round: Round, name: str, patch: QueuePatch) -> None:
+def on_queue_patch(round: Round, name: str, change: QueueChange) -> None:
     current = round.state.queues.get(name)
-    changed = {field: value for field in QueuePatch.__slots__ if (value := getattr(patch, field)) is not None}
-    rules: Queue = replace(current, **changed)
+    rules = Queue(
+        current.is_paused if change.paused is None else change.paused,
+        current.is_strict if change.strict is None else change.strict,
+        current.running_max if change.running_max is None else change.running_max,
+        current.queued_max if change.queued_max is None else change.queued_max,
+    )
     if rules == current:
         return
     if name not in round.state.queues.queues and len(round.state.queues.queues) >= round.settings.queues_max:
         raise Conflict(f"at most {round.settings.queues_max} queues can have rules; delete one that you do not need")
-    change = c.QueueSet(
-        name, rules.is_paused, rules.is_strict, rules.running_max, rules.queued_max, round.now_ms
-    )  # fmt: skip
-    round.record(change)
+    round.record(c.QueueSet(name, rules.is_paused, rules.is_strict, rules.running_max, rules.queued_max, round.now_ms))
 
 
 def on_queue_drop(round: Round, name: str) -> None:

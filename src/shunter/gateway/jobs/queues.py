@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.queue_admin import QueuePatch, queue_load, queue_names, queue_rules
+from shunter.engine.jobs.queue_admin import queue_load, queue_names, queue_rules
 from shunter.model.errors import NotFound
 from shunter.model.rest.admin_views import QueuePage, QueueView
 from shunter.ports.admin import QueueChange
@@ -26,8 +26,7 @@ class Queues:
         return self._view(name)
 
     async def patch(self, name: str, change: QueueChange) -> QueueView:
-        patch = QueuePatch(change.paused, change.strict, change.running_max, change.queued_max)
-        await self._engine.patch_queue(name, patch)
+        await self._engine.patch_queue(name, change)
         return self._view(name)
 
     async def delete(self, name: str) -> None:

@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.queue_admin import QueuePatch
 from shunter.engine.jobs.rerun import rerun_spec
 from shunter.engine.jobs.templates import Dispatch
 from shunter.model.errors import Busy, Rejected
 from shunter.model.job.spec import JobSpec
+from shunter.ports.admin import QueueChange
 from shunter.simulation.checks.reference_records import ModelJob, require
 from shunter.simulation.workload import service_actions
 from shunter.simulation.workload.job_draws import LICENCES, QUEUES
@@ -81,9 +81,9 @@ class UserActions:
             self._world.trace.record("hold.refused", str(refusal)[:80])
 
     async def _set_queue_rules(self) -> None:
-        patch = QueuePatch(
-            is_paused=self._rng.choice((None, True, False)),
-            is_strict=self._rng.choice((None, True, False)),
+        patch = QueueChange(
+            paused=self._rng.choice((None, True, False)),
+            strict=self._rng.choice((None, True, False)),
             running_max=self._rng.choice((None, 0, 1, 3)),
             queued_max=self._rng.choice((None, None, 0, 40)),
         )
@@ -159,7 +159,7 @@ class UserActions:
 
 
 def _lift_queue_rules(engine: Engine, name: str) -> Awaitable[None]:
-    return engine.patch_queue(name, QueuePatch(is_paused=False, running_max=0, queued_max=0))
+    return engine.patch_queue(name, QueueChange(paused=False, running_max=0, queued_max=0))
 
 
 def _set_enough_licences(engine: Engine, licence: str) -> Awaitable[None]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.jobs.queue_admin import QueuePatch
 from shunter.model.errors import Conflict
 from shunter.model.job.spec import Affinity, JobOptions, Update
 from shunter.model.lifecycles import NodeEvent
+from shunter.ports.admin import QueueChange
 from tests.unit.engine.fake_workers import FakeWorkers, healthy_count
 from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.service_specs import ALWAYS, service
@@ -233,11 +233,11 @@ def test_a_task_that_was_moved_waits_for_its_release_and_for_its_queue() -> None
         await harness.engine.move(job.job_id, ("main", 0), "n1", "ada")
         await harness.settle(1.0)
         assert not harness.orders()
-        await harness.engine.patch_queue("slow", QueuePatch(is_paused=True))
+        await harness.engine.patch_queue("slow", QueueChange(paused=True))
         await harness.engine.hold(job.job_id, False)
         await harness.settle(1.0)
         assert not harness.orders()
-        await harness.engine.patch_queue("slow", QueuePatch(is_paused=False))
+        await harness.engine.patch_queue("slow", QueueChange(paused=False))
         await harness.settle(1.0)
         assert [order.job for _, order in harness.orders()] == [job.job_id]
 

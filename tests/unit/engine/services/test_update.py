@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.jobs.queue_admin import QueuePatch
 from shunter.engine.state.registries.services import REPLACED_TASKS_MAX
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import JobOptions, Update
+from shunter.ports.admin import QueueChange
 from tests.unit.engine.fake_workers import FakeWorkers, healthy_count
 from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.service_specs import service, types
@@ -132,7 +132,7 @@ def test_what_waits_of_a_service_takes_its_new_priority_and_queue() -> None:
         fake_workers = FakeWorkers(harness)
         await harness.submit(spec("other", 2))
         await fake_workers.process(1)
-        await harness.engine.patch_queue("night", QueuePatch(is_paused=True))
+        await harness.engine.patch_queue("night", QueueChange(paused=True))
         [job] = await harness.submit(service(1))
         await fake_workers.process(3)
         await harness.submit(service(1, priority=90, options=JobOptions(queue="night")))
