@@ -37,16 +37,16 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("submit", "jobs.submit:submit", "Submit the jobs of a manifest file."),
         Entry("validate", "jobs.validate:validate", "Check manifest files without a cluster."),
         Entry("plan", "jobs.plan:plan", "Show what submitting a manifest file would do."),
-        Entry("wait", "jobs.stop:wait", "Wait until jobs have ended."),
-        Entry("retry", "jobs.rerun:retry", "Run a finished job again, or only its failed tasks."),
+        Entry("wait", "jobs.wait:wait", "Wait until jobs have ended."),
+        Entry("retry", "jobs.retry:retry", "Run a finished job again, or only its failed tasks."),
         Entry("dispatch", "jobs.templates:dispatch", "Run a parameterized job."),
         Entry("cron", "jobs.templates:cron", "Manage scheduled and parameterized jobs."),
     ),
     "Control jobs": (
         Entry("stop", "jobs.stop:stop", "Stop jobs, or single tasks."),
-        Entry("hold", "jobs.rerun:hold", "Stop new tasks of jobs from starting."),
-        Entry("release", "jobs.rerun:release", "Release held jobs."),
-        Entry("move", "services:move", "Move a task to another node."),
+        Entry("hold", "jobs.hold:hold", "Stop new tasks of jobs from starting."),
+        Entry("release", "jobs.hold:release", "Release held jobs."),
+        Entry("move", "jobs.move:move", "Move a task to another node."),
     ),
     "Manage services": (
         Entry("update", "services:update", "Update a service or system job to a new spec."),
@@ -65,7 +65,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Queues and dead letters": (
         Entry("queues", "queues:queues", "List the queues."),
         Entry("queue", "queues:queue", "Show, limit, pause, purge or delete a queue."),
-        Entry("dead", "jobs.rerun:dead", "List, replay or purge tasks that failed for good."),
+        Entry("dead", "jobs.dead_letters:dead", "List, replay or purge tasks that failed for good."),
     ),
     "Testbeds and schedulings": (
         Entry("apply", "objects.apply:apply", "Apply manifests: Testbeds, BatchJobs, Schedulings, Jobs."),

@@ -1,4 +1,4 @@
-"""The commands for service and system jobs: update, scale, rollback, restart; and move, for any task."""
+"""The commands for service and system jobs: update, scale, rollback and restart."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.manifest_files import File, read_file
-from shunter.cli.options import Format, JobName, JobOrTask, Namespace, NodeName, Output, job_and_task
+from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, job_and_task
 from shunter.cli.render.tables import print_document
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -114,30 +113,6 @@ def restart(
     name, task = job_and_task(target)
     with open_client(namespace) as client:
         _report_change(client.job(name).restart(task), f"{target} is restarting", f"{target} restarted", wait, output)
-
-
-def move(
-    target: Annotated[
-        str,
-        typer.Argument(metavar="JOB/[GROUP/]INDEX", help="Task to move.", autocompletion=complete_jobs),
-    ],
-    node: NodeName,
-    namespace: Namespace = NAMESPACE_DEFAULT,
-    output: Output = Format.TABLE,
-) -> None:
-    """Move a task to another node.
-
-    A service instance starts on the new node before the old one stops. A batch task is stopped and starts again from
-    the beginning. A later restart may place the task on any node.
-
-    \b
-    shunter move web/2 worker-3
-    """
-    name, task = job_and_task(target)
-    if task is None:
-        raise Invalid([Problem("task", "index is missing", target, "write JOB/0 for the first task")])
-    with open_client(namespace) as client:
-        _report_change(client.job(name).move(task, node), f"{target} is moving to {node}", "", False, output)
 
 
 def _report_change(job: Job, ongoing: str, done: str, wait: bool, output: Format) -> None:

@@ -30,9 +30,12 @@ NOTHING_TO_FORMAT = {
     "install": "it installs software on this machine",
     "backup": "it writes a file",
     "restore": "it makes a home",
+    "context add": "it writes a file of this user",
+    "context use": "it writes a file of this user",
+    "context remove": "it writes a file of this user",
     "version": "one word",
 }
-FAMILIES = {"queue", "node", "batchjob", "metrics", "store"}  # they only have commands below them
+FAMILIES = {"context", "queue", "node", "batchjob", "metrics", "store"}  # they only have commands below them
 
 
 def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:

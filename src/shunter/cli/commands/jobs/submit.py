@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.commands.jobs.stop import wait_for
+from shunter.cli.commands.jobs.wait import wait_for
 from shunter.cli.commands.services import wait_until_settled
 from shunter.cli.connection import open_client
 from shunter.cli.manifest_files import File, read_file

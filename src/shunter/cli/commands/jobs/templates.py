@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from shunter.cli.commands.jobs.jobs import command_line
-from shunter.cli.commands.jobs.stop import print_run
+from shunter.cli.commands.jobs.wait import print_run
 from shunter.cli.completion import complete_templates
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Namespace, Output, pairs

@@ -1,17 +1,16 @@
-"""The commands retry, hold, release, and dead list, replay, purge."""
+"""The commands about dead letters: dead, dead list, dead replay, dead purge."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
-from shunter.cli.commands.jobs.stop import Jobs, print_run, wait_for
+from shunter.cli.commands.jobs.wait import wait_for
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import print_notice
-from shunter.cli.options import Format, JobName, Limit, Namespace, Output
+from shunter.cli.options import Format, Limit, Namespace, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import (
     Column,
@@ -21,7 +20,6 @@ from shunter.cli.render.tables import (
     print_items,
     print_result,
     print_table,
-    report_each,
 )
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -29,13 +27,18 @@ from shunter.model.rest.admin_views import DeadView
 
 LETTERS_SHOWN = 100
 
+
 dead = plain_typer(invoke_without_command=True)
+
+
 Which = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NUMBER|JOB]...", help="Numbers of dead letters, or one job.", autocompletion=complete_jobs
     ),
 ]
+
+
 All = Annotated[bool, typer.Option("--all", help="All dead letters of the namespace.")]
 
 
@@ -120,49 +123,6 @@ def purge(
     with open_client(namespace) as client:
         purged = client.purge_dead(numbers, job=job)
         print_result(f"purged {plural(purged, 'dead letter')}", {"count": purged}, output)
-
-
-def retry(
-    name: JobName,
-    failed: Annotated[bool, typer.Option("--failed", help="Run only tasks that failed or were cancelled.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
-    namespace: Namespace = NAMESPACE_DEFAULT,
-    output: Output = Format.TABLE,
-) -> None:
-    """Run a finished job again, as a new run of its name. Print NAME@RUN.
-
-    With --failed, tasks keep their indexes, and SHUNTER_TASK_COUNT is the original number of tasks.
-
-    \b
-    shunter retry render
-    shunter retry render@3 --failed --wait
-    """
-    with open_client(namespace) as client:
-        print_run(client.job(name).retry(failed=failed), wait, output)
-
-
-def hold(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Stop new tasks of jobs from starting until the jobs are released. Running tasks continue.
-
-    \b
-    shunter hold render
-    """
-    with open_client(namespace) as client, report_each(output) as report:
-        for name in names:
-            job = client.job(name).hold()
-            report(f"{name} held", partial(getattr, job, "view"))
-
-
-def release(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Release held jobs, including jobs that were submitted with hold: true.
-
-    \b
-    shunter release render
-    """
-    with open_client(namespace) as client, report_each(output) as report:
-        for name in names:
-            job = client.job(name).release()
-            report(f"{name} released", partial(getattr, job, "view"))
 
 
 def _choice(which: list[str] | None, all_letters: bool) -> tuple[list[int], str | None]:
