@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from shunter.worker.keeper.limits import KEEPER_CPU_MILLI, KEEPER_MEMORY_BYTES, Limits
+from shunter.worker.keeper.limits import KEEPER_CPU_MILLI, KEEPER_MEMORY_BYTES, KEEPER_PIDS, Limits
 from shunter.worker.process.cgroups import _group_folder
 
 MI = 2**20
 V1 = ("cpu", "memory", "freezer")
 FILES = (
     "cgroup.procs", "cgroup.freeze", "cpu.max", "memory.max", "memory.events", "memory.swap.max", "cpu.cfs_quota_us",
-    "memory.limit_in_bytes", "memory.oom_control", "freezer.state",
+    "memory.limit_in_bytes", "memory.oom_control", "freezer.state", "pids.max",
 )  # fmt: skip
 
 
@@ -44,6 +44,17 @@ def test_version_1_gets_the_same_in_its_own_files(tmp_path: Path) -> None:
     limits.apply(500, 64 * MI)
     assert written(tmp_path, "cpu/lane-1/cpu.cfs_quota_us") == str((500 + KEEPER_CPU_MILLI) * 100)
     assert written(tmp_path, "memory/lane-1/memory.limit_in_bytes") == str(64 * MI + KEEPER_MEMORY_BYTES)
+
+
+@pytest.mark.parametrize("controllers", [("unified",), (*V1, "pids")])
+def test_a_limit_of_processes_is_set_once_for_all_tasks_of_a_lane(tmp_path: Path, controllers: tuple[str, ...]) -> None:
+    Limits(group_tree(tmp_path, controllers), "lane-1", cores=4, pids_max=64).enter()
+    assert written(tmp_path, f"{controllers[-1]}/lane-1/pids.max") == str(64 + KEEPER_PIDS)
+
+
+def test_0_is_no_limit_of_processes(tmp_path: Path) -> None:
+    Limits(group_tree(tmp_path, ("unified",)), "lane-1", cores=4, pids_max=0).enter()
+    assert written(tmp_path, "unified/lane-1/pids.max") == ""
 
 
 @pytest.mark.parametrize("cpu_milli", [4000, 9000])
