@@ -23,7 +23,9 @@ class Home:
     @classmethod
     def find(cls) -> Home:
         home = cls(home_folder().absolute())
-        home.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (*reversed(home.folder.parents), home.folder):
+            if not folder.exists():  # `parents=True` would leave the modes of the folders above to the umask
+                folder.mkdir(exist_ok=True, mode=0o700)
         return home
 
     @property

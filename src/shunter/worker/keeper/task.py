@@ -89,8 +89,10 @@ class Starter:
         spec = task_range.spec
         if spec.dir is not None:
             self.scratch.is_fresh = False
-            if self._task_user is None:  # else it is entered with the rights of that user
+            if self._task_user is None:
                 os.chdir(spec.dir)
+            else:
+                self._task_user.enter(spec.dir)
         elif not self.scratch.is_fresh:
             self.scratch.reset()
         if task_range is not self._prepared:
@@ -99,17 +101,10 @@ class Starter:
             self._path = spec.path()
             self._prepared = task_range
         environment = task_range.environment(index, self._node, self._mark, self.devices)
-        user = self._task_user
-        if spec.is_plain and user is None:
+        if spec.is_plain:
             if spec.memory_bytes or spec.disk_bytes:
-                return self._spawn_limited(
-                    spec, lambda: os.posix_spawn(self._path, spec.argv, environment, setsid=True)
-                )
-            return os.posix_spawn(self._path, spec.argv, environment, setsid=True)
-        if spec.is_plain and user is not None and spec.dir is None:
-            if spec.memory_bytes or spec.disk_bytes:
-                return self._spawn_limited(spec, lambda: user.spawn(self._path, spec.argv, environment))
-            return user.spawn(self._path, spec.argv, environment)
+                return self._spawn_limited(spec, lambda: self._spawn(spec, environment))
+            return self._spawn(spec, environment)
         spawn = self.setup.prepare(task_range, index, self._path, environment)
         return self._spawn_limited(spec, spawn) if spec.memory_bytes or spec.disk_bytes else spawn()
 
@@ -149,6 +144,11 @@ class Starter:
             self.scratch.remove()
         except OSError:
             pass  # the worker cleans up the rest
+
+    def _spawn(self, spec: Spec, environment: Environment) -> int:
+        if self._task_user is not None:
+            return self._task_user.spawn(self._path, spec.argv, environment)
+        return os.posix_spawn(self._path, spec.argv, environment, setsid=True)
 
     def _spawn_limited(self, spec: Spec, spawn: Callable[[], int]) -> int:
         # When memory is short, the kernel must kill the task, not the keeper: the task inherits a raised score.

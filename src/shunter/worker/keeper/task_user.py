@@ -44,6 +44,14 @@ class Identity:
             os.setresuid(0, 0, 0)
             os.setresgid(0, 0, 0)
 
+    def enter(self, folder: str) -> None:
+        """Change into a folder with the rights of this user. Raises OSError."""
+        self.assume()
+        try:
+            os.chdir(folder)
+        finally:
+            self.resume()
+
     def assume(self) -> None:
         """Access files with the rights of this user alone, until `resume`."""
         os.setegid(self.gid)
