@@ -122,9 +122,41 @@ async def test_what_will_not_pass_is_raised() -> None:
     async with open_scheduler_harness() as harness:
         with pytest.raises(Unauthorized, match="the token is missing or wrong"):
             await asyncio.to_thread(ExternalScheduler(LastNode(), harness.address, token="wrong").run)
+
+
+async def test_a_policy_that_fails_is_told_asked_again_and_does_not_end_the_process() -> None:
+    async with open_scheduler_harness() as harness:
         harness.use_external_policy("last-node")
         policy = LastNode()
         policy.failure = RuntimeError("out of ideas")
-        with pytest.raises(RuntimeError, match="out of ideas"):
-            await asyncio.to_thread(ExternalScheduler(policy, harness.address, token=TOKEN).run)
-        await harness.ended(await harness.submit("goes-on"))
+        async with running(harness, policy) as scheduler:
+            await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
+            await harness.ended(await harness.submit("by-the-fall-back"))
+            [session] = harness.engine.schedulers.sessions()
+            assert session.refusals.last_reason == "the policy failed: RuntimeError: out of ideas"
+            assert session.state(harness.engine._now_ms()) == "overruled"
+            policy.failure = None
+            session.refusals.overruled_until_ms = 0  # the time has passed
+            await harness.ended(await harness.submit("by-itself"))
+            await harness.until(lambda: nodes_of(scheduler) == {3}, "it has decided")
+
+
+async def test_a_policy_that_exceeds_its_budget_is_asked_again() -> None:
+    class TooMany(LastNode):
+        times = 0
+
+        def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+            decision = super().decide(view, now, budget)
+            if decision.placements and self.times < 3:
+                self.times += 1
+                decision.placements[0].counts[0] = budget + 1
+            return decision
+
+    async with open_scheduler_harness() as harness:
+        harness.use_external_policy("last-node")
+        policy = TooMany()
+        async with running(harness, policy):
+            await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
+            await harness.ended(await harness.submit("in-the-end"))
+            [session] = harness.engine.schedulers.sessions()
+            assert (policy.times, "more than its budget" in session.refusals.last_reason) == (3, True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shunter.engine.engine import Engine
-from shunter.engine.policy.sessions import LEAD, LEASE_DEFAULT_S, Session
+from shunter.engine.policy.sessions import CONNECTED, LEAD, LEASE_DEFAULT_S, SILENT, Session
 from shunter.engine.state.registries.cluster import FALLBACK_SETTING, LEASE_SETTING, POLICY_SETTING
 from shunter.log import Log
 from shunter.model.errors import Invalid
@@ -63,20 +63,50 @@ class Policies:
         """The connected schedulers, and the active one even if it is not connected."""
         active_policy, sessions = self._engine.active_policy, self._engine.schedulers.sessions()
         remote = [each for each in sessions if not each.is_local]
-        views = [_session_view(each, active_policy.leader_session) for each in remote]
+        views = [self._session_view(each) for each in remote]
         if active_policy.name.startswith(REMOTE_PREFIX) and all(
             each.name != active_policy.leader_session for each in remote
         ):
-            error = f"silent: fallback {active_policy.round_policy.name} is active"
+            refusals = self._engine.schedulers.leader_refusals
             views.append(
-                PolicyView(name=active_policy.name, kind="remote", source="not connected", active=True, error=error)
+                PolicyView(
+                    name=active_policy.name,
+                    kind="remote",
+                    source="not connected",
+                    active=True,
+                    state=SILENT,
+                    error=self._fallback_note(SILENT),
+                    refusals=refusals.count,
+                    last_refusal=refusals.last_reason or None,
+                )
             )
         return views
+
+    def _session_view(self, session: Session) -> PolicyView:
+        refusals = session.refusals
+        if session.mode != LEAD:
+            agreed = session.decisions - session.refused
+            source = f"agrees with {agreed:,} of {session.decisions:,} decisions"
+            return PolicyView(name=session.name, kind="shadow", source=source, active=False)
+        state, is_active = (
+            self._engine.schedulers.state_of(session),
+            session.name == self._engine.active_policy.leader_session,
+        )
+        return PolicyView(
+            name=f"{REMOTE_PREFIX}{session.name}", kind="remote", source=f"{state}, {session.decisions:,} decisions",
+            active=is_active, state=state, refusals=refusals.count, last_refusal=refusals.last_reason or None,
+            error=self._fallback_note(state) if is_active and state != CONNECTED else None,
+        )  # fmt: skip
+
+    def _fallback_note(self, state: str) -> str:
+        return f"{state}: fallback {self._engine.active_policy.round_policy.name} is active"
 
     def _view(self, entry: CatalogueEntry) -> PolicyView:
         active_policy = self._engine.active_policy
         is_active = entry.kind != "filter" and not entry.error and entry.name == active_policy.name
         error = entry.error or (active_policy.last_error if is_active else "")
+        session = self._local_session() if is_active else None
+        refusals = session.refusals if session is not None else active_policy.refusals
         return PolicyView(
             name=entry.name,
             kind=entry.kind,
@@ -84,17 +114,17 @@ class Policies:
             active=is_active or (entry.kind == "filter" and not entry.error),
             error=error or None,
             failures=active_policy.failures if is_active else 0,
+            state=None if session is None else self._engine.schedulers.state_of(session),
+            refusals=refusals.count if is_active else 0,
+            last_refusal=(refusals.last_reason or None) if is_active else None,
         )
 
-
-def _session_view(session: Session, leader: str) -> PolicyView:
-    if session.mode == LEAD:
-        source = f"connected, {session.decisions:,} decisions"
-        active = session.name == leader
-        return PolicyView(name=f"{REMOTE_PREFIX}{session.name}", kind="remote", source=source, active=active)
-    agreed = session.decisions - session.refused
-    source = f"agrees with {agreed:,} of {session.decisions:,} decisions"
-    return PolicyView(name=session.name, kind="shadow", source=source, active=False)
+    def _local_session(self) -> Session | None:
+        """Of an active policy that decides in this process, outside of rounds."""
+        leader = self._engine.active_policy.leader_session
+        return next(
+            (each for each in self._engine.schedulers.sessions() if each.is_local and each.name == leader), None
+        )
 
 
 def choose_policy(catalogue: Catalogue, stored: str, configured: str | None) -> str:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.engine.policy.refusals import FRUITLESS_MAX
+from shunter.engine.policy.sessions import Session
 from shunter.engine.recovery import recover
 from shunter.engine.state.registries.cluster import POLICY_SETTING
 from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import SchedulingSpec
+from shunter.model.protocol.scheduler_messages import DecisionRow, PlacementRow
+from shunter.model.rest.views import PolicyView
 from shunter.planning.policies import Catalogue, PluginEntry
-from shunter.planning.view import ClusterView, Decision
-from tests.unit.gateway.harness import GatewayHarness, run_scenario
+from shunter.planning.view import ClusterView, Decision, SchedulingDraft
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
 class Failing:
@@ -103,3 +109,59 @@ def test_a_plugin_that_is_gone_keeps_no_cluster_from_starting() -> None:
     assert choose_policy(Catalogue(), "", None) == "e-pvm"
     with pytest.raises(Invalid):
         choose_policy(Catalogue(), "", "uninstalled")
+
+
+async def decide_badly(harness: GatewayHarness, session: Session, times: int) -> None:
+    [class_id] = [each for each, record in harness.engine.state.classes.items() if record.queued]
+    for _ in range(times):
+        row = DecisionRow(1, placements=[PlacementRow(class_id, [99], [1])])
+        await harness.engine.schedulers.decide(session.token, row)
+
+
+def test_a_scheduler_is_shown_as_connected_silent_or_overruled_with_its_refusals() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        async def remote_view() -> PolicyView:
+            [found] = [each for each in (await harness.gateway.policies.page()).items if each.kind == "remote"]
+            return found
+
+        await harness.join("n1")
+        await harness.gateway.policies.use("remote:mine")
+        silent = await remote_view()
+        assert (silent.state, silent.error) == ("silent", "silent: fallback e-pvm is active")
+        session = harness.engine.schedulers.open("mine", ("tasks",))
+        await harness.run("job")
+        await decide_badly(harness, session, 3)
+        connected = await remote_view()
+        assert (connected.state, connected.refusals, connected.error) == ("connected", 3, None)
+        assert connected.last_refusal is not None and "must name each node row once" in connected.last_refusal
+        why = await harness.gateway.explain.why(reference("job"))
+        assert "the last 3 decisions were refused that mine made; last refusal: placements[0]: must" in why.sentence
+        await decide_badly(harness, session, FRUITLESS_MAX - 3)
+        overruled = await remote_view()
+        assert (overruled.state, overruled.refusals) == ("overruled", FRUITLESS_MAX)
+        assert overruled.error == "overruled: fallback e-pvm is active"
+        await harness.run("large", resources={"cpu": 64})
+        why = await harness.gateway.explain.why(reference("large"))
+        assert "mine is overruled, because its decisions were refused" in why.reasons[-1].text
+        harness.engine.schedulers.close(session, "its stream ended")
+        assert ((await remote_view()).state, (await remote_view()).refusals) == ("silent", FRUITLESS_MAX)
+
+    run_scenario(scenario)
+
+
+class Wrong:
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        draft = SchedulingDraft(ObjectName("default", "odd"), SchedulingSpec(ObjectName("default", "bed")))
+        return Decision(view.version, schedulings=[draft])
+
+
+def test_what_was_refused_of_a_policy_in_the_manager_is_shown() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        policies = Policies(harness.engine, Catalogue(policies=[PluginEntry("wrong", "example 1.0", Wrong)]))
+        await policies.use("wrong")
+        await harness.run("job")
+        [active] = [each for each in (await policies.page()).items if each.active]
+        assert active.refusals == 1 and active.state is None
+        assert active.last_refusal is not None and active.last_refusal.startswith("schedulings[0]: ")
+
+    run_scenario(scenario)

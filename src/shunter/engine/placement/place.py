@@ -69,6 +69,7 @@ def _needs_decision(round: Round, policy: Policy, view: ClusterView) -> bool:
 def _report_refused_item(policy: Policy, item: str, reason: str) -> None:
     if isinstance(policy, ActivePolicy):
         policy.report_problem(f"{item} was rejected: {reason}")
+        policy.refusals.refuse(f"{item}: {reason}")
 
 
 def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:

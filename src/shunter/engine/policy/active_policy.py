@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from shunter.engine.policy.refusals import RefusalRecord
 from shunter.log import Log
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS
 from shunter.planning.filter.filters import FILTERS, Filter
@@ -97,6 +98,7 @@ class ActivePolicy:
         self.policy, self.name, self._fallback = policy, policy.name, None
         self.last_error = ""
         self.failures = self.seen_objects_revision = 0
+        self.refusals = RefusalRecord()  # of what it decided in rounds
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         if isinstance(self.policy, Planner) and self.policy.is_built_in:
@@ -145,10 +147,13 @@ class ActivePolicy:
         """Drop placements on nodes that refuse the task, however much room they have."""
         classes = {queued.task_class.id: queued.task_class for queued in view.queued}
         placements = []
-        for placement in decision.placements:
+        for number, placement in enumerate(decision.placements):
             admitted = hard_rules.admit(classes[placement.class_id], placement)
             if admitted.counts.sum() < placement.counts.sum():
                 self.report_problem(REFUSED_PLACEMENTS)
+                dropped = np.setdiff1d(placement.nodes, admitted.nodes)
+                node = view.nodes.names[int(dropped[0])] if dropped.size else ""
+                self.refusals.refuse(f"placements[{number}]{f' on node {node}' if node else ''}: not feasible")
             if len(admitted.nodes):
                 placements.append(admitted)
         return replace(decision, placements=placements)

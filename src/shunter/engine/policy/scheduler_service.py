@@ -5,20 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
+from itertools import islice
 from random import Random
 from typing import Protocol, TypeVar
+
+import numpy as np
+from msgspec.structs import replace
 
 from shunter.engine.placement.cluster_view import build_view, refresh_pending
 from shunter.engine.placement.external_decision import DecisionSource, on_decision
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.flight_recorder import FlightRecorder
 from shunter.engine.policy.observers import Observers
+from shunter.engine.policy.refusals import RefusalRecord, is_fruitful
 from shunter.engine.policy.sessions import LEAD, SHADOW, Session, SessionRegistry
 from shunter.engine.round import Round
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.state import State
-from shunter.model.errors import TooLarge, Unavailable
+from shunter.model.errors import Invalid, TooLarge, Unavailable
 from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
+from shunter.planning.explain.suggest import without_licence_needs
+from shunter.planning.filter.filters import feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.remote.decision_rows import read_decision
 from shunter.planning.remote.view_scope import limit_view, wants_of
@@ -27,6 +34,7 @@ from shunter.ports.flight import FlightLog
 
 SEND_INTERVAL_MIN_MS = 10  # no session gets situations more often
 RETRY_S = 0.1  # while no state is loaded
+CLASSES_EXAMINED_MAX = 100  # to find out whether something fits
 T = TypeVar("T")
 
 
@@ -105,11 +113,21 @@ class SchedulerService:
         session.consume_credit(self._now_ms())
         tasks, budget = sum(sum(each.counts) for each in row.placements), self._host.settings.round_placements_max
         if tasks > budget and not self._is_one_gang(row):
-            raise TooLarge(f"the decision places {tasks} tasks, more than its budget of {budget}")
-        answer = await self._host.ask(partial(self._on_decision, session=session, row=row))
-        session.next_decision_ms = None if row.again_in_ms is None else self._now_ms() + row.again_in_ms
-        if row.is_partial:
-            session.next_decision_ms = self._now_ms()
+            fault = f"the decision places {tasks} tasks, more than its budget of {budget}"
+            self._record_failed_decision(session, fault)
+            raise TooLarge(fault)
+        if row.error:
+            self._record_failed_decision(session, f"the policy failed: {row.error}")
+            return DecisionAnswer(self._host.state.version, is_overruled=session.refusals.is_overruled(self._now_ms()))
+        try:
+            answer = await self._host.ask(partial(self._on_decision, session=session, row=row))
+        except Invalid as error:
+            self._record_failed_decision(session, error.detail)
+            raise
+        again_in_ms = 0 if row.is_partial else row.again_in_ms
+        if is_fruitful(row, answer) is False and self._leads(session):
+            again_in_ms = session.refusals.retry_ms(self._now_ms())
+        session.next_decision_ms = None if again_in_ms is None else self._now_ms() + again_in_ms
         session.reasons = row.reasons
         session.decisions += 1
         session.refused += bool(answer.refusals)
@@ -124,7 +142,30 @@ class SchedulerService:
         self._sessions.find(session.token, round.now_ms)  # another session may have taken over since
         refusal = "" if self._leads(session) else _not_leading_reason(session, self._host.active_policy.name)
         source = DecisionSource(session.name, refusal)
-        return on_decision(round, read_decision(row), source, self._host.active_policy.filters, self._validation_ledger)
+        filters, refusals = self._host.active_policy.filters, session.refusals
+        answer = on_decision(round, read_decision(row), source, filters, self._validation_ledger)
+        refusals.refuse_items(answer.refusals)
+        fruitful = is_fruitful(row, answer)
+        if fruitful is not None and not refusal:
+            refusals.record_decision(fruitful, round.now_ms, self._fits_somewhere)
+        return replace(answer, is_overruled=refusals.is_overruled(round.now_ms))
+
+    def _record_failed_decision(self, session: Session, reason: str) -> None:
+        """There is no decision to apply. The scheduler is asked again soon."""
+        session.refusals.refuse(reason)
+        session.refusals.record_decision(False, self._now_ms(), self._fits_somewhere)
+        session.decisions += 1
+        session.next_decision_ms = self._now_ms() + session.refusals.retry_ms(self._now_ms())
+        session.wakeup.set()
+        self._host.wake()  # if it is overruled now, the fall-back policy decides
+
+    def _fits_somewhere(self) -> bool:
+        """Whether some pending task fits on a node. Looks at some classes only: that is enough to tell."""
+        view, filters = build_view(self._host.state), self._host.active_policy.filters
+        self._validation_ledger.sync(view.nodes)
+        rows = np.arange(1, view.nodes.count)
+        pending = (without_licence_needs(each.task_class) for each in islice(view.queued, CLASSES_EXAMINED_MAX))
+        return any(feasible(each, self._validation_ledger, rows, filters).any() for each in pending)
 
     # ---- called by the engine ----
 
@@ -138,6 +179,14 @@ class SchedulerService:
     def live_leader(self, now_ms: int) -> Session | None:
         """The session that currently decides about tasks outside of rounds."""
         return self._sessions.live_leader(now_ms)
+
+    def state_of(self, session: Session) -> str:
+        return session.state(self._now_ms())
+
+    @property
+    def leader_refusals(self) -> RefusalRecord:
+        """What was refused of the session that leads, or led last."""
+        return self._sessions.leader_refusals
 
     def lease_end_ms(self) -> int | None:
         return self._sessions.lease_end_ms()

@@ -2,7 +2,8 @@
 all sessions start anew after a restart.
 
 A token fences each session: a newer session of the same name, or the end of the lease, invalidates it. The session that
-holds the lease of the active policy leads. While none does, the fallback policy decides in the rounds."""
+holds the lease of the active policy leads. While none does, or while it is overruled (`engine.policy.refusals`), the
+fallback policy decides in the rounds."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from shunter.engine.policy.refusals import RefusalRecord
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Unavailable
 from shunter.model.protocol.scheduler_messages import TASKS, DecisionRow, Situation
@@ -20,6 +22,7 @@ LEASE_DEFAULT_S = 5.0
 DECISIONS_PER_S = 100.0  # of one session, on average
 DECISIONS_BURST = 100.0
 LEAD, SHADOW = "lead", "shadow"
+CONNECTED, SILENT, OVERRULED = "connected", "silent", "overruled"  # how a session is doing
 log = Log(__name__)
 
 
@@ -44,6 +47,7 @@ class Session:
     reasons: dict[int, str] = field(default_factory=dict)  # its last reasons why classes wait
     decisions: int = 0
     refused: int = 0
+    refusals: RefusalRecord = field(default_factory=RefusalRecord)
     credit: float = DECISIONS_BURST
     credit_ms: int = 0
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
@@ -53,6 +57,11 @@ class Session:
 
     def is_alive(self, now_ms: int) -> bool:
         return not self.is_closed and (self.expires_ms > now_ms or (self.is_local and self.is_waiting))
+
+    def state(self, now_ms: int) -> str:
+        if not self.is_alive(now_ms):
+            return SILENT
+        return OVERRULED if self.refusals.is_overruled(now_ms) else CONNECTED
 
     def end(self, reason: str) -> None:
         if not self.is_closed:
@@ -90,6 +99,7 @@ class SessionRegistry:
         self.leader = ""  # the name of the session whose decisions count, if any
         self.lease_s = LEASE_DEFAULT_S
         self._had_leader = False
+        self._last_refusals = "", RefusalRecord()  # of the last session that led: its name, and the record
         self.is_closed = False  # the manager stops
 
     def open(self, name: str, wants: Collection[str], mode: str, now_ms: int, is_local: bool = False) -> Session:
@@ -99,11 +109,13 @@ class SessionRegistry:
             raise Unavailable("the manager is stopping; try again")
         before = self._sessions.get(name)
         if before is not None:
+            self._remember_refusals(before)
             before.end("another session with the same name took over; give each scheduler a unique name")
         lease_ms = int(self.lease_s * 1000)
         session = Session(
-            name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, credit_ms=now_ms
-        )
+            name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, credit_ms=now_ms,
+            refusals=self._last_refusals[1].renewed() if self._last_refusals[0] == name else RefusalRecord(),
+        )  # fmt: skip
         session.wakeup.set()
         self._sessions[name] = session
         log.info("scheduler.opened", scheduler=name, mode=mode)
@@ -127,6 +139,7 @@ class SessionRegistry:
     def close(self, session: Session, reason: str) -> None:
         session.end(reason)
         if self._sessions.get(session.name) is session:
+            self._remember_refusals(session)
             del self._sessions[session.name]
             log.info("scheduler.closed", scheduler=session.name, reason=reason)
 
@@ -136,14 +149,38 @@ class SessionRegistry:
         has_leader = self.live_leader(now_ms) is not None
         if has_leader != self._had_leader:
             self._had_leader = has_leader
-            if self.leader:
-                log.info("scheduler.leads" if has_leader else "scheduler.silent", scheduler=self.leader)
+            if has_leader:
+                log.info("scheduler.leads", scheduler=self.leader)
+            elif self.leader:
+                self._log_loss(now_ms)
         return has_leader
+
+    def _log_loss(self, now_ms: int) -> None:
+        """The scheduler decides no more about tasks."""
+        refusals = self.leader_refusals
+        if refusals.is_overruled(now_ms):
+            log.warning("scheduler.overruled", scheduler=self.leader, reason=refusals.last_reason)
+        else:
+            log.info("scheduler.silent", scheduler=self.leader)
+
+    @property
+    def leader_refusals(self) -> RefusalRecord:
+        """Of the session that leads, or led last."""
+        found = self._sessions.get(self.leader)
+        if found is not None:
+            return found.refusals
+        name, refusals = self._last_refusals
+        return refusals if name == self.leader else RefusalRecord()
+
+    def _remember_refusals(self, session: Session) -> None:
+        if session.name == self.leader and session.mode == LEAD:
+            self._last_refusals = session.name, session.refusals
 
     def live_leader(self, now_ms: int) -> Session | None:
         found = self._sessions.get(self.leader) if self.leader else None
-        leads = found is not None and found.mode == LEAD and TASKS in found.writer.wants and found.is_alive(now_ms)
-        return found if leads else None
+        if found is None or found.mode != LEAD or TASKS not in found.writer.wants:
+            return None
+        return found if found.is_alive(now_ms) and not found.refusals.is_overruled(now_ms) else None
 
     def lease_end_ms(self) -> int | None:
         """When the leader's lease ends unless it is renewed: the engine must then wake up to take over."""

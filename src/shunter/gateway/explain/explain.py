@@ -66,4 +66,7 @@ class Explain:
             known_texts = {reason.text for reason in found.reasons}
             new = [ReasonView(text=text, nodes=0) for text in dict.fromkeys(planner_reasons) if text not in known_texts]
             found.reasons = [*new, *found.reasons]
+        if found.start is not None and leader is None and policy.leader_session:
+            overruled = self._engine.schedulers.leader_refusals.describe(policy.leader_session, now_ms)
+            found.reasons += [ReasonView(text=overruled, nodes=0)] if overruled else []
         return found

@@ -83,6 +83,9 @@ def reservation_reasons(
     their last decision.
     """
     if leader is not None:
+        refused = leader.refusals.describe(leader.name, now_ms)
+        if refused:
+            return {record.id: refused for record in state.classes.values() if record.queued}
         return _attributed(leader.name, leader.reasons)
     policy = active_policy.round_policy
     if not isinstance(policy, Planner):

@@ -40,6 +40,9 @@ class PolicyView(msgspec.Struct, kw_only=True):
     active: bool
     error: str | None = None  # why it cannot be used, or what went wrong when it was used last
     failures: int = 0
+    state: str | None = None  # of a scheduler outside of rounds: connected, silent or overruled
+    refusals: int = 0  # items of its decisions that were refused
+    last_refusal: str | None = None
 
 
 class PolicyPage(msgspec.Struct):

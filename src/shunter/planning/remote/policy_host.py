@@ -22,7 +22,11 @@ class PolicyHost:
 
     def decide(self, situation: Situation) -> DecisionRow:
         """Process a situation, and decide."""
-        decision = self.policy.decide(self.observe(situation), situation.now, situation.budget)
+        return self.decide_on(self.observe(situation), situation)
+
+    def decide_on(self, view: ClusterView, situation: Situation) -> DecisionRow:
+        """Decide on the view of a situation that was observed. Raises what the policy raises."""
+        decision = self.policy.decide(view, situation.now, situation.budget)
         if not isinstance(decision, Decision):
             raise TypeError(f"decide returned {decision!r}, not a Decision")
         return decision_row(decision, situation.delta.number)

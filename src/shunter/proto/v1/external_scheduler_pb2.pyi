@@ -425,7 +425,7 @@ class RunningTasks(_message.Message):
     def __init__(self, class_id: _Optional[int] = ..., node: _Optional[int] = ..., count: _Optional[int] = ..., priority: _Optional[int] = ..., started_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., is_stopping: _Optional[bool] = ...) -> None: ...
 
 class Decision(_message.Message):
-    __slots__ = ("token", "based_on", "number", "placements", "preemptions", "schedulings", "withdrawals", "atomic", "is_partial", "again_in_ms", "left", "reasons")
+    __slots__ = ("token", "based_on", "number", "placements", "preemptions", "schedulings", "withdrawals", "atomic", "is_partial", "again_in_ms", "left", "reasons", "error")
     class ReasonsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -445,6 +445,7 @@ class Decision(_message.Message):
     AGAIN_IN_MS_FIELD_NUMBER: _ClassVar[int]
     LEFT_FIELD_NUMBER: _ClassVar[int]
     REASONS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
     token: str
     based_on: int
     number: int
@@ -457,7 +458,8 @@ class Decision(_message.Message):
     again_in_ms: int
     left: int
     reasons: _containers.ScalarMap[int, str]
-    def __init__(self, token: _Optional[str] = ..., based_on: _Optional[int] = ..., number: _Optional[int] = ..., placements: _Optional[_Iterable[_Union[Placement, _Mapping]]] = ..., preemptions: _Optional[_Iterable[_Union[Preemption, _Mapping]]] = ..., schedulings: _Optional[_Iterable[_Union[SchedulingDraft, _Mapping]]] = ..., withdrawals: _Optional[_Iterable[_Union[ObjectName, _Mapping]]] = ..., atomic: _Optional[bool] = ..., is_partial: _Optional[bool] = ..., again_in_ms: _Optional[int] = ..., left: _Optional[int] = ..., reasons: _Optional[_Mapping[int, str]] = ...) -> None: ...
+    error: str
+    def __init__(self, token: _Optional[str] = ..., based_on: _Optional[int] = ..., number: _Optional[int] = ..., placements: _Optional[_Iterable[_Union[Placement, _Mapping]]] = ..., preemptions: _Optional[_Iterable[_Union[Preemption, _Mapping]]] = ..., schedulings: _Optional[_Iterable[_Union[SchedulingDraft, _Mapping]]] = ..., withdrawals: _Optional[_Iterable[_Union[ObjectName, _Mapping]]] = ..., atomic: _Optional[bool] = ..., is_partial: _Optional[bool] = ..., again_in_ms: _Optional[int] = ..., left: _Optional[int] = ..., reasons: _Optional[_Mapping[int, str]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class Placement(_message.Message):
     __slots__ = ("class_id", "nodes", "counts")
@@ -490,16 +492,18 @@ class SchedulingDraft(_message.Message):
     def __init__(self, name: _Optional[_Union[ObjectName, _Mapping]] = ..., spec: _Optional[_Union[SchedulingSpec, _Mapping]] = ...) -> None: ...
 
 class DecisionAnswer(_message.Message):
-    __slots__ = ("version", "placed", "refusals", "agrees")
+    __slots__ = ("version", "placed", "refusals", "agrees", "is_overruled")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     PLACED_FIELD_NUMBER: _ClassVar[int]
     REFUSALS_FIELD_NUMBER: _ClassVar[int]
     AGREES_FIELD_NUMBER: _ClassVar[int]
+    IS_OVERRULED_FIELD_NUMBER: _ClassVar[int]
     version: int
     placed: int
     refusals: _containers.RepeatedCompositeFieldContainer[ItemRefusal]
     agrees: bool
-    def __init__(self, version: _Optional[int] = ..., placed: _Optional[int] = ..., refusals: _Optional[_Iterable[_Union[ItemRefusal, _Mapping]]] = ..., agrees: _Optional[bool] = ...) -> None: ...
+    is_overruled: bool
+    def __init__(self, version: _Optional[int] = ..., placed: _Optional[int] = ..., refusals: _Optional[_Iterable[_Union[ItemRefusal, _Mapping]]] = ..., agrees: _Optional[bool] = ..., is_overruled: _Optional[bool] = ...) -> None: ...
 
 class ItemRefusal(_message.Message):
     __slots__ = ("item", "reason", "node", "count")

@@ -16,7 +16,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shunter.log import Log
-from shunter.model.errors import Busy, Conflict, Invalid, Problem, ShunterError, Unavailable
+from shunter.model.errors import (
+    Busy,
+    Conflict,
+    Invalid,
+    NotFound,
+    Problem,
+    Rejected,
+    ShunterError,
+    Unauthorized,
+    Unavailable,
+)
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT, DecisionAnswer, DecisionRow, Situation
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Lease, Link
@@ -30,6 +40,8 @@ GRPC, REST = "grpc", "rest"
 RETRY_MIN_S, RETRY_MAX_S = 0.1, 5.0
 RENEW_SHARE = 3  # a lease is renewed so many times before it would end
 DECISIONS_MAX = 1_000
+FAILED_RETRY_MS = 1_000  # when a policy that failed is asked again, at the latest
+ERROR_SIZE_MAX = 500
 log = Log(__name__)
 
 
@@ -79,10 +91,13 @@ class ExternalScheduler:
         self._on_decision = on_decision
         self._is_stopping = threading.Event()
         self._link: Link | None = None
+        self._last_refused: tuple[str, bool] = "", False
+        self._last_failure = ""
 
     def run(self) -> None:
         """Decide until `stop`. Comes back by itself when the manager was away; raises what will not pass: a wrong
-        token, a name that is none, an error of the policy."""
+        token, a name that is none. If the policy fails, or the manager refuses its decision as a whole, that is logged
+        and the policy is asked again."""
         delay_s = RETRY_MIN_S
         while not self._is_stopping.is_set():
             began_s = time.monotonic()
@@ -164,17 +179,54 @@ class ExternalScheduler:
             if is_skipped:
                 policy_host.observe(situation)
                 continue
-            row = policy_host.decide(situation)
-            answer = _retry_while_busy(partial(link.decide, session.lease.token, row), self._is_stopping)
-            self._record(Decided(situation, row, answer))
+            row = self._ask_policy(policy_host, situation)
+            if row.error and self.mode == SHADOW:
+                continue
+            answer = self._send(link, session.lease.token, row)
+            if answer is not None:
+                self._record(Decided(situation, row, answer))
+
+    def _ask_policy(self, policy_host: PolicyHost, situation: Situation) -> DecisionRow:
+        """A policy that fails decides nothing. The manager is told, shows it to users, and asks again."""
+        view = policy_host.observe(situation)
+        try:
+            return policy_host.decide_on(view, situation)
+        except Exception as error:  # code of the user
+            reason = f"{type(error).__name__}: {error}"[:ERROR_SIZE_MAX]
+            write = log.error if reason == self._last_failure else log.exception  # the traceback once
+            write("scheduler.failed", scheduler=self.name, error=reason)
+            self._last_failure = reason
+            number = situation.delta.number
+            return DecisionRow(situation.delta.version, number, error=reason, again_in_ms=FAILED_RETRY_MS)
+
+    def _send(self, link: Link, token: str, row: DecisionRow) -> DecisionAnswer | None:
+        """None if the manager refused the decision as a whole, for example because it exceeds the budget."""
+        try:
+            return _retry_while_busy(partial(link.decide, token, row), self._is_stopping)
+        except (Conflict, Unauthorized, NotFound):
+            raise  # of the session, not of the decision
+        except Rejected as error:
+            log.error("scheduler.refused", scheduler=self.name, reason=error.detail)
+            return None
 
     def _record(self, decided: Decided) -> None:
         self.decisions.append(decided)
+        self._log_refusals(decided.answer)
         if decided.answer.agrees is not None:
             self.agreed += decided.answer.agrees
             self.differed += not decided.answer.agrees
         if self._on_decision is not None:
             self._on_decision(decided)
+
+    def _log_refusals(self, answer: DecisionAnswer) -> None:
+        """Once for each reason, and when it is overruled; not with every decision."""
+        refused = (answer.refusals[0].reason if answer.refusals else "", answer.is_overruled)
+        if refused != self._last_refused and any(refused):
+            log.warning(
+                "scheduler.refused", scheduler=self.name, items=len(answer.refusals), reason=refused[0],
+                is_overruled=answer.is_overruled,
+            )  # fmt: skip
+        self._last_refused = refused
 
 
 def _retry_while_busy(ask: Callable[[], DecisionAnswer], is_stopping: threading.Event) -> DecisionAnswer:

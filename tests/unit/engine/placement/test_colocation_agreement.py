@@ -40,6 +40,7 @@ def test_everybody_agrees_on_where_a_task_may_start(seed: int) -> None:
             task_set = rng.choice([task_set for task_set, _ in queued_tasks(state)])
             await decide(harness, session, PlacementRow(task_set.task_class.id, [rng.randint(1, NODES)], [1]))
             await harness.settle(1.0)
+        session.refusals.fruitless = 0
         for task_set, index in queued_tasks(state):
             expected = [is_allowed(state, task_set, row) for row in range(1, NODES + 1)]
             assert planner_allows(state, task_set) == expected
@@ -49,6 +50,7 @@ def test_everybody_agrees_on_where_a_task_may_start(seed: int) -> None:
                 impossible = PlacementRow(99, [1], [1])  # so that nothing of the decision applies
                 placement = PlacementRow(task_set.task_class.id, [row], [1])
                 answer = await decide(harness, session, placement, impossible, atomic=True)
+                session.refusals.fruitless = 0  # it is not to be overruled
                 is_admitted = [each.item for each in answer.refusals] == ["placements[1]"]
                 assert is_admitted == expected[row - 1], answer.refusals
                 await harness.settle(1.0)

@@ -177,4 +177,6 @@ def _print_policies(found: list[PolicyView], output: Format) -> None:
 
 def _error(view: PolicyView) -> str:
     times = f" ({plural(view.failures, 'time')}; the default policy decided)" if view.failures else ""
-    return f"{view.error}{times}" if view.error else ""
+    refused = f"{plural(view.refusals, 'item')} of its decisions refused; last: {view.last_refusal}"
+    parts = [f"{view.error}{times}" if view.error else "", refused if view.refusals else ""]
+    return "; ".join(filter(None, parts))

@@ -109,6 +109,22 @@ def test_a_plan_that_is_refused_exits_with_2(cluster: Cluster, shunter: Shunter,
     assert (said.code, "render is an unfinished job" in said.err) == (2, True)
 
 
+def test_policies_show_what_was_refused_of_them(cluster: Cluster, shunter: Shunter) -> None:
+    remote = {
+        "name": "remote:mine", "kind": "remote", "source": "overruled, 20 decisions", "active": True,
+        "error": "overruled: fallback e-pvm is active", "failures": 0, "state": "overruled", "refusals": 20,
+        "last_refusal": "placements[0]: no room",
+    }  # fmt: skip
+    cluster.answers["GET /policies"] = page(remote)
+    assert (
+        shunter("policies")
+        .out.splitlines()[1]
+        .endswith(
+            "overruled: fallback e-pvm is active; 20 items of its decisions refused; last: placements[0]: no room"
+        )
+    )
+
+
 def test_policies_show_their_source_who_decides_and_what_went_wrong(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers |= {"GET /policies": page(*POLICIES), "PUT /policies/active": page(*POLICIES)}
     header, first, second = shunter("policies").out.splitlines()

@@ -1,0 +1,78 @@
+"""Counts what was refused of a policy's decisions, and overrules a policy of which everything is refused. Used for
+sessions (`engine.policy.sessions`), and for policies that decide in rounds (`engine.policy.active_policy`), which are
+never overruled.
+
+While a scheduler is overruled, the fall-back policy places tasks. Tasks would wait for ever otherwise, because a
+scheduler that makes the same mistake again and again is neither silent nor failing. If nothing fits anywhere, its
+mistakes cost nothing, and it is not overruled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, ItemRefusal
+
+FRUITLESS_MAX = 20  # decisions in a row of which nothing applied
+TRIES = 5  # fruitless decisions that it has after that before it is overruled again
+OVERRULED_MS = 60_000
+RETRY_MS = 100  # after a fruitless decision, the policy is asked again
+IDLE_RETRY_MS = 1_000  # where nothing fits anywhere
+REASON_SIZE_MAX = 300
+
+
+@dataclass(slots=True)
+class RefusalRecord:
+    count: int = 0  # items that were refused
+    last_reason: str = ""
+    fruitless: int = 0  # decisions in a row of which nothing applied
+    overruled_until_ms: int = 0
+
+    def is_overruled(self, now_ms: int) -> bool:
+        return now_ms < self.overruled_until_ms
+
+    def refuse(self, reason: str, count: int = 1) -> None:
+        self.count += count
+        self.last_reason = reason[:REASON_SIZE_MAX]
+
+    def refuse_items(self, refusals: Iterable[ItemRefusal]) -> None:
+        for each in refusals:
+            self.refuse(f"{each.item}{f' on node {each.node}' if each.node else ''}: {each.reason}")
+
+    def record_decision(self, is_fruitful: bool, now_ms: int, has_alternative: Callable[[], bool]) -> None:
+        """Record a decision that was to place or preempt tasks. `has_alternative`: some pending task fits somewhere."""
+        if is_fruitful:
+            self.fruitless = self.overruled_until_ms = 0
+        elif not self.is_overruled(now_ms):
+            self.fruitless += 1
+            if self.fruitless >= FRUITLESS_MAX and has_alternative():
+                self.fruitless, self.overruled_until_ms = FRUITLESS_MAX - TRIES, now_ms + OVERRULED_MS
+
+    def retry_ms(self, now_ms: int) -> int:
+        """How long after a fruitless decision the policy is asked again if nothing changes. Nobody else would: the
+        tasks that it was to place still wait."""
+        if self.is_overruled(now_ms):
+            return self.overruled_until_ms - now_ms
+        return RETRY_MS if self.fruitless < FRUITLESS_MAX else IDLE_RETRY_MS
+
+    def renewed(self) -> RefusalRecord:
+        """For the next session of the same scheduler: it may have been repaired, so it is tried at once."""
+        return RefusalRecord(self.count, self.last_reason, min(self.fruitless, FRUITLESS_MAX - TRIES))
+
+    def describe(self, name: str, now_ms: int) -> str:
+        """What is wrong with the decisions of a policy now; empty if the last one applied."""
+        if self.is_overruled(now_ms):
+            return f"{name} is overruled, because its decisions were refused; last refusal: {self.last_reason}"
+        if self.fruitless:
+            decisions = "decision was" if self.fruitless == 1 else f"{self.fruitless} decisions were"
+            return f"the last {decisions} refused that {name} made; last refusal: {self.last_reason}"
+        return ""
+
+
+def is_fruitful(row: DecisionRow, answer: DecisionAnswer) -> bool | None:
+    """Whether some tasks were placed or preempted as decided; None if that was not asked for."""
+    if not row.placements and not row.preemptions:
+        return None
+    refused_preemptions = sum(each.item.startswith("preemptions") for each in answer.refusals)
+    is_refused_whole = row.atomic and bool(answer.refusals)
+    return answer.placed > 0 or (refused_preemptions < len(row.preemptions) and not is_refused_whole)
