@@ -12,7 +12,7 @@ from typing import Any
 from shunter.engine.engine import Engine
 from shunter.engine.policy.sessions import Session
 from shunter.log import Log
-from shunter.model.errors import Rejected, Unavailable
+from shunter.model.errors import Invalid, Rejected, TooLarge, Unavailable
 from shunter.planning.remote.policy_host import PolicyHost
 from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import Policy
@@ -46,4 +46,7 @@ async def run_policy_loop(engine: Engine, policy: Policy, clock: Clock, run_in_t
 async def _serve(engine: Engine, session: Session, policy_host: PolicyHost, run_in_thread: RunInThread) -> None:
     while (situation := await engine.schedulers.next(session)) is not None:
         row = await run_in_thread(partial(policy_host.decide, situation))
-        await engine.schedulers.decide(session.token, row)
+        try:
+            await engine.schedulers.decide(session.token, row)
+        except (Invalid, TooLarge) as error:  # of the decision, not of the session: it is asked again
+            engine.active_policy.report_problem(f"its decision was refused: {error.detail}")

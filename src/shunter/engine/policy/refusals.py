@@ -16,6 +16,7 @@ from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRo
 FRUITLESS_MAX = 20  # decisions in a row of which nothing applied
 TRIES = 5  # fruitless decisions that it has after that before it is overruled again
 OVERRULED_MS = 60_000
+RENEWED_MS = 5_000  # that a new session of an overruled scheduler stays overruled, at most
 RETRY_MS = 100  # after a fruitless decision, the policy is asked again
 IDLE_RETRY_MS = 1_000  # where nothing fits anywhere
 REASON_SIZE_MAX = 300
@@ -55,9 +56,11 @@ class RefusalRecord:
             return self.overruled_until_ms - now_ms
         return RETRY_MS if self.fruitless < FRUITLESS_MAX else IDLE_RETRY_MS
 
-    def renewed(self) -> RefusalRecord:
-        """For the next session of the same scheduler: it may have been repaired, so it is tried at once."""
-        return RefusalRecord(self.count, self.last_reason, min(self.fruitless, FRUITLESS_MAX - TRIES))
+    def renewed(self, now_ms: int) -> RefusalRecord:
+        """For the next session of the same scheduler. It may have been repaired, so it is tried soon; one that connects
+        again after each decision must not starve the cluster either."""
+        until_ms = min(self.overruled_until_ms, now_ms + RENEWED_MS)
+        return RefusalRecord(self.count, self.last_reason, self.fruitless, until_ms)
 
     def describe(self, name: str, now_ms: int) -> str:
         """What is wrong with the decisions of a policy now; empty if the last one applied."""

@@ -114,7 +114,7 @@ class SessionRegistry:
         lease_ms = int(self.lease_s * 1000)
         session = Session(
             name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, credit_ms=now_ms,
-            refusals=self._last_refusals[1].renewed() if self._last_refusals[0] == name else RefusalRecord(),
+            refusals=self._last_refusals[1].renewed(now_ms) if self._last_refusals[0] == name else RefusalRecord(),
         )  # fmt: skip
         session.wakeup.set()
         self._sessions[name] = session

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shunter.engine.policy.refusals import FRUITLESS_MAX, OVERRULED_MS, RefusalRecord
+from shunter.engine.policy.refusals import FRUITLESS_MAX, OVERRULED_MS, RENEWED_MS, RefusalRecord
 from shunter.engine.policy.sessions import Session
 from shunter.model.errors import TooLarge
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import SchedulingSpec
 from shunter.model.protocol.scheduler_messages import DecisionRow, PlacementRow
 from shunter.planning.view import ClusterView, Decision, Placement, SchedulingDraft
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.external_policies import RemotePolicy, next_situation, open_leading_session
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
@@ -99,10 +100,14 @@ def test_a_session_that_starts_anew_is_soon_overruled_again() -> None:
         await Answers(harness, session).decide(FRUITLESS_MAX)
         harness.engine.schedulers.close(session, "its stream ended")
         again = harness.engine.schedulers.open("mine", ("tasks",))
+        assert again.state(int(VirtualClock().now() * 1000)) == "overruled"
+        for _ in range(RENEWED_MS // 1000):
+            await harness.settle(1)
+            harness.engine.schedulers.renew(again.token)
         await harness.join("n2", cpu=4)
         answers = Answers(harness, again)
         await answers.decide(5)
-        assert answers.overruled[-1] and again.refusals.count == FRUITLESS_MAX + 5
+        assert answers.overruled == [False] * 4 + [True] and again.refusals.count == FRUITLESS_MAX + 5
 
     run_scenario(scenario)
 
