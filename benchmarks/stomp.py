@@ -41,7 +41,7 @@ JOB = {
     "spec": {"commandSpec": {"command": ["true"]}},
 }
 HANDSHAKE = (
-    b"GET /scheduler HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+    b"GET /scheduler HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
     b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 )
 SENT = re.compile(rb'"sent":"(\d+)"')
@@ -145,7 +145,7 @@ async def change(host: str, port: int, count: int) -> None:
     for number in range(count):
         await asyncio.sleep(max(0, begun + number / CHANGES_PER_S - loop.time()))
         body = json.dumps({"externalScheduler": {"benchmark": [{"sent": str(time.monotonic_ns())}]}})
-        head = f"PUT /external/jobs/crawler HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+        head = f"PUT /external/jobs/crawler HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n"
         writer.write((head + body).encode())
         answer = await reader.readuntil(b"\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200"), answer

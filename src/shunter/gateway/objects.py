@@ -23,6 +23,7 @@ from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
 from shunter.ports.store import PastQuery as StoredPastQuery
 from shunter.ports.store import Store
 
+UID_DIGITS_MAX = 18  # the store has 64 bits for it
 _past_decoder = msgspec.msgpack.Decoder(PastScheduling)
 
 
@@ -76,7 +77,7 @@ class Objects:
         return await self._batch_job(name)
 
     async def past_schedulings(self, query: PastQuery) -> PastSchedulingPage:
-        if query.after is not None and not query.after.isdigit():
+        if query.after is not None and not _is_uid(query.after):
             raise Invalid([Problem("after", "is not a valid cursor", query.after, "use `next` of the previous page")])
         before_uid = None if query.after is None else int(query.after)
         stored = StoredPastQuery(query.namespace, query.name, before_uid, query.limit)
@@ -133,6 +134,10 @@ class Objects:
         if count > len(recent):
             raise Gone("the client read changes too slowly; list again, and watch from there")
         return [recent[position] for position in range(len(recent) - count, len(recent))]
+
+
+def _is_uid(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= UID_DIGITS_MAX
 
 
 def _matches(kind: str, object: Any, query: ObjectQuery) -> bool:

@@ -14,7 +14,6 @@ from shunter.api.http.body_budget import BODIES_BYTES_MAX, BodyBudget
 from shunter.api.http.exchange import (
     Context,
     Exchange,
-    Headers,
     Receive,
     RequestAborted,
     Scope,
@@ -24,6 +23,7 @@ from shunter.api.http.exchange import (
 )
 from shunter.api.http.large_yaml import YamlParser
 from shunter.api.http.openapi import openapi_document
+from shunter.api.http.origins import Forbidden, check_local, cors_headers
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
 from shunter.api.http.routing import Route, RouteMatch, Router
 from shunter.api.routes.external import BASE as EXTERNAL
@@ -42,7 +42,6 @@ WEBSOCKET = "/scheduler"
 ANONYMOUS = Caller("")
 EXTERNAL_CALLER = Caller("external")  # of listeners that ask for no token, and of the STOMP hub
 TOKEN_SIZE_MAX = 4096
-CORS_AGE_S = b"600"
 log = Log(__name__)
 
 
@@ -56,7 +55,7 @@ class ApiSettings:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """An open listener asks for no token and allows web pages of any origin: for loopback only."""
+    """An open listener asks for no token, and serves programs and web pages of this machine only."""
 
     routes: tuple[Route, ...] = ROUTES
     is_open: bool = False
@@ -113,7 +112,7 @@ class App:
         assert scope["type"] == "http"
         exchange = Exchange(scope, receive, send, self._context)
         if self._listener.is_open:
-            exchange.extra_headers = _cors_headers(scope)
+            exchange.extra_headers = cors_headers(scope)
         self._requests += 1
         try:
             await self._handle(exchange)
@@ -144,6 +143,7 @@ class App:
 
     def _caller_of(self, scope: Scope) -> Caller:
         if self._listener.is_open:
+            check_local(scope)
             return EXTERNAL_CALLER
         if not scope["path"].startswith(PROTECTED):
             return ANONYMOUS
@@ -166,28 +166,6 @@ class App:
         result = await route.handle(self._gateway.for_caller(caller), exchange)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
-
-
-def _cors_headers(scope: Scope) -> Headers:
-    """Headers that let a web page of another origin read the answer. Credentials are allowed: browsers have none for
-    this listener."""
-    origin = find_header(scope, b"origin")
-    if origin is None:
-        return ()
-    allowed = [
-        (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-allow-credentials", b"true"),
-        (b"vary", b"origin"),
-    ]
-    if scope["method"] != "OPTIONS":
-        return allowed
-    wanted = find_header(scope, b"access-control-request-headers") or "content-type"
-    return [
-        *allowed,
-        (b"access-control-allow-methods", b"GET, POST, PUT, DELETE"),
-        (b"access-control-allow-headers", wanted.encode("latin-1")),
-        (b"access-control-max-age", CORS_AGE_S),
-    ]
 
 
 async def _send_error(exchange: Exchange, error: ShunterError) -> None:
@@ -220,6 +198,13 @@ class _LazyStompServer:
             await receive()
             await refuse(send, 404, "this path is not a WebSocket; use /scheduler")
             return
+        if is_open:
+            try:
+                check_local(scope)
+            except Forbidden as error:
+                await receive()
+                await refuse(send, error.status, error.detail)
+                return
         has_token = find_header(scope, b"authorization") is not None
         if has_token and not is_open and not self._is_valid_token(_bearer_token(scope)):
             await receive()

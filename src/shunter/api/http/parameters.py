@@ -204,7 +204,7 @@ AFTER_NUMBER = field_parameter(
 AFTER_TASK = field_parameter(
     "after",
     "cursor: `next` of the previous page",
-    text(r"^([0-9]{1,9}\.)?[0-9]{1,9}$", size_max=19, rule="the cursor of a page"),
+    text(r"^([0-9]{1,9}\.){0,2}[0-9]{1,9}$", size_max=29, rule="the cursor of a page"),
 )
 NAMESPACE = namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False)
 NAMESPACES = namespace_parameter(NAMESPACE_DEFAULT, all_allowed=True)

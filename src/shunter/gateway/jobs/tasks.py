@@ -10,6 +10,7 @@ from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, task_set_of, task_sets_of
+from shunter.model.errors import Invalid, Problem
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.views import AttemptPage, TaskPage, TaskView
 from shunter.ports.callers import JobReference, TaskReference
@@ -77,7 +78,7 @@ class Tasks:
     async def _rows_by_instance(self, run: Job, states: tuple[str, ...], after: str | None, limit: int) -> Rows:
         """Tasks of a long-running job, whose task sets overlap where instances were replaced. The cursor is
         GROUP.INDEX.TASK_SET."""
-        position = tuple(int(part) for part in after.split(".")) if after else ()
+        position = _position(after) if after else ()
         blocks: dict[int, TaskBlock] = {}
         found: list[tuple[int, int, int, int]] = []
         for task_set in run.task_sets:
@@ -99,16 +100,23 @@ def _first_replaced(after: str | None) -> int | None:
     """Which of the replaced tasks a page begins with; None if its cursor is behind them."""
     if not after:
         return 0
-    task_set, _, index = after.partition(".")
-    return int(index) + 1 if index and int(task_set) == REPLACED_CURSOR else None
+    position = _position(after)
+    return position[1] + 1 if len(position) == 2 and position[0] == REPLACED_CURSOR else None
 
 
 def _task_set_and_index(after: str | None) -> tuple[int, int]:
-    """Where a page begins. A plain number is an index of the first task set."""
+    """Where a page begins. A plain number is an index of the first task set. Raises Invalid."""
     if not after:
         return 0, 0
-    task_set, _, index = after.rpartition(".")
-    return int(task_set or 0), int(index) + 1
+    position = _position(after)
+    if len(position) > 2:
+        fix = "list the tasks from the beginning"
+        raise Invalid([Problem("query.after", "is the cursor of a job that has ended meanwhile", after, fix)])
+    return (0, position[0] + 1) if len(position) == 1 else (position[0], position[1] + 1)
+
+
+def _position(after: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in after.split("."))
 
 
 def _select(block: TaskBlock, states: tuple[str, ...], first: int, limit: int) -> list[int]:

@@ -191,8 +191,6 @@ class GroupCheck:
         command, env, field_path = self._values["command"], self._values["env"], self._group.field_path("command")
         if not command and self._values["image"] is None:
             self._add_problem(f"{self._group.path}.command", "is missing", fix="add command, or image")
-        if command and not command[0]:
-            self._add_problem(f"{field_path}[0]", "must name a program", value="")
         for name in env:
             if is_reserved_variable(name):
                 self._add_problem(self._group.field_path("env", name), "is reserved for Shunter", fix="leave it out")

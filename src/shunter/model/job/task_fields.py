@@ -8,7 +8,7 @@ from typing import Any
 
 from shunter.model.job.spec import PORT_PREFIX, Container, HealthCheck, TaskSpec
 from shunter.model.resources import AMOUNT_MAX, DISK, STANDARD
-from shunter.model.schema.field_lists import mapping, section_list, value_list
+from shunter.model.schema.field_lists import command_words, mapping, section_list, value_list
 from shunter.model.schema.fields import Field, Schema, Section, amount, boolean, choice, duration, integer, text
 from shunter.model.schema.name_fields import NAME, NAME_SIZE_MAX
 from shunter.model.schema.problems import DISPLAY_CHARS_MAX, Problems, did_you_mean
@@ -158,7 +158,7 @@ PORT = Section(
 )
 
 COMMAND_FIX = 'write it as a list, like [echo, hello] or [sh, -c, "echo hello | wc"]'
-_COMMAND_WORDS = value_list(
+_COMMAND_WORDS = command_words(
     text(size_max=COMMAND_WORD_SIZE_MAX), count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX
 )
 

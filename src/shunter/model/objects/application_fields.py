@@ -18,7 +18,7 @@ from shunter.model.objects.flink_fields import FLINK
 from shunter.model.objects.object_meta import Document
 from shunter.model.objects.spark_fields import CORES_MAX, SPARK
 from shunter.model.resources import AMOUNT_MAX, CPU, MEMORY
-from shunter.model.schema.field_lists import value_list
+from shunter.model.schema.field_lists import command_words, value_list
 from shunter.model.schema.fields import Section, amount, text
 from shunter.model.schema.problems import Problems
 
@@ -31,7 +31,7 @@ _WORD = text(size_max=COMMAND_WORD_SIZE_MAX)
 COMMAND = Section(
     "any program: one executor per slot",
     {
-        "command": value_list(_WORD, count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX, required=True),
+        "command": command_words(_WORD, count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX, required=True),
         "args": value_list(_WORD, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX).about(
             "arguments after those of the command"
         ),

@@ -28,6 +28,22 @@ def value_list(
     return Field(read, schema, (), required)
 
 
+def command_words(
+    item: Field, *, count_min: int = 0, count_max: int, fix: str | None = None, required: bool = False
+) -> Field:
+    """A program and its arguments; only the program must not be empty."""
+    words = value_list(item, count_min=count_min, count_max=count_max, fix=fix, required=required)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        found = words.read(value, path, problems)
+        if found and found[0] == "":
+            problems.add(f"{path}[0]", "must name a program", value="", fix=fix)
+        return found
+
+    program = {**item.schema, "minLength": 1}
+    return Field(read, {**words.schema, "prefixItems": [program]}, (), required)
+
+
 def mapping(key: Field, value: Field, *, count_max: int) -> Field:
     """Names to values. What is there instead of a mapping is not shown: it may be a secret."""
     read_key, read_value = key.read, value.read

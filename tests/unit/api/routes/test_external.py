@@ -340,18 +340,45 @@ async def test_without_the_token_nobody_is_let_in(gateway: FakeGateway, listener
 
 
 @pytest.mark.usefixtures("object_service")
-async def test_an_open_door_needs_no_token_and_takes_web_pages_of_any_origin(gateway: FakeGateway) -> None:
+async def test_an_open_door_needs_no_token_and_takes_web_pages_of_this_machine(gateway: FakeGateway) -> None:
     client = Client(build_app(gateway, listener=OPEN_EXTERNAL_LISTENER))
     answer = await client.get("/external/jobs", headers=PAGE)
     assert (answer.status, answer.headers["access-control-allow-origin"]) == (200, PAGE["origin"])
     received = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
     preflight = await client.call("OPTIONS", "/external/schedulings", headers=PAGE | received)
     assert preflight.status == 204
+    assert "access-control-allow-credentials" not in answer.headers | preflight.headers
     assert "POST" in preflight.headers["access-control-allow-methods"]
     assert preflight.headers["access-control-allow-headers"] == "content-type"
     assert (await client.get("/external/nothing", headers=PAGE)).headers["access-control-allow-origin"] == PAGE[
         "origin"
     ]
+
+
+@pytest.mark.usefixtures("object_service")
+@pytest.mark.parametrize(
+    ("name", "value", "is_allowed"),
+    [
+        *[("origin", f"http://{host}", True) for host in ("127.0.0.1:80", "localhost", "[::1]:4200", "127.8.9.1")],
+        ("origin", "https://localhost:443", True),
+        *[("origin", f"http://{host}", False) for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil")],
+        *[("origin", value, False) for value in ("null", "", "file://", "http://", "http://localhost@evil", "ws://[")],
+        *[("host", value, True) for value in ("127.0.0.1:8082", "localhost", "LOCALHOST:1", "[::1]:8082")],
+        *[("host", value, False) for value in ("evil.example:8082", "127.0.0.1.evil.example", "10.0.0.1", "", "[")],
+    ],
+)
+async def test_an_open_door_serves_this_machine_only(
+    gateway: FakeGateway, name: str, value: str, is_allowed: bool
+) -> None:
+    """Neither web pages of other sites, nor those whose name was made to point here."""
+    client = Client(build_app(gateway, listener=OPEN_EXTERNAL_LISTENER))
+    for method in ("GET", "OPTIONS"):
+        answer = await client.call(method, "/external/jobs", headers={name: value})
+        assert (answer.status < 300) is is_allowed, answer
+        if not is_allowed:
+            assert answer.status == 403
+            assert "access-control-allow-origin" not in answer.headers
+            assert "this listener" in answer.json["detail"]
 
 
 @pytest.mark.usefixtures("object_service")

@@ -318,3 +318,5 @@ async def test_what_deleted_schedulings_did_can_be_asked(client: Client) -> None
     assert (await client.get("/api/v1/schedulings/past?namespace=film")).json["items"] == []
     assert (await client.get("/api/v1/schedulings/past/999")).status == 404
     assert (await client.get("/api/v1/schedulings/past/first")).fields == ["path.uid"]
+    for cursor in ("99999999999999999999", "-1", "first", "%C2%B2"):
+        assert (await client.get(f"/api/v1/schedulings/past?after={cursor}")).fields == ["query.after"]

@@ -205,8 +205,15 @@ async def test_the_token_comes_with_the_upgrade_or_with_connect(gateway: FakeGat
 
 
 async def test_an_open_door_needs_no_token(gateway: FakeGateway) -> None:
-    async with serving(gateway, OPEN_EXTERNAL_LISTENER) as server, peer(server, origin="http://elsewhere") as one:
+    async with serving(gateway, OPEN_EXTERNAL_LISTENER) as server, peer(server, origin="http://localhost:1") as one:
         assert (await one.connected()).command == "CONNECTED"
+
+
+async def test_an_open_door_takes_no_web_pages_of_other_sites(gateway: FakeGateway) -> None:
+    async with serving(gateway, OPEN_EXTERNAL_LISTENER) as server:
+        with pytest.raises(InvalidStatus, match="403"):
+            async with peer(server, origin="http://elsewhere"):
+                raise AssertionError
 
 
 @pytest.mark.parametrize("path", ["/", "/external/jobs", "/schedulers", "/scheduler/a/websocket", "/scheduler/a/b/xhr"])

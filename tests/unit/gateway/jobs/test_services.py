@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
+from shunter.api.http.parameters import AFTER_TASK
 from shunter.engine.jobs.finish import Summary
 from shunter.engine.read.views import job_view
 from shunter.gateway.explain.why import describe_state
+from shunter.model.errors import Invalid
 from shunter.model.job.spec import Affinity, Restart
+from shunter.model.schema.problems import Problems
 from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import TaskQuery
 from tests.unit.engine.fake_workers import FakeWorkers
@@ -137,9 +141,22 @@ def test_instances_are_listed_by_index_whatever_was_replaced_and_page_by_page() 
             after = page.next
             if after is None:
                 break
+            problems = Problems()
+            AFTER_TASK.read(after, "query.after", problems)
+            problems.raise_any()  # what a page returns is what the API takes
         assert paged == names
         coming = await harness.gateway.tasks.page(reference("web"), TaskQuery(states=("assigned",)))
         assert [task.name for task in coming.items] == ["web/1"]
+
+    play_gateway(scenario)
+
+
+def test_a_cursor_of_a_service_is_refused_after_its_end() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join("n1", cpu=16)
+        await harness.run_to_end(node, "job")
+        with pytest.raises(Invalid, match="has ended meanwhile"):
+            await harness.gateway.tasks.page(reference("job"), TaskQuery(limit=2, after="0.1.2"))
 
     play_gateway(scenario)
 

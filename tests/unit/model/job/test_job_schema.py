@@ -142,3 +142,15 @@ def test_every_field_of_a_job_is_explained_to_editors() -> None:
         return [name for name, field in section.fields.items() if not field.schema.get("description")]
 
     assert unexplained(SPEC) == []
+
+
+def test_only_the_program_of_a_command_must_not_be_empty() -> None:
+    allowed = manifest(command=["echo", ""])
+    parse_job(allowed)
+    assert SCHEMA.is_valid(allowed)
+    for command in ([""], ["", "a"]):
+        refused = manifest(command=command)
+        assert not SCHEMA.is_valid(refused)
+        assert [(each.field, each.message) for each in problems(refused)] == [
+            ("spec.command[0]", "must name a program")
+        ]
