@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -139,8 +139,8 @@ async def follow(target: Target, everything: int, single: int, seconds: int) -> 
     paths += [f"/events?follow=true&namespace=default&job={name}" for name in names]
     transports = []
     for path in paths:
-        protocol = Follower(target.get(path), received)
-        transports.append((await loop.create_connection(lambda each=protocol: each, target.host, target.port))[0])
+        make = partial(Follower, target.get(path), received)
+        transports.append((await loop.create_connection(make, target.host, target.port))[0])
     await until(lambda: received.open == len(paths))
     probe_ms: list[float] = []
     probe = asyncio.create_task(read_repeatedly(target, probe_ms))

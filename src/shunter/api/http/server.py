@@ -105,7 +105,7 @@ def _detect_dead_peers(listen_socket: socket.socket) -> None:
             listen_socket.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
-def _websocket_protocol(limits: ConnectionLimits, **arguments: Any) -> asyncio.Protocol:
+def _websocket_protocol(limits: ConnectionLimits, **arguments: Any) -> Any:
     """The protocol for a connection that becomes a WebSocket."""
     protocol = _websocket_protocol_class()(**arguments)
     protocol.limits = limits

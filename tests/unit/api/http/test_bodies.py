@@ -9,6 +9,7 @@ import pytest
 
 from shunter.api.http import large_yaml
 from shunter.api.http.app import ApiSettings, App, build_app
+from shunter.model.errors import Invalid
 from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
 from tests.unit.api.fake_gateway import FakeGateway
 
@@ -63,7 +64,7 @@ async def test_large_yaml_means_the_same_and_its_problems_too(app: App, monkeypa
         for text in (jobs_yaml(100), jobs_yaml(100, "---\na: 1\na: 2\n"), jobs_yaml(100, "---\n[")):
             try:
                 found.append(await parser.parse(text))
-            except large_yaml.Invalid as error:
+            except Invalid as error:
                 found.append(error.problems)
         return found
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import resource
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -100,7 +101,7 @@ async def test_a_stream_whose_reader_stopped_reading_is_cut_off() -> None:
     await Client(build_app(gateway)).post("/api/v1/jobs", manifest())
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"GET /api/v1/jobs/render/tasks/0/logs?follow=true HTTP/1.1\r\n{TOKEN}\r\n".encode())
-    writer.transport.pause_reading()
+    cast("asyncio.Transport", writer.transport).pause_reading()
     chunk, was_open = b"x" * 2**20, False
     async with asyncio.timeout(WAIT_S):
         while limits.open or not was_open:

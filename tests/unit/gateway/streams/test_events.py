@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from shunter.gateway.streams import event_hub
+from shunter.model.rest.event_stream import encode_event
 from shunter.model.rest.views import EventView
 from shunter.ports.admin import EventPosition, EventQuery
 from tests.unit.gateway.harness import GatewayHarness, read_all, run_scenario
@@ -72,7 +73,6 @@ def test_a_follower_of_one_job_gets_its_events_only() -> None:
 
 def test_each_event_is_encoded_once_for_all_followers(monkeypatch: pytest.MonkeyPatch) -> None:
     encoded: list[str] = []
-    encode_event = event_hub.encode_event
 
     def count(event: EventView) -> bytes:
         encoded.append(event.id)
