@@ -8,7 +8,7 @@ TESTS := tests
 # In CI, a test that is skipped for want of something that can be installed fails.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 
-.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects chaos smoke-chaos bench bench-small docs client proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects chaos smoke-chaos fuzz bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,14 @@ chaos: setup ## kill, cut off, fill up and lie to real clusters under load, for 
 
 smoke-chaos: setup ## the same for a short time, as CI does
 	SHUNTER_CHAOS_SECONDS=$${SHUNTER_CHAOS_SECONDS:-25} $(PYTEST) tests/chaos -m smoke -n 2
+
+# Requests for every operation of the API, bytes instead of HTTP, and random input for each parser.
+FUZZ_TESTS := tests/e2e/test_fuzz.py tests/unit/model/job/test_manifests.py tests/unit/model/objects/test_object_manifests.py \
+	tests/unit/model/files/test_yaml_reader.py tests/unit/api/stomp/test_frames.py tests/unit/api/stomp/test_session.py \
+	tests/unit/worker/keeper/test_json_lines.py tests/unit/engine/nodes/test_untrusted_workers.py
+
+fuzz: setup ## send random input to every operation and parser, for about half an hour
+	SHUNTER_FUZZ_EXAMPLES=$${SHUNTER_FUZZ_EXAMPLES:-200} $(PYTEST) $(FUZZ_TESTS) --timeout 3600
 
 setup-docker: ## install what tests of containers need, if permitted
 	@sh scripts/setup_docker.sh

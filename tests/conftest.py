@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -18,7 +19,12 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # On a busy machine an example takes long to run, and long to generate.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# `make fuzz`: many more examples of everything that is tested with random input, and new ones each time.
+FUZZ_EXAMPLES = int(os.environ.get("SHUNTER_FUZZ_EXAMPLES", "0"))
+settings.register_profile(
+    "fuzz", settings.get_profile("patient"), max_examples=FUZZ_EXAMPLES or 100, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile("fuzz" if FUZZ_EXAMPLES else "patient")
 
 TESTS = Path(__file__).parent
 # Folders in the order of their longest tests, so that no process is left alone with a long one; quick ones come last.

@@ -224,11 +224,13 @@ def _is_same_spec(round: Round, job: Job, spec: JobSpec) -> bool:
 
 
 def _generate_name(round: Round, spec: JobSpec) -> str:
-    """`render-x7k2p`: derived from the command, so that people recognise it."""
-    command = spec.groups[0].task.command
-    stem = "".join(
-        letter if letter.isalnum() else "-" for letter in PurePath(command[0]).name.lower() if letter.isascii()
-    )
+    """`render-x7k2p`: derived from the command or the image, so that people recognise it."""
+    task = spec.groups[0].task
+    if task.command:
+        program = PurePath(task.command[0]).name
+    else:  # the image has one: registry:5000/team/app:1.2 is app
+        program = "" if task.container is None else PurePath(task.container.image).name.partition(":")[0]
+    stem = "".join(letter if letter.isalnum() else "-" for letter in program.lower() if letter.isascii())
     stem = stem.strip("-")[:40] or "job"
     while True:
         suffix = "".join(round.random.choice(SUFFIX_ALPHABET) for _ in range(SUFFIX_LENGTH))

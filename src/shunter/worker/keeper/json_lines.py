@@ -41,7 +41,7 @@ def decode(line: bytes) -> Any:
     """One line as plain values. Raises ValueError."""
     try:
         value, _ = _scan(line.decode(), 0)
-    except StopIteration:
+    except (StopIteration, RecursionError):
         raise ValueError("not a JSON line") from None
     return value
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shunter.api.stomp.frames import Decoder, Frame
+from shunter.api.stomp.frames import Decoder, Frame, encode
 from shunter.api.stomp.session import (
     HEARTBEAT_MS,
     SUBSCRIPTIONS_MAX,
@@ -229,3 +231,31 @@ def test_malformed_bytes_are_an_error_and_the_end() -> None:
 def test_a_client_that_leaves_gets_its_receipt_first() -> None:
     [receipt, end] = connected().receive(frame("DISCONNECT", receipt="bye") + frame("SEND"))
     assert (read(receipt).headers, end) == ({"receipt-id": "bye"}, Close(is_error=False))
+
+
+COMMANDS = (
+    "CONNECT",
+    "STOMP",
+    "SUBSCRIBE",
+    "UNSUBSCRIBE",
+    "SEND",
+    "ACK",
+    "NACK",
+    "BEGIN",
+    "DISCONNECT",
+    "MESSAGE",
+    "X",
+)
+HEADERS = ("id", "destination", "receipt", "ack", "accept-version", "heart-beat", "host", "passcode", "content-length")
+VALUES = st.sampled_from(["0", "1.2", "auto", "client", "/topic/jobs", "/topic/jobs/a", "10,10", TOKEN]) | st.text()
+FRAMES = st.builds(
+    Frame, st.sampled_from(COMMANDS), st.dictionaries(st.sampled_from(HEADERS), VALUES, max_size=4), st.binary()
+)
+
+
+@given(st.booleans(), st.lists(st.binary(max_size=100) | FRAMES.map(encode), max_size=8))
+def test_whatever_a_client_sends_is_answered_or_refused(is_authenticated: bool, parts: list[bytes]) -> None:
+    made = session(is_authenticated=is_authenticated)
+    for part in parts:
+        steps = made.receive(part)
+        assert any(isinstance(step, Close) for step in steps) <= made.is_closed

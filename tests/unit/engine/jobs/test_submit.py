@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from shunter.model.errors import Busy, Conflict
+from shunter.model.job.spec import Container, TaskSpec
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
@@ -119,3 +120,15 @@ def test_a_full_inbox_says_busy_and_takes_nothing() -> None:
         assert len(harness.engine.state.jobs) == 3
 
     run_scenario(scenario, inbox_max=3)
+
+
+@pytest.mark.parametrize(
+    ("image", "stem"),
+    [("busybox", "busybox"), ("registry:5000/team/My_App:1.2", "my-app"), ("app@sha256:ab", "app-sha256")],
+)
+def test_a_job_without_name_and_command_is_called_after_its_image(image: str, stem: str) -> None:
+    async def scenario(harness: Harness) -> None:
+        [submitted] = await harness.submit(spec("", task=TaskSpec((), container=Container(image))))
+        assert submitted.name.rpartition("-")[0] == stem
+
+    run_scenario(scenario)

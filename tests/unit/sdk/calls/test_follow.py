@@ -170,6 +170,16 @@ def test_followed_events_go_on_after_the_last_one_seen() -> None:
     ]
 
 
+def test_a_follower_that_was_dropped_goes_on_from_the_position_it_was_given() -> None:
+    dropped = b"id: 8\n: you read too slowly\n\n"
+    replies: list[Reply] = [OPENED, event("5-0") + dropped, b"", json_response(404, {"detail": "too old"})]
+    transcript = Transcript()
+    with pytest.raises(NotFound):
+        run_conversation(follow_events(core(), "*", None, "4"), replies, transcript)
+    assert [item.id for item in transcript.items] == ["5-0"]
+    assert transcript.requests[-1].path.endswith("after=8&follow=true")
+
+
 def test_events_from_now_on_begin_at_the_present_version() -> None:
     cluster = {
         "name": "c", "version": "0", "state_version": 41, "epoch": 1, "policy": "p", "heartbeat_s": 1.0,
