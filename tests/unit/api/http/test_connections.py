@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
+from websockets.asyncio.client import connect
 
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.api.http.app import ApiSettings, build_app
@@ -156,3 +157,16 @@ def test_the_limit_of_open_files_is_raised_and_leaves_some_for_workers() -> None
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == before[1]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_a_websocket_counts_until_it_ends() -> None:
+    limits = ConnectionLimits(100, timeouts=PATIENT)
+    server, _ = await start(limits)
+    async with connect(f"ws://127.0.0.1:{server.port}/scheduler", additional_headers=AUTHORIZED):
+        assert limits.open == 1
+        await asyncio.sleep(3 * SHORT.header_s)  # longer than the time-outs of requests
+        assert limits.open == 1
+    async with asyncio.timeout(WAIT_S):
+        while limits.open:
+            await asyncio.sleep(0.01)
+    await server.stop()
