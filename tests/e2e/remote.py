@@ -105,7 +105,7 @@ class RemoteCluster:
 
     def close(self) -> None:
         """Stop the cluster; its workers end with it."""
-        self.manager.down()
+        self.manager.down("--cluster", "--yes")
         for worker in self.workers.values():
             worker.process.wait(timeout=COMMAND_MAX_S)
             worker.home.expect_nothing_left()

@@ -207,3 +207,20 @@ def test_the_reporting_interval_is_set_by_the_manager_and_changes_live(remote: R
         assert 550 <= interval_ms() < 1200
     refused = remote.manager.shunter("cluster", "set", "heartbeat=1h", code=2)
     assert "heartbeat" in refused.err
+
+
+def test_down_ends_the_manager_and_leaves_other_workers_with_their_tasks(remote: RemoteCluster, gate: Gate) -> None:
+    """A manager that stops, for example for an upgrade, does not take workers on other machines with it."""
+    worker = remote.add_worker("w1")
+    remote.manager.shunter("submit", "-f", "-", stdin=as_yaml(job("left", gate.command)))
+    [arrival] = gate.reached(1)
+    assert "would stop 1 other workers: w1" in remote.manager.shunter("down", "--cluster", code=2).err
+    remote.manager.down()
+    assert worker.process.poll() is None
+    assert is_alive(arrival.pid)
+    remote.start_manager()
+    remote.until("w1", "ready")
+    gate.open()
+    remote.manager.shunter("wait", "left")
+    [task] = remote.manager.items("tasks", "left")
+    assert task["attempt"] == 1

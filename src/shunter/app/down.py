@@ -1,4 +1,5 @@
-"""Stops the cluster of this home and waits until its process has ended. Called by `shunter down`."""
+"""Stops the manager of this home with its own worker, or the whole cluster, and waits until the process has ended.
+Called by `shunter down`."""
 
 from __future__ import annotations
 
@@ -6,20 +7,24 @@ import os
 import select
 import signal
 import time
+from typing import TYPE_CHECKING, Any
 
 from shunter.app.home import Home
 from shunter.sdk.errors import NotReachable
 
+if TYPE_CHECKING:
+    from shunter.sdk.client import Client
+
 STOP_MAX_S = 60.0
 
 
-def stop_cluster(leave_running: bool) -> bool:
+def stop_cluster(leave_running: bool, is_whole_cluster: bool = False) -> bool:
     """False if none was running. Raises TimeoutError if it does not end."""
     home = Home.find()
     if not home.is_locked():
         return False
     process = _open_process(home)
-    _request_stop(home, leave_running)
+    _request_stop(home, leave_running, is_whole_cluster)
     deadline = time.monotonic() + STOP_MAX_S
     while home.is_locked():
         if time.monotonic() > deadline:
@@ -41,17 +46,40 @@ def _open_process(home: Home) -> int | None:
         return None
 
 
-def _request_stop(home: Home, leave_running: bool) -> None:
-    """Use the API, or a signal if the API does not answer. Always for this home, whatever SHUNTER_URL says."""
+def other_nodes() -> list[str]:
+    """The connected nodes besides the one of this home's own process."""
+    home = Home.find()
+    if not home.is_locked():
+        return []
+    description = _description(home)
+    with _connect(home, description) as client:
+        nodes = [node.name for node in client.nodes() if node.state != "down"]
+    return [name for name in nodes if name != description.get("node")]
+
+
+def _connect(home: Home, description: dict[str, Any]) -> Client:
+    """Always to the cluster of this home, whatever SHUNTER_URL says."""
     from shunter.sdk.client import connect
 
+    return connect(description["url"], home.token.read_text().strip())
+
+
+def _description(home: Home) -> dict[str, Any]:
     description = home.read_description()
     if description is None:
         raise NotReachable(
             "this home belongs to a worker, or to a cluster that is still starting; try again, or stop the process"
         )
+    return description
+
+
+def _request_stop(home: Home, leave_running: bool, is_whole_cluster: bool) -> None:
+    """Use the API, or a signal if the API does not answer, which reaches this process only."""
+    description = _description(home)
     try:
-        with connect(description["url"], home.token.read_text().strip()) as client:
-            client.down(leave_running=leave_running)
+        with _connect(home, description) as client:
+            client.down(leave_running=leave_running, cluster=is_whole_cluster)
     except NotReachable:
+        if is_whole_cluster:
+            raise
         os.kill(int(description["pid"]), signal.SIGTERM if leave_running else signal.SIGINT)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shunter.model.errors import Invalid, Problem
 from shunter.sdk.endpoint import home_folder
 
 PRIVATE_UMASK = 0o077  # of the processes of a cluster: nobody else reads or writes its files
@@ -23,9 +24,12 @@ class Home:
     @classmethod
     def find(cls) -> Home:
         home = cls(home_folder().absolute())
-        for folder in (*reversed(home.folder.parents), home.folder):
-            if not folder.exists():  # `parents=True` would leave the modes of the folders above to the umask
-                folder.mkdir(exist_ok=True, mode=0o700)
+        try:
+            for folder in (*reversed(home.folder.parents), home.folder):
+                if not folder.exists():  # `parents=True` would leave the modes of the folders above to the umask
+                    folder.mkdir(exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise _unusable(home.folder, error) from error
         return home
 
     @property
@@ -65,7 +69,10 @@ class Home:
 
     def lock(self) -> int | None:
         """Hold this home until the process ends; None if another process holds it."""
-        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise _unusable(self.folder, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -95,3 +102,8 @@ class Home:
 
     def remove_description(self) -> None:
         self.description.unlink(missing_ok=True)
+
+
+def _unusable(folder: Path, error: OSError) -> Invalid:
+    fix = "make it writable, or name another directory in SHUNTER_HOME"
+    return Invalid([Problem("SHUNTER_HOME", f"cannot be used: {error.strerror}", str(folder), fix)])

@@ -50,7 +50,8 @@ class Manager:
         self._options = config.fill_options(options)
         self._address = _checked_address(self._options)
         self._external_address = _checked_external_address(self._options)
-        self._stop_request: asyncio.Future[bool] = asyncio.get_running_loop().create_future()  # -> leave tasks running
+        # -> whether to leave tasks running, and whether to end all workers
+        self._stop_request: asyncio.Future[tuple[bool, bool]] = asyncio.get_running_loop().create_future()
         self._background_tasks: list[asyncio.Task[None]] = []
         grpc = self._options.external_grpc
         self._grpc_address = _secure_address(grpc, "--external-grpc", self._options) if grpc is not None else None
@@ -129,6 +130,7 @@ class Manager:
                 "workers": self._backend.address,
                 "external": self.external_url or None,
                 "schedulers": self.schedulers_address or None,
+                "node": self._backend.own_node,
             }
         )
         log.info("manager.ready", url=self.url, version=__version__)
@@ -172,18 +174,20 @@ class Manager:
     def workers_address(self) -> str:
         return self._backend.address or ""
 
-    def request_stop(self, leave_running: bool) -> None:
+    def request_stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
         if not self._stop_request.done():
-            self._stop_request.set_result(leave_running)
+            self._stop_request.set_result((leave_running, is_whole_cluster))
 
-    async def wait(self) -> bool:
-        """Wait until asked to stop; returns whether to leave tasks running. Raises the engine's error, if any."""
+    async def wait(self) -> tuple[bool, bool]:
+        """Wait until asked to stop; returns whether to leave tasks running, and whether to end all workers. Raises the
+        engine's error, if any."""
         return await self._stop_request
 
-    async def stop(self, leave_running: bool) -> None:
-        """Tasks first (they are queued again, not failed), then the doors, then the store."""
+    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
+        """Tasks first (they are queued again, not failed), then the doors, then the store. Workers on other machines
+        keep their tasks and wait for the next manager, unless the whole cluster stops."""
         self._engine.pause_placement()
-        await self._backend.stop(self._engine, leave_running)
+        await self._backend.stop(self._engine, leave_running, is_whole_cluster)
         self._home.remove_description()
         for task in self._background_tasks[1:]:
             task.cancel()

@@ -57,9 +57,13 @@ def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
     import uvloop
 
     options = msgspec.structs.replace(options, task_umask=os.umask(PRIVATE_UMASK))
-    home = Home.find()
-    os.environ["SHUNTER_HOME"] = str(home.folder)
-    lock_fd = home.lock()
+    try:
+        home = Home.find()
+        os.environ["SHUNTER_HOME"] = str(home.folder)
+        lock_fd = home.lock()
+    except ShunterError as error:
+        report(Readiness(error=format_error(error), is_rejected=True))
+        return 2
     if lock_fd is None:
         report(Readiness(error=ALREADY_RUNNING))
         return 0
@@ -91,8 +95,7 @@ async def _serve(home: Home, options: UpOptions, config: Config, report: Callabl
     tune_garbage_collector()  # once more, because what is there now stays for good
     addresses = manager.url, manager.workers_address, manager.external_url, manager.schedulers_address
     report(Readiness(*addresses, policy=manager.policy))
-    leave_running = await manager.wait()
-    await manager.stop(leave_running)
+    await manager.stop(*await manager.wait())
 
 
 if __name__ == "__main__":

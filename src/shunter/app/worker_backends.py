@@ -15,7 +15,7 @@ from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
 from shunter.log import Log
 from shunter.model.errors import Conflict, Invalid, Problem, Unavailable
-from shunter.model.lifecycles import NodeEvent, TaskState
+from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import SIMULATED_BOOT, Shutdown
 from shunter.ports.clock import Clock
 from shunter.ports.metrics import MetricSink
@@ -31,6 +31,7 @@ class WorkerBackend(Protocol):
     clock: Clock
     workers: Workers
     address: str | None  # where remote workers join
+    own_node: str | None  # the node of the worker in this process
 
     async def start(self, engine: Engine) -> None: ...
 
@@ -38,7 +39,10 @@ class WorkerBackend(Protocol):
         """Set the heartbeat interval; None: adapt it to the number of nodes. Raises Rejected."""
         ...
 
-    async def stop(self, engine: Engine, leave_running: bool) -> None: ...
+    async def stop(self, engine: Engine, leave_running: bool, is_whole_cluster: bool) -> None:
+        """Stop the worker of this process, with its tasks unless they are left running; and all others if the whole
+        cluster stops."""
+        ...
 
 
 class LocalBackend:
@@ -51,6 +55,7 @@ class LocalBackend:
         self._watcher = Watcher(self.clock, config.watcher)
         self.workers: Workers = self._watcher
         self.address: str | None = None
+        self.own_node: str | None = None
         self._options, self._metrics = options, metrics
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
         settings = replace(settings, cluster_homes=(home.folder,), task_umask=options.task_umask)
@@ -75,11 +80,14 @@ class LocalBackend:
     def set_heartbeat(self, seconds: float | None) -> None:
         self._watcher.set_heartbeat(seconds)
 
-    async def stop(self, engine: Engine, leave_running: bool) -> None:
+    async def stop(self, engine: Engine, leave_running: bool, is_whole_cluster: bool) -> None:
+        own = engine.state.nodes.by_name.get(self.own_node or "")
+        own_nodes = [] if own is None else [own.id]
+        nodes = list(engine.state.nodes.records) if is_whole_cluster else own_nodes
         if not leave_running:
-            for node in list(engine.state.nodes.records):
+            for node in nodes:
                 self._watcher.send(node, Shutdown(stop_tasks=True))
-            await _wait_until_idle(engine)
+            await _wait_until_idle(engine, nodes)
         if self._options.has_worker:
             await self._worker.stop(end_keepers=not leave_running)
             self._connection.close("the manager is stopping")
@@ -93,6 +101,7 @@ class LocalBackend:
 
         self._worker = Worker(self._worker_settings, self.clock)
         await self._worker.start()
+        self.own_node = self._worker.name
         self._connection = connect_in_process(self._watcher, self._worker)
 
     async def _start_worker_server(self, listen: str) -> None:
@@ -118,6 +127,7 @@ class SimulatedBackend:
     """Nodes that exist only in this process, in time that runs `speed` times as fast."""
 
     address: str | None = None
+    own_node: str | None = None
 
     def __init__(self, options: UpOptions) -> None:
         from shunter.simulation.fleet.direct import SimulatedWorkers
@@ -139,12 +149,12 @@ class SimulatedBackend:
     def set_heartbeat(self, seconds: float | None) -> None:
         raise Conflict("the nodes of this cluster are simulated; their heartbeat cannot be changed")
 
-    async def stop(self, engine: Engine, leave_running: bool) -> None:
+    async def stop(self, engine: Engine, leave_running: bool, is_whole_cluster: bool) -> None:
         await self._fleet.stop()
 
 
-async def _wait_until_idle(engine: Engine) -> None:
-    """Wait until the engine has no task on a node; bounded, because a node may be gone."""
+async def _wait_until_idle(engine: Engine, nodes: list[int]) -> None:
+    """Wait until the engine has no task on these nodes; bounded, because a node may be gone."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STOP_MAX_S
     while loop.time() < deadline:
@@ -153,8 +163,10 @@ async def _wait_until_idle(engine: Engine) -> None:
         except Unavailable as error:
             log.warning("stop.blind", error=error)  # the store cannot be written: nothing more will become known
             return
-        counts = engine.state.task_counts
-        if not any(counts[state] for state in (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.STOPPING)):
+        if engine.commit_problem:
+            log.warning("stop.blind", error=engine.commit_problem)
+            return
+        if not any(engine.state.nodes.tasks[node] for node in nodes):
             return
         await asyncio.sleep(0.02)
     log.warning("stop.incomplete", tasks=engine.state.task_counts)

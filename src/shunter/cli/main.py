@@ -75,6 +75,9 @@ def run_command(arguments: list[str]) -> int:
     except (ShunterError, TimeoutError) as error:
         print_error(error)
         return exit_code_for(error, has_task_exit_codes)
+    except OSError as error:  # of this machine: a full or read-only disk, a missing permission
+        print_error(error)
+        return exit_code_for(error, has_task_exit_codes)
     except Exception:
         traceback.print_exc()
         return INTERNAL_ERROR

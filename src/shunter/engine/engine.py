@@ -48,6 +48,7 @@ from shunter.ports.workers import Workers
 log = Log(__name__)
 T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
+READ_WAIT_MAX_S = 2.0  # for the committed state, after a failed commit
 UNPRODUCTIVE_ROUNDS_MAX = 200  # the planner processes a large cluster in about twenty slices
 UNPRODUCTIVE_PAUSE_MS = 100
 UNPRODUCTIVE_NOTE = "it repeatedly asks to decide again without placing anything; the engine calls it less often"
@@ -77,8 +78,11 @@ class Engine(EngineCommands):
         self._in_flight: asyncio.Future[None] | None = None
         self._is_stopping = False
         self._is_paused = False
-        # why memory cannot be trusted, from a failed commit until the state is loaded again
+        # why nothing can be committed, from a failed commit until this manager leads again
         self._state_lost_reason = ""
+        self._readable = (
+            asyncio.Event()
+        )  # the state is a committed one; it may be read even if nothing can be committed
         self._has_backlog = True
         self._recall_at_ms = 0
         self._next_placement_ms: int | None = None
@@ -96,6 +100,7 @@ class Engine(EngineCommands):
         self.epoch = await self._store.begin_epoch()
         self.state, self._timers = await recover(self._store)
         self._state_lost_reason = ""
+        self._readable.set()
         self.schedulers.resend_all()
         self._wake.set()
         log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
@@ -112,6 +117,7 @@ class Engine(EngineCommands):
                 await self._run_round()
             except Fenced:
                 self._state_lost_reason = "this manager is no longer the leader"
+                self._readable.clear()
                 self._refuse_all(Unavailable(f"{self._state_lost_reason}; try again"))
                 raise
             except ShunterError as error:
@@ -158,11 +164,16 @@ class Engine(EngineCommands):
         self._wake.set()
 
     async def wait_committed(self) -> None:
-        """Wait until no commit is in flight, so that the next read sees only committed state. Raises Unavailable while
-        there is no state."""
+        """Wait until no commit is in flight, so that the next read sees only committed state. Raises Unavailable if
+        there is none. After a failed commit the last committed state is loaded soon, even if the disk is full."""
         await self._wait_for_commit()
-        if self._state_lost_reason:
-            raise Unavailable(f"{self._state_lost_reason}; try again")
+        if not self._readable.is_set() and not await self._clock.wait(self._readable, READ_WAIT_MAX_S):
+            raise Unavailable(f"{self._state_lost_reason or 'the manager is starting'}; try again")
+
+    @property
+    def commit_problem(self) -> str:
+        """Why this manager cannot commit at present; empty if it can."""
+        return self._state_lost_reason
 
     async def _wait_for_commit(self) -> None:
         """Wait until no commit is in flight, whether it succeeded or not."""
@@ -373,6 +384,8 @@ class Engine(EngineCommands):
         """Drop memory, which may be ahead of the store, and load the committed state under a new epoch. With
         `is_retrying` the requests in the inbox stay. Reports are dropped, because workers send them again."""
         self._state_lost_reason = reason
+        self._readable.clear()
+        self._workers.suspend(reason)
         waiting = [command for command in self._inbox if command.reply is not None] if is_retrying else []
         if is_retrying:
             self._inbox.clear()
@@ -387,9 +400,19 @@ class Engine(EngineCommands):
                 raise
             except Exception as error:
                 log.error("engine.reload_failed", error=error, retry_s=delay_s)
+                await self._load_readable_state()
                 await self._clock.sleep(delay_s)
                 delay_s = min(delay_s * 2, RELOAD_DELAY_MAX_S)
         self._workers.reset("the manager reloaded its state")
+
+    async def _load_readable_state(self) -> None:
+        """Nothing can be committed, but the committed state can still be read."""
+        if not self._readable.is_set():
+            try:
+                self.state, self._timers = await recover(self._store)
+                self._readable.set()
+            except Exception as error:
+                log.error("engine.state_unreadable", error=error)
 
     def _refuse_all(self, error: Unavailable) -> None:
         while self._inbox:

@@ -21,6 +21,7 @@ from shunter.engine.state.registries.cluster import (
 )
 from shunter.gateway.flight import Flight
 from shunter.gateway.policies import Policies
+from shunter.model.errors import Unavailable
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import JobState
 from shunter.model.resources import format_amount, format_duration
@@ -62,10 +63,14 @@ class Cluster:
         flight: Flight,
         *,
         on_heartbeat: Callable[[float | None], None],
-        on_stop: Callable[[bool], None],
+        on_stop: Callable[[bool, bool], None],
     ) -> None:
         self._engine, self._workers, self._manager_info = engine, workers, manager_info
         self._policies, self._flight, self._on_heartbeat, self._on_stop = policies, flight, on_heartbeat, on_stop
+
+    def check_health(self) -> None:
+        if self._engine.commit_problem:
+            raise Unavailable(f"the manager cannot commit: {self._engine.commit_problem}; only reads work")
 
     async def info(self) -> ClusterInfo:
         await self._engine.wait_committed()
@@ -116,8 +121,8 @@ class Cluster:
             await self._policies.use(settings[POLICY_SETTING])
         return await self.info()
 
-    async def stop(self, leave_running: bool) -> None:
-        self._on_stop(leave_running)
+    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
+        self._on_stop(leave_running, is_whole_cluster)
 
 
 def _duration_view(value: str) -> str:

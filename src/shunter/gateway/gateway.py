@@ -55,7 +55,7 @@ class LocalGateway:
         tokens: Tokens,
         identity: Mapping[str, str],  # name and version of this cluster
         is_simulated: bool,
-        on_down: Callable[[bool], None],
+        on_down: Callable[[bool, bool], None],
         on_heartbeat: Callable[[float | None], None],
         run_in_thread: RunInThread = run_inline,
         catalogue: Catalogue | None = None,

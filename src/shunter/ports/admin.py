@@ -180,6 +180,10 @@ class EventService(Protocol):
 
 
 class ClusterService(Protocol):
+    def check_health(self) -> None:
+        """Raises Unavailable with the reason if the manager cannot commit."""
+        ...
+
     async def info(self) -> ClusterInfo: ...
 
     async def update(self, settings: Mapping[str, Any]) -> ClusterInfo:
@@ -187,6 +191,6 @@ class ClusterService(Protocol):
         follows the number of nodes. Raises Invalid, and Conflict for the heartbeat of simulated nodes."""
         ...
 
-    async def stop(self, leave_running: bool) -> None:
-        """Begin to stop the cluster; returns at once."""
+    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
+        """Begin to stop the manager and its own worker, or all workers too; returns at once."""
         ...

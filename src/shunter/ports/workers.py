@@ -28,6 +28,10 @@ class Workers(Protocol):
         """A message of the node's worker was refused and changed nothing: end its connection with that reason."""
         ...
 
+    def suspend(self, reason: str) -> None:
+        """The engine cannot commit: until `reset`, declare no node down, because workers cannot reconnect."""
+        ...
+
     def reset(self, reason: str) -> None:
         """The engine has loaded its state again: make every worker reconnect with its inventory."""
         ...

@@ -413,9 +413,10 @@ class Client:
         "licence/matlab": 5}`. They survive a restart."""
         return await self._fetch(json_request("PATCH", "/cluster", dict(settings)), ClusterInfo)
 
-    async def down(self, *, leave_running: bool = False) -> None:
-        """Ask the cluster to stop; returns when it has begun to."""
-        fields = {"leave_running": leave_running}
+    async def down(self, *, leave_running: bool = False, cluster: bool = False) -> None:
+        """Ask the manager and its own worker to stop, with `cluster` all other workers too; returns when they have
+        begun to."""
+        fields = {"leave_running": leave_running} | ({"cluster": True} if cluster else {})
         await self._perform(self._core.send(json_request("POST", "/cluster/down", fields, repeatable=False)))
 
     # ---- how verbs are carried out ----

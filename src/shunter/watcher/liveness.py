@@ -28,6 +28,7 @@ class Liveness:
         self._publish = publish
         self._disconnect = disconnect
         self._wheel: TimerWheel[WatchedNode] = TimerWheel()
+        self.is_suspended = False  # no node is judged by its silence
 
     def message_received(self, watched: WatchedNode) -> None:
         """Any message counts. A silent node is back, unless its connection is new: then its inventory comes first."""
@@ -73,6 +74,8 @@ class Liveness:
         self._transition(watched, NodeEvent.LEFT, f"left: {reason}")
 
     def check(self, now: float) -> None:
+        if self.is_suspended:
+            return
         for watched in self._wheel.pop_due(now):
             self._check(watched, now)
 

@@ -97,9 +97,15 @@ class Watcher:
         ticker = Ticker(self._clock, (self._liveness, self._handshakes))
         self._background_tasks = [asyncio.create_task(task) for task in (ticker.run(), self._events.run(engine))]
 
+    def suspend(self, reason: str) -> None:
+        """The engine cannot commit, and so accepts no worker: a node that cannot reconnect is not down for that."""
+        log.warning("watcher.suspended", reason=reason)
+        self._liveness.is_suspended = True
+
     def reset(self, reason: str) -> None:
         """The engine dropped its memory and leads under a new epoch: every worker must bring its inventory again."""
         self._disconnect_all(RefusalCode.RESET, reason)
+        self._liveness.is_suspended = False
         for watched in self._roster.nodes():
             self._events.withdraw(watched.node)
             self._liveness.expect(watched, self._settings.return_s)

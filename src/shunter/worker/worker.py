@@ -90,6 +90,11 @@ class Worker:
         self._background: set[asyncio.Task[None]] = set()
         self.finished = asyncio.Event()
 
+    @property
+    def name(self) -> str:
+        """Of its node."""
+        return self._hello.name
+
     async def start(self) -> None:
         """Find the keepers of an earlier worker process with their tasks; start the warm ones."""
         self._limits = await self._keeper_pool.start()

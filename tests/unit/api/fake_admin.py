@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.model.errors import Invalid, NotFound, Problem, Unavailable
 from shunter.model.job.manifests import check_labels
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.protocol.flight_records import FlightPage, FlightSegment
@@ -251,9 +251,13 @@ class FakeCluster:
             self._gateway.heartbeat_s = 1.0 if settings["heartbeat"] is None else settings["heartbeat"]
         return await self.info()
 
-    async def stop(self, leave_running: bool) -> None:
+    def check_health(self) -> None:
+        if self._gateway.commit_problem:
+            raise Unavailable(self._gateway.commit_problem)
+
+    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
         self._gateway.record_call()
-        self._gateway.shutdowns.append(leave_running)
+        self._gateway.shutdowns.append((leave_running, is_whole_cluster))
 
 
 class FakeFlight:

@@ -54,7 +54,8 @@ class FakeGateway:
         self.past_events = [event("7-0"), event("7-1"), event("9-0")]
         self.stopped: list[tuple[JobReference, int | None, bool]] = []
         self.signals: list[int] = []
-        self.shutdowns: list[bool] = []
+        self.shutdowns: list[tuple[bool, bool]] = []
+        self.commit_problem = ""
         self.heartbeat_s = 1.0
         self.policy = "e-pvm"
         self.failure: ShunterError | Exception | None = None  # raised by every call

@@ -49,6 +49,7 @@ class RecordingWorkers:
     def __init__(self) -> None:
         self.sent: list[tuple[int, ManagerMessage]] = []
         self.resets = 0
+        self.suspensions = 0
         self.rejected: list[tuple[int, ShunterError]] = []
 
     def send(self, node: int, message: ManagerMessage) -> None:
@@ -56,6 +57,9 @@ class RecordingWorkers:
 
     def reject(self, node: int, error: ShunterError) -> None:
         self.rejected.append((node, error))
+
+    def suspend(self, _reason: str) -> None:
+        self.suspensions += 1
 
     def reset(self, _reason: str) -> None:
         self.resets += 1

@@ -47,8 +47,27 @@ def test_nothing_of_a_failed_round_is_answered_sent_or_seen() -> None:
         with pytest.raises(Unavailable, match="the disk is full"):
             await harness.engine.submit([spec("phantom")], "tester")
         assert not harness.orders()
-        with pytest.raises(Unavailable, match="the disk is full"):
+        await harness.engine.wait_committed()
+        assert set(harness.engine.state.jobs_by_name["default"]) == {"kept"}
+
+    run_virtual(main, 1)
+
+
+def test_while_the_disk_is_full_the_committed_state_can_be_read_and_no_node_is_judged() -> None:
+    async def main(_: random.Random) -> None:
+        harness, store = await harness_with_full_disk()
+        assert harness.engine.commit_problem == ""
+        with pytest.raises(Unavailable):
+            await harness.engine.submit([spec("phantom")], "tester")
+        for _ in range(3):
             await harness.engine.wait_committed()
+            assert set(harness.engine.state.jobs_by_name["default"]) == {"kept"}
+            await harness.settle(20)
+        assert "the disk is full" in harness.engine.commit_problem
+        assert (harness.workers.suspensions, harness.workers.resets) == (1, 0)
+        store.is_full = False
+        await harness.settle(10)
+        assert (harness.engine.commit_problem, harness.workers.resets) == ("", 1)
 
     run_virtual(main, 1)
 

@@ -54,6 +54,21 @@ async def test_after_a_reset_the_engine_hears_again_who_was_down() -> None:
 
 
 @virtual
+async def test_no_node_is_down_because_the_manager_could_not_commit() -> None:
+    harness = await Harness(WatcherSettings(return_s=15.0)).open()
+    worker = await harness.join()
+    harness.watcher.suspend("the disk is full")
+    worker.session.closed("nobody answers")
+    await harness.advance(600.0)
+    assert harness.engine.events_of(worker.node) == [HEARD, SILENT]
+    harness.watcher.reset("new epoch")
+    await harness.advance(1.0)
+    (await harness.join(worker.name)).beat_every(1.0)
+    await harness.advance(30.0)
+    assert harness.engine.events_of(worker.node) == [HEARD, SILENT, HEARD]
+
+
+@virtual
 async def test_a_reset_keeps_the_interval_of_a_large_cluster() -> None:
     harness = await Harness().open()
     for number in range(401):

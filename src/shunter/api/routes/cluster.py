@@ -22,13 +22,18 @@ class Status(msgspec.Struct):
 
 
 class Down(msgspec.Struct, forbid_unknown_fields=True):
+    """Stops the manager and its own worker; with `cluster`, the workers on other machines too."""
+
     leave_running: bool = False
+    cluster: bool = False
 
 
 _down_decoder = msgspec.json.Decoder(Down)
 
 
-async def get_health(_gateway: CallerGateway, _exchange: Exchange) -> Status:
+async def get_health(gateway: CallerGateway, _exchange: Exchange) -> Status:
+    """Raises Unavailable with the reason if nothing can be committed; reads may still work."""
+    gateway.cluster.check_health()
     return Status("ok")
 
 
@@ -47,7 +52,7 @@ async def patch_cluster(gateway: CallerGateway, exchange: Exchange) -> ClusterIn
 
 async def stop_cluster(gateway: CallerGateway, exchange: Exchange) -> Status:
     down = await exchange.read_json(_down_decoder, default=Down())
-    await gateway.cluster.stop(down.leave_running)
+    await gateway.cluster.stop(down.leave_running, down.cluster)
     return Status("stopping")
 
 
@@ -71,8 +76,8 @@ def _after(exchange: Exchange) -> EventPosition | None:
 
 CLUSTER_ROUTES = (
     Route(
-        "GET", "/healthz", "getHealth", "Check whether the manager responds", get_health,
-        responses=(ResponseSpec(200, Status),), public=True,
+        "GET", "/healthz", "getHealth", "Check whether the manager responds and can commit", get_health,
+        responses=(ResponseSpec(200, Status),), public=True, errors=(503,),
     ),
     Route(
         "GET", f"{BASE}/openapi.json", "getOpenApi", "Get this OpenAPI document", get_openapi,
@@ -88,7 +93,7 @@ CLUSTER_ROUTES = (
         errors=(400, 409, 413),
     ),
     Route(
-        "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the cluster; jobs and history persist", stop_cluster,
+        "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the manager, or the whole cluster", stop_cluster,
         responses=(ResponseSpec(202, Status, description="the cluster is stopping"),),
         body=RequestBody(Down, required=False), errors=(400, 413),
     ),

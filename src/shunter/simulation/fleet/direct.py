@@ -95,6 +95,9 @@ class SimulatedWorkers:
         """Simulated nodes are our own code: they have nothing to be refused."""
         raise AssertionError(f"simulated node {node}: {error}")
 
+    def suspend(self, reason: str) -> None:
+        """Nodes without a network are never silent."""
+
     def reset(self, reason: str) -> None:
         log.info("fleet.reset", reason=reason)
         if self._engine is not None:

@@ -178,6 +178,9 @@ class _ObservedWorkers:
     def reject(self, node: int, error: ShunterError) -> None:
         self._manager.watcher.reject(node, error)
 
+    def suspend(self, reason: str) -> None:
+        self._manager.watcher.suspend(reason)
+
     def reset(self, reason: str) -> None:
         self._manager.watcher.reset(reason)
 

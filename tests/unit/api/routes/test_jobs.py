@@ -296,7 +296,14 @@ async def test_the_cluster_is_shown_and_stopped(client: Client, gateway: FakeGat
     answer = await client.call("POST", "/api/v1/cluster/down", body=b'{"leave_running": true}')
     assert (answer.status, answer.json) == (202, {"status": "stopping"})
     await client.call("POST", "/api/v1/cluster/down")
-    assert gateway.shutdowns == [True, False]
+    await client.call("POST", "/api/v1/cluster/down", body=b'{"cluster": true}')
+    assert gateway.shutdowns == [(True, False), (False, False), (False, True)]
+
+
+async def test_the_health_check_says_why_nothing_can_be_committed(client: Client, gateway: FakeGateway) -> None:
+    gateway.commit_problem = "the manager cannot commit: the disk is full"
+    answer = await client.get("/healthz", headers={})
+    assert (answer.status, answer.json["detail"]) == (503, "the manager cannot commit: the disk is full")
 
 
 async def test_licences_are_set_and_taken_away(client: Client, gateway: FakeGateway) -> None:

@@ -4,6 +4,7 @@ imported only here, inside the functions, because it imports the whole server.""
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,16 +129,42 @@ def down(
     leave_running: Annotated[
         bool, typer.Option("--leave-running", help="Leave tasks running; the next start finds them again.")
     ] = False,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Stop all other workers of the cluster too, after a confirmation.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Stop the cluster of this machine. Nothing is lost: running tasks stop gracefully and are queued again.
+    """Stop the manager of this machine, and the worker that 'shunter up' started with it.
+
+    Nothing is lost: tasks of that worker stop gracefully and are queued again. Workers that joined the manager keep
+    their tasks running and wait until the manager is back; --cluster stops them too.
 
     \b
     shunter down
+    shunter down --cluster            stop all workers of the cluster
     """
-    from shunter.app.down import stop_cluster
+    from shunter.app.down import other_nodes, stop_cluster
 
-    stopped = stop_cluster(leave_running)
+    if cluster and leave_running:
+        fix = "leave one of them out: without --cluster, the other workers keep their tasks running"
+        raise Invalid([Problem("--cluster", "cannot be combined with --leave-running", None, fix)])
+    if cluster and not yes:
+        _confirm_cluster_stop(other_nodes())
+    stopped = stop_cluster(leave_running, is_whole_cluster=cluster)
     print("cluster stopped" if stopped else "no cluster is running")
+
+
+NODES_SHOWN_MAX = 5
+
+
+def _confirm_cluster_stop(nodes: list[str]) -> None:
+    if not nodes:
+        return
+    shown = ", ".join(nodes[:NODES_SHOWN_MAX]) + (", ..." if len(nodes) > NODES_SHOWN_MAX else "")
+    if not sys.stdin.isatty():
+        fix = "repeat the command with --yes"
+        raise Invalid([Problem("--cluster", f"would stop {len(nodes)} other workers: {shown}", None, fix)])
+    typer.confirm(f"This stops {len(nodes)} other workers too: {shown}. Continue?", abort=True, err=True)
 
 
 def manager(
