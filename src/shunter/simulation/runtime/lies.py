@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shunter.simulation.world import World
 
 EVERY_S = (1.0, 6.0)
-SEQ = 1_000_000  # no report of a real worker gets so far
+SEQ = 0  # if it is acknowledged, the worker that did not send it drops nothing
 FAR_FUTURE_MS = 2**63 - 1
 
 Task = tuple[int, int, int]  # job, task set, attempt
