@@ -59,7 +59,7 @@ def test_while_the_disk_is_full_the_committed_state_can_be_read_and_no_node_is_j
         assert harness.engine.commit_problem == ""
         with pytest.raises(Unavailable):
             await harness.engine.submit([spec("phantom")], "tester")
-        for _ in range(3):
+        for _attempt in range(3):
             await harness.engine.wait_committed()
             assert set(harness.engine.state.jobs_by_name["default"]) == {"kept"}
             await harness.settle(20)

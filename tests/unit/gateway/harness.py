@@ -72,7 +72,7 @@ class GatewayHarness(Harness):
     def __init__(self, store: MemoryStore, settings: EngineSettings) -> None:
         super().__init__(store, settings)
         self.log_workers = LogWorkers()
-        self.downs: list[bool] = []
+        self.downs: list[tuple[bool, bool]] = []
         self.heartbeats: list[float | None] = []
         self.local_gateway = LocalGateway(
             engine=self.engine,
@@ -82,7 +82,7 @@ class GatewayHarness(Harness):
             tokens=Tokens({"secret": "anna"}),
             identity={"name": "stage", "version": "1.2.3"},
             is_simulated=False,
-            on_down=self.downs.append,
+            on_down=lambda *request: self.downs.append(request),
             on_heartbeat=self.heartbeats.append,
         )
         self.gateway = self.local_gateway.for_caller(ANNA)

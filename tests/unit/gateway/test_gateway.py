@@ -159,7 +159,7 @@ def test_the_cluster_at_a_glance_adds_up() -> None:
         assert (found.capacity["cpu"], found.reserved["cpu"]) == ("4", "4")
         assert (found.name, found.version, found.policy, found.simulated) == ("stage", "1.2.3", "bin-pack", False)
         await harness.gateway.cluster.stop(leave_running=True)
-        assert harness.downs == [True]
+        assert harness.downs == [(True, False)]
 
     run_scenario(scenario)
 

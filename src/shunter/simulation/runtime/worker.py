@@ -121,7 +121,8 @@ class SimulatedWorker:
                 for running_range in [each for each in machine.running if (each.job, each.group) == key]:
                     machine.mark_lost(running_range, "no contact with the manager", clock.now())
             await clock.sleep(self._contact.ping_every_s)
-            held = {(each.job, each.group) for each in (*machine.running, *machine.waiting())}
+            held = {(each.job, each.group) for each in machine.running}
+            held |= {(each.job, each.group) for each in machine.waiting()}
             self._contact.forget_all_but(held)
         self._watches_contact = False
 

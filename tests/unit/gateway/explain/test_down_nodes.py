@@ -1,0 +1,38 @@
+"""What `why` says about tasks on a node that is down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shunter.model.lifecycles import NodeEvent
+from shunter.ports.callers import TaskReference
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {"at_most_once": True},
+            "the old attempt may still run there. It goes on when n1 returns. If the machine is off",
+        ),
+        ({"at_most_once": True}, "`shunter node forget n1`"),
+        ({"at_most_once": True, "disconnect": {"stop_after": "30s"}}, "It goes on when n1 returns, or in 45s"),
+        (
+            {"disconnect": {"replace_after": "1m"}},
+            "1 task waits for node n1, which is down, and may run on another node",
+        ),
+    ],
+)
+def test_why_names_the_node_the_wait_and_the_command(fields: dict[str, Any], words: str) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join("n1", cpu=1)
+        await harness.run("job", **fields)
+        await harness.engine.node_event(node, NodeEvent.TIMED_OUT, "no heartbeat for 10 s")
+        await harness.settle()
+        assert words in (await harness.gateway.explain.why(reference("job"))).sentence
+        assert words in (await harness.gateway.explain.why(reference("job"), TaskReference(0))).sentence
+
+    run_scenario(scenario)
