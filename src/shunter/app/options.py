@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from ipaddress import ip_address
 from typing import Any
 
 import msgspec
@@ -106,4 +107,8 @@ def parse_address(text: str, option: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    return host == "localhost" or host == "::1" or host.startswith("127.")
+    """Only an address, or `localhost`: any other name may mean any machine."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -69,8 +69,11 @@ class Cluster:
         self._policies, self._flight, self._on_heartbeat, self._on_stop = policies, flight, on_heartbeat, on_stop
 
     def check_health(self) -> None:
-        if self._engine.commit_problem:
-            raise Unavailable(f"the manager cannot commit: {self._engine.commit_problem}; only reads work")
+        """Needs no token, so it does not say where the store is."""
+        problem = self._engine.commit_problem
+        if problem:
+            problem = problem.partition(": ")[2] if problem.startswith("store ") else problem
+            raise Unavailable(f"the manager cannot commit: {problem}; only reads work")
 
     async def info(self) -> ClusterInfo:
         await self._engine.wait_committed()

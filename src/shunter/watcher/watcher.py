@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from shunter.log import Log
-from shunter.model.errors import ShunterError, Unavailable
+from shunter.model.errors import Rejected, ShunterError, Unavailable
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.refusals import RefusalCode, refusal_for, refuse
 from shunter.model.protocol.worker_messages import (
@@ -165,7 +165,14 @@ class Watcher:
         def build_request(request: int) -> ReadLog:
             return ReadLog(request, segment, record, stream, offset, size_max, *(unstarted_attempt or ()))
 
-        return await self._queries.query(self._session_or_raise(node), build_request, LogData)
+        session = self._session_or_raise(node)
+        answer = await self._queries.query(session, build_request, LogData)
+        if len(answer.data) > size_max:
+            session.end(
+                refusal_for(Rejected(f"LogData.data: {len(answer.data):,} bytes, and {size_max:,} were asked for"))
+            )
+            raise Unavailable(f"node '{session.name}' answered with more than was asked for; try again")
+        return answer
 
     async def read_stats(self, node: int) -> StatsData:
         return await self._queries.query(self._session_or_raise(node), ReadStats, StatsData)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from shunter.model.errors import Busy, Unavailable
-from shunter.model.protocol.worker_messages import LogData, MachineStats, ReadLog, ReadStats, StatsData
+from shunter.model.protocol.worker_messages import LogData, MachineStats, ReadLog, ReadStats, Refused, StatsData
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.harness import Harness, virtual
 
@@ -24,6 +24,18 @@ async def test_a_log_is_read_through_the_connection() -> None:
     assert question == ReadLog(question.request, 5, 6, "stderr", 7, 8)
     await worker.send(LogData(question.request, b"text", True))
     assert await reading == LogData(question.request, b"text", True)
+
+
+@virtual
+async def test_a_worker_that_sends_more_than_was_asked_for_is_thrown_out() -> None:
+    harness = await Harness().open()
+    worker = await harness.join()
+    reading = asyncio.create_task(harness.watcher.read_log(worker.node, 5, 6, "stdout", 0, 8))
+    await harness.settle()
+    await worker.send(LogData(worker.link.of(ReadLog)[0].request, b"123456789", True))
+    with pytest.raises(Unavailable, match="'n1' answered with more than was asked for"):
+        await reading
+    assert worker.link.of(Refused)[0].code == "invalid"
 
 
 @virtual
