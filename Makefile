@@ -36,7 +36,7 @@ test-frameworks: setup setup-frameworks ## test BatchJobs with real Spark and Fl
 smoke-frameworks: setup setup-frameworks ## run the most important of these tests, as CI does
 	$(PYTEST) -m smoke tests/frameworks
 
-check: lint types test ## run what CI runs for every change: lint, types, tests
+check: lint types test ## lint, types and tests; .ci/run also simulates, injects faults and runs small benchmarks
 
 lint: setup ## check rules and format with ruff
 	$(BIN)/ruff check

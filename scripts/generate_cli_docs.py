@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shunter.cli.main import HELP_SETTINGS
 from shunter.cli.registry import SECTIONS, build
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def commands(command: Command, path: str) -> Iterator[str]:
     """The command's help, if it does anything by itself, and that of its own commands."""
     below: dict[str, Any] = getattr(command, "commands", {})
     if not below or getattr(command, "invoke_without_command", False):
-        context = command.context_class(command, info_name=path, terminal_width=WIDTH)
+        context = command.context_class(command, info_name=path, terminal_width=WIDTH, **HELP_SETTINGS)
         yield f"### {path}\n\n```\n{command.get_help(context).rstrip()}\n```\n"
     for name, each in below.items():
         yield from commands(each, f"{path} {name}")

@@ -404,8 +404,8 @@ class Client:
         return self._fetch(Request("GET", "/cluster"), ClusterInfo)
 
     def update_cluster(self, settings: Mapping[str, Any]) -> ClusterInfo:
-        """Change settings while the cluster runs: `{"heartbeat": "2s", "preemption": "off", "reserve_after": "5m",
-        "licence/matlab": 5}`. They survive a restart."""
+        """Change settings while the cluster runs: `{"heartbeat": "2s", "preemption": "off", "licences": {"matlab":
+        5}}`. They survive a restart."""
         return self._fetch(json_request("PATCH", "/cluster", dict(settings)), ClusterInfo)
 
     def down(self, *, leave_running: bool = False, cluster: bool = False) -> None:

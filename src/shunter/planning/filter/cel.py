@@ -15,6 +15,7 @@ from enum import IntEnum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from shunter.model.job.placement_fields import CONSTRAINT_SIZE_MAX
 from shunter.model.resources import CPU
 from shunter.planning.filter.cel_errors import explain_cel_error
 from shunter.planning.filter.cel_fast import Predicate, parse_simple
@@ -22,7 +23,6 @@ from shunter.planning.filter.cel_fast import Predicate, parse_simple
 if TYPE_CHECKING:
     from shunter.planning.view import NodeKind
 
-LENGTH_MAX = 2000
 LOOPS_MAX = 4  # of all, exists, map, filter, ...: together with the length, this bounds the time of an evaluation
 # CEL takes about 90 bytes for each character of an expression, so few of the long ones are cached.
 SHORT_MAX = 200
@@ -155,8 +155,8 @@ _AMBIGUOUS_QUOTING = re.compile(r"\\|//|'''|\"\"\"")  # with these, text cannot 
 
 def _check_limits(text: str) -> None:
     """A loop over labels is fine; nested loops, or loops over long lists, could keep the planner busy for hours."""
-    if len(text) > LENGTH_MAX:
-        raise ValueError(f"is longer than {LENGTH_MAX:,} characters")
+    if len(text) > CONSTRAINT_SIZE_MAX:
+        raise ValueError(f"is longer than {CONSTRAINT_SIZE_MAX:,} characters")
     if _AMBIGUOUS_QUOTING.search(text):
         if found := _AMBIGUOUS_LOOP.search(text):
             raise ValueError(f"must not combine a loop with \\, // or triple quotes, at character {found.start() + 1}")

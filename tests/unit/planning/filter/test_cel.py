@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shunter.planning.filter.cel import LENGTH_MAX, LOOPS_MAX, JobAttributes, Scope, parse_constraint, parse_job_match
+from shunter.model.job.placement_fields import CONSTRAINT_SIZE_MAX
+from shunter.planning.filter.cel import LOOPS_MAX, JobAttributes, Scope, parse_constraint, parse_job_match
 from shunter.planning.filter.cel_fast import parse_simple
 from shunter.planning.filter.node_kinds import NodeKindIndex
 from shunter.planning.view import NodeKind
@@ -134,7 +135,7 @@ def test_the_scope_is_no_wider_than_what_is_asked(text: str, scope: Scope) -> No
         ("node.labels.cores > 4", r"> cannot be applied to text and whole number, .* write int\(...\)"),
         ("room(node.name)", "unknown function room at character 1"),
         ("(" * 300, "recursion limit"),
-        ("x" * (LENGTH_MAX + 1), "is longer than 2,000 characters"),
+        ("x" * (CONSTRAINT_SIZE_MAX + 1), "is longer than 2,000 characters"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(text: str, message: str) -> None:
