@@ -5,7 +5,7 @@ SHELL := /bin/sh
 export PYTHONDONTWRITEBYTECODE :=
 BIN := .venv/bin
 TESTS := tests
-# In CI, a test that is skipped for want of something that can be installed fails.
+# In CI, a test fails if it is skipped because something that can be installed is missing.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 
 .PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects chaos smoke-chaos fuzz bench bench-small docs client proto lock clean

@@ -35,7 +35,11 @@ MACHINE_LIMITS = (NO_ROOT, NO_BRIDGE, NO_CGROUPS, NO_PODMAN_SERVICE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--no-skips", action="store_true", help="fail tests that are skipped for want of an installation")
+    parser.addoption(
+        "--no-skips",
+        action="store_true",
+        help="fail tests that are skipped because something is not installed",
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -42,7 +42,7 @@ def run_worker(options_json: bytes) -> int:
     settings = _worker_settings(home, options, config, task_umask)
     lock_fd = home.lock()
     if lock_fd is None:
-        log.error("home.taken", home=home.folder, fix="give every worker its own SHUNTER_HOME")
+        log.error("home.locked", home=home.folder, fix="give every worker its own SHUNTER_HOME")
         return 2
     try:
         uvloop.run(_serve(options, settings))

@@ -161,7 +161,7 @@ async def _wait_until_idle(engine: Engine, nodes: list[int]) -> None:
         try:
             await engine.wait_committed()
         except Unavailable as error:
-            log.warning("stop.blind", error=error)  # the store cannot be written: nothing more will become known
+            log.warning("stop.wait_aborted", error=error)  # the store cannot be written: nothing more will become known
             return
         if engine.commit_problem:
             log.warning("stop.blind", error=engine.commit_problem)

@@ -120,7 +120,7 @@ def _window(start_ms: int, stop_ms: int, step_ms: int | None) -> tuple[int, int,
     if step_ms is None:
         step_ms = max(STEP_MIN_MS, math.ceil((stop_ms - start_ms) / POINTS_TARGET / STEP_MIN_MS) * STEP_MIN_MS)
     if step_ms < STEP_MIN_MS or (stop_ms - start_ms) / step_ms > POINTS_MAX:
-        fix = f"use at least 1s, and so that the window has at most {POINTS_MAX:,} points"
+        fix = f"use a step of at least 1s that gives at most {POINTS_MAX:,} points"
         raise Invalid([Problem("query.step", "is too short", f"{step_ms}ms", fix)])
     return start_ms, stop_ms, step_ms
 

@@ -13,9 +13,7 @@ from shunter.model.rest.views import NodePage, NodeStatsView, NodeView, TaskStat
 from shunter.model.timestamps import iso
 from shunter.ports.callers import Caller
 from shunter.ports.clock import Clock
-from shunter.ports.workers import Workers
-
-STALE_HEARTBEATS = 3
+from shunter.ports.workers import STALE_HEARTBEATS, Workers
 
 
 class Nodes:

@@ -49,7 +49,7 @@ class Policies:
         try:
             catalogue.build(fallback)
         except Invalid as error:  # its plugin was removed
-            log.error("fallback.gone", policy=fallback, error=error.detail)
+            log.error("fallback.not_installed", policy=fallback, error=error.detail)
             fallback = POLICY_DEFAULT
         self._engine.active_policy.set_fallback(lambda: catalogue.build(fallback))
         self._engine.schedulers.set_lease(float(stored.get(LEASE_SETTING, str(LEASE_DEFAULT_S))))
@@ -138,5 +138,5 @@ def choose_policy(catalogue: Catalogue, stored: str, configured: str | None) -> 
             except Invalid as error:
                 if name == configured:
                     raise
-                log.error("policy.gone", policy=name, error=error.detail)
+                log.error("policy.not_installed", policy=name, error=error.detail)
     return POLICY_DEFAULT

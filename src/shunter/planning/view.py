@@ -29,7 +29,7 @@ NEVER = 2**62  # as a time: later than any
 
 @dataclass(slots=True)
 class Nodes:
-    """All nodes as columns. Row 0 is unused and never eligible; a node keeps its row for ever.
+    """All nodes as columns. Row 0 is unused and never eligible; a node keeps its row forever.
 
     Only the first `count` rows are used. `changed[i]` is the value of `tick` when row i last changed, so that a policy
     can read only the rows that changed since its last look."""
@@ -126,15 +126,18 @@ class ClusterView:
     # class id -> tasks on each row of jobs whose required anti-affinity matches a job with tasks of the class, or None
     # if there are none. Left out (None) while no job with such a rule is on a node, so that others need not ask.
     repels: Callable[[int], IntArray | None] | None = None
-    # (class id, count) -> how long the longest of its first tasks runs, so many of them; 0 if that is not known of one
+    # (class id, count) -> run time of the longest of its next `count` tasks; 0 if any of them is unknown
     longest_s: Callable[[int, int], float] | None = None
-    lowest_priority: Callable[[], int] | None = None  # of what is on nodes: who is not above it preempts nobody
-    preempt_gap: int | None = None  # how much higher a priority must be to end others; None: as the policy likes it
-    reserve_after_s: float | None = None  # how long a single task waits before it gets a reservation; None: likewise
-    hold_after_s: float | None = None  # and how long before room is held of which nobody knows when it is enough
-    # a class -> whether each row would take its tasks, whatever room it has; given to the policies of plugins
+    # lowest priority of any running task; a class that is not above it cannot preempt
+    lowest_priority: Callable[[], int] | None = None
+    preempt_gap: int | None = None  # how much higher a priority must be to preempt; None: the policy's default
+    # how long a single task waits before it gets a reservation; None: the policy's default
+    reserve_after_s: float | None = None
+    # how long an item waits before room is held for it without a known start time; None: the policy's default
+    hold_after_s: float | None = None
+    # class -> which rows accept it, ignoring free resources; given to the policies of plugins
     accepts: Callable[[TaskClass], BoolArray] | None = None
-    called: Callable[[int], str] | None = None  # class id -> how to call it in a reason: "render@3"
+    called: Callable[[int], str] | None = None  # class id -> the name to show in reasons: "render@3"
     testbeds: Mapping[ObjectName, Testbed] = field(default_factory=dict)
     batch_jobs: Mapping[ObjectName, BatchJob] = field(default_factory=dict)
     schedulings: Mapping[ObjectName, Scheduling] = field(default_factory=dict)
@@ -204,10 +207,10 @@ class Decision:
     schedulings: list[SchedulingDraft] = field(default_factory=list)
     withdrawals: list[ObjectName] = field(default_factory=list)  # Schedulings to delete
     reasons: dict[int, str] = field(default_factory=dict)  # class id -> why it waits, for `why`; not for every class
-    is_partial: bool = False  # the budget ran out; another round goes on where this one ended
-    atomic: bool = False  # all of it or, if one item does not hold any more, nothing
-    kept: HeldRows | None = NO_HELD_ROWS  # None: it was not worked out, and what was said before stands for a while
-    again_in_ms: int | None = None  # after so long the policy wants to decide again, even if nothing changes
+    is_partial: bool = False  # the budget ran out; the next round continues
+    atomic: bool = False  # apply all items, or none if one is no longer valid
+    kept: HeldRows | None = NO_HELD_ROWS  # None: not computed; the previous value stays valid for up to 1 s
+    again_in_ms: int | None = None  # call `decide` again after this time, even if nothing changes
 
 
 class Decides(Protocol):

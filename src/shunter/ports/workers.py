@@ -8,6 +8,8 @@ from typing import Protocol
 from shunter.model.errors import ShunterError
 from shunter.model.protocol.worker_messages import LogData, ManagerMessage, StatsData, WorkerMessage
 
+STALE_HEARTBEATS = 3.0  # a sample of a machine that is older than this many intervals is flagged
+
 AttemptKey = tuple[int, int, int, int]  # job, group, index, attempt
 
 

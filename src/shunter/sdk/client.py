@@ -123,7 +123,7 @@ class Client:
         return Job(self, *self._perform(self._core.submit(job_manifest(command, options))))
 
     def run_to_end(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
-        """Run `command` and return when it has ended: one request, the shortest way there."""
+        """Run `command` and return when it has ended, in one request: the fastest way."""
         ended: Ended = self._perform(follow_submit(self._core, job_manifest(command, options), "end"))
         return Job(self, ended.view, ended.created, ended.exit_code)
 
@@ -298,16 +298,16 @@ class Client:
     def dead_letters(
         self, *, job: str | None = None, namespace: str | None = None, limit: int | None = None
     ) -> Iterator[DeadView]:
-        """Tasks that gave up after all their restarts, oldest first."""
+        """Tasks that failed after their last restart, oldest first."""
         return self._pages(self._path("/dead", namespace, [("job", job)]), DeadPage, limit)
 
     def replay_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> Replayed:
-        """Run dead tasks again: by number, of a job, or with neither all of the namespace."""
+        """Run dead tasks again, selected by number or job; without both, all of the namespace."""
         fields = drop_none(numbers=list(numbers), job=job)
         return self._fetch(json_request("POST", self._path("/dead/replay"), fields, repeatable=False), Replayed)
 
     def purge_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> int:
-        """Delete dead letters, selected likewise; returns their number."""
+        """Delete dead letters, selected by number or job, as in `replay_dead`; returns their number."""
         fields = drop_none(numbers=list(numbers), job=job)
         request = json_request("POST", self._path("/dead/purge"), fields, repeatable=False)
         purged = self._fetch(request, Purged)
@@ -316,7 +316,7 @@ class Client:
     # ---- Testbeds, BatchJobs and Schedulings ----
 
     def apply(self, documents: Source | Iterable[Manifest], namespace: str | None = None) -> list[AppliedView]:
-        """Create or change Testbeds, BatchJobs and Schedulings, all or none; a file of Jobs is submitted instead."""
+        """Apply Testbeds, BatchJobs, Schedulings and Jobs in one commit, all or none."""
         items = expand_lists(each_manifest(documents))
         request = json_request("POST", self._path("/apply", namespace), {"items": items}, key=self._core.new_key())
         page = self._fetch(request, AppliedPage)
@@ -409,8 +409,8 @@ class Client:
         return self._fetch(json_request("PATCH", "/cluster", dict(settings)), ClusterInfo)
 
     def down(self, *, leave_running: bool = False, cluster: bool = False) -> None:
-        """Ask the manager and its own worker to stop, with `cluster` all other workers too; returns when they have
-        begun to."""
+        """Ask the manager and its own worker to stop, with `cluster` all other workers too; returns when the
+        shutdown has started."""
         fields = {"leave_running": leave_running} | ({"cluster": True} if cluster else {})
         self._perform(self._core.send(json_request("POST", "/cluster/down", fields, repeatable=False)))
 

@@ -21,7 +21,8 @@ class Obstacle:
 
     waits_for: str
     problem: str = ""
-    transience: int = 0  # whether it passes by itself: 1, or 2 at once. What lasts is told before what passes.
+    # 0: permanent, 1: resolves by itself, 2: resolves in this round. Permanent obstacles are reported first.
+    transience: int = 0
 
 
 def holds_job(job: BatchJob | None, scheduling: ObjectName) -> bool:

@@ -216,7 +216,7 @@ class _Reconciliation:
         return any(self.view.job(name) is None for name in missing) and not infeasible_reasons(self.spec, None)
 
     def obstacles(self, missing: Iterable[ObjectName], is_held: bool) -> list[Obstacle]:
-        """Obstacles that last come before those that pass."""
+        """Permanent obstacles first."""
         found = [testbed_obstacle(self.view, is_held), *(job_obstacle(self.view, name) for name in missing)]
         return sorted(filter(None, found), key=lambda obstacle: obstacle.transience)
 

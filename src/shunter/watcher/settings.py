@@ -10,7 +10,6 @@ HEARTBEATS_PER_S_MAX = 200  # what the manager wants to see of all nodes togethe
 SILENT_HEARTBEATS = 2.5  # two were missed, and the second is half an interval late
 TIMEOUT_HEARTBEATS = 3.0
 TIMEOUT_MIN_S = 10.0  # a short cut of a link must not run tasks twice
-STALE_HEARTBEATS = 3.0  # a sample of the machine older than this is flagged
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from shunter.model.protocol.worker_messages import (
     Welcome,
 )
 from shunter.ports.clock import Clock
-from shunter.ports.workers import AttemptKey, WorkerLink
+from shunter.ports.workers import STALE_HEARTBEATS, AttemptKey, WorkerLink
 from shunter.watcher.admission import hello_problem
 from shunter.watcher.engine_port import WatcherEngine
 from shunter.watcher.events import NodeEventQueue
@@ -47,7 +47,7 @@ from shunter.watcher.liveness import Liveness
 from shunter.watcher.roster import Roster, WatchedNode
 from shunter.watcher.sample_recorder import SampleRecorder
 from shunter.watcher.session import WorkerSession
-from shunter.watcher.settings import STALE_HEARTBEATS, WatcherSettings
+from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.ticker import Ticker
 from shunter.watcher.worker_queries import WorkerQueries
 

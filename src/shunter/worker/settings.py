@@ -15,7 +15,7 @@ class WorkerSettings:
     labels: Mapping[str, str] = field(default_factory=dict)
     datacenter: str = "dc1"
     address: str = ""
-    devices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # kind -> ids; so many are its capacity
+    devices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # kind -> ids; their number is the capacity
     ports_first: int = 20_000  # of those that are chosen for tasks; below what the system chooses for itself
     ports_last: int = 29_999
     warm_keepers: int = 2  # started before there is work, and kept when there is none

@@ -136,7 +136,7 @@ def test_why_follows_a_job_through_its_life() -> None:
         assert "is starting" in await sentence()
         await harness.run("other")
         behind = await harness.gateway.explain.why(reference("other"))
-        assert behind.reasons[0].text == "cpu: needs 1, 0 free at most"
+        assert behind.reasons[0].text == "cpu: needs 1, at most 0 free"
         [(_, order)] = harness.orders()
         await harness.end(node, order, exit_code=1)
         assert "back-off" in await sentence()
@@ -199,7 +199,7 @@ def test_why_tells_of_an_executor_what_its_own_node_has_against_it_and_no_other(
         returned = Returned(order.job, order.group, order.attempt, order.first, order.last)
         await harness.report(node, returned=[returned])
         found = await harness.gateway.explain.why(reference("bj.a"))
-        assert found.sentence == "1 of 2 tasks wait: must run on n1: cordon: new disk (1 node)."
+        assert found.sentence == "1 of 2 tasks is pending: must run on n1: cordon: new disk (1 node)."
 
     run_scenario(scenario)
 

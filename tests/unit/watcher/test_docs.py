@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from pathlib import Path
 
 from shunter.adapters.grpc.backoff import BACKOFF_FIRST_S, BACKOFF_MAX_S, BACKOFF_PERMANENT_S
 from shunter.adapters.grpc.channel import MESSAGE_BYTES_MAX
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
+from shunter.ports.workers import STALE_HEARTBEATS
 from shunter.watcher import settings
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -17,12 +16,20 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_the_watchers_page_lists_every_default_with_its_value() -> None:
     section = (DOCS / "operations" / "heartbeats.md").read_text(encoding="utf-8").partition("## Defaults")[2]
-    listed = dict(re.findall(r"^\| `(\w+)` \| ([\w.]+) \|", section, flags=re.MULTILINE))
-    constants = {name: value for name, value in vars(settings).items() if name.isupper()}
-    fields = {field.name: field.default for field in dataclasses.fields(settings.WatcherSettings)}
-    assert listed == {
-        name: "none" if value is None else f"{value:g}" for name, value in {**constants, **fields}.items()
-    }
+    defaults = settings.WatcherSettings()
+    assert defaults.heartbeat_s is None and defaults.timeout_s is None
+    for row in (
+        f"heartbeat interval | {settings.HEARTBEAT_MIN_S:g} s to {settings.HEARTBEAT_MAX_S:g} s,",
+        f"all nodes together | {settings.HEARTBEATS_PER_S_MAX} per second |",
+        f"is suspect | {settings.SILENT_HEARTBEATS:g} intervals",
+        f"is down | {settings.TIMEOUT_HEARTBEATS:g} intervals, at least {settings.TIMEOUT_MIN_S:g} s |",
+        f"flagged as stale | {STALE_HEARTBEATS:g} intervals |",
+        f"after a restart of the manager | {defaults.return_s:g} s |",
+        f"to its inventory | {defaults.handshake_timeout_s:g} s |",
+        f"to ReadLog and ReadStats | {defaults.request_timeout_s:g} s |",
+        f"requests to one worker | {defaults.requests_max} |",
+    ):
+        assert row in section
 
 
 def test_the_protocols_page_states_the_limits_of_the_code() -> None:

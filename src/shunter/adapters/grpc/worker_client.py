@@ -182,7 +182,7 @@ class StreamUplink:
         self._buffer.close()
 
     def _abort(self, reason: str) -> None:
-        log.error("uplink.dropped", reason=reason)
+        log.error("manager.connection_aborted", reason=reason)
         self._buffer.abandon()
         self._call.cancel()
 

@@ -110,7 +110,7 @@ class ConnectionThread:
         try:
             work(connection)
         except Exception:
-            log.exception("store.upkeep_failed", path=self._path)
+            log.exception("store.maintenance_failed", path=self._path)
 
 
 def _resolve(future: asyncio.Future[T], result: T, problem: BaseException | None) -> None:

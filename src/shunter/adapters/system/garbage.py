@@ -14,5 +14,5 @@ GEN2_THRESHOLD = 100  # before everything is
 
 def tune_garbage_collector() -> None:
     gc.collect()
-    gc.freeze()  # existing objects stay for ever
+    gc.freeze()  # existing objects stay forever
     gc.set_threshold(GEN0_THRESHOLD, GEN1_THRESHOLD, GEN2_THRESHOLD)

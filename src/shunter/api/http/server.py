@@ -116,7 +116,7 @@ def _websocket_protocol(limits: ConnectionLimits, **arguments: Any) -> Any:
 def _websocket_protocol_class() -> Any:
     """Loaded with the first one, because most clusters see none.
 
-    To close a connection means to write first what still waits; with a peer that does not read, that takes for ever. So
+    To close a connection means to write first what still waits; with a peer that does not read, that takes forever. So
     the application is handed a way to abort it."""
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 

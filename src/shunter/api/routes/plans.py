@@ -51,7 +51,9 @@ async def _read_manifests(exchange: Exchange) -> list[object]:
 PLAN_ROUTES = (
     Route(
         "POST", f"{BASE}/plan", "planJobs", "Plan a submit: report what would happen, without doing it", plan_jobs,
-        responses=(ResponseSpec(200, PlanView, description="which tasks would start, and which would wait and why"),),
+        responses=(
+            ResponseSpec(200, PlanView, description="which tasks would start, and which would stay pending and why"),
+        ),
         query=IN_JOB, body=RequestBody(component="Plan", content_types=("application/json", "application/yaml")),
         errors=(400, 409, 413),
     ),

@@ -39,7 +39,7 @@ def parse_topic(destination: str, namespace: str | None) -> Topic:
     if len(segments) not in (1, 2) or segments[0] not in KINDS or not all(map(is_name, names)):
         raise UnknownTopic(
             f"{destination[:200]!r} does not exist; use {PREFIX}testbeds, {PREFIX}jobs or {PREFIX}schedulings, "
-            f"to one resource below them, or below {PREFIX}{NAMESPACES}/NAMESPACE/"
+            f"optionally followed by /NAME, or the same under {PREFIX}{NAMESPACES}/NAMESPACE/"
         )
     return Topic(namespace, KINDS[segments[0]], segments[1] if len(segments) == 2 else None)
 

@@ -36,7 +36,7 @@ def update(
     """Update a running service or system job to a new spec, step by step.
 
     The rollout follows `update` of the manifest: a new instance must be healthy before the old one stops. If the
-    rollout fails, the job rolls back to its last healthy version.
+    rollout fails, the job rolls back to its last stable version.
 
     \b
     shunter update -f web.yaml --wait
@@ -85,7 +85,7 @@ def scale(
 def rollback(
     name: JobName, wait: Wait = False, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE
 ) -> None:
-    """Roll a service or system job back to its last healthy version; if that one is running, to the one before it.
+    """Roll a service or system job back to its last stable version; if that one is running, to the one before it.
 
     The number of instances does not change.
 

@@ -192,7 +192,7 @@ def _is_feasible(state: State, record: ClassRecord, node: NodeRecord, kinds: Nod
 
 
 def _excluded_rows(state: State, record: ClassRecord) -> BoolArray:
-    """The rows that the class cannot use because of tasks there, which may stay for ever."""
+    """The rows that the class cannot use because of tasks there, which may stay forever."""
     view, rules = state.nodes.view, record.key.rules or Rules(0)
     owner = view.owner[: view.count]
     is_excluded: BoolArray = (owner != 0) & (owner != rules.job)

@@ -44,7 +44,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "job.scaled": ("api", "a service was scaled"),
     "job.restarted": ("api", "all instances of a service or system job are restarted"),
     "job.rolled_back": ("engine", "a job is rolled back to an earlier version, after a failed update or by request"),
-    "job.settled": ("engine", "a rollout is complete: all instances are healthy and have the current version"),
+    "job.settled": ("engine", "the current version is stable: all instances have it and are healthy"),
     "job.stalled": ("engine", "an update failed and stalled"),
     "tasks.added": (
         "engine",

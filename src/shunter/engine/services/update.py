@@ -94,7 +94,7 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
 
 
 def on_rollback(round: Round, job_id: int, user: str) -> None:
-    """Go back to the last good version, or from a good one to the one before. Counts stay."""
+    """Roll back to the last stable version, or from a stable one to the one before. Counts stay."""
     job = _require_long_running_job(round, job_id)
     service_state = round.state.services.jobs[job.id]
     is_unproven = service_state.status in (RolloutStatus.UPDATING, RolloutStatus.STALLED)

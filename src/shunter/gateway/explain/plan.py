@@ -135,7 +135,7 @@ def _planned_update(dry_run: DryRun, job: Job, version: int, desired: int) -> Pl
     if starts:
         clauses.append(f"{_format_placements(placements)} would start")
     if waits:
-        clauses.append(f"{waits:,} would wait" if starts else f"{_format_task_count(waits)} would wait")
+        clauses.append(f"{waits:,} would stay pending" if starts else f"{_format_task_count(waits)} would stay pending")
     if ending:
         clauses.append(f"{_format_task_count(ending)} would stop" + (" first" if is_new_version else ""))
     change = _describe_change(job, version, desired)
@@ -195,7 +195,8 @@ def _planned_unchanged(job: Job) -> PlannedJobView:
 def _planned_template(spec: JobSpec) -> PlannedJobView:
     how = "on its schedule" if spec.options.schedule else "when it is dispatched"
     return PlannedJobView(
-        name=spec.name, namespace=spec.namespace, verdict="kept", sentence=f"it would be a template and run {how}.",
+        name=spec.name, namespace=spec.namespace, verdict="kept",
+        sentence=f"it would be saved as a template that runs {how}.",
         count=spec.count, starts=0, waits=0,
     )  # fmt: skip
 
@@ -221,11 +222,13 @@ def _sentence(jobs: list[PlannedJobView], waits: list[PlannedJobView], preemptio
     started = sum(job.starts for job in jobs)
     if waits:
         waiting = sum(job.waits for job in waits)
-        sentence = f"{started:,} of {_format_task_count(started + waiting)} would start now, {waiting:,} would wait"
+        sentence = (
+            f"{started:,} of {_format_task_count(started + waiting)} would start now, {waiting:,} would stay pending"
+        )
     elif started:
         sentence = f"all tasks would start now: {_format_task_count(started)}"
     elif any(job.verdict == "updates" for job in jobs):
-        sentence = "no task would wait for room"
+        sentence = "no task would stay pending"
     else:
         sentence = "nothing would change now"
     if preemptions:

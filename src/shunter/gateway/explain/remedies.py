@@ -86,7 +86,7 @@ def find_remedies(state: State, job: Job, filters: Sequence[Filter]) -> Iterator
 
 
 def own_limit_remedy(job: Job) -> Remedy | None:
-    """The one change that helps a job which is kept back by nothing but its own tasks that run."""
+    """The one change that helps a job that only its own running tasks block."""
     for task_set in job.task_sets:
         spec, path = task_set.spec, "spec" if _has_only_default_group(job) else f"spec.groups[{task_set.group_index}]"
         limit = spec.parallel_max

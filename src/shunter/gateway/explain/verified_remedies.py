@@ -82,7 +82,7 @@ class _RemedyTrial:
 
     @property
     def preempts_own_tasks(self) -> bool:
-        """Whether what ran of the job had to end for the rest of it; really all of it would have been changed."""
+        """Whether the change works only by preempting the job's own tasks."""
         return any(job_id == self._job_id for job_id, _ in self.dry_run.preempted)
 
     def try_remedy(self, remedy: Remedy) -> int:

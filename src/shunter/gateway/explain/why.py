@@ -1,6 +1,6 @@
 """Explains why a job is in its state: one sentence, the reasons why nodes reject it, and when it may start.
 
-Called by `gateway.explain.explain`, and by plans for jobs that would wait."""
+Called by `gateway.explain.explain`, and by plans for jobs that would stay pending."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def reservation_reasons(
 ) -> Mapping[int, str]:
     """By class: for which job room is reserved that it cannot use, or that room is reserved or being made for it.
 
-    The built-in planner decides again to tell, because decisions do not record it. Other policies may have told with
-    their last decision.
+    The built-in planner is asked again, because decisions do not record reasons. Other policies give reasons in their
+    last decision.
     """
     if leader is not None:
         refused = leader.refusals.describe(leader.name, now_ms)
@@ -179,10 +179,16 @@ def _describe_pending(
     waiting, queued, total = counts[TaskState.WAITING], counts[TaskState.QUEUED], sum(counts)
     waits = waits_for(state, job, now_ms) if waiting else []
     if waits:
-        return f"{waiting + queued:,} of {total:,} tasks wait for {' and for '.join(waits)}."
+        return f"{_count_pending(waiting + queued, total)}: waiting for {' and for '.join(waits)}."
     if queued:
-        return f"{queued:,} of {total:,} tasks wait{_describe_queued(state, job, now_ms, filters, reserved)}."
-    return f"{waiting:,} of {total:,} tasks wait for other tasks of the job to end."
+        return f"{_count_pending(queued, total)}: {_describe_queued(state, job, now_ms, filters, reserved)}."
+    return f"{_count_pending(waiting, total)}: waiting for other tasks of the job to end."
+
+
+def _count_pending(pending: int, total: int) -> str:
+    if pending < total:
+        return f"{pending:,} of {total:,} tasks are pending" if pending > 1 else f"1 of {total:,} tasks is pending"
+    return f"All {total:,} tasks are pending" if total > 1 else "Pending"
 
 
 def _describe_queued(
@@ -192,20 +198,20 @@ def _describe_queued(
     delayed = [at_ms for task_set in job.task_sets for at_ms in task_set.back_off_ends_ms]
     if len(delayed) == job.counts()[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
-        return f": {job.name} is in back-off, and the next attempt starts in {wait}"
+        return f"{job.name} is in back-off, and the next attempt starts in {wait}"
     if gathering := _describe_gang_restart(job, now_ms):
-        return f": {gathering}"
+        return gathering
     if (limited := next(filter(_is_at_parallel_max, job.task_sets), None)) is not None:
-        return f": the job has reached its parallel_max of {limited.spec.parallel_max}"
+        return f"the job has reached its parallel_max of {limited.spec.parallel_max}"
     if (ahead := _job_ahead_in_class(job)) is not None:
-        return f": job {ahead.name} requests the same resources and was submitted first"
+        return f"job {ahead.name} requests the same resources and was submitted first"
     if (ahead := _job_ahead_in_queue(state, job)) is not None:
-        return f": queue {job.options.queue} is strict, and job {ahead.name} was submitted first"
+        return f"queue {job.options.queue} is strict, and job {ahead.name} was submitted first"
     if reasons := reasons_of(state, job, filters, reserved):
         first = reasons[0]
         nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
-        return f": {first.text}{nodes}"
-    return " for their turn in the next round"
+        return f"{first.text}{nodes}"
+    return "waiting for the next round"
 
 
 def _describe_gang_restart(job: Job, now_ms: int) -> str:

@@ -131,7 +131,8 @@ class Update(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a service changes to a new version: `parallel` tasks at a time, the next when these are healthy."""
 
     parallel: int = 1
-    unavailable_max: int = 0  # so many may be stopped before their successors are healthy; 0 starts first, then stops
+    # instances that may stop before their replacement is healthy; 0: start the replacement first
+    unavailable_max: int = 0
     healthy_for_s: float = 2.0
     deadline_s: float = 300.0  # of one task, from its order to being healthy
     rollback: bool = True
@@ -214,7 +215,7 @@ class JobOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     deadline_s: float = 0.0  # after the submit, instead of a time
     queue: str = QUEUE_DEFAULT
     timeout_s: float = 0.0  # of the whole job, from its submit to its end
-    failures_max: int = 0  # so many failed tasks end the job; 0 means any number
+    failures_max: int = 0  # number of failed tasks that ends the job; 0: no limit
     gang: bool = False  # all groups start together or none
     held: bool = False  # waits until it is released
     schedule: Schedule | None = None

@@ -1,4 +1,4 @@
-"""Templates, queues and dead letters as REST answers show them. Related to `model.rest.views`."""
+"""Templates, queues and dead letters as REST answers show them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class TemplateView(msgspec.Struct, kw_only=True):
     catch_up: str | None = None
     next_at: str | None = None
     required: list[str] = []  # parameters that a dispatch must give
-    optional: dict[str, str] = {}  # parameters that it may give, with what holds otherwise
+    optional: dict[str, str] = {}  # optional parameters with their defaults
     payload: str | None = None  # optional | required | forbidden
     last_run: int | None = None
     last_state: str | None = None
     unfinished: int = 0  # runs
-    skipped_at: str | None = None  # when a firing last made no run, and why
+    skipped_at: str | None = None  # time and reason of the last skipped firing
     skipped_because: str | None = None
 
 

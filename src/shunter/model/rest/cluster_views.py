@@ -16,7 +16,7 @@ class ClusterInfo(msgspec.Struct, kw_only=True):
     state_version: int
     epoch: int
     policy: str
-    heartbeat_s: float  # how often a node is heard of, at present
+    heartbeat_s: float  # current heartbeat interval
     started_at: str
     simulated: bool
     nodes: dict[str, int]  # by state
@@ -25,11 +25,11 @@ class ClusterInfo(msgspec.Struct, kw_only=True):
     capacity: dict[str, str]
     reserved: dict[str, str]
     licences: dict[str, LicenceView] = {}
-    preemption: str = "auto"  # how much higher a priority must be to end others' tasks; auto is the default, or off
-    reserve_after: str = "auto"  # how long a single task waits before it gets a reservation; likewise
-    hold_after: str = "auto"  # how long before room is held of which nobody knows when it is enough; likewise
-    fallback: str = ""  # who decides while an external scheduler is silent
-    lease: str = "auto"  # how long one may be silent
+    preemption: str = "auto"  # how much higher a priority must be to preempt; auto: the policy's default
+    reserve_after: str = "auto"  # how long a single task waits before it gets a reservation
+    hold_after: str = "auto"  # how long an item waits before room is held for it without a known start time
+    fallback: str = ""  # policy used while an external scheduler is silent
+    lease: str = "auto"  # how long an external scheduler may be silent
     flight: str = "on"  # whether every decision is recorded
 
 

@@ -68,7 +68,7 @@ JOB_BODY = Section(
 
 
 def read_scheduling(body: Any, namespace: str) -> Document:
-    """The manifest that says what the body says. Raises Invalid."""
+    """Convert the body to a Scheduling manifest. Raises Invalid."""
     problems = Problems()
     values = SCHEDULING_BODY.read(body, "body", problems)
     problems.raise_any()
@@ -91,7 +91,7 @@ def read_scheduling(body: Any, namespace: str) -> Document:
 
 
 def read_job(body: Any, name: str | None) -> tuple[str, dict[str, list[dict[str, str]]] | None]:
-    """Which job, and the keys to replace; None where it says nothing of them. Raises Invalid."""
+    """The name of the job, and the keys to replace; None if the body has no externalScheduler. Raises Invalid."""
     problems = Problems()
     values = JOB_BODY.read(body, "body", problems)
     problems.raise_any()

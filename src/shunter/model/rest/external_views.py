@@ -115,7 +115,7 @@ def external_scheduling(scheduling: Scheduling) -> ExternalScheduling:
 
 
 def short_name(name: ObjectName, own_namespace: str) -> str:
-    """Its bare name, or `namespace/name` where it lies in another namespace than whoever names it."""
+    """The name, or `namespace/name` if the object is in another namespace."""
     return name.name if name.namespace == own_namespace else str(name)
 
 

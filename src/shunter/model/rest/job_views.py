@@ -11,8 +11,8 @@ class TaskView(msgspec.Struct, kw_only=True):
     state: str
     attempt: int
     group: str = "main"
-    array_index: int | None = None  # what SHUNTER_TASK_INDEX says, where an array counts otherwise than from 0
-    entry: str | None = None  # what SHUNTER_ENTRY says
+    array_index: int | None = None  # SHUNTER_TASK_INDEX, for an array that does not start at 0
+    entry: str | None = None  # SHUNTER_ENTRY
     ports: dict[str, int] = {}  # name -> host port, of what runs
     healthy: bool | None = None  # what its checks say while it runs; None without checks
     node: str | None = None
@@ -22,7 +22,7 @@ class TaskView(msgspec.Struct, kw_only=True):
     reason: str | None = None  # why it failed, was lost, or waits
     restarts: int = 0
     lost: int = 0
-    current: bool | None = None  # whether it follows the present version; null for what is never updated
+    current: bool | None = None  # whether it has the current version; null for batch jobs
 
 
 class AttemptView(msgspec.Struct, kw_only=True):
@@ -44,7 +44,7 @@ class EdgeView(msgspec.Struct, kw_only=True):
     when: str  # succeeded | finished | failed
     otherwise: str  # cancel | run
     open: bool  # it is still waited for
-    outcome: str | None = None  # of a job: how it ended. Null: it had not when the waiting was over, or is yet to end
+    outcome: str | None = None  # how the job ended; null if it has not ended
 
 
 class GroupView(msgspec.Struct, kw_only=True):
@@ -76,11 +76,11 @@ class UpdateView(msgspec.Struct, kw_only=True):
 
     status: str  # starting | steady | updating | rolling back | restarting | stalled
     wanted: int  # instances
-    updated: int  # of them, those that follow the present version
-    healthy: int  # of them, of whatever version
+    updated: int  # instances with the current version
+    healthy: int  # healthy instances of any version
     reason: str | None = None
     began_at: str | None = None
-    good_version: int | None = None  # the last one by which all of it ran well
+    good_version: int | None = None  # the last version whose rollout completed
 
 
 class JobView(msgspec.Struct, kw_only=True):
@@ -105,7 +105,7 @@ class JobView(msgspec.Struct, kw_only=True):
     groups: list[GroupView] = []  # where there are several
     terms: JobTerms | None = None  # null for a plain job
     version: int = 1  # of its spec
-    update: UpdateView | None = None  # null for what runs once
+    update: UpdateView | None = None  # null for batch jobs
 
 
 class TaskPage(msgspec.Struct):

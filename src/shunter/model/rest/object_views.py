@@ -37,7 +37,7 @@ class ObjectView(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class ListMeta(msgspec.Struct, rename="camel"):
-    resource_version: str  # that all items are of: a watch goes on from there
+    resource_version: str  # version of all items; start a watch from it
 
 
 class ObjectList(msgspec.Struct, kw_only=True, rename="camel"):
@@ -54,7 +54,7 @@ class ObjectList(msgspec.Struct, kw_only=True, rename="camel"):
 class WatchLine(msgspec.Struct, omit_defaults=True):
     type: str  # ADDED | MODIFIED | DELETED
     object: ObjectView
-    more: bool = False  # another line follows at once; what it tells may belong to the same commit
+    more: bool = False  # the next line may belong to the same commit
 
 
 class AppliedView(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -16,7 +16,7 @@ class ReasonView(msgspec.Struct, kw_only=True):
 
 class SuggestionView(msgspec.Struct, kw_only=True):
     """One change that would start the job now, verified by the planner. `field` is in the manifest, or names the object
-    outside of it that has to change (`node.NAME.cordoned`, `queue.NAME.running_max`)."""
+    outside of it that has to change (`node.NAME.cordon`, `queue.NAME.running_max`)."""
 
     field: str
     before: Any

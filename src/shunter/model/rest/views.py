@@ -1,9 +1,20 @@
-"""All REST views under one name, for users of the SDK (docs/reference/python-client.md). One module per subject.
+"""Every REST view that the client returns, under one name, for users of the SDK (docs/reference/python-client.md). One
+module per subject. Answers below /external are in `external_views`, whose imports would slow down every client.
 
 Times are ISO-8601 in UTC; unknown values are null."""
 
 from __future__ import annotations
 
+from shunter.model.rest.admin_views import (
+    DeadPage,
+    DeadView,
+    Purged,
+    QueuePage,
+    QueueView,
+    Replayed,
+    TemplatePage,
+    TemplateView,
+)
 from shunter.model.rest.cluster_views import (
     ClusterInfo,
     EventPage,
@@ -30,11 +41,28 @@ from shunter.model.rest.job_views import (
     UpdateView,
     describe_end_state,
 )
+from shunter.model.rest.metric_views import (
+    MeasuredView,
+    MetricsView,
+    MetricView,
+)
 from shunter.model.rest.node_views import (
     NodePage,
     NodeStatsView,
     NodeView,
     TaskStatsView,
+)
+from shunter.model.rest.object_views import (
+    AppliedPage,
+    AppliedView,
+    ListMeta,
+    NameView,
+    ObjectList,
+    ObjectView,
+    PastPage,
+    PastRunView,
+    PastSchedulingView,
+    WatchLine,
 )
 from shunter.model.rest.plan_views import (
     PlannedJobView,
@@ -48,9 +76,13 @@ from shunter.model.rest.plan_views import (
 )
 
 __all__ = [
+    "AppliedPage",
+    "AppliedView",
     "AttemptPage",
     "AttemptView",
     "ClusterInfo",
+    "DeadPage",
+    "DeadView",
     "EdgeView",
     "EventPage",
     "EventView",
@@ -60,10 +92,20 @@ __all__ = [
     "JobTerms",
     "JobView",
     "LicenceView",
+    "ListMeta",
     "LogView",
+    "MeasuredView",
+    "MetricView",
+    "MetricsView",
+    "NameView",
     "NodePage",
     "NodeStatsView",
     "NodeView",
+    "ObjectList",
+    "ObjectView",
+    "PastPage",
+    "PastRunView",
+    "PastSchedulingView",
     "PlanView",
     "PlannedJobView",
     "PlannedPlacementView",
@@ -71,7 +113,11 @@ __all__ = [
     "PolicyPage",
     "PolicyView",
     "ProgressView",
+    "Purged",
+    "QueuePage",
+    "QueueView",
     "ReasonView",
+    "Replayed",
     "StartView",
     "SubmittedJob",
     "SubmittedJobs",
@@ -79,7 +125,10 @@ __all__ = [
     "TaskPage",
     "TaskStatsView",
     "TaskView",
+    "TemplatePage",
+    "TemplateView",
     "UpdateView",
+    "WatchLine",
     "WhyView",
     "describe_end_state",
 ]

@@ -121,7 +121,7 @@ def _refusals(task_class: TaskClass, ledger: NodeLedger, rows: IntArray, filters
     turn = (
         "has room for only some tasks of the gang, which starts as a whole"
         if is_gang
-        else "has room: waiting for its turn"
+        else "has room; the job is waiting for its turn"
     )
     return _merged([*refusals, (turn, left)]) + _merged(unrequested)
 

@@ -142,13 +142,13 @@ def why_insufficient_resources(task_class: TaskClass, ledger: NodeLedger, rows: 
         small, full = size < need, (size >= need) & (free < need)
         if small.any():
             yield (
-                f"{needs}, {format_amount_short(resource, int(size[small].max()))} at most even when empty",
+                f"{needs}, nodes have at most {format_amount_short(resource, int(size[small].max()))}",
                 rows[small],
             )
         if full.any() and resource.startswith(PORT_PREFIX):
             yield f"port {resource.removeprefix(PORT_PREFIX)} is taken", rows[full]
         elif full.any():
-            yield f"{needs}, {format_amount_short(resource, max(0, int(free[full].max())))} free at most", rows[full]
+            yield f"{needs}, at most {format_amount_short(resource, max(0, int(free[full].max())))} free", rows[full]
         rows = rows[~small & ~full]
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LEAD, SHADOW = "lead", "shadow"
 GRPC, REST = "grpc", "rest"
 RETRY_MIN_S, RETRY_MAX_S = 0.1, 5.0
-RENEW_SHARE = 3  # a lease is renewed so many times before it would end
+RENEW_SHARE = 3  # how many times a lease is renewed before it would end
 DECISIONS_MAX = 1_000
 FAILED_RETRY_MS = 1_000  # when a policy that failed is asked again, at the latest
 ERROR_SIZE_MAX = 500

@@ -1,4 +1,4 @@
-"""A worker that lies or is broken: sends messages that cannot be true. Run beside the faults of some worlds.
+"""A worker that lies or is broken: sends messages that cannot be true. Runs alongside the faults.
 
 Each message must end that worker's session and have no other effect. Errors that the manager logs fail the world, and
 so does a task that is lost or started twice. The draws have a random source of their own, so that worlds without lies

@@ -28,7 +28,7 @@ class Gate:
         self._is_awake.set()
 
     def kill(self) -> None:
-        """From now on, everything that wants to pass waits for ever."""
+        """From now on, everything that wants to pass waits forever."""
         self.is_dead = True
 
     async def wait_open(self) -> None:

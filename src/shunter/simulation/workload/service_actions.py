@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RELEASE_EVERY_S = 5.0
 CONVERGE_S = 60.0  # time for services to converge once nothing else happens
-CONVERGE_MAX_S = 600.0  # tasks that fail may be started again for ever
+CONVERGE_MAX_S = 600.0  # tasks that fail may be started again forever
 
 
 class ServiceActions:

@@ -51,7 +51,7 @@ class Users:
 
     async def settle(self) -> None:
         """Let everything end: the first node gets the label that some jobs wait for, and jobs that would run or wait
-        for ever are stopped, also those whose answer got lost."""
+        forever are stopped, also those whose answer got lost."""
         while not await self._label("node-0", "a"):
             await self._world.clock.sleep(1.0)  # it has not joined yet
         await self._actions.settle()

@@ -58,7 +58,7 @@ async def clear_lane(groups: Mapping[str, str], number: int) -> None:
             except OSError:
                 pass  # killed processes are still leaving it
         await asyncio.sleep(CLEAR_EVERY_S)
-    log.warning("cgroup.left", lane=number)
+    log.warning("cgroup.not_removed", lane=number)
 
 
 def stale_lanes(groups: Mapping[str, str], alive: set[int]) -> set[int]:
@@ -112,7 +112,7 @@ def _set_weight(file: Path, per_core: int, weight_max: int) -> None:
     try:
         file.write_text(str(min(per_core * (os.cpu_count() or 1), weight_max)))
     except OSError as error:
-        log.warning("cgroup.not_weighed", file=file, error=error)
+        log.warning("cgroup.weight_failed", file=file, error=error)
 
 
 def _prepare_v2(mounts: dict[str, tuple[str, str]], own_paths: dict[str, str], name: str) -> str | None:

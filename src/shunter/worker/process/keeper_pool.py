@@ -142,7 +142,7 @@ class KeeperPool:
         expected = self._ending or keeper.is_ending
         if not expected:
             journal_line = self._launcher.last_journal_line(keeper.number)
-            log.warning("keeper.died", keeper=keeper.number, pid=keeper.pid, tasks=keeper.held, last_words=journal_line)
+            log.warning("keeper.died", keeper=keeper.number, pid=keeper.pid, tasks=keeper.held, last_line=journal_line)
         self._owner.keeper_disconnected(keeper)
         cleaning = self._spawn(self._clean_up(keeper))
         self._cleaning.add(cleaning)
@@ -154,7 +154,7 @@ class KeeperPool:
     async def _reattach(self, number: int) -> None:
         keeper = await self._launcher.reattach(number, self)
         if keeper is None:
-            log.info("keeper.absent", keeper=number)
+            log.info("keeper.not_running", keeper=number)
             await self._launcher.clean_up_after(number)
             return
         state = keeper.ready.result()
@@ -214,7 +214,7 @@ class KeeperPool:
         try:
             await self._launcher.clean_up_after(keeper.number, in_order=keeper.is_ending)
         except OSError as error:
-            log.warning("keeper.unburied", keeper=keeper.number, error=error)
+            log.warning("keeper.cleanup_failed", keeper=keeper.number, error=error)
         self._owner.keeper_cleaned_up(keeper, f"its keeper (process {keeper.pid}) died")
         if not self._ending:
             self.request_keepers(self._settings.warm_keepers - len(self.keepers))

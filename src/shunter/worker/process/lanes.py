@@ -231,7 +231,7 @@ class Lanes:
             try:
                 found.append(TaskPorts(*name, self._grants.ports.allocate(name, requested)))
             except NoFreePort as error:  # the keeper ends it with the reason
-                log.warning("ports.none", job=name[0], index=name[2], error=error)
+                log.warning("ports.exhausted", job=name[0], index=name[2], error=error)
         return found
 
     def _pick_idle(self, reservation: Reservation) -> Keeper | None:

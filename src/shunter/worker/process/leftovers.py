@@ -41,7 +41,7 @@ async def end_leftovers(number: int, groups: Mapping[str, str], mark: str) -> No
             except OSError:
                 pass
         await asyncio.sleep(EVERY_S)
-    log.warning("leftovers.left", lane=number)
+    log.warning("leftovers.not_killed", lane=number)
 
 
 def _pids() -> list[int]:

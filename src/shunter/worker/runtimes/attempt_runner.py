@@ -238,7 +238,7 @@ class AttemptRunner:
             self._mark_lost(str(gone))
             return
         except (Exception, SystemExit) as error:  # any error of a plugin's runtime
-            log.exception("attempt.unseen", attempt=self.attempt)
+            log.exception("runtime.failed", attempt=self.attempt)
             self._mark_lost(f"runtime {self.spec.runtime}: {type(error).__name__}: {error}")
             return
         self._finish(outcome, running.started_ms)

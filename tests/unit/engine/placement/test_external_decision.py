@@ -54,7 +54,7 @@ def test_what_no_longer_holds_is_refused_with_its_reason_and_the_rest_applies() 
         )  # fmt: skip
         assert answer.placed == 2
         assert reasons(answer) == [
-            ("placements[0]", "cpu: needs 1, 0 free at most", 1),
+            ("placements[0]", "cpu: needs 1, at most 0 free", 1),
             ("placements[0]", "cordon: broken fan", 1),
             ("placements[1]", "class 77 has no pending tasks", 1),
             ("placements[2]", "must name each node row once (1 to 2), with at least one task", 1),

@@ -14,7 +14,7 @@ def test_why_of_a_moved_task_says_where_it_must_run_and_what_it_waits_for_there(
         await harness.engine.move(moved.id, ("main", 0), "n1", "anna")
         await harness.report_lost(*harness.orders()[-1])
         found = await harness.gateway.explain.why(reference("moved"))
-        assert found.sentence == "1 of 1 tasks wait: must run on n1: cpu: needs 1, 0 free at most (1 node)."
+        assert found.sentence == "Pending: must run on n1: cpu: needs 1, at most 0 free (1 node)."
         assert found.start is not None
         assert (found.start.at, found.start.basis) == (None, "it was moved to n1 and waits for room there")
 

@@ -53,8 +53,8 @@ def test_a_plan_says_what_would_wait_and_why() -> None:
         first, second = found.jobs
         assert (first.verdict, first.starts, first.waits) == ("waits", 2, 1)
         assert (second.starts, second.waits) == (0, 1)
-        assert first.reasons[0].text == "cpu: needs 1, 0 free at most"
-        assert "2 of 4 tasks would start now, 2 would wait" in found.sentence
+        assert first.reasons[0].text == "cpu: needs 1, at most 0 free"
+        assert "2 of 4 tasks would start now, 2 would stay pending" in found.sentence
 
     run_scenario(scenario)
 
@@ -93,16 +93,16 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         more = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
         [job] = more.jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 1, 2)
-        assert job.sentence == "5 tasks instead of 2: 1 task on 1 node would start, 2 would wait."
+        assert job.sentence == "5 tasks instead of 2: 1 task on 1 node would start, 2 would stay pending."
         assert not more.starts
         large = web | {"spec": web["spec"] | {"resources": {"cpu": 2}}}
         [job] = (await harness.gateway.explain.plan([large], namespace="default")).jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 0, 1)
-        assert [reason.text for reason in job.reasons] == ["cpu: needs 2, 1 free at most"]
+        assert [reason.text for reason in job.reasons] == ["cpu: needs 2, at most 1 free"]
         ending = web["spec"] | {"env": {"A": "1"}, "update": {"unavailable_max": 1}}
         plan = await harness.gateway.explain.plan([web | {"spec": ending}], namespace="default")
         assert plan.jobs[0].sentence == "version 2 of 2 tasks, 1 at a time: 1 task would stop first."
-        assert plan.starts and plan.sentence == "no task would wait for room."
+        assert plan.starts and plan.sentence == "no task would stay pending."
         fewer = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
         assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would stop."
 
@@ -184,7 +184,7 @@ def test_why_of_a_task_tells_of_that_task() -> None:
         assert "starting on n1" in (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
         await harness.start_task(node, order, segment=1)
         assert "is running on n1" in (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
-        assert "wait" in (await harness.gateway.explain.why(reference("render"), TaskReference(1))).sentence
+        assert "pending" in (await harness.gateway.explain.why(reference("render"), TaskReference(1))).sentence
         await harness.end_task(node, order, segment=1, exit_code=3)
         failed = (await harness.gateway.explain.why(reference("render"), TaskReference(0))).sentence
         assert "failed on n1 with exit code 3" in failed

@@ -22,7 +22,7 @@ def test_why_says_that_room_is_being_made_and_for_whom() -> None:
         await harness.started(node, order)
         await harness.run("high", priority=90)
         assert await why_sentence(harness, "high") == (
-            "1 of 1 tasks wait: tasks on n1 are stopping, and their room is reserved for it."
+            "Pending: tasks on n1 are stopping, and their room is reserved for it."
         )
 
     run_scenario(scenario)
@@ -72,7 +72,7 @@ def test_a_reason_is_told_once_and_with_the_group_where_there_are_several() -> N
             told = [reason.text for reason in (await harness.gateway.explain.why(reference(name))).reasons]
             assert len(set(told)) == len(told), told
         gang = [reason.text for reason in (await harness.gateway.explain.why(reference("gang"))).reasons]
-        assert "group wk: cpu: needs 2, 1 free at most" in gang
+        assert "group wk: cpu: needs 2, at most 1 free" in gang
 
     run_scenario(scenario)
 
@@ -113,7 +113,7 @@ def test_why_says_what_a_gang_waits_for_that_starts_again_as_a_whole() -> None:
         one, two, three = (replace(order, first=index, last=index) for index in range(3))
         await harness.report_lost(node, one)
         assert await why_sentence(harness, "gang") == (
-            "1 of 3 tasks wait: the gang restarts as a whole, and 2 tasks are still stopping."
+            "1 of 3 tasks is pending: the gang restarts as a whole, and 2 tasks are still stopping."
         )
         await harness.end(node, two, 143)
         await harness.end(node, three, 143)
@@ -123,7 +123,7 @@ def test_why_says_what_a_gang_waits_for_that_starts_again_as_a_whole() -> None:
         for order in orders:
             await harness.end(node, order, 1)
         assert await why_sentence(harness, "gang") == (
-            "3 of 3 tasks wait: the gang restarts as a whole, after a back-off of 10s."
+            "All 3 tasks are pending: the gang restarts as a whole, after a back-off of 10s."
         )
 
     run_scenario(scenario)
@@ -162,7 +162,7 @@ def test_why_says_what_a_policy_of_another_make_said() -> None:
         harness.engine.policy = DecliningPolicy()
         await harness.join("n1", cpu=2)
         await harness.run("job")
-        assert await why_sentence(harness, "job") == "1 of 1 tasks wait: choosy says: not on a Monday."
+        assert await why_sentence(harness, "job") == "Pending: choosy says: not on a Monday."
 
     run_scenario(scenario)
 
@@ -177,7 +177,7 @@ def test_why_says_what_an_external_scheduler_said_while_it_leads() -> None:
         assert situation is not None
         [waiting] = situation.delta.queued
         await service.decide(session.token, DecisionRow(1, reasons={waiting.class_id: "x" * 1_000}))
-        assert await why_sentence(harness, "job") == f"2 of 2 tasks wait: mine says: {'x' * 200}."
+        assert await why_sentence(harness, "job") == f"All 2 tasks are pending: mine says: {'x' * 200}."
         service.close(session, "it went")
         await harness.settle()
         assert "mine says" not in await why_sentence(harness, "job")

@@ -269,7 +269,7 @@ def test_a_gang_that_its_queue_or_licences_never_let_through_is_told_so() -> Non
         assert (await suggestions(harness, "gang"))["queue.night.running_max"].after == 5
         await harness.run("behind", queue="night", resources={"cpu": 2})
         behind = await harness.gateway.explain.why(reference("behind"))
-        assert behind.sentence == "1 of 1 tasks wait: queue night is strict, and job gang was submitted first."
+        assert behind.sentence == "Pending: queue night is strict, and job gang was submitted first."
         await harness.gateway.cluster.update({"licences": {"solver": 3}})
         await harness.run("licensed", count=4, gang=True, resources={"cpu": 1, "licence/solver": 1})
         why = await harness.gateway.explain.why(reference("licensed"))
@@ -312,7 +312,7 @@ def test_no_job_is_to_preempt_its_own_tasks() -> None:
         await harness.run("job", count=3000, priority=50)
         assert "spec.priority" not in await suggestions(harness)
         sentence = (await harness.gateway.explain.why(reference("job"))).sentence
-        assert sentence == "2,998 of 3,000 tasks wait: cpu: needs 1, 0 free at most (1 node)."
+        assert sentence == "2,998 of 3,000 tasks are pending: cpu: needs 1, at most 0 free (1 node)."
 
     run_scenario(scenario)
 
@@ -360,7 +360,7 @@ def test_a_port_that_is_taken_is_named_as_the_manifest_has_it() -> None:
         await harness.run("first", ports=ports)
         await harness.run("job", ports=ports)
         found = await harness.gateway.explain.why(reference("job"))
-        assert found.sentence == "1 of 1 tasks wait: port 8080 is taken (1 node)."
+        assert found.sentence == "Pending: port 8080 is taken (1 node)."
         found_by_field = {each.field: each for each in found.suggestions}
         free = found_by_field["spec.ports[0].host_port"]
         assert (free.before, free.after, free.text) == (8080, None, "any free port instead of 8080: fits 1 node")

@@ -28,7 +28,7 @@ def test_each_node_counts_once_under_its_first_reason() -> None:
     cluster.add({"cpu": 16_000, "memory": 64 * GI}, datacenter="berlin", labels={"disk": "hdd"})
     a_task = task_class(memory=64 * GI, datacenters=("berlin",), constraints=("node.labels.disk == 'ssd'",))
     assert explain(a_task, cluster.nodes) == [
-        Reason("memory: needs 64Gi, 48Gi free at most", 4, ("n1", "n2", "n3")),
+        Reason("memory: needs 64Gi, at most 48Gi free", 4, ("n1", "n2", "n3")),
         Reason("datacenter is not berlin", 4, ("n5", "n6", "n7")),
         Reason("constraint is false: node.labels.disk == 'ssd'", 1, ("n9",)),
     ]
@@ -61,8 +61,8 @@ def test_a_node_that_is_too_small_is_told_from_one_that_is_full() -> None:
     cluster.add({"cpu": 4000})
     cluster.reserve(cluster.add({"cpu": 16_000}), {"cpu": 9500})
     assert explain(task_class(cpu=8000), cluster.nodes) == [
-        Reason("cpu: needs 8, 4 at most even when empty", 1, ("n1",)),
-        Reason("cpu: needs 8, 6500m free at most", 1, ("n2",)),
+        Reason("cpu: needs 8, nodes have at most 4", 1, ("n1",)),
+        Reason("cpu: needs 8, at most 6500m free", 1, ("n2",)),
     ]
 
 
@@ -90,7 +90,9 @@ def test_a_cluster_without_nodes_says_so() -> None:
 def test_a_node_with_room_says_that_the_task_waits_for_its_turn() -> None:
     cluster = Cluster()
     cluster.add({"cpu": 4000})
-    assert explain(task_class(cpu=1), cluster.nodes) == [Reason("has room: waiting for its turn", 1, ("n1",))]
+    assert explain(task_class(cpu=1), cluster.nodes) == [
+        Reason("has room; the job is waiting for its turn", 1, ("n1",))
+    ]
 
 
 def test_a_node_with_room_for_some_of_a_gang_says_that_it_starts_together() -> None:
@@ -110,7 +112,7 @@ def test_a_node_with_room_on_which_the_tasks_have_failed_says_so() -> None:
     view = running_cluster.view([Queued(picky, 1, 0, avoid=frozenset({1}))])
     texts = {reason.text: reason.examples for reason in explain(picky, view.nodes, view=view)}
     assert texts["its tasks failed on this node before and must run on another one"] == ("n1",)
-    assert len(texts) == 2 and "has room: waiting for its turn" not in texts
+    assert len(texts) == 2 and "has room; the job is waiting for its turn" not in texts
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_odd_amounts_are_rounded_down_to_what_a_person_reads(free: int, spelt: s
     cluster = Cluster()
     row = cluster.add({"memory": 2**42})
     cluster.reserve(row, {"memory": 2**42 - free})
-    assert explain(task_class(memory=2**42), cluster.nodes)[0].text == f"memory: needs 4Ti, {spelt} free at most"
+    assert explain(task_class(memory=2**42), cluster.nodes)[0].text == f"memory: needs 4Ti, at most {spelt} free"
 
 
 def test_the_number_of_reasons_is_limited_and_still_counts_every_node() -> None:
@@ -152,5 +154,5 @@ def test_of_tasks_that_run_on_one_node_or_nowhere_only_that_node_is_told() -> No
     cluster = Cluster()
     small, _ = cluster.add({"cpu": 1000}), cluster.add({"cpu": 4000})
     assert explain(task_class(cpu=2000), cluster.nodes, only_node=small) == [
-        Reason("cpu: needs 2, 1 at most even when empty", 1, ("n1",))
+        Reason("cpu: needs 2, nodes have at most 1", 1, ("n1",))
     ]

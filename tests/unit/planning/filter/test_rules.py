@@ -247,7 +247,7 @@ def test_every_rule_says_why_it_refuses_a_node() -> None:
     }
     assert {(each.text, each.nodes) for each in reasons(running_cluster, db)} == {
         ("another job uses the node exclusively", 1),
-        ("has room: waiting for its turn", 4),
+        ("has room; the job is waiting for its turn", 4),
     }
 
 
@@ -260,7 +260,7 @@ def test_a_job_that_keeps_others_away_is_named_as_the_reason() -> None:
     running_cluster.run(web, 1)
     assert {(each.text, each.nodes) for each in reasons(running_cluster, db)} == {
         ("a job that runs there excludes this one by its anti-affinity", 1),
-        ("has room: waiting for its turn", 1),
+        ("has room; the job is waiting for its turn", 1),
     }
 
 

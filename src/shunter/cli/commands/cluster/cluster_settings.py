@@ -51,7 +51,7 @@ def change(
 
     preemption: how much higher the priority of a task must be to preempt other tasks. reserve_after: how long a task
     waits before it gets a reservation. hold_after: how long a task waits, if the end of running tasks is unknown,
-    before nodes are held for it. licence/NAME: number of licences in the cluster, which tasks request as resources
+    before room is held for it. licence/NAME: number of licences in the cluster, which tasks request as resources
     (run --resource licence/matlab=1). lease: how long an external scheduler may be silent before the fallback policy
     takes over.
 

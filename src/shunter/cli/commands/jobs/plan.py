@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -162,8 +163,11 @@ def _print_more_nodes(nodes: int, indent: str = "") -> None:
 
 
 def _verdict(job: PlannedJobView) -> str:
-    colours = {"starts": "running", "waits": "cancelled"}
-    return f"{coloured(colours.get(job.verdict, 'queued'), job.verdict)}; {job.sentence}"
+    if job.verdict == "waits":
+        return coloured("cancelled", re.sub(r"^(All|Pending|Held)\b", lambda found: found[0].lower(), job.sentence))
+    if job.verdict == "kept":  # a template
+        return job.sentence
+    return f"{coloured('running' if job.verdict == 'starts' else 'queued', job.verdict)}; {job.sentence}"
 
 
 def _print_policies(found: list[PolicyView], output: Format) -> None:

@@ -106,7 +106,7 @@ def pause(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output =
 
 @cron.command("resume")
 def resume(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Resume the schedule of a template. Runs that were due during the pause are not made up.
+    """Resume the schedule of a template. Firings during the pause are skipped.
 
     \b
     shunter cron resume nightly

@@ -100,9 +100,9 @@ class Container:
             await self._daemon.kill(self.id, await self._signal_name(number))
         except DaemonError as error:
             if error.status not in (NOT_FOUND, NOT_RUNNING) and not ALREADY_ENDED.search(str(error)):
-                log.warning("container.unsignalled", container=self.id[:12], signal=number, error=error)
+                log.warning("container.signal_failed", container=self.id[:12], signal=number, error=error)
         except DaemonUnavailable as error:
-            log.warning("container.unsignalled", container=self.id[:12], signal=number, error=error)
+            log.warning("container.signal_failed", container=self.id[:12], signal=number, error=error)
 
     async def execute(self, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
         running = asyncio.ensure_future(self._daemon.execute(self.id, command))

@@ -133,7 +133,7 @@ class OutputCopier:
             temporary.write_bytes(msgspec.json.encode(self._position))
             temporary.replace(self._file)
         except OSError as error:
-            log.warning("output.unnoted", file=self._file, error=error)
+            log.warning("output.position_not_saved", file=self._file, error=error)
 
     def forget(self) -> None:
         self._file.unlink(missing_ok=True)

@@ -220,7 +220,7 @@ class DockerRuntime:
         self._abandoned.add(id)
 
     def _retry_removal_later(self, id: str, error: Exception) -> None:
-        log.warning("container.unremoved", container=id[:NAME_LOGGED_MAX], error=error)
+        log.warning("container.remove_failed", container=id[:NAME_LOGGED_MAX], error=error)
         self._abandoned.add(id)
 
     # ---- the daemon coming and going ----
@@ -260,7 +260,7 @@ class DockerRuntime:
                 if each["Id"] not in known and not names & self._starting:
                     await self.remove_container(each["Id"])
         except (DaemonUnavailable, DaemonError) as error:
-            log.warning("docker.unswept", error=error)
+            log.warning("docker.cleanup_failed", error=error)
 
     def _attributes(self) -> Attributes:
         return {} if self._facts is None else {"runtime.docker": self._facts.version}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from shunter.cli.commands.cluster.metrics import SPARK_WIDTH, format_value, sparkline
+from shunter.cli.commands.cluster.metrics import COLUMNS, SPARK_WIDTH, format_value, sparkline
 from shunter.model.rest.metric_views import MetricView
 from tests.unit.cli.conftest import Cluster, Shunter
 from tests.unit.sdk.scripted_server import answer, job_document
@@ -62,3 +63,10 @@ def test_a_long_course_keeps_its_peak() -> None:
     drawn = sparkline(MetricView(mean=0.0, max=5.0, values=values))
     assert len(drawn) == SPARK_WIDTH and drawn.count("█") == 1 and drawn.startswith("    ▁")
     assert sparkline(MetricView(mean=0.0, max=0.0, values=[0.0, 0.0])) == "▁▁"
+
+
+def test_the_page_shows_the_table_as_it_is_printed() -> None:
+    page = (Path(__file__).parents[5] / "docs" / "operations" / "metrics.md").read_text(encoding="utf-8")
+    head, titles = page[page.index("busy, run 1:") :].splitlines()[:2]
+    assert head.endswith("one value per 1 s")
+    assert titles.split() == " ".join(column.title for column in COLUMNS).split()

@@ -13,11 +13,11 @@ from tests.unit.sdk.scripted_server import answer
 
 JOB = "apiVersion: shunter.dev/v1\nkind: Job\nmetadata: {name: render}\nspec: {command: [x], count: 3}\n"
 PLANNED = {
-    "name": "render", "namespace": "default", "verdict": "waits", "sentence": "1 of 3 tasks wait: cpu.", "count": 3,
+    "name": "render", "namespace": "default", "verdict": "waits", "sentence": "Pending: cpu.", "count": 3,
     "starts": 2, "waits": 1, "placements": [{"node": "n1", "count": 2, "group": "main"}],
     "reasons": [
         {"text": "queue night is full", "nodes": 0},
-        {"text": "cpu: needs 1, 0 free at most", "nodes": 4, "examples": ["n1"]},
+        {"text": "cpu: needs 1, at most 0 free", "nodes": 4, "examples": ["n1"]},
     ],
 }  # fmt: skip
 PLAN = {"starts": False, "sentence": "2 of 3 start.", "state_version": 7, "policy": "e-pvm", "jobs": [PLANNED]}
@@ -71,10 +71,10 @@ def test_a_plan_that_waits_exits_with_1_and_says_why(cluster: Cluster, shunter: 
     said = shunter("plan", "-f", manifest)
     assert said.code == 1
     assert said.out.splitlines() == [
-        "render: waits; 1 of 3 tasks wait: cpu.",
+        "render: pending: cpu.",
         "  n1  2 tasks",
         "  queue night is full",
-        "  4 nodes: cpu: needs 1, 0 free at most",
+        "  4 nodes: cpu: needs 1, at most 0 free",
         "",
         "2 of 3 start.",
     ]
