@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from shunter.planning.view import TaskClass as TaskClass
     from shunter.worker.health.port import Check as Check
     from shunter.worker.health.port import Target as Target
+    from shunter.worker.health.port import Unhealthy as Unhealthy
     from shunter.worker.health.port import Unwell as Unwell
     from shunter.worker.runtimes.port import EXIT_NOT_FOUND as EXIT_NOT_FOUND
     from shunter.worker.runtimes.port import EXIT_NOT_STARTED as EXIT_NOT_STARTED
@@ -91,7 +92,7 @@ _NAMES_BY_MODULE = {
         "SchedulingDraft",
         "TaskClass",
     ),
-    "shunter.worker.health.port": ("Check", "Target", "Unwell"),
+    "shunter.worker.health.port": ("Check", "Target", "Unhealthy", "Unwell"),
     "shunter.worker.runtimes.port": (
         "Attempt",
         "EXIT_NOT_FOUND",

@@ -25,17 +25,17 @@ kind: Scheduling
 metadata: {{name: {name}}}
 spec:
   queueBased: [{{name: {name}}}, {{name: {name}}}]
-  testbed: {{name: yard}}
+  testbed: {{name: batch}}
 """
 
 
 @pytest.fixture
 def testbed_cluster(cluster: Cluster) -> Iterator[Cluster]:
     (node,) = cluster.items("nodes")
-    cluster.shunter("node", "label", node["name"], "yard=0")
+    cluster.shunter("node", "label", node["name"], "bench=0")
     cluster.shunter("apply", "-f", str(EXAMPLES / "testbed.yaml"))
     yield cluster
-    cluster.shunter("delete", "testbed", "yard", "--wait")
+    cluster.shunter("delete", "testbed", "batch", "--wait")
 
 
 def apply(cluster: Cluster, manifest: str, code: int = 0) -> None:

@@ -96,7 +96,7 @@ def test_an_installed_package_brings_a_runtime_and_a_health_check_that_workers_u
     cluster = Cluster(tmp_path / "home")
     cluster.environment["PYTHONPATH"] = str(installed)
     status = tmp_path / "status"
-    status.write_text("well")
+    status.write_text("healthy")
     manifest = tmp_path / "job.yaml"
     manifest.write_text(IDLE_JOB.format(dir=tmp_path))
     cluster.up()

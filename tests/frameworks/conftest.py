@@ -28,7 +28,7 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def framework_cluster(tmp_path_factory: pytest.TempPathFactory, jars: Path) -> Iterator[FrameworkCluster]:
     cluster = Cluster(tmp_path_factory.mktemp("home"))
-    cluster.up("--cpu", "2", "--label", "yard=0")
+    cluster.up("--cpu", "2", "--label", "bench=0")
     found = FrameworkCluster(cluster, jars)
     found.apply(found.manifest("testbed"))
     yield found

@@ -66,7 +66,7 @@ class FrameworkCluster:
         eventually(lambda: self.state(name) == "ReadyState", f"{name} is released", RUN_MAX_S)
 
     def slots(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.cluster.json("get", "testbed", "yard")["status"]["slots"]
+        found: list[dict[str, Any]] = self.cluster.json("get", "testbed", "batch")["status"]["slots"]
         return found
 
     def tasks(self, name: str) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ def test_each_executor_runs_on_the_node_of_its_slot(make_home: Callable[[], Clus
     remote = RemoteCluster(make_home, timeout="30s")
     remote.start_manager()
     for number, name in enumerate(("north", "south")):
-        remote.add_worker(name, "--cpu", "2", "--label", f"yard={number}")
+        remote.add_worker(name, "--cpu", "2", "--label", f"bench={number}")
     framework_cluster = FrameworkCluster(remote.manager, jars)
     framework_cluster.apply(framework_cluster.manifest("testbed"))
     ended = framework_cluster.run("flink-words")

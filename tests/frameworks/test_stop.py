@@ -50,7 +50,7 @@ def test_an_application_outlives_its_manager(framework_cluster: FrameworkCluster
     wait_until_running(framework_cluster)
     framework_cluster.cluster.kill_manager()
     gate.touch()
-    framework_cluster.cluster.up("--cpu", "2", "--label", "yard=0")
+    framework_cluster.cluster.up("--cpu", "2", "--label", "bench=0")
     ended = framework_cluster.wait_until_ended("spark-words")
     assert ended["status"]["state"] == "CompletedState", framework_cluster.stderr("spark-words")
     assert json.loads(framework_cluster.stdout("spark-words"))["words"] == word_counts()

@@ -13,7 +13,7 @@ from shunter.model.job.spec import HealthCheck, Port
 from shunter.model.protocol.worker_messages import Health, Inventory, Report, Stop, StopRange
 from shunter.plugins import HEALTH_CHECKS, Plugin
 from shunter.worker.health import checks
-from shunter.worker.health.port import Target, Unwell
+from shunter.worker.health.port import Target, Unhealthy
 from tests.services.worker_harness import Harness, open_harness
 
 pytestmark = pytest.mark.services
@@ -178,7 +178,7 @@ async def test_plugins_bring_checks_and_an_unknown_kind_never_passes(
     async def check_mood(check: HealthCheck, target: Target) -> None:
         code, mood = await target.execute(["cat", "mood"], 5.0)
         if code or mood.strip() != check.options["wanted"]:
-            raise Unwell(f"the mood is {mood.strip()}")
+            raise Unhealthy(f"the mood is {mood.strip()}")
 
     plugin = Plugin(HEALTH_CHECKS, "mood", "test 1", check_mood)
     monkeypatch.setattr(checks, "find_plugins", lambda _: [plugin])

@@ -14,9 +14,9 @@ from typer.main import get_command
 
 from shunter.cli.main import app
 from shunter.model.files.yaml_reader import parse_documents
-from shunter.model.job.manifests import parse_job
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.objects.objects import KINDS
+from tests.unit.model.job.manifest_samples import parse_job
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("*.md", "docs/**/*.md", "examples/*.md", "examples/*/*.md")

@@ -26,7 +26,7 @@ NAMES = {
         "BoolArray ClusterView Decision FloatArray IntArray NodeKind Nodes Placement Policy Preemption Queued Rules "
         "SchedulingDraft TaskClass"
     ),
-    "shunter.worker.health.port": "Check Target Unwell",
+    "shunter.worker.health.port": "Check Target Unhealthy Unwell",
     "shunter.worker.runtimes.port": (
         "Attempt EXIT_NOT_FOUND EXIT_NOT_STARTED Launch NotStarted Outcome Running Runtime RuntimeFactory RuntimeGone "
         "Usage"

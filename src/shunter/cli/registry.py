@@ -149,7 +149,10 @@ class SectionedCommand(TyperCommand):
             if section is None and parameter.param_type_name != "argument":
                 others.append(record)
             else:
-                sections.setdefault(section or "Arguments", []).append(record)
+                name, text = record
+                if name.count("[") != name.count("]"):  # brackets around several arguments: [KIND [NAME]]
+                    name = name.strip("[]")
+                sections.setdefault(section or "Arguments", []).append((name, text))
         for title, records in (sections | {"Options": others}).items():
             if records:
                 with formatter.section(title):

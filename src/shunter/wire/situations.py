@@ -23,7 +23,7 @@ from shunter.wire.struct_codec import StructCodec, from_message, to_message
 from shunter.wire.view_answers import answers_message, read_answers
 
 # The fields of a delta that the message has under another name or in another form.
-_OTHERWISE = frozenset({"is_whole", "count", "resources", "names", "nodes", "capacity", "usage", "answers"})
+_CONVERTED_BY_HAND = frozenset({"is_whole", "count", "resources", "names", "nodes", "capacity", "usage", "answers"})
 
 
 def situation_message(situation: Situation, lease: pb.Lease | None = None) -> pb.Situation:
@@ -61,7 +61,7 @@ def read_situation(message: pb.Situation) -> Situation:
 
 @functools.cache
 def _delta_codec() -> StructCodec:
-    return StructCodec(ViewDelta, pb.Situation.DESCRIPTOR, _OTHERWISE)
+    return StructCodec(ViewDelta, pb.Situation.DESCRIPTOR, _CONVERTED_BY_HAND)
 
 
 def decision_message(row: DecisionRow, token: str = "") -> pb.Decision:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shunter.model.job.manifests import parse_job
 from shunter.sdk.errors import Invalid
 from shunter.sdk.manifests import job_manifest, read_manifest, read_manifests
+from tests.unit.model.job.manifest_samples import parse_job
 
 
 def test_a_command_alone_makes_a_job_that_the_cluster_takes() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from shunter.model.job.manifests import parse_job
 from shunter.model.job.spec import After, JobSpec, Mount, Port
 from shunter.sdk.errors import Invalid
 from shunter.sdk.manifests import job_manifest
+from tests.unit.model.job.manifest_samples import parse_job
 
 
 def job_of(**options: Any) -> JobSpec:

@@ -44,7 +44,7 @@ from shunter.model.protocol.scheduler_messages import (
     ViewDelta,
 )
 from shunter.planning.remote.view_reader import ViewReader
-from shunter.planning.remote.view_scope import limit_view, view_hash
+from shunter.planning.remote.view_scope import limit_view
 from shunter.planning.remote.view_writer import ViewWriter
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.wire.situations import (
@@ -57,6 +57,7 @@ from shunter.wire.situations import (
 )
 from shunter.wire.struct_codec import from_message, to_message
 from tests.unit.planning.remote.test_view_deltas import ROUNDS, ChangingCluster, same_answers
+from tests.unit.planning.remote.view_hash import view_hash
 
 ONE, TWO = ObjectName("default", "one"), ObjectName("team", "two")
 META = Meta(7, "default", "one", 5, "anna", 3, 99, {"a": "b"}, {"c": "d"}, 11)

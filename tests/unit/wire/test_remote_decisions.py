@@ -13,12 +13,13 @@ from shunter.model.protocol.scheduler_messages import TASKS, WANTS, Situation
 from shunter.planning.planner import build_policy
 from shunter.planning.remote.view_queries import class_row, read_class
 from shunter.planning.remote.view_reader import ViewReader
-from shunter.planning.remote.view_scope import limit_view, view_hash
+from shunter.planning.remote.view_scope import limit_view
 from shunter.planning.remote.view_writer import ViewWriter
 from shunter.planning.view import ClusterView, Decision, Queued, Rules, TaskClass
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.scheduler import Room
 from shunter.wire.situations import read_situation, situation_message
+from tests.unit.planning.remote.view_hash import view_hash
 from tests.unit.planning.running_cluster import RunningCluster
 from tests.unit.wire.filled_structs import Filler, differences
 

@@ -25,19 +25,6 @@ CACHED_JOBS_MAX = 256
 CACHED_KEY_SIZE_MAX = 16 * 2**10
 
 
-def parse_job(
-    document: object,
-    *,
-    default_namespace: str | None = None,
-    name_default: str | None = None,
-    check_constraint: ExpressionCheck | None = None,
-    check_job_match: ExpressionCheck | None = None,
-) -> JobSpec:
-    """One manifest as a JobSpec. Raises Invalid with every problem. Without a `name_default` a name must be given."""
-    reader = JobReader(check_constraint, check_job_match, cached_jobs_max=0)
-    return reader.read(document, default_namespace=default_namespace, name_default=name_default)
-
-
 def validate_documents(
     documents: Sequence[object],
     *,

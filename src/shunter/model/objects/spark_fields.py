@@ -34,7 +34,7 @@ _IGNORED_POD_FIELDS = {
     "template": NO_PODS,
     "coreLimit": "a driver or executor can use only what it requests",
     "memoryLimit": "a driver or executor can use only what it requests",
-    "gpu": "slots have only cpu and memory",
+    "gpu": "slots have only CPU and memory",
     "image": NO_IMAGES,
     "configMaps": NO_CLUSTER_OBJECTS,
     "secrets": NO_CLUSTER_OBJECTS,
@@ -168,7 +168,7 @@ DRIVER = Section(
     "the driver, which runs outside the slots",
     {
         "cores": integer(1, CORES_MAX).about("cores that it requests; coreRequest is more precise"),
-        "coreRequest": amount(CPU, 1, CORES_MAX * 1000).about("cpu that it requests, like 500m"),
+        "coreRequest": amount(CPU, 1, CORES_MAX * 1000).about("CPU that it requests, like 500m"),
         "memory": _jvm_memory().about("heap size; it requests the heap plus memoryOverhead"),
         "memoryOverhead": _jvm_memory().about("memory that it requests in addition to the heap"),
         "javaOptions": text(size_max=CONF_SIZE_MAX).about("options of the driver's JVM"),

@@ -22,8 +22,3 @@ def by_urgency(queued: Queued) -> Rank:
     """The built-in order."""
     points = queued.task_class.priority - queued.since_ms // AGE_STEP_MS
     return -points, queued.task_class.deadline_ms or NO_DEADLINE
-
-
-def effective_priority(queued: Queued, now_ms: int) -> int:
-    """The priority plus ageing, as shown to users."""
-    return queued.task_class.priority + max(0, now_ms // AGE_STEP_MS - queued.since_ms // AGE_STEP_MS)

@@ -7,7 +7,7 @@ import asyncio
 from shunter.log import Log
 from shunter.model.job.spec import HealthCheck
 from shunter.plugins import HEALTH_CHECKS, find_plugins
-from shunter.worker.health.port import Check, Target, Unwell
+from shunter.worker.health.port import Check, Target, Unhealthy
 
 log = Log(__name__)
 
@@ -49,17 +49,17 @@ async def check_http(check: HealthCheck, target: Target) -> None:
             try:
                 line = await reader.readline()
             except ValueError:
-                raise Unwell("answered with a line that is too long") from None
+                raise Unhealthy("answered with a line that is too long") from None
         finally:
             writer.close()
     if not line:
-        raise Unwell("closed the connection without an answer")
+        raise Unhealthy("closed the connection without an answer")
     words = line.split(b" ", 2)
     if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].strip().isdigit():
-        raise Unwell("the answer is not HTTP")
+        raise Unhealthy("the answer is not HTTP")
     status = int(words[1])
     if not 200 <= status < 400:
-        raise Unwell(f"answered {status}")
+        raise Unhealthy(f"answered {status}")
 
 
 async def check_tcp(check: HealthCheck, target: Target) -> None:
@@ -75,8 +75,8 @@ async def check_command(check: HealthCheck, target: Target) -> None:
     code, output = await target.execute(check.command, check.timeout_s)
     if code != 0:
         words = " ".join(output.split())[-OUTPUT_CHARS_MAX:]
-        raise Unwell(f"exited with {code}" + (f": {words}" if words else ""))
+        raise Unhealthy(f"exited with {code}" + (f": {words}" if words else ""))
 
 
 async def check_unknown(check: HealthCheck, target: Target) -> None:  # noqa: ARG001
-    raise Unwell(f"this node has no health check of kind {check.kind}; install the plugin that provides it")
+    raise Unhealthy(f"this node has no health check of kind {check.kind}; install the plugin that provides it")

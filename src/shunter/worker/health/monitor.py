@@ -17,7 +17,7 @@ from shunter.model.protocol.worker_messages import Health
 from shunter.ports.clock import Clock
 from shunter.worker.grants import TaskName
 from shunter.worker.health.checks import CheckRegistry
-from shunter.worker.health.port import Target, Unwell
+from shunter.worker.health.port import Target, Unhealthy
 from shunter.worker.runtimes.port import RuntimeGone
 
 log = Log(__name__)
@@ -128,7 +128,7 @@ class Monitor:
                 return None
             except OSError as error:
                 return error.strerror or str(error)
-            except (Unwell, LookupError) as error:
+            except (Unhealthy, LookupError) as error:
                 return str(error)
             except (Exception, SystemExit) as error:  # of a plugin's check
                 log.exception("health.check_broken", kind=check.kind)

@@ -9,8 +9,11 @@ from typing import Protocol
 from shunter.model.job.spec import HealthCheck
 
 
-class Unwell(Exception):
+class Unhealthy(Exception):
     """The task is unhealthy; the message says briefly why."""
+
+
+Unwell = Unhealthy  # its name in 0.1.0, for plugins
 
 
 class Target(Protocol):
@@ -26,5 +29,5 @@ class Target(Protocol):
         ...
 
 
-# Returns if the task is healthy. Raises Unwell, or OSError, LookupError and TimeoutError, which mean the same.
+# Returns if the task is healthy. Raises Unhealthy, or OSError, LookupError and TimeoutError, which mean the same.
 Check = Callable[[HealthCheck, Target], Awaitable[None]]

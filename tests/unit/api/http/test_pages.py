@@ -11,12 +11,12 @@ from shunter.api.routes.objects import GROUP_VERSION
 from shunter.api.routes.table import ROUTES
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import METADATA, SPEC
-from shunter.model.job.manifests import parse_job
 from shunter.model.job.placement_fields import RESTART, UPDATE
 from shunter.model.job.task_fields import MOUNT, PORT
 from shunter.model.job.timing_fields import AFTER, PARAMETERS, SCHEDULE
 from shunter.model.objects.objects import PLURALS
 from shunter.model.schema.fields import Section
+from tests.unit.model.job.manifest_samples import parse_job
 
 DOCS = Path(__file__).parents[4] / "docs" / "reference"
 

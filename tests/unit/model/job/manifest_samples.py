@@ -7,8 +7,22 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job.manifests import parse_job
+from shunter.model.job.checks import ExpressionCheck
+from shunter.model.job.manifests import JobReader
 from shunter.model.job.spec import GroupSpec, JobSpec
+
+
+def parse_job(
+    document: object,
+    *,
+    default_namespace: str | None = None,
+    name_default: str | None = None,
+    check_constraint: ExpressionCheck | None = None,
+    check_job_match: ExpressionCheck | None = None,
+) -> JobSpec:
+    """One manifest as a JobSpec. Raises Invalid with every problem. Without a `name_default` a name must be given."""
+    reader = JobReader(check_constraint, check_job_match, cached_jobs_max=0)
+    return reader.read(document, default_namespace=default_namespace, name_default=name_default)
 
 
 def manifest(name: str | None = "render", /, **spec: Any) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import pytest
 
 from shunter.model.errors import Invalid
 from shunter.model.job.job_fields import FIELDS_BY_TYPE, TYPES
-from shunter.model.job.manifests import parse_job, validate_documents
-from tests.unit.model.job.manifest_samples import container, fields, manifest, problems
+from shunter.model.job.manifests import validate_documents
+from tests.unit.model.job.manifest_samples import container, fields, manifest, parse_job, problems
 
 # A value for each field that only some types have.
 SOME: dict[str, Any] = {

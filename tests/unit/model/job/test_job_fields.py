@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from shunter.model.job.manifests import parse_job
 from shunter.model.job.spec import (
     Affinity,
     After,
@@ -24,7 +23,7 @@ from shunter.model.job.spec import (
 )
 from shunter.planning.filter.cel import parse_constraint
 from shunter.planning.view import NodeKind
-from tests.unit.model.job.manifest_samples import container, fields, group, job, manifest, problems
+from tests.unit.model.job.manifest_samples import container, fields, group, job, manifest, parse_job, problems
 
 OFFERS = ("user", "namespace", "root", "none")
 

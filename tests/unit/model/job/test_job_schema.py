@@ -12,9 +12,9 @@ import pytest
 from shunter.model.errors import Invalid
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import FIELDS_BY_TYPE, SPEC, TYPES
-from shunter.model.job.manifests import job_schema, parse_job
+from shunter.model.job.manifests import job_schema
 from shunter.model.schema.fields import Section
-from tests.unit.model.job.manifest_samples import manifest, problems
+from tests.unit.model.job.manifest_samples import manifest, parse_job, problems
 
 ROOT = Path(__file__).parents[4]
 SCHEMA = jsonschema.Draft202012Validator(job_schema())

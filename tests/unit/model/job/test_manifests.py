@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from shunter.model.errors import Conflict, Invalid
 from shunter.model.job import placement_fields, task_fields
-from shunter.model.job.manifests import JobReader, check_labels, job_schema, parse_job
+from shunter.model.job.manifests import JobReader, check_labels, job_schema
 from shunter.model.job.spec import COUNT_MAX, GroupSpec, JobSpec, Restart, TaskSpec
 from shunter.model.schema.name_fields import NAME_SIZE_MAX
 from shunter.model.schema.problems import PROBLEMS_MAX
-from tests.unit.model.job.manifest_samples import fields, group, manifest, problems
+from tests.unit.model.job.manifest_samples import fields, group, manifest, parse_job, problems
 
 
 def test_the_least_manifest_gets_every_default() -> None:

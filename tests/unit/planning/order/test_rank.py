@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shunter.planning.order.pending_queue import PendingQueue
-from shunter.planning.order.rank import AGE_STEP_MS, by_urgency, effective_priority
+from shunter.planning.order.rank import AGE_STEP_MS, by_urgency
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import ClusterView, Queued, TaskClass
@@ -60,20 +60,11 @@ def test_the_order_is_total_and_does_not_depend_on_how_classes_are_listed(
     assert placement_order(*classes) == [each.task_class.id for each in expected]
 
 
-@given(waiting_classes, waiting_classes, st.integers(100 * AGE_STEP_MS, 10**9), st.integers(0, 10**9))
-def test_two_classes_keep_their_order_however_long_both_wait(
-    one: Queued, other: Queued, now_ms: int, later_ms: int
-) -> None:
-    gap = effective_priority(one, now_ms) - effective_priority(other, now_ms)
-    assert effective_priority(one, now_ms + later_ms) - effective_priority(other, now_ms + later_ms) == gap
-    assert by_urgency(other)[0] - by_urgency(one)[0] == gap
-
-
-def test_waiting_adds_a_point_each_step_without_end() -> None:
-    waits = queued(priority=10)
-    points = [effective_priority(waits, steps * AGE_STEP_MS) for steps in (0, 1, 2, 1000)]
-    assert points == [10, 11, 12, 1010]
-    assert effective_priority(waits, AGE_STEP_MS - 1) == 10
+def test_each_step_of_waiting_counts_as_much_as_a_point_of_priority() -> None:
+    now_ms = 2000 * AGE_STEP_MS
+    waited = [by_urgency(queued(priority=10, since_ms=now_ms - steps * AGE_STEP_MS)) for steps in (0, 1, 2, 1000)]
+    assert waited == [by_urgency(queued(priority=points, since_ms=now_ms)) for points in (10, 11, 12, 1010)]
+    assert by_urgency(queued(since_ms=AGE_STEP_MS - 1)) == by_urgency(queued(since_ms=0))
 
 
 def test_who_has_waited_long_enough_goes_before_a_higher_priority() -> None:

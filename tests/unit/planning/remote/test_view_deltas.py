@@ -29,9 +29,10 @@ from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.planner import build_policy
 from shunter.planning.remote.view_queries import QueryRecorder
 from shunter.planning.remote.view_reader import GapInDeltas, ViewReader
-from shunter.planning.remote.view_scope import limit_view, view_hash
+from shunter.planning.remote.view_scope import limit_view
 from shunter.planning.remote.view_writer import ViewWriter
 from shunter.planning.view import ClusterView, Queued, QueueRules, Rules, TaskClass
+from tests.unit.planning.remote.view_hash import view_hash
 from tests.unit.planning.running_cluster import RunningCluster, Task
 
 ROUNDS = 8

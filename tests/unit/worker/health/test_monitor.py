@@ -11,7 +11,7 @@ from shunter.model.job.spec import HealthCheck
 from shunter.model.protocol.worker_messages import Health
 from shunter.worker.health.checks import check_http, check_tcp
 from shunter.worker.health.monitor import STARTUP_INTERVAL_S, Monitor
-from shunter.worker.health.port import Unwell
+from shunter.worker.health.port import Unhealthy
 from shunter.worker.runtimes.port import RuntimeGone
 
 NAME = 1, 0, 7, 2
@@ -180,7 +180,7 @@ async def test_what_an_http_server_may_answer(answer: bytes, fault: str) -> None
     async with server:
         check = HealthCheck("http", path="/well?now=1", timeout_s=10.0)
         if fault:
-            with pytest.raises(Unwell, match=fault):
+            with pytest.raises(Unhealthy, match=fault):
                 await check_http(check, Address(port))
         else:
             await check_http(check, Address(port))

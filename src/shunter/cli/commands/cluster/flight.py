@@ -59,7 +59,7 @@ def export(
         try:
             size = _write(Path(file), chunks)
         except OSError as error:
-            fix = "choose a file in a folder that exists and that you may write to"
+            fix = "choose a file in a directory that exists and that you may write to"
             raise Invalid([Problem("FILE", f"cannot be written: {error.strerror}", file, fix)]) from error
     print(f"{file}: {_size(size)}")
 

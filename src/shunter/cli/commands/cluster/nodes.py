@@ -279,7 +279,7 @@ def format_quantity(resource: str, quantity: str) -> str:
 def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
     machine = (stats.machine if stats else view.stats) or {}
     facts = [*_facts(view), ("machine", _format_stats(machine))]
-    print_facts(f"{view.name}, id {view.id}, {view.role}", facts)
+    print_facts(f"{view.name}, id {view.id}", facts)
     if stats and stats.tasks:
         print()
         titles = ["TASK", "ATTEMPT", "CPU TIME", "MEMORY", "PROCESSES"]

@@ -72,7 +72,7 @@ def run(
     namespace: Namespace = NAMESPACE_DEFAULT,
     detach: options.Detach = False,
 ) -> None:
-    """Run a command on the cluster, in the current folder, and wait until it has ended.
+    """Run a command on the cluster, in the current directory, and wait until it has ended.
 
     One task: prints the output of the task and exits with its exit code (128+N for signal N, 125 if Shunter itself
     failed). Several tasks: shows a progress bar and a summary; the exit code is 1 unless all tasks succeeded. Ctrl-C,

@@ -40,7 +40,7 @@ Env = Annotated[
     ),
 ]
 Dir = Annotated[
-    Text, _option(_WHAT, "--dir", "-w", metavar="FOLDER", help="Working folder. Default: the current folder.")
+    Text, _option(_WHAT, "--dir", "-w", metavar="DIRECTORY", help="Working directory. Default: the current one.")
 ]
 Stdout = Annotated[
     Text,
@@ -72,7 +72,7 @@ KeepEntrypoint = Annotated[
 Mounts = Annotated[
     Words,
     _option(
-        _CONTAINER, "--mount", metavar="FROM:TO[:ro]", help="Folder of the node, or volume, to mount. May be repeated."
+        _CONTAINER, "--mount", metavar="FROM:TO[:ro]", help="Directory of the node or volume to mount. May be repeated."
     ),
 ]
 Network = Annotated[

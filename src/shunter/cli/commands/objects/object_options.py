@@ -55,6 +55,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the object.",
 AnyName = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Name of one object.", autocompletion=complete_objects)
 ]
+NameOfKind = Annotated[  # after AnyKind, whose bracket it closes
+    str | None, typer.Argument(metavar="[NAME]]", help="Name of one object.", autocompletion=complete_objects)
+]
 
 
 def kind_of(word: str) -> str:

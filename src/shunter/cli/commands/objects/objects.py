@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from shunter.cli.commands.objects.object_options import AnyKind, AnyName, Kind, kind_of
+from shunter.cli.commands.objects.object_options import AnyKind, AnyName, Kind, NameOfKind, kind_of
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.registry import plain_typer
@@ -67,7 +67,7 @@ def _get_past(client: Client, kind: str, name: str | None, output: Format) -> No
 
 def watch(
     kind: AnyKind = None,
-    name: AnyName = None,
+    name: NameOfKind = None,
     after: Annotated[
         int | None, typer.Option(metavar="VERSION", min=0, help="Show only changes after this resourceVersion.")
     ] = None,

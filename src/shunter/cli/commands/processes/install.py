@@ -21,7 +21,7 @@ def install_frameworks(
 ) -> None:
     """Install Apache Spark or Apache Flink for BatchJobs on this machine.
 
-    Each framework gets its own virtual environment in your data folder, which all your clusters share. Install it on
+    Each framework gets its own virtual environment in your data directory, which all your clusters share. Install it on
     every machine whose worker runs such applications. If SPARK_HOME or FLINK_HOME is set, Shunter uses that
     installation and installs nothing. Both need Java 17 or 21.
 
