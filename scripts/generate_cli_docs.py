@@ -74,7 +74,8 @@ def commands(command: Command, path: str) -> Iterator[str]:
     """The command's help, if it does anything by itself, and that of its own commands."""
     below: dict[str, Any] = getattr(command, "commands", {})
     if not below or getattr(command, "invoke_without_command", False):
-        context = command.context_class(command, info_name=path, terminal_width=WIDTH, **HELP_SETTINGS)
+        names = HELP_SETTINGS["help_option_names"]
+        context = command.context_class(command, info_name=path, terminal_width=WIDTH, help_option_names=names)
         yield f"### {path}\n\n```\n{command.get_help(context).rstrip()}\n```\n"
     for name, each in below.items():
         yield from commands(each, f"{path} {name}")

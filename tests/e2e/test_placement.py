@@ -98,7 +98,7 @@ def test_a_reason_goes_when_the_way_is_free(cluster: Cluster, gate: Gate) -> Non
     first = cluster.shunter("run", "--detach", "--cpu", "2", "--", *gate.command).out.strip()
     gate.reached()
     second = cluster.shunter("run", "--detach", "--cpu", "1500m", "--", "/bin/true").out.strip()
-    assert "cpu: needs 1500m, 0 free" in cluster.shunter("why", second).out
+    assert "cpu: needs 1500m, at most 0 free" in cluster.shunter("why", second).out
     gate.open()
     cluster.shunter("wait", first, second)
 

@@ -1,5 +1,5 @@
-"""The everyday share of simulated worlds: every invariant of the design after every step. `make sim-ci` runs hundreds
-more, `make sim` thousands."""
+"""The everyday share of simulated worlds: the checkers verify every commit, order and start. `make sim-ci` runs
+hundreds more, `make sim` thousands."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class ServiceJobService(Protocol):
         ...
 
     async def roll_back(self, job: JobReference) -> JobView:
-        """Go back to the last good version, or from a good version to the one before."""
+        """Roll back to the last stable version, or from a stable version to the one before."""
         ...
 
     async def restart(self, job: JobReference, task: TaskReference | None) -> JobView:

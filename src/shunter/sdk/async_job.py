@@ -91,7 +91,7 @@ class Job:
         return await self._fetch_view(json_request("POST", self._path("/scale"), {"counts": by_group}))
 
     async def roll_back(self) -> Job:
-        """Return to the last good version, or from a good version to the one before."""
+        """Roll back to the last stable version, or from a stable version to the one before."""
         return await self._fetch_view(Request("POST", self._path("/rollback"), repeatable=False))
 
     async def restart(self, index: TaskKey | None = None) -> Job:

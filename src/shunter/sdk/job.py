@@ -92,7 +92,7 @@ class Job:
         return self._fetch_view(json_request("POST", self._path("/scale"), {"counts": by_group}))
 
     def roll_back(self) -> Job:
-        """Return to the last good version, or from a good version to the one before."""
+        """Roll back to the last stable version, or from a stable version to the one before."""
         return self._fetch_view(Request("POST", self._path("/rollback"), repeatable=False))
 
     def restart(self, index: TaskKey | None = None) -> Job:
