@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from datetime import datetime, timedelta
 
 from shunter import Client
-from shunter.model.rest.views import EventView
+from shunter.model.rest.cluster_views import EventView
 from tests.chaos.load import Acknowledged, Attempt
 from tests.e2e.cluster import Cluster, eventually
 

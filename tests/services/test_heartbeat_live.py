@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from shunter import Client
-from shunter.model.rest.views import EventView
+from shunter.model.rest.cluster_views import EventView
 from tests.e2e.cluster import Cluster, eventually
 from tests.e2e.remote import TASK_USER
 

@@ -26,7 +26,7 @@ from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import JobState
 from shunter.model.resources import format_amount, format_duration
 from shunter.model.rest.admin_fields import AUTO, OFF, ON
-from shunter.model.rest.views import ClusterInfo, LicenceView
+from shunter.model.rest.cluster_views import ClusterInfo, LicenceView
 from shunter.model.timestamps import iso
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.workers import Workers

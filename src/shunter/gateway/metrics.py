@@ -13,8 +13,8 @@ from shunter.model.errors import Invalid, NotFound, Problem, Unavailable
 from shunter.model.objects.batch_jobs import ScheduledEvent
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import BATCH_JOB
+from shunter.model.rest.job_views import TaskView
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
-from shunter.model.rest.views import TaskView
 from shunter.model.timestamps import iso
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.clock import Clock

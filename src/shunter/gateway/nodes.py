@@ -9,7 +9,7 @@ from shunter.engine.nodes.cordon import CORDON, QUARANTINE
 from shunter.engine.read.views import node_view
 from shunter.model.errors import NotFound
 from shunter.model.job.manifests import check_labels
-from shunter.model.rest.views import NodePage, NodeStatsView, NodeView, TaskStatsView
+from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView, TaskStatsView
 from shunter.model.timestamps import iso
 from shunter.ports.callers import Caller
 from shunter.ports.clock import Clock

@@ -10,7 +10,7 @@ from shunter.engine.policy.sessions import CONNECTED, LEAD, LEASE_DEFAULT_S, SIL
 from shunter.engine.state.registries.cluster import FALLBACK_SETTING, LEASE_SETTING, POLICY_SETTING
 from shunter.log import Log
 from shunter.model.errors import Invalid
-from shunter.model.rest.views import PolicyPage, PolicyView
+from shunter.model.rest.cluster_views import PolicyPage, PolicyView
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.planning.policies import REMOTE_PREFIX, Catalogue, CatalogueEntry
 from shunter.planning.view import Policy

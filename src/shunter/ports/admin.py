@@ -11,15 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from shunter.model.rest.admin_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
-from shunter.model.rest.views import (
-    ClusterInfo,
-    EventPage,
-    JobView,
-    NodePage,
-    NodeStatsView,
-    NodeView,
-    PolicyPage,
-)
+from shunter.model.rest.cluster_views import ClusterInfo, EventPage, PolicyPage
+from shunter.model.rest.job_views import JobView
+from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shunter.model.rest.views import (
-    AttemptPage,
-    FollowLine,
-    JobPage,
-    JobView,
-    PlanView,
-    SubmittedJob,
-    TaskPage,
-    TaskView,
-    WhyView,
-)
+from shunter.model.rest.job_views import AttemptPage, FollowLine, JobPage, JobView, SubmittedJob, TaskPage, TaskView
+from shunter.model.rest.plan_views import PlanView, WhyView
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.objects import Applied
 

@@ -24,7 +24,10 @@ from shunter.model.rest.admin_views import (
     TemplatePage,
     TemplateView,
 )
+from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
+from shunter.model.rest.job_views import FollowLine, JobPage, JobView, SubmittedJob
 from shunter.model.rest.metric_views import MetricsView
+from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.rest.object_views import (
     AppliedPage,
     AppliedView,
@@ -34,22 +37,7 @@ from shunter.model.rest.object_views import (
     PastSchedulingView,
     WatchLine,
 )
-from shunter.model.rest.views import (
-    ClusterInfo,
-    EventPage,
-    EventView,
-    FollowLine,
-    JobPage,
-    JobView,
-    NodePage,
-    NodeStatsView,
-    NodeView,
-    PlanView,
-    PolicyPage,
-    PolicyView,
-    SubmittedJob,
-    WhyView,
-)
+from shunter.model.rest.plan_views import PlanView, WhyView
 from shunter.sdk.async_job import Job
 from shunter.sdk.calls import objects as object_calls
 from shunter.sdk.calls.follow import Ended, events_path, follow_events, follow_submit, read_file

@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, 
 from typing import TYPE_CHECKING, Literal, overload
 
 from shunter.model.lifecycles import JOB
+from shunter.model.rest.job_views import AttemptPage, AttemptView, FollowLine, JobView, TaskPage, TaskView
 from shunter.model.rest.metric_views import MetricsView
-from shunter.model.rest.views import AttemptPage, AttemptView, FollowLine, JobView, TaskPage, TaskView, WhyView
+from shunter.model.rest.plan_views import WhyView
 from shunter.sdk.calls.follow import Ended, LogSelector, follow_job, follow_log, read_log
 from shunter.sdk.calls.requests import Query, TaskKey, Time, job_path, json_request, window_query
 from shunter.sdk.manifests import Source, read_manifest

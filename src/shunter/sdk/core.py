@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.rest.views import JobView, SubmittedJob, SubmittedJobs
+from shunter.model.rest.job_views import JobView, SubmittedJob, SubmittedJobs
 from shunter.sdk.calls.requests import JSON, path_with, submit_request
 from shunter.sdk.errors import ConnectionLost, Invalid, NotReachable, Problem, ShunterError
 from shunter.sdk.responses import decode, error_of

@@ -20,19 +20,11 @@ from shunter.model.rest.admin_views import (
     TemplatePage,
     TemplateView,
 )
+from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
 from shunter.model.rest.event_stream import encode_event
+from shunter.model.rest.job_views import JobView
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
-from shunter.model.rest.views import (
-    ClusterInfo,
-    EventPage,
-    EventView,
-    JobView,
-    NodePage,
-    NodeStatsView,
-    NodeView,
-    PolicyPage,
-    PolicyView,
-)
+from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, EventPosition, EventQuery, QueueChange
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.metrics import Window

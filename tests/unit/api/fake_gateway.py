@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from shunter.model.errors import ShunterError
 from shunter.model.job.manifests import JobReader
-from shunter.model.rest.views import EventView
+from shunter.model.rest.cluster_views import EventView
 from shunter.ports.callers import Caller, JobReference
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.jobs import LogChunk

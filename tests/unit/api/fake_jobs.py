@@ -9,21 +9,19 @@ import msgspec
 
 from shunter.model.errors import Invalid
 from shunter.model.files.mixed_files import IDEMPOTENCY_KEY_REUSED, join, split
-from shunter.model.rest.views import (
+from shunter.model.rest.job_views import (
     AttemptPage,
     AttemptView,
     FollowLine,
     JobPage,
     JobView,
     LogView,
-    PlannedJobView,
-    PlanView,
     ProgressView,
     SubmittedJob,
     TaskPage,
     TaskView,
-    WhyView,
 )
+from shunter.model.rest.plan_views import PlannedJobView, PlanView, WhyView
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import JobQuery, LogChunk, LogQuery, TaskQuery
 from shunter.ports.objects import Applied

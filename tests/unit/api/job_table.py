@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import JobSpec
-from shunter.model.rest.views import JobView, SubmittedJob, TaskView
+from shunter.model.rest.job_views import JobView, SubmittedJob, TaskView
 from shunter.ports.callers import Caller, JobReference
 
 AT = "2030-01-01T00:00:00.000Z"

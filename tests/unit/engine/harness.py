@@ -36,7 +36,7 @@ from shunter.model.protocol.worker_messages import (
     StopRange,
     Welcome,
 )
-from shunter.model.rest.views import EventView
+from shunter.model.rest.cluster_views import EventView
 from shunter.planning.planner import build_policy
 from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 

@@ -23,7 +23,7 @@ from shunter.model.protocol.worker_messages import (
     Stop,
     TaskStats,
 )
-from shunter.model.rest.views import SubmittedJob
+from shunter.model.rest.job_views import SubmittedJob
 from shunter.ports.callers import Caller, JobReference
 from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 from tests.unit.engine.harness import Harness, RecordingWorkers

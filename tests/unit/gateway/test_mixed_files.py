@@ -8,7 +8,7 @@ import pytest
 
 from shunter.model.errors import Conflict, Invalid
 from shunter.model.objects.object_meta import ObjectName
-from shunter.model.rest.views import SubmittedJob
+from shunter.model.rest.job_views import SubmittedJob
 from shunter.ports.objects import Applied
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.gateway.harness import GatewayHarness, run_scenario

@@ -13,7 +13,7 @@ from shunter.model.errors import Invalid
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import SchedulingSpec
 from shunter.model.protocol.scheduler_messages import DecisionRow, PlacementRow
-from shunter.model.rest.views import PolicyView
+from shunter.model.rest.cluster_views import PolicyView
 from shunter.planning.policies import Catalogue, PluginEntry
 from shunter.planning.view import ClusterView, Decision, SchedulingDraft
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario

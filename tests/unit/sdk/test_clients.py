@@ -10,16 +10,10 @@ from typing import Any
 import pytest
 
 import shunter
-from shunter.model.rest.views import (
-    ClusterInfo,
-    EventView,
-    NodeStatsView,
-    NodeView,
-    PlanView,
-    SubmittedJob,
-    TaskView,
-    WhyView,
-)
+from shunter.model.rest.cluster_views import ClusterInfo, EventView
+from shunter.model.rest.job_views import SubmittedJob, TaskView
+from shunter.model.rest.node_views import NodeStatsView, NodeView
+from shunter.model.rest.plan_views import PlanView, WhyView
 
 from .scripted_server import ReceivedRequest, answer, chunks, job_document, lines, raw_response, serving
 

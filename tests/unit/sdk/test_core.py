@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from shunter.model.rest.views import JobPage, JobView, SubmittedJob
+from shunter.model.rest.job_views import JobPage, JobView, SubmittedJob
 from shunter.sdk import core as core_module
 from shunter.sdk.core import BATCH_MAX_BYTES, BULK_BODY_MAX_BYTES, new_key
 from shunter.sdk.errors import (

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import msgspec
 import pytest
 
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.sdk.calls.objects import BASE
 from shunter.sdk.client import Client, Job
 from shunter.sdk.endpoint import Endpoint

@@ -14,7 +14,7 @@ from shunter.api.http.exchange import Exchange, encode
 from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.objects.object_meta import Document
-from shunter.model.rest.views import FollowLine
+from shunter.model.rest.job_views import FollowLine
 from shunter.ports.jobs import LogChunk
 
 NDJSON = b"application/x-ndjson"

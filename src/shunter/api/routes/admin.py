@@ -14,7 +14,7 @@ from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import IDEMPOTENCY_KEY, IN_JOB, idempotency_key, job_of
 from shunter.model.rest.admin_fields import DEAD_LETTER_SELECTOR, QUEUE_PATCH
 from shunter.model.rest.admin_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.model.schema.fields import Section
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems

@@ -12,6 +12,7 @@ from shunter.api.routes.jobs import KEY_PATTERN, idempotency_key
 from shunter.api.routes.objects import MANIFEST_CONTENT_TYPES, read_documents, render_object
 from shunter.model.errors import Invalid, Problem
 from shunter.model.objects.objects import kind_of
+from shunter.model.rest.job_views import SubmittedJob
 from shunter.model.rest.object_views import (
     AppliedPage,
     AppliedView,
@@ -21,7 +22,6 @@ from shunter.model.rest.object_views import (
     past_page,
     past_view,
 )
-from shunter.model.rest.views import SubmittedJob
 from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.ports.gateway import CallerGateway

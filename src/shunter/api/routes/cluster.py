@@ -11,7 +11,7 @@ from shunter.api.http.references import parse_event_position
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import EVENT_STREAM, stream_events
 from shunter.model.rest.admin_fields import read_cluster_patch
-from shunter.model.rest.views import ClusterInfo, EventPage
+from shunter.model.rest.cluster_views import ClusterInfo, EventPage
 from shunter.model.schema.name_fields import NAME
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.gateway import CallerGateway

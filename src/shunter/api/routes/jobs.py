@@ -17,7 +17,7 @@ from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.errors import Invalid, Problem
 from shunter.model.lifecycles import JobState, TaskState
-from shunter.model.rest.views import (
+from shunter.model.rest.job_views import (
     AttemptPage,
     FollowLine,
     JobPage,
@@ -26,8 +26,8 @@ from shunter.model.rest.views import (
     SubmittedJobs,
     TaskPage,
     TaskView,
-    WhyView,
 )
+from shunter.model.rest.plan_views import WhyView
 from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import format_value

@@ -9,7 +9,7 @@ from shunter.api.http.exchange import Exchange, any_json
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.placement_fields import TIMEOUT_MAX_S
-from shunter.model.rest.views import NodePage, NodeStatsView, NodeView
+from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.schema.fields import Section, duration
 from shunter.model.schema.problems import Problems
 from shunter.ports.gateway import CallerGateway

@@ -8,7 +8,8 @@ from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import IN_JOB, JSON_TYPES, read_manifests
 from shunter.model.errors import Invalid, Problem
-from shunter.model.rest.views import PlanView, PolicyPage
+from shunter.model.rest.cluster_views import PolicyPage
+from shunter.model.rest.plan_views import PlanView
 from shunter.model.schema.problems import format_value
 from shunter.ports.gateway import CallerGateway
 

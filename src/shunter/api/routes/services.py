@@ -10,7 +10,7 @@ from shunter.api.http.exchange import Exchange
 from shunter.api.http.references import parse_task_reference
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import GROUP, IN_JOB, JOB_BODY, job_of, read_manifest
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.model.schema.fields import text
 from shunter.ports.callers import TaskReference
 from shunter.ports.gateway import CallerGateway

@@ -18,7 +18,7 @@ from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import NO_RUN
 from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.model.timestamps import iso
 from shunter.ports.store import FinishedJob, FinishedTasks
 from shunter.testbeds.application_parts import DRIVER

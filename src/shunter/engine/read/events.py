@@ -11,7 +11,7 @@ from shunter.engine import changes as c
 from shunter.engine.read import object_events
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.model.lifecycles import JobEvent, NodeEvent, TaskEvent
-from shunter.model.rest.views import EventView
+from shunter.model.rest.cluster_views import EventView
 from shunter.model.timestamps import iso
 
 CATALOGUE: dict[str, tuple[str, str]] = {

@@ -18,7 +18,8 @@ from shunter.model.job.arrays import IndexRange, index_at
 from shunter.model.job.spec import DEFAULT_OPTIONS, PER_NODE, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
-from shunter.model.rest.views import AttemptView, EdgeView, GroupView, JobTerms, JobView, NodeView, TaskView, UpdateView
+from shunter.model.rest.job_views import AttemptView, EdgeView, GroupView, JobTerms, JobView, TaskView, UpdateView
+from shunter.model.rest.node_views import NodeView
 from shunter.model.timestamps import iso
 
 _STATE_NAMES = [state.wire_name for state in TaskState]

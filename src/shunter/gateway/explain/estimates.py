@@ -17,7 +17,7 @@ from shunter.engine.state.state import State
 from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
-from shunter.model.rest.views import StartView
+from shunter.model.rest.plan_views import StartView
 from shunter.model.timestamps import iso
 from shunter.planning.explain.start_estimate import ExpectedEnd, Forecast
 from shunter.planning.filter.filters import FILTERS, Filter

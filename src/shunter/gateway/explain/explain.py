@@ -16,7 +16,7 @@ from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.model.job.manifests import JobReader
 from shunter.model.lifecycles import NodeState
-from shunter.model.rest.views import PlanView, ReasonView, WhyView
+from shunter.model.rest.plan_views import PlanView, ReasonView, WhyView
 from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.clock import Clock
 

@@ -15,7 +15,7 @@ from shunter.gateway.explain.why import describe_state, reasons_of
 from shunter.model.errors import Busy
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.rest.views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
+from shunter.model.rest.plan_views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
 from shunter.ports.clock import Clock
 
 WAITING_MAX = 16  # dry runs in the queue; each holds a copy of the cluster in memory

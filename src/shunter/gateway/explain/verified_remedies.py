@@ -24,7 +24,7 @@ from shunter.gateway.explain.remedies import (
 from shunter.model.errors import Rejected
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.rest.views import SuggestionView
+from shunter.model.rest.plan_views import SuggestionView
 from shunter.planning.filter.filters import Filter
 
 SUGGESTIONS_MAX = 5

@@ -22,7 +22,8 @@ from shunter.gateway.explain.rollout import describe_update
 from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
-from shunter.model.rest.views import JobView, ReasonView, TaskView, WhyView, describe_end_state
+from shunter.model.rest.job_views import JobView, TaskView, describe_end_state
+from shunter.model.rest.plan_views import ReasonView, WhyView
 from shunter.planning.explain.wait_reasons import explain
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner

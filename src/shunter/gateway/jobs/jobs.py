@@ -19,7 +19,7 @@ from shunter.model.errors import Conflict, Unavailable
 from shunter.model.files.mixed_files import join, read_parts, split
 from shunter.model.job.manifests import JobReader
 from shunter.model.objects.object_manifests import read_objects
-from shunter.model.rest.views import JobPage, JobView, SubmittedJob, describe_end_state
+from shunter.model.rest.job_views import JobPage, JobView, SubmittedJob, describe_end_state
 from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.jobs import JobQuery
 from shunter.ports.objects import Applied

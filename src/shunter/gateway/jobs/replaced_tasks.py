@@ -13,7 +13,7 @@ from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
-from shunter.model.rest.views import TaskView
+from shunter.model.rest.job_views import TaskView
 from shunter.model.timestamps import iso
 
 

@@ -17,7 +17,7 @@ from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import DEFAULT_OPTIONS, PER_NODE, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.rest.views import SubmittedJob
+from shunter.model.rest.job_views import SubmittedJob
 from shunter.ports.store import Store
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])

@@ -15,7 +15,7 @@ from shunter.engine.state.registries.templates import Template
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, decode_summary
 from shunter.gateway.jobs.template_views import template_as_job
 from shunter.model.errors import NotFound
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.ports.callers import JobReference
 from shunter.ports.store import Store
 

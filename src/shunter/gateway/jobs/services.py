@@ -12,7 +12,7 @@ from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import group_name
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.job.manifests import JobReader
-from shunter.model.rest.views import JobView, describe_end_state
+from shunter.model.rest.job_views import JobView, describe_end_state
 from shunter.ports.callers import Caller, JobReference, TaskReference
 
 

@@ -18,7 +18,7 @@ from shunter.engine.state.task_table import unpack_columns
 from shunter.gateway.jobs.replaced_tasks import find_replaced, replaced_tasks, replaced_view
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, group_name, has_one_group, locate_task, task_sets_of
 from shunter.model.errors import NotFound
-from shunter.model.rest.views import TaskView
+from shunter.model.rest.job_views import TaskView
 from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
 from shunter.ports.callers import TaskReference
 from shunter.ports.store import Store

@@ -14,7 +14,7 @@ from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job.groups import GROUP_DEFAULT
 from shunter.model.job.spec import GroupSpec
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.ports.callers import TaskReference
 
 decode_summary = msgspec.msgpack.Decoder(Summary).decode

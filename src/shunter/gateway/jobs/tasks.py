@@ -12,7 +12,7 @@ from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, task_set_of, task_sets_of
 from shunter.model.errors import Invalid, Problem
 from shunter.model.lifecycles import TaskState
-from shunter.model.rest.views import AttemptPage, TaskPage, TaskView
+from shunter.model.rest.job_views import AttemptPage, TaskPage, TaskView
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import TaskQuery
 

@@ -8,7 +8,7 @@ from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import JobState
 from shunter.model.rest.admin_views import TemplatePage, TemplateView
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.model.timestamps import iso
 
 

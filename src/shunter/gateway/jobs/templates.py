@@ -8,7 +8,7 @@ from shunter.engine.jobs.templates import Dispatch
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.template_views import find_template, template_page, template_view
 from shunter.model.rest.admin_views import TemplatePage, TemplateView
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.ports.admin import DispatchRequest
 from shunter.ports.callers import Caller, JobReference
 

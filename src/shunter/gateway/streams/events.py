@@ -10,8 +10,8 @@ from shunter.engine.engine import Engine
 from shunter.engine.feed import PublishedRound
 from shunter.engine.read.events import render
 from shunter.gateway.streams.event_hub import EventHub, Subject
+from shunter.model.rest.cluster_views import EventPage, EventView
 from shunter.model.rest.event_stream import encode_event, encode_resume_point
-from shunter.model.rest.views import EventPage, EventView
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.store import LoggedRound, Store
 

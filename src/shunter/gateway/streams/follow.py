@@ -16,7 +16,7 @@ from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
 from shunter.model.errors import Gone, Unavailable
 from shunter.model.protocol.worker_messages import LOG_GONE
-from shunter.model.rest.views import FollowLine, LogView, ProgressView
+from shunter.model.rest.job_views import FollowLine, LogView, ProgressView
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import LogChunk, LogQuery
 from shunter.ports.workers import Workers

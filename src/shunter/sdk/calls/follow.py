@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shunter.model.rest.views import ClusterInfo, EventView, FollowLine, JobView
+from shunter.model.rest.cluster_views import ClusterInfo, EventView
+from shunter.model.rest.job_views import FollowLine, JobView
 from shunter.sdk.calls.requests import Query, TaskKey, job_path, path_with, submit_request
 from shunter.sdk.core import Core
 from shunter.sdk.errors import ConnectionLost, Unavailable

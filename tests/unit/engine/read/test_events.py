@@ -9,7 +9,7 @@ from shunter.engine.read.events import CATALOGUE, render
 from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Returned, Started
-from shunter.model.rest.views import EventView
+from shunter.model.rest.cluster_views import EventView
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 SEEN: set[str] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.model.rest.views import StartView
+from shunter.model.rest.plan_views import StartView
 from shunter.ports.admin import QueueChange
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 

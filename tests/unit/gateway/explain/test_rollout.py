@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shunter.model.job.spec import Affinity, HealthCheck, TaskSpec, Update
-from shunter.model.rest.views import WhyView
+from shunter.model.rest.plan_views import WhyView
 from tests.unit.engine.fake_workers import FakeWorkers, healthy_count
 from tests.unit.engine.service_specs import service
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shunter.engine import changes as c
 from shunter.engine.policy.dry_run import DryRun, take_dry_run_source
-from shunter.model.rest.views import SuggestionView
+from shunter.model.rest.plan_views import SuggestionView
 from shunter.ports.admin import QueueChange
 from tests.unit.engine.harness import spec
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import NotFound
-from shunter.model.rest.views import JobView, TaskView
+from shunter.model.rest.job_views import JobView, TaskView
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import JobQuery, LogQuery, TaskQuery
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario

@@ -6,7 +6,7 @@ import pytest
 
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.protocol.worker_messages import Ended
-from shunter.model.rest.views import FollowLine
+from shunter.model.rest.job_views import FollowLine
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, QueueChange
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import JobQuery, LogQuery, TaskQuery

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from shunter.gateway.streams import event_hub
+from shunter.model.rest.cluster_views import EventView
 from shunter.model.rest.event_stream import encode_event
-from shunter.model.rest.views import EventView
 from shunter.ports.admin import EventPosition, EventQuery
 from tests.unit.gateway.harness import GatewayHarness, read_all, run_scenario
 

@@ -9,7 +9,7 @@ import pytest
 
 from shunter.model.errors import Gone, Unavailable
 from shunter.model.protocol.worker_messages import LOG_GONE
-from shunter.model.rest.views import FollowLine
+from shunter.model.rest.job_views import FollowLine
 from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import LogChunk, LogQuery
 from tests.unit.gateway.harness import GatewayHarness, read_all, reference, run_scenario

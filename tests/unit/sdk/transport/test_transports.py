@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shunter.model.rest.views import JobView
+from shunter.model.rest.job_views import JobView
 from shunter.sdk.calls.follow import follow_job, follow_submit
 from shunter.sdk.core import Core
 from shunter.sdk.endpoint import finder
