@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +28,7 @@ TRUE = "command: ['true'], resources: {cpu: 100m}"
 JOBS = f"""
 long: {{command: [sleep, '99999'], count: 2, priority: 70, resources: {{cpu: 100m, licence/m: 1}}}}
 gang: {{{SLEEP}, count: 2, gang: true}}
+once: {{{SLEEP}, at_most_once: true, disconnect: {{replace_after: 1m, stop_after: 1h}}}}
 then: {{{TRUE}, after: [ok, {{job: long, when: finished}}]}}
 flaky: {{command: [sh, -c, 'exit 5'], restart: {{policy: on-failure, delay: 7d, delay_max: 7d}}}}
 late: {{{TRUE}, constraints: ["has(node.labels.gpu)"], deadline: 1s}}
@@ -43,7 +46,7 @@ WEB_2 = """web: {type: service, count: 3, command: [sh, -c, exec sleep 92222], r
 OBJECTS = [
     ("Testbed", "bench", "{slotsPerNode: 2, nodeLabel: bench, resourcesPerSlot: {cpu: 100m}}"),
     ("BatchJob", "hi", "{commandSpec: {command: ['true']}}"),
-    ("BatchJob", "stay", "{commandSpec: {command: [sleep, '99999']}}"),
+    ("BatchJob", "stay", "{commandSpec: {command: [sleep, '99999']}, onNodeLoss: restart}"),
 ]
 PAST = ("Scheduling", "past", "{queueBased: [{name: hi}], testbed: {name: bench}}")
 NOW = ("Scheduling", "now", "{queueBased: [{name: stay}], testbed: {name: bench}}")
@@ -123,6 +126,9 @@ def fill(make_home: Callable[[], Cluster]) -> Path:
     manager.until("mv", "running")
     shunter("move", "mv/0", "n2", code=None)
     shunter("hold", "long")
+    for keeper in [process for process in remote.workers["n2"].home.processes() if process.is_keeper]:
+        os.kill(keeper.pid, signal.SIGKILL)
+    eventually(lambda: any(task["attempt"] > 1 for task in manager.items("tasks", "sys")), "its task runs again")
     shunter("run", "--detach", "--name", "gone", "--cpu", "100m", "--", "sleep", "99999")
     shunter("stop", "gone", code=None)
     manager.kill_manager()
