@@ -101,16 +101,16 @@ def write_off_silent_nodes(patch: Patch) -> None:
 
 
 def change_state_without_a_change(patch: Patch) -> None:
-    on_started = reports.on_started
+    apply_started = reports.apply_started
 
     def sly(round: Round, node: int, started: Started) -> None:
-        on_started(round, node, started)
+        apply_started(round, node, started)
         task_set = round.state.task_set(started.job, started.group)
         if task_set is not None:
             round.state.table.lost[task_set.base + started.index] += 1
 
     for module in (reports, inventory):
-        patch.setattr(module, "on_started", sly)
+        patch.setattr(module, "apply_started", sly)
 
 
 def let_old_leaders_write(patch: Patch) -> None:

@@ -66,7 +66,7 @@ def forget_dependent_groups(patch: Patch) -> None:
 
 
 def cancel_preempted_tasks(patch: Patch) -> None:
-    patch.setattr(reports, "_event_after_stop", lambda _round, _group, _index: TaskEvent.STOPPED)
+    patch.setattr(reports, "_stop_or_requeue", lambda _round, _group, _index: TaskEvent.STOPPED)
 
 
 def fire_twice(patch: Patch) -> None:

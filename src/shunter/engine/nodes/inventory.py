@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shunter.engine.nodes.drain import restore_node
-from shunter.engine.nodes.reports import apply_report, current_indexes, mark_lost, on_health, on_started, requeue
+from shunter.engine.nodes.reports import apply_health, apply_report, apply_started, current_indexes, mark_lost, requeue
 from shunter.engine.round import Round
 from shunter.engine.state.records import NodeRecord, TaskSet, ranges_of
 from shunter.model.lifecycles import NodeState, TaskState
@@ -26,7 +26,7 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
     record = round.state.nodes.records[node]
     confirmed = {row for held in inventory.held for row in _accept_held(round, node, held)}
     for health in inventory.health:
-        on_health(round, node, health)
+        apply_health(round, node, health)
     _reconcile_missing(round, record, confirmed)
     record.is_synced, record.synced_boot = True, record.boot
     if record.state in (NodeState.DOWN, NodeState.SUSPECT):
@@ -55,7 +55,7 @@ def _accept_held(round: Round, node: int, held: Held) -> list[int]:
             round.outbox.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
         elif held.running:
             start_details = held.started_ms, held.segment, held.record, held.ports
-            on_started(round, node, Started(held.job, held.group, held.attempt, index, *start_details))
+            apply_started(round, node, Started(held.job, held.group, held.attempt, index, *start_details))
     return [task_set.base + index for index in indexes]
 
 

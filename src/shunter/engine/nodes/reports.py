@@ -5,6 +5,8 @@ A report is dropped if its attempt is not the current one: an older number, anot
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from msgspec.structs import replace
 
@@ -38,19 +40,19 @@ def on_report(round: Round, node: int, report: Report) -> None:
 
 def apply_report(round: Round, node: int, report: Report) -> None:
     for started in report.started:
-        on_started(round, node, started)
+        apply_started(round, node, started)
     for ended in report.ended:
-        on_ended(round, node, ended)
+        _apply_ended(round, node, ended)
     for returned in report.returned:
-        on_returned(round, node, returned)
+        _apply_returned(round, node, returned)
     for lost in report.lost:
-        on_lost(round, node, lost)
+        _apply_lost(round, node, lost)
     for health in report.health:
-        on_health(round, node, health)
+        apply_health(round, node, health)
     round.outbox.acks[node] = report.seq
 
 
-def on_started(round: Round, node: int, started: Started) -> None:
+def apply_started(round: Round, node: int, started: Started) -> None:
     task_set = round.state.task_set(started.job, started.group)
     if task_set is None or not is_current_attempt(
         round, task_set, node, started.index, started.index, started.attempt, _ASSIGNED
@@ -62,19 +64,16 @@ def on_started(round: Round, node: int, started: Started) -> None:
     round.record(change)
 
 
-def on_ended(round: Round, node: int, ended: Ended) -> None:
+def _apply_ended(round: Round, node: int, ended: Ended) -> None:
     """Record successes of a whole range as one change, and everything else one by one."""
     task_set = round.state.task_set(ended.job, ended.group)
     if task_set is None:
         return
     last = ended.first + len(ended.ended_ms) - 1
     round.outbox.withdraw(task_set, ended.first, last, ended.attempt, node)
-    restart = task_set.spec.restart
-    is_plain_success = (
-        not ended.exits and not ended.how and restart.policy in ("never", "on-failure") and not restart.on_exit
-    )
-    is_plain_success = is_plain_success and not task_set.job.is_long_running
-    if is_plain_success and is_current_attempt(round, task_set, node, ended.first, last, ended.attempt):
+    if _is_plain_success(task_set, ended) and is_current_attempt(
+        round, task_set, node, ended.first, last, ended.attempt
+    ):
         _record_finished(round, task_set, ended.first, last, ended, 0)
     else:
         for offset, index in enumerate(range(ended.first, last + 1)):
@@ -83,7 +82,7 @@ def on_ended(round: Round, node: int, ended: Ended) -> None:
     _adapt_depth(round, task_set, node, ended)
 
 
-def on_returned(round: Round, node: int, returned: Returned) -> None:
+def _apply_returned(round: Round, node: int, returned: Returned) -> None:
     task_set = round.state.task_set(returned.job, returned.group)
     if task_set is None:
         return
@@ -96,13 +95,13 @@ def on_returned(round: Round, node: int, returned: Returned) -> None:
             if state == _ASSIGNED:
                 _transition(round, task_set, node, index, index, TaskEvent.RETURNED)
             elif state == _STOPPING:
-                _transition(round, task_set, node, index, index, _event_after_stop(round, task_set, index))
+                _transition(round, task_set, node, index, index, _stop_or_requeue(round, task_set, index))
     lanes = task_set.task_class.lanes.get(node)
     if lanes is not None:
         lanes.recalled = False
 
 
-def on_lost(round: Round, node: int, lost: Lost) -> None:
+def _apply_lost(round: Round, node: int, lost: Lost) -> None:
     task_set = round.state.task_set(lost.job, lost.group)
     if task_set is None:
         return
@@ -137,7 +136,7 @@ def _on_lost_with_keeper(round: Round, task_set: TaskSet, index: int, lost: Lost
         mark_lost(round, task_set, index, index, lost.reason, not_before_ms)
 
 
-def on_health(round: Round, node: int, health: Health) -> None:
+def apply_health(round: Round, node: int, health: Health) -> None:
     task_set = round.state.task_set(health.job, health.group)
     if task_set is None or not is_current_attempt(
         round, task_set, node, health.index, health.index, health.attempt, _RUNNING
@@ -175,7 +174,7 @@ def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: st
         for index in range(first, last + 1):
             mark_lost(round, task_set, index, index, reason)
     elif table.state[task_set.base + first] == _STOPPING:
-        _transition(round, task_set, node, first, first, _event_after_stop(round, task_set, first))
+        _transition(round, task_set, node, first, first, _stop_or_requeue(round, task_set, first))
     else:
         _fail_lost(round, task_set, first, f"lost {round.settings.lost_max} times; last reason: {reason}")
 
@@ -218,6 +217,18 @@ def current_indexes(round: Round, task_set: TaskSet, node: int, first: int, last
     return [first + offset for offset in found.tolist()]
 
 
+def _is_plain_success(task_set: TaskSet, ended: Ended) -> bool:
+    """Whether these attempts succeeded and no rule can start another one."""
+    restart = task_set.spec.restart
+    return (
+        not ended.exits
+        and not ended.how
+        and restart.policy in ("never", "on-failure")
+        and not restart.on_exit
+        and not task_set.job.is_long_running
+    )
+
+
 def _record_finished(round: Round, task_set: TaskSet, first: int, last: int, ended: Ended, offset: int) -> None:
     count = last - first + 1
     log = ended.segment << 32 | (ended.record + offset)
@@ -239,15 +250,13 @@ def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offs
     exit_code = ended.exits[offset] if ended.exits else 0
     is_stopping = table.state[row] == _STOPPING
     if is_stopping:
-        event, has_failed, not_before_ms = _after_stop(round, task_set, index, ended, exit_code)
+        event, has_failed, not_before_ms = _verdict_after_stop(round, task_set, index, ended, exit_code)
     else:
-        event, has_failed, not_before_ms = _after_exit(round, task_set, index, ended, offset, exit_code)
+        event, has_failed, not_before_ms = _verdict_after_exit(round, task_set, index, ended, offset, exit_code)
     if event is TaskEvent.FINISHED and not has_failed:
         _record_finished(round, task_set, index, index, ended, offset)
         return
-    reason = ended.detail or ended.how or (f"exit code {exit_code}" if exit_code else "")
-    if event is TaskEvent.REQUEUED or (event is TaskEvent.STOPPED and job.is_long_running):
-        reason = (task_set.reasons or {}).get(index, reason)  # why it was told to stop
+    reason = _end_reason(task_set, index, event, ended, exit_code)
     change = c.TaskEnded(
         job.id, task_set.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
         ended.segment << 32 | (ended.record + offset), not_before_ms, reason, task_set.ref,
@@ -262,32 +271,43 @@ def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offs
         round.dirty.maybe_finished[job.id] = None
 
 
-_Verdict = tuple[
-    TaskEvent, bool, int
-]  # what happens to the task, whether the attempt failed, when the next one may start
+def _end_reason(task_set: TaskSet, index: int, event: TaskEvent, ended: Ended, exit_code: int) -> str:
+    reason = ended.detail or ended.how or (f"exit code {exit_code}" if exit_code else "")
+    if event is TaskEvent.REQUEUED or (event is TaskEvent.STOPPED and task_set.job.is_long_running):
+        return (task_set.reasons or {}).get(index, reason)  # why it was told to stop
+    return reason
 
 
-def _after_stop(round: Round, task_set: TaskSet, index: int, ended: Ended, exit_code: int) -> _Verdict:
+class _Verdict(NamedTuple):
+    event: TaskEvent  # what happens to the task
+    has_failed: bool  # the attempt has
+    not_before_ms: int  # when the next attempt may start; 0 means at once, or that there is none
+
+
+def _verdict_after_stop(round: Round, task_set: TaskSet, index: int, ended: Ended, exit_code: int) -> _Verdict:
     """Decide about a task that was told to stop. A batch task that exits with 0 finished in time, and its result
     counts. Services may exit with 0 because they were told to stop."""
     has_failed = exit_code != 0 or bool(ended.how)
     if has_failed or task_set.job.is_long_running:
-        return _event_after_stop(round, task_set, index), has_failed, 0
-    return TaskEvent.FINISHED, False, 0
+        return _Verdict(_stop_or_requeue(round, task_set, index), has_failed, 0)
+    return _Verdict(TaskEvent.FINISHED, False, 0)
 
 
-def _after_exit(round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int, exit_code: int) -> _Verdict:
+def _verdict_after_exit(
+    round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int, exit_code: int
+) -> _Verdict:
     """Decide about a task that was not told to stop. A rule for the exit code takes precedence over the restart
     policy."""
     was_ended = bool(ended.how)  # by its worker, for example at its time limit; it may then exit with 0
     action = "" if was_ended and not exit_code else exit_action(task_set.spec.restart, exit_code)
     if action == "succeed":
-        return TaskEvent.FINISHED, exit_code != 0, 0
+        return _Verdict(TaskEvent.FINISHED, exit_code != 0, 0)
     has_failed = exit_code != 0 or was_ended
     delay_s = _next_delay_s(round, task_set, index, ended, offset, action, has_failed)
     if delay_s is not None:
-        return TaskEvent.RETRIED, has_failed, round.now_ms + max(int(delay_s * 1000), 1)
-    return TaskEvent.GAVE_UP if has_failed or action == "fail" else TaskEvent.FINISHED, has_failed, 0
+        return _Verdict(TaskEvent.RETRIED, has_failed, round.now_ms + max(int(delay_s * 1000), 1))
+    event = TaskEvent.GAVE_UP if has_failed or action == "fail" else TaskEvent.FINISHED
+    return _Verdict(event, has_failed, 0)
 
 
 def _next_delay_s(
@@ -304,7 +324,7 @@ def _next_delay_s(
     return restart_delay_s(restart, counted, has_failed, round.random)
 
 
-def _event_after_stop(round: Round, task_set: TaskSet, index: int) -> TaskEvent:
+def _stop_or_requeue(round: Round, task_set: TaskSet, index: int) -> TaskEvent:
     """A requested stop ends a task. A preemption or a drain queues it again."""
     if not task_set.requeue_when_stopped or index not in task_set.requeue_when_stopped:
         return TaskEvent.STOPPED
