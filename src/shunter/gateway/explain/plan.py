@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from shunter.engine.engine import Engine
@@ -79,7 +80,7 @@ def plan(
 ) -> PlanView:
     """What submitting these jobs would do now. Raises what the submit would."""
     dry_run = DryRun(dry_run_source)
-    before = {job.id: (job.version, _desired_count(job)) for job in jobs_named_in(specs, dry_run.state)}
+    before = {job.id: _Before.of(job) for job in jobs_named_in(specs, dry_run.state)}
     submitted = dry_run.submit(specs, user, ended_runs)
     dry_run.place()
     jobs = []
@@ -88,7 +89,7 @@ def plan(
         if job is None:
             jobs.append(_planned_template(spec))
         elif result.updated:
-            jobs.append(_planned_update(dry_run, job, *before[job.id]))
+            jobs.append(_planned_update(dry_run, job, before[job.id]))
         elif not result.created:
             jobs.append(_planned_unchanged(job))
         else:
@@ -125,21 +126,35 @@ def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
     )
 
 
-def _planned_update(dry_run: DryRun, job: Job, version: int, desired: int) -> PlannedJobView:
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """A job before its update."""
+
+    version: int
+    count: int
+    stopping: int
+
+    @classmethod
+    def of(cls, job: Job) -> _Before:
+        return cls(job.version, _desired_count(job), job.counts()[TaskState.STOPPING])
+
+
+def _planned_update(dry_run: DryRun, job: Job, before: _Before) -> PlannedJobView:
     """The first step of an update. The next steps follow when it is healthy."""
     placements = _placements(dry_run, job)
     starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
-    ending = 0 if starts else job.counts()[TaskState.STOPPING]  # what starts replaces what ends: no need to tell both
-    is_new_version = job.version != version
+    stops = job.counts()[TaskState.STOPPING] - before.stopping
+    is_new_version = job.version != before.version
     clauses = []
     if starts:
         clauses.append(f"{_format_placements(placements)} would start")
     if waits:
         clauses.append(f"{waits:,} would stay pending" if starts else f"{_format_task_count(waits)} would stay pending")
-    if ending:
-        clauses.append(f"{_format_task_count(ending)} would stop" + (" first" if is_new_version else ""))
-    change = _describe_change(job, version, desired)
-    if is_new_version and (starts or ending):
+    if stops:
+        is_first = is_new_version and not starts and _desired_count(job) >= before.count
+        clauses.append(f"{_format_task_count(stops)} would stop" + (" first" if is_first else ""))
+    change = _describe_change(job, before)
+    if is_new_version and (starts or stops):
         change += f", {min(group.update.parallel for group in job.spec_version.groups)} at a time"
     return PlannedJobView(
         name=job.name,
@@ -151,16 +166,18 @@ def _planned_update(dry_run: DryRun, job: Job, version: int, desired: int) -> Pl
         waits=waits,
         placements=placements,
         reasons=reasons_of(dry_run.state, job) if waits else [],
+        stops=stops,
     )
 
 
-def _describe_change(job: Job, version: int, desired: int) -> str:
-    """What an update changes, from this version and desired count."""
-    if job.version != version:
-        return f"version {job.version} of {_format_task_count(_desired_count(job))}"
-    if _desired_count(job) != desired:
-        return f"{_format_task_count(_desired_count(job))} instead of {desired:,}"
-    return f"version {version} on all other nodes as well"
+def _describe_change(job: Job, before: _Before) -> str:
+    count = _format_task_count(_desired_count(job))
+    instead = f" instead of {before.count:,}" if _desired_count(job) != before.count else ""
+    if job.version != before.version:
+        return f"version {job.version} of {count}{instead}"
+    if instead:
+        return count + instead
+    return f"version {job.version} on all other nodes as well"
 
 
 def _placements(dry_run: DryRun, job: Job) -> list[PlannedPlacementView]:

@@ -62,6 +62,7 @@ class PlannedJobView(msgspec.Struct, kw_only=True):
     waits: int
     placements: list[PlannedPlacementView] = []
     reasons: list[ReasonView] = []
+    stops: int = 0  # running tasks of the job that an update stops at once
 
 
 class PlannedPreemptionView(msgspec.Struct, kw_only=True):

@@ -13,6 +13,7 @@ from shunter.engine.policy import dry_run
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.gateway.explain.plan import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
+from shunter.model.lifecycles import TaskState
 from shunter.planning.planner import POLICIES, build_policy
 from shunter.ports.callers import TaskReference
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
@@ -88,7 +89,7 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         )
         [job] = other.jobs
         assert (job.verdict, job.starts, job.waits, job.count) == ("updates", 1, 0, 2)
-        assert job.sentence == "version 2 of 2 tasks, 1 at a time: 1 task on 1 node would start."
+        assert job.sentence == "version 2 of 2 tasks, 1 at a time: 1 task on 1 node would start, 1 task would stop."
         assert other.starts and other.sentence == "all tasks would start now: 1 task."
         more = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
         [job] = more.jobs
@@ -105,6 +106,12 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         assert plan.starts and plan.sentence == "no task would stay pending."
         fewer = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
         assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would stop."
+        both = web | {"spec": web["spec"] | {"count": 1, "env": {"A": "1"}}}
+        [job] = (await harness.gateway.explain.plan([both], namespace="default")).jobs
+        assert (job.starts, job.stops) == (1, 2)
+        assert job.sentence == (
+            "version 2 of 1 task instead of 2, 1 at a time: 1 task on 1 node would start, 2 tasks would stop."
+        )
 
     run_scenario(scenario)
 
@@ -172,6 +179,39 @@ def test_what_a_plan_says_is_what_a_submit_does(
             done[key] = done.get(key, 0) + order.last - order.first + 1
         assert planned_counts == {key: count for key, count in done.items() if key[0].startswith("planned")}
         assert found.starts == (sum(planned_counts.values()) == sum(spec["count"] for spec in planned))
+
+    run_scenario(scenario)
+
+
+SERVICE = st.fixed_dictionaries({  # of one priority: a plan counts what starts after a preemption as started
+    "count": st.integers(1, 6),
+    "env": st.sampled_from([{}, {"A": "1"}]),
+    "resources": st.fixed_dictionaries({"cpu": st.sampled_from(["500m", "1"])}),
+    "update": st.sampled_from([{}, {"parallel": 2}, {"unavailable_max": 1}, {"unavailable_max": 3, "parallel": 3}]),
+})  # fmt: skip
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(nodes=st.lists(st.integers(1, 4), min_size=1, max_size=3), old=SERVICE, new=SERVICE, started=st.integers(0, 6))
+def test_what_a_plan_says_of_an_update_is_what_the_update_begins_with(
+    nodes: list[int], old: dict[str, Any], new: dict[str, Any], started: int
+) -> None:
+    """U-04: whatever changes at once: count, environment, resources, and the pace of the update."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        for number, cpu in enumerate(nodes):
+            await harness.join(f"n{number}", cpu=cpu)
+        await harness.run("web", type="service", **old)
+        for node, order in harness.orders()[:started]:
+            await harness.started(node, order)
+        job = harness.engine.state.jobs_by_name["default"]["web"]
+        stopping = job.counts()[TaskState.STOPPING]
+        document = manifest("web", type="service", **new)
+        [planned] = (await harness.gateway.explain.plan([document], namespace="default")).jobs
+        await harness.gateway.jobs.submit([document], namespace="default", key=None)
+        await harness.settle()
+        orders = sum(order.last - order.first + 1 for _, order in harness.orders())
+        assert (planned.starts, planned.stops) == (orders, job.counts()[TaskState.STOPPING] - stopping)
 
     run_scenario(scenario)
 
