@@ -29,6 +29,9 @@ DISK_CHECK_SHARE = 0.05  # of the time may go into adding up the container's fil
 AWAY_MAX_S = 60.0  # without the daemon, before a container that nobody can see is given up
 RETRY_S = 0.5
 KILLED_WITH_DAEMON = 255  # the exit code of a container that the daemon found dead when it started
+KILLED = 128 + signal.SIGKILL
+OOM_EVENT_MAX_S = 2.0  # how much later than the end of a container it may be known that memory ran out
+OOM_EVENT_POLL_S = 0.05
 NOT_FOUND = 404
 NOT_RUNNING = 409
 ALREADY_ENDED = re.compile("is not running|can only kill running")  # in Docker's words, and in podman's
@@ -67,6 +70,7 @@ class Container:
         self._daemon_was_away = False  # the daemon, while the container ran
         self._address = ""  # in a network of its own, where the worker can reach it
         self._disk_exceeded = False
+        self._was_killed = False  # by us
         self.is_tracked = True  # False once it is removed or given up
         self._watching: asyncio.Task[Outcome] | None = None
 
@@ -96,6 +100,7 @@ class Container:
         return await asyncio.shield(self._watching)
 
     async def signal(self, number: int) -> None:
+        self._was_killed |= number == signal.SIGKILL
         try:
             await self._daemon.kill(self.id, await self._signal_name(number))
         except DaemonError as error:
@@ -265,7 +270,7 @@ class Container:
         if code == 0:
             return Outcome(code, now_ms)
         try:
-            state = (await self._daemon.inspect(self.id))["State"]
+            state = await self._state_after_exit(code)
         except (DaemonUnavailable, DaemonError):
             return Outcome(code, now_ms)
         ended_ms = read_time_ms(state["FinishedAt"]) or now_ms
@@ -274,6 +279,16 @@ class Container:
         if state.get("OOMKilled") and spec.memory_bytes:
             return Outcome(code, ended_ms, "memory", f"memory limit of {format_size(spec.memory_bytes)}")
         return Outcome(code, ended_ms)
+
+    async def _state_after_exit(self, code: int) -> dict[str, Any]:
+        """The daemon learns by an event of its own that memory ran out. It may come after the container's end."""
+        deadline_s = time.monotonic() + OOM_EVENT_MAX_S
+        is_expected = code == KILLED and self._launch.spec.memory_bytes and not self._was_killed
+        while True:
+            state: dict[str, Any] = (await self._daemon.inspect(self.id))["State"]
+            if state.get("OOMKilled") or not is_expected or time.monotonic() > deadline_s:
+                return state
+            await asyncio.sleep(OOM_EVENT_POLL_S)
 
     async def _signal_name(self, number: int) -> str:
         """An image may set its own stop signal, which takes precedence over our default TERM."""
