@@ -37,7 +37,7 @@ def make_cluster_home(folder: Path) -> Path:
 
 
 def can_hide(home: Path) -> bool:
-    masks = json.dumps({"homes": [str(home)], "files": []})
+    masks = json.dumps({"homes": [str(home)], "files": [], "worker": str(home / "worker")})
     return subprocess.run([*PYTHON, MASKED_EXEC, masks], capture_output=True, check=False).returncode == 0
 
 
@@ -104,7 +104,7 @@ def test_another_user_than_root_hides_secrets_in_a_namespace_that_it_cannot_leav
     home = make_cluster_home(tmp_path / "cluster")
     for path in (home, *home.iterdir()):
         os.chown(path, pwd.getpwnam(NOBODY).pw_uid, -1)
-    masks = json.dumps({"homes": [str(home)], "files": []})
+    masks = json.dumps({"homes": [str(home)], "files": [], "worker": str(home / "worker")})
     script = (
         f"cat {home}/token; cat /proc/$PPID/root{home}/token; umount {home}; unshare -Urm umount {home};"
         f"cat {home}/token; cat /proc/$OUTSIDE/root{home}/token; cat /proc/$OUTSIDE/environ; id -un"

@@ -191,9 +191,11 @@ def exits(ended: list[Ended]) -> dict[int, int]:
 
 def marked_pids(home: Path) -> list[int]:
     """Keepers and tasks of a home that are alive."""
-    keeper_mark, task_mark = f'"home": "{home}"'.encode(), f"\0SHUNTER_MARK={MARKS.get(home, home)}-".encode()
+    keeper_mark = f"\0SHUNTER_WORKER_HOME={home}\0".encode()
+    task_mark = f"\0SHUNTER_MARK={MARKS.get(home, home)}-".encode()
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [pid for pid in pids if keeper_mark in _read(pid, "cmdline") or task_mark in b"\0" + _read(pid, "environ")]
+    environments = {pid: b"\0" + _read(pid, "environ") for pid in pids}
+    return [pid for pid, found in environments.items() if keeper_mark in found or task_mark in found]
 
 
 def groups_left(home: Path) -> list[Path]:

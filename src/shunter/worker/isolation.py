@@ -46,7 +46,11 @@ async def detect_isolation(settings: WorkerSettings) -> Isolation:
     task_user = settings.task_user if os.geteuid() == 0 and settings.task_user != ROOT else ""
     masks = None
     if settings.cluster_homes and settings.hide_secrets:
-        wanted = {"homes": list(map(str, settings.cluster_homes)), "files": list(map(str, settings.secret_files))}
+        wanted = {
+            "homes": list(map(str, settings.cluster_homes)),
+            "files": list(map(str, settings.secret_files)),
+            "worker": str(settings.home),
+        }
         problem = await asyncio.to_thread(_try_masks, wanted)
         masks = wanted if not problem else None
         if problem:

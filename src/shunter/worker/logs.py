@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from shunter.model.protocol.worker_messages import LOG_GONE, LogData, ReadLog
 from shunter.worker.keeper.segments import CUT, CUT_ERR, CUT_OUT, ERR, OUT, RECORD, RUNNING_END
@@ -36,14 +37,14 @@ def read_log(folder: Path, request: ReadLog) -> LogData:
 
 def _read(folder: Path, request: ReadLog, stream: int) -> LogData:
     path = folder / f"{request.segment}.{SUFFIXES[stream]}"
-    size = path.stat().st_size  # before the record: what comes later may be the next task's
+    size = path.lstat().st_size  # before the record: what comes later may be the next task's
     log_slice = find_slice(folder, request.segment, request.record, stream)
     ended = log_slice.end is not None
     end = size if log_slice.end is None else log_slice.end
     position = log_slice.start + request.offset
     size_max = min(request.size_max, READ_MAX_BYTES)
     data = b""
-    with path.open("rb") as file:
+    with _open(path) as file:
         if log_slice.cut_to and position < log_slice.cut_from:
             data = os.pread(file.fileno(), min(size_max, log_slice.cut_from - position), position)
             position += len(data)
@@ -59,9 +60,14 @@ def _read(folder: Path, request: ReadLog, stream: int) -> LogData:
     )
 
 
+def _open(path: Path) -> BinaryIO:
+    """Without following links: tasks of the worker's user can write to its folder."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+
+
 def find_slice(folder: Path, segment: int, record: int, stream: int) -> Slice:
     """Raises FileNotFoundError or EOFError where the segment or the record is not there."""
-    with (folder / f"{segment}.idx").open("rb") as file:
+    with _open(folder / f"{segment}.idx") as file:
         body = os.pread(file.fileno(), RECORD.size, record * RECORD.size)
     if len(body) < RECORD.size:
         raise EOFError

@@ -38,11 +38,12 @@ INHERITED_ENV = (b"PATH", b"HOME", b"LANG")
 IGNORED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT)
 
 
-def main(options: str) -> None:
-    """OPTIONS: home, number, node, cores, groups (controller -> parent folder), alone_max_s: how long it stays with
-    nothing to run and no worker, and results_max_s: the same while it has results that are not acknowledged. Of its
-    tasks: mark, masks (what is hidden from them, or null), user (empty: the keeper's own), umask and pids_max."""
-    decoded = decode(options.encode())
+def main() -> None:
+    """Standard input has the options as JSON, because everybody can read command lines: home, number, node, cores,
+    groups (controller -> parent folder), alone_max_s: how long it stays with nothing to run and no worker, and
+    results_max_s: the same while it has results that are not acknowledged. Of its tasks: mark, masks (what is hidden
+    from them, or null), user (empty: the keeper's own), umask and pids_max."""
+    decoded = decode(_read_options())
     os.closerange(LISTENER_FD + 1, FD_MAX)  # files that the worker's parent left open
     sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # 1 and 2 become the streams that tasks inherit
     for number in IGNORED_SIGNALS:
@@ -58,6 +59,18 @@ def main(options: str) -> None:
         lane.run()
     finally:
         lane.close()
+
+
+def _read_options() -> bytes:
+    """Reads all of standard input, which is /dev/null from then on."""
+    parts = []
+    while part := os.read(0, 65_536):
+        parts.append(part)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    if null != 0:
+        os.close(null)
+    return b"".join(parts)
 
 
 class _Idle(Exception):
@@ -143,7 +156,7 @@ class Lane:
         """Whether the home was deleted: then nothing here is needed any more."""
         if now - self._home_checked_at >= HOME_CHECK_S:
             self._home_checked_at = now
-            self._is_ending = self._is_ending or not os.path.isdir(f"{self._home}/keepers")
+            self._is_ending = self._is_ending or _is_deleted(f"{self._home}/logs")
         return self._is_ending
 
     # ---- between tasks ----
@@ -268,3 +281,11 @@ def device_variables(devices: dict[str, list[str]]) -> Environment:
         if kind == "gpu":
             found[b"CUDA_VISIBLE_DEVICES"] = joined
     return found
+
+
+def _is_deleted(folder: str) -> bool:
+    """Also one that is mounted here, which a path still leads to after it was deleted elsewhere."""
+    try:
+        return os.stat(folder).st_nlink == 0
+    except OSError:
+        return True

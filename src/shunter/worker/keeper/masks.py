@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
 READ_ONLY, NO_SUID, NO_DEVICES, NO_PROGRAMS, REMOUNT, BIND, RECURSIVE, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
-HIDDEN_FOLDERS = ("flight", "tls")  # of the home; its other folders stay visible, because tasks work in them
+HIDDEN_FOLDERS = ("flight", "tls")  # of a cluster's home; its other folders stay visible, because tasks work in them
+WORKER_FOLDERS = ("logs", "work")  # of the worker's home: the only ones that keepers and tasks need
 
 
 def hide_secrets(masks: dict[str, Any]) -> None:
-    """Hide the files of each of `homes`, and each of `files`, from this process and its children for good. The process
-    must have a single thread. Raises OSError where the machine does not allow it; then the process must not go on."""
+    """Hide the files of each of `homes`, each of `files`, and what tasks do not need of `worker`, the worker's home,
+    from this process and its children for good. The process must have a single thread. Raises OSError where the machine
+    does not allow it; then the process must not go on."""
     uid, gid = os.geteuid(), os.getegid()
     unshare(NEW_MOUNTS if uid == 0 else NEW_MOUNTS | NEW_USER)
     if uid != 0:
@@ -33,14 +35,19 @@ def hide_secrets(masks: dict[str, Any]) -> None:
         if os.path.exists(file):
             mount("/dev/null", file, None, BIND)
     for home in masks["homes"]:
-        _hide_files(home)
+        _cover(home, [name for name in _folders(home) if name not in HIDDEN_FOLDERS])
+    if os.path.isdir(masks["worker"]):  # a first start tries the masks before it makes its home
+        _cover(masks["worker"], [name for name in _folders(masks["worker"]) if name in WORKER_FOLDERS])
 
 
-def _hide_files(home: str) -> None:
-    """Cover the home with an empty file system, and mount its folders into that again."""
-    with os.scandir(home) as entries:
-        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    folders = {name: os.open(f"{home}/{name}", os.O_PATH) for name in names if name not in HIDDEN_FOLDERS}
+def _folders(path: str) -> list[str]:
+    with os.scandir(path) as entries:
+        return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def _cover(home: str, visible: list[str]) -> None:
+    """Cover the home with an empty file system, and mount the visible folders into that again."""
+    folders = {name: os.open(f"{home}/{name}", os.O_PATH | os.O_NOFOLLOW) for name in visible}
     flags = NO_SUID | NO_DEVICES | NO_PROGRAMS
     mount("shunter", home, "tmpfs", flags, f"size=64k,mode={os.stat(home).st_mode & 0o777:o}")
     for name, fd in folders.items():

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import resource
 import secrets
 import shutil
@@ -28,6 +29,7 @@ KEEPER_PROGRAMS = (KEEPER_PROGRAM, str(Path(__file__).parents[1] / "keeper.py"))
 LISTENER_FD = 3
 ATTACH_MAX_S = 10.0
 INHERITED_ENV = ("PATH", "HOME", "LANG")
+HOME_VARIABLE = "SHUNTER_WORKER_HOME"  # of keepers, not of tasks
 MARK_BYTES = 16
 MARK_FILE = "mark"
 SOCKET_MODE = 0o600
@@ -129,14 +131,15 @@ class KeeperLauncher:
 
     def _write_record(self, number: int, pid: int) -> None:
         record = {"pid": pid, "groups": self._options["groups"], "isolation": self._isolation}
-        fd = os.open(self._file(number, "json"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        fd = os.open(self._file(number, "json"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "w") as file:
             file.write(json.dumps(record))
 
     def _read_record(self, number: int) -> dict[str, Any]:
         """What was noted about a keeper; empty if nothing can be read."""
         try:
-            record = json.loads(self._file(number, "json").read_text())
+            with os.fdopen(os.open(self._file(number, "json"), os.O_RDONLY | os.O_NOFOLLOW)) as file:
+                record = json.load(file)
         except (OSError, ValueError):
             return {}
         return record if isinstance(record, dict) else {}
@@ -152,35 +155,50 @@ class KeeperLauncher:
     def _kill_unresponsive(self, number: int, pid: int) -> None:
         """A keeper that does not answer must not wake up later and go on."""
         try:
-            argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            options = json.loads(argv[-2]) if any(each.encode() in argv for each in KEEPER_PROGRAMS) else {}
-            if (options.get("home"), options.get("number")) == (str(self._home), number):
+            if self._is_our_keeper(number, pid):
                 os.kill(pid, signal.SIGKILL)
         except (OSError, ValueError):
             pass  # no such process, or not one of ours
+
+    def _is_our_keeper(self, number: int, pid: int) -> bool:
+        """Raises OSError and ValueError."""
+        argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if not any(each.encode() in argv for each in KEEPER_PROGRAMS):
+            return False
+        if argv[-2].startswith(b"{"):  # a keeper of 0.1.0
+            options = json.loads(argv[-2])
+            return (options.get("home"), options.get("number")) == (str(self._home), number)
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return argv[-2] == str(number).encode() and f"{HOME_VARIABLE}={self._home}".encode() in environment
 
     def _file(self, number: int, suffix: str) -> Path:
         return self._folder / f"{number}.{suffix}"
 
     def _spawn(self, number: int, listener: socket.socket) -> int:
-        options = json.dumps({**self._options, "number": number, "mark": self._mark(number)})
+        options = os.memfd_create("options")
+        os.write(options, json.dumps({**self._options, "number": number, "mark": self._mark(number)}).encode())
+        os.lseek(options, 0, os.SEEK_SET)
         environment = {key: os.environ[key] for key in INHERITED_ENV if key in os.environ}
         environment["SHUNTER_HOME"] = os.environ.get("SHUNTER_HOME", str(self._home))
-        journal = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        return os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-I", "-S", "-E", "-X", "utf8", KEEPER_PROGRAM, options],
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, listener.fileno(), LISTENER_FD),
-                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_OPEN, 1, str(self._file(number, "log")), journal, 0o600),
-                (os.POSIX_SPAWN_DUP2, 1, 2),
-            ],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
-        )
+        environment[HOME_VARIABLE] = str(self._home)
+        journal = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        try:
+            return os.posix_spawn(
+                sys.executable,
+                [sys.executable, "-I", "-S", "-E", "-X", "utf8", KEEPER_PROGRAM, str(number)],
+                environment,
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, listener.fileno(), LISTENER_FD),
+                    (os.POSIX_SPAWN_DUP2, options, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, str(self._file(number, "log")), journal, 0o600),
+                    (os.POSIX_SPAWN_DUP2, 1, 2),
+                ],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
+            )
+        finally:
+            os.close(options)
 
     def _restore_descriptor_limit(self, pid: int) -> None:
         """The worker raised its own limit. Tasks keep the usual one: programs that use select, or that close every
@@ -206,14 +224,18 @@ class KeeperLauncher:
 
 
 def _ensure_mark(file: Path) -> str:
-    """The random text that distinguishes this home's processes, made once. It says nothing about where the home is."""
+    """The random text that distinguishes this home's processes, made once. It says nothing about where the home is.
+    Tasks get it, so anything but such a text is replaced."""
     try:
-        if mark := file.read_text().strip():
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), "r") as opened:
+            mark = opened.read(2 * MARK_BYTES)
+        if re.fullmatch(r"[0-9a-f]+", mark) and len(mark) == 2 * MARK_BYTES:
             return mark
-    except FileNotFoundError:
+    except (OSError, UnicodeDecodeError):
         pass
+    file.unlink(missing_ok=True)
     mark = secrets.token_hex(MARK_BYTES)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
         opened.write(mark)
     return mark
 
