@@ -50,6 +50,7 @@ def run_campaign(
         checks.expect_no_job_twice(client, load.acknowledged)
         checks.expect_every_end_once(client, load.acknowledged)
         checks.expect_no_attempt_twice(load.ends())
+        checks.expect_one_attempt_at_a_time(load.beats())
         checks.expect_successes_really_ran(client, load.acknowledged, load.ends())
         checks.expect_nothing_reserved(cluster, absent)
 

@@ -59,6 +59,17 @@ def expect_no_attempt_twice(ends: dict[Attempt, list[datetime]]) -> None:
     assert not repeated, f"ran twice: {repeated}"
 
 
+def expect_one_attempt_at_a_time(beats: dict[str, list[tuple[int, int]]]) -> None:
+    """The signs of life of an attempt all come before those of the next one."""
+    for task, rows in beats.items():
+        for attempt in {attempt for attempt, _ in rows}:
+            before = [at_ms for earlier, at_ms in rows if earlier < attempt]
+            first = min(at_ms for found, at_ms in rows if found == attempt)
+            assert not before or max(before) <= first, (
+                f"{task}: attempt {attempt} began {max(before) - first} ms too soon"
+            )
+
+
 def expect_successes_really_ran(
     client: Client, acknowledged: list[Acknowledged], ends: dict[Attempt, list[datetime]]
 ) -> None:

@@ -78,6 +78,7 @@ class Load:
             self._failing,
             self._long,
             self._long,
+            self._once,
             self._stopped,
         )
         try:
@@ -123,6 +124,21 @@ class Load:
         known."""
         script = f"sleep {self._random.uniform(0.5, 3):.2f}"
         self._submit(client, "long", script, 2, ["succeeded"] * 2, priority=90)
+
+    def _once(self, client: Client) -> None:
+        """Tasks of which no two attempts may run at the same time. They tell all the time that they run."""
+        beats = self._random.randint(5, 30)
+        script = f'for beat in $(seq {beats}); do echo "$SHUNTER_ATTEMPT $(date +%s%3N)" >>'
+        script += ' "once-$SHUNTER_JOB-$SHUNTER_TASK_INDEX"; sleep 0.1; done'
+        self._submit(client, "once", script, 2, ["succeeded"] * 2, at_most_once=True, priority=90)
+
+    def beats(self) -> dict[str, list[tuple[int, int]]]:
+        """Of each task that may run only once at a time: attempt and time in ms of its signs of life."""
+        found = {}
+        for path in sorted(self._end_log.parent.glob("once-*")):
+            rows = [row.split() for row in path.read_text().splitlines()]
+            found[path.name] = [(int(attempt), int(at_ms)) for attempt, at_ms in rows]
+        return found
 
     def _stopped(self, client: Client) -> None:
         """Stopped by its user, somewhere in its life."""
