@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -13,25 +14,27 @@ from shunter.planning.policies import REMOTE_PREFIX, Catalogue, PluginEntry
 log = Log(__name__)
 
 
-def find_policies(named: str | None = None) -> Catalogue:
-    """`named` is a policy named at the start; `module:Class` loads one that is not a plugin."""
+def find_policies(named: str | None = None, folders: Sequence[Path] = ()) -> Catalogue:
+    """`named` is a policy named at the start; `module:Class` loads one that is not a plugin. Modules are looked for in
+    the current directory, in `folders`, and where Python finds modules."""
     policies = _load_plugins(plugins.POLICIES)
     if named is not None and ":" in named and not named.startswith(REMOTE_PREFIX):
-        policies.append(_import_policy(named))
+        policies.append(import_policy(named, folders))
     return Catalogue(policies, _load_plugins(plugins.FILTERS), _load_plugins(plugins.SCORES))
 
 
-def _import_policy(name: str) -> PluginEntry:
-    """The class that `module:Class` names, from where Python finds modules, or from the folder of the caller."""
+def import_policy(name: str, folders: Sequence[Path] = ()) -> PluginEntry:
+    """The class that `module:Class` names."""
     module, _, target = name.partition(":")
-    folder = str(Path.cwd())
+    searched = [str(folder) for folder in (Path.cwd(), *folders)]
     try:
-        sys.path.insert(0, folder)
+        sys.path[:0] = searched
         return PluginEntry(name, f"module {module}", getattr(import_module(module), target))
     except (Exception, SystemExit) as error:  # a stranger's module
         return PluginEntry(name, f"module {module}", error=f"{type(error).__name__}: {error}")
     finally:
-        sys.path.remove(folder)
+        for folder in searched:
+            sys.path.remove(folder)
 
 
 def _load_plugins(group: str) -> list[PluginEntry]:

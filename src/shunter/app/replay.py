@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from shunter.adapters.files.flight_files import read_frames, unread_bytes
-from shunter.app.policies import find_policies
+from shunter.app.policies import find_policies, import_policy
 from shunter.engine.policy.replay import Replay
 from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.flight_records import FlightRecord, Replayed, decode_record
+from shunter.planning.policies import Catalogue
+from shunter.planning.view import Policy
+
+_ORIGIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 
 
-def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[str, int]]:
-    """The decisions made again; and without `policy`, the number of skipped decisions by unknown policies. Raises
-    Invalid if it is not a recording, and for an unknown `policy`."""
-    catalogue = find_policies(policy)
+@dataclass(frozen=True, slots=True)
+class ReplayedFile:
+    """The decisions made again; and the number of skipped decisions by unknown policies, with the MODULE:CLASS of each
+    where the recording names it."""
+
+    compared: list[Replayed]
+    skipped_by_policy: dict[str, int]
+    origin_by_policy: dict[str, str]
+
+
+def replay_file(path: Path, policy: str | None) -> ReplayedFile:
+    """Policies are found in this installation, in the current directory and in that of the file. Raises Invalid if it
+    is not a recording, and for an unknown `policy`."""
+    folders = (path.absolute().parent,)
+    catalogue = find_policies(policy, folders)
     if policy is not None:
         catalogue.build(policy)
-    replay = Replay(catalogue.build, policy, catalogue.filters)
-    return list(replay.run(_records(path))), dict(replay.skipped_by_policy)
+    replay = Replay(catalogue.build, policy, catalogue.filters, lambda origin: _build_origin(origin, folders))
+    compared = list(replay.run(_records(path)))
+    return ReplayedFile(compared, dict(replay.skipped_by_policy), replay.origin_by_policy)
+
+
+def _build_origin(origin: str, folders: Sequence[Path]) -> Policy:
+    """A policy by the MODULE:CLASS in a recording, which may come from anybody: nothing but the class of a policy is
+    called. Raises Invalid."""
+    found = import_policy(origin, folders) if _ORIGIN.fullmatch(origin) else None
+    if found is None or not (isinstance(found.target, type) and callable(getattr(found.target, "decide", None))):
+        raise Invalid([Problem("policy", "is not the class of a policy", origin)])
+    return Catalogue([found]).build(origin)
 
 
 def describe_damage(path: Path) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from shunter.engine.policy.active_policy import ActivePolicy
+from shunter.engine.policy.active_policy import LOCAL_PREFIX, ActivePolicy
 from shunter.model.protocol.flight_records import (
     ROUNDS,
     Began,
@@ -24,6 +24,7 @@ from shunter.model.protocol.flight_records import (
     encode_record,
 )
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation, ViewDelta
+from shunter.planning.planner import Planner
 from shunter.planning.policies import Renewable
 from shunter.planning.remote.decision_rows import decision_row
 from shunter.planning.remote.view_queries import QueryRecorder
@@ -100,9 +101,15 @@ class FlightRecorder:
             self._inputs[source] = b""
             is_first = source not in self._recorded_sessions
             self._recorded_sessions.add(source)
-            self._log.append(encode_record(Began(source, source, situation.now, tuple(sorted(wants)), is_first)))
+            origin = origin_of(self._active_policy.policy) if self._is_local_policy(source) else ""
+            began = Began(source, source, situation.now, tuple(sorted(wants)), is_first, origin=origin)
+            self._log.append(encode_record(began))
         raw, inputs = self._encode_and_hash(source, situation)
         self._log.append(encode_record(SituationRecord(source, raw, inputs)))
+
+    def _is_local_policy(self, source: str) -> bool:
+        """Whether the session is that of the active policy, which decides in this process."""
+        return source.startswith(LOCAL_PREFIX) and source == self._active_policy.leader_session
 
     def forget_session(self, source: str) -> None:
         """The session has ended: the next one of this name starts with a fresh policy."""
@@ -144,7 +151,7 @@ class FlightRecorder:
         self._last_policy, self._has_begun, self._inputs[ROUNDS] = policy, True, b""
         self._writer = ViewWriter((TASKS, OBJECTS) if OBJECTS in wants else (TASKS,))
         memory = policy.memory if is_fresh and isinstance(policy, Renewable) else {}
-        self._pending.append(encode_record(Began(ROUNDS, policy.name, now, wants, is_fresh, memory)))
+        self._pending.append(encode_record(Began(ROUNDS, policy.name, now, wants, is_fresh, memory, origin_of(policy))))
 
     def _encode_and_hash(self, source: str, situation: Situation) -> tuple[Any, str]:
         """Encode the situation once for its record, and hash it with everything that the source was shown before."""
@@ -152,3 +159,10 @@ class FlightRecorder:
         hash = blake2b(self._inputs.get(source, b"") + body, digest_size=HASH_BYTES).digest()
         self._inputs[source] = hash
         return msgspec.Raw(body), hash.hex()
+
+
+def origin_of(policy: Policy) -> str:
+    """The MODULE:CLASS of a policy that is not built in, for a replay; empty if it cannot be imported by its name."""
+    kind = type(policy)
+    is_importable = kind.__module__ != "__main__" and kind.__qualname__.isidentifier()
+    return f"{kind.__module__}:{kind.__qualname__}" if is_importable and not isinstance(policy, Planner) else ""

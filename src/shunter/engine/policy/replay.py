@@ -20,18 +20,26 @@ from shunter.planning.remote.decision_rows import decision_row
 from shunter.planning.remote.view_reader import ViewReader
 from shunter.planning.view import ClusterView, Policy
 
-Build = Callable[[str], Policy]  # a fresh policy by its name
+Build = Callable[[str], Policy]  # a fresh policy by its name, or by its MODULE:CLASS
 
 
 class Replay:
-    """`policy` decides in place of the recorded ones. None: each recorded policy decides again, and decisions of
-    unknown policies are skipped."""
+    """`policy` decides in place of the recorded ones. None: each recorded policy decides again. A policy that `build`
+    does not know by its name is built by `build_origin` from the class that the recording names. Decisions of policies
+    that both do not know are skipped."""
 
-    def __init__(self, build: Build, policy: str | None = None, filters: tuple[Filter, ...] = FILTERS) -> None:
-        self._build, self._policy, self._filters = build, policy, filters
+    def __init__(
+        self,
+        build: Build,
+        policy: str | None = None,
+        filters: tuple[Filter, ...] = FILTERS,
+        build_origin: Build | None = None,
+    ) -> None:
+        self._build, self._policy, self._filters, self._build_origin = build, policy, filters, build_origin
         self._replays: dict[str, _SourceReplay] = {}
         self._unknown_policies: dict[str, str] = {}  # by source: policies that are not known here
         self.skipped_by_policy: Counter[str] = Counter()  # decisions by unknown policies
+        self.origin_by_policy: dict[str, str] = {}  # the MODULE:CLASS of unknown policies that have one
         self.skipped = 0  # records that depend on something before the recording
 
     def run(self, records: Iterable[FlightRecord]) -> Iterator[Replayed]:
@@ -66,16 +74,26 @@ class Replay:
         self._replays.pop(began.source, None)
         self._unknown_policies.pop(began.source, None)
         try:
-            policy = self._build(self._policy or _policy_name(began.policy))
+            policy = self._build_recorded(began)
         except Invalid:
             if self._policy is not None:
                 raise
-            self._unknown_policies[began.source] = _policy_name(began.policy)
+            name = self._unknown_policies[began.source] = _policy_name(began.policy)
+            if began.origin:
+                self.origin_by_policy[name] = began.origin
             return
         if began.memory and self._policy in (None, began.policy) and isinstance(policy, Renewable):
             policy.memory = began.memory
         active_policy = ActivePolicy(policy, filters=self._filters) if began.source == ROUNDS else None
         self._replays[began.source] = _SourceReplay(began, policy, active_policy, ViewReader(began.wants))
+
+    def _build_recorded(self, began: Began) -> Policy:
+        try:
+            return self._build(self._policy or _policy_name(began.policy))
+        except Invalid:
+            if self._policy is not None or self._build_origin is None or not began.origin:
+                raise
+        return self._build_origin(began.origin)
 
 
 @dataclass(slots=True)

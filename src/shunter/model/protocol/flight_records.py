@@ -17,7 +17,8 @@ ROUNDS = "rounds"  # the source of what the policy inside the engine's rounds de
 
 class Began(msgspec.Struct, frozen=True, tag="began", tag_field="t", omit_defaults=True):
     """A policy decides for a source from here on; what it is shown next is whole. Unless it `is_fresh` it remembers
-    something from before, which nobody wrote down; a fresh one remembers just `memory`."""
+    something from before, which nobody wrote down; a fresh one remembers just `memory`. `origin` is the MODULE:CLASS
+    that the policy was built from; empty for built-in policies and for external schedulers."""
 
     source: str
     policy: str
@@ -25,6 +26,7 @@ class Began(msgspec.Struct, frozen=True, tag="began", tag_field="t", omit_defaul
     wants: tuple[str, ...]
     is_fresh: bool = False
     memory: dict[str, Any] = {}
+    origin: str = ""
 
 
 class SituationRecord(msgspec.Struct, frozen=True, tag="shown", tag_field="t", omit_defaults=True):

@@ -84,8 +84,8 @@ def replay(
 ) -> None:
     """Replay recorded decisions, each on its recorded input, and show the differences. Needs no cluster.
 
-    The same policy must make the same decisions. The exit code is 0 if all decisions are equal, and 1 if some differ
-    or were made by a policy that is not installed here.
+    The same policy must make the same decisions. The exit code is 0 if all replayed decisions are equal, and 1 if some
+    differ or nothing could be replayed. A policy of your own is found in the current directory and in that of FILE.
 
     \b
     shunter replay day.flight
@@ -94,20 +94,28 @@ def replay(
     """
     from shunter.app.replay import describe_damage, replay_file
 
-    compared, skipped_by_policy = replay_file(Path(file), policy)
+    replayed = replay_file(Path(file), policy)
+    compared, skipped = replayed.compared, sum(replayed.skipped_by_policy.values())
     if damage := describe_damage(Path(file)):
         print_notice(damage)
-    for name, count in skipped_by_policy.items():
-        of = f"{plural(count, 'decision')} of {name}"
-        print_notice(f"skipped {of}: that policy is not installed here; choose another one with --policy NAME")
+    for name, count in replayed.skipped_by_policy.items():
+        origin = replayed.origin_by_policy.get(name)
+        print_notice(f"skipped {plural(count, 'decision')} of {name}: {_describe_unknown(origin)}")
     different = [each for each in compared if not each.is_same]
     listed = compared if show_all else different
     if output is not Format.TABLE:
-        print_document(_document(compared, different, listed), output)
+        print_document(_document(compared, different, listed, skipped), output)
     else:
-        _print_compared(compared, different, listed)
-    if different or skipped_by_policy:
+        _print_compared(compared, different, listed, skipped)
+    if different or not compared:
         raise typer.Exit(JOB_FAILED)
+
+
+def _describe_unknown(origin: str | None) -> str:
+    if origin is None:
+        return "that policy is not installed here; choose another one with --policy NAME"
+    file = f"{origin.partition(':')[0].replace('.', '/')}.py"
+    return f"{origin} was not found; run this in the directory of {file}, or choose another policy with --policy NAME"
 
 
 def _print_segments(found: list[FlightSegment], output: Format) -> None:
@@ -123,7 +131,7 @@ def _size(size: int) -> str:
     return f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size / 2**10:.0f} KiB"
 
 
-def _print_compared(compared: list[Replayed], different: list[Replayed], listed: list[Replayed]) -> None:
+def _print_compared(compared: list[Replayed], different: list[Replayed], listed: list[Replayed], skipped: int) -> None:
     if listed:
         columns = [
             Column("TIME"),
@@ -137,7 +145,10 @@ def _print_compared(compared: list[Replayed], different: list[Replayed], listed:
         )
         print()
     decisions = plural(len(compared), "decision")
-    print(f"{decisions}: {len(compared) - len(different):,} equal, {len(different):,} different")
+    print(
+        f"{decisions}: {len(compared) - len(different):,} equal, {len(different):,} different"
+        + (f", {skipped:,} skipped" if skipped else "")
+    )
     missing = sum(1 for each in compared if each.missing)
     if missing:
         print(f"{missing:,} of them needed data that is not in the recording; those nodes counted as idle")
@@ -181,11 +192,14 @@ def _items(row: DecisionRow, names: list[str]) -> dict[str, str]:
     return found
 
 
-def _document(compared: list[Replayed], different: list[Replayed], listed: list[Replayed]) -> Mapping[str, Any]:
+def _document(
+    compared: list[Replayed], different: list[Replayed], listed: list[Replayed], skipped: int
+) -> Mapping[str, Any]:
     return {
         "decisions": len(compared),
         "equal": len(compared) - len(different),
         "different": len(different),
+        "skipped": skipped,
         "items": [
             {
                 "at": each.at,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from shunter.adapters.files.flight_files import write_frames
+from shunter.adapters.files.flight_files import read_frames, write_frames
 from shunter.cli.main import run_command
+from shunter.model.protocol.flight_records import Began, FlightRecord, decode_record, encode_record
 from shunter.planning.planner import build_policy
 from tests.unit.cli.conftest import Cluster, Shunter
 from tests.unit.engine.harness import Harness, run_scenario, spec
@@ -34,11 +38,75 @@ def recording(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_what_a_stranger_decided_is_left_out_and_told(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["replay", recording]) == 1, "not all of it is known to be equal"
+def write_recording(file: Path, *records: FlightRecord) -> str:
+    file.write_bytes(b"".join(write_frames(map(encode_record, records))))
+    return str(file)
+
+
+def without_origins(recording: str) -> list[FlightRecord]:
+    """The records as 0.1.0 wrote them: they do not name the class of a policy."""
+    records = map(decode_record, read_frames(Path(recording)))
+    return [replace(each, origin="") if isinstance(each, Began) else each for each in records]
+
+
+def test_what_an_unknown_policy_decided_is_skipped_and_counted(
+    recording: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = write_recording(tmp_path / "old.flight", *without_origins(recording))
+    assert run_command(["replay", old]) == 0, "all decisions that were replayed are equal"
     told = capsys.readouterr()
-    assert " equal, 0 different" in told.out and not told.out.startswith("0 decisions")
+    assert re.search(r"^[1-9]\d* decisions?: [1-9]\d* equal, 0 different, [1-9]\d* skipped$", told.out, re.MULTILINE)
     assert "of last-first: that policy is not installed here; choose another one with --policy NAME" in told.err
+    assert run_command(["replay", old, "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["skipped"] > 0
+
+
+def test_a_replay_of_nothing_fails(recording: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = without_origins(recording)
+    second = [number for number, each in enumerate(records) if isinstance(each, Began)][1]
+    assert run_command(["replay", write_recording(tmp_path / "x.flight", *records[:second])]) == 1
+    assert "0 decisions: 0 equal, 0 different" in capsys.readouterr().out
+    assert run_command(["replay", write_recording(tmp_path / "empty.flight")]) == 1
+
+
+def test_a_recording_names_the_class_of_its_policy(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    began = [each for each in map(decode_record, read_frames(Path(recording))) if isinstance(each, Began)]
+    assert [each.origin for each in began] == ["tests.unit.engine.policy.test_flight_recorder:LastFirst", ""]
+    assert run_command(["replay", recording]) == 0
+    told = capsys.readouterr()
+    assert "skipped" not in told.out + told.err
+
+
+@pytest.mark.parametrize("where", ["next to the file", "in the current directory"])
+def test_a_policy_is_found(
+    where: str, recording: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / where.replace(" ", "-")
+    folder.mkdir()
+    module = f"policy_{where.replace(' ', '_')}"
+    source = "from tests.unit.engine.policy.test_flight_recorder import LastFirst\nclass Mine(LastFirst): pass\n"
+    (folder / f"{module}.py").write_text(source)
+    records = [replace(each, origin=each.origin and f"{module}:Mine") if isinstance(each, Began) else each
+               for each in map(decode_record, read_frames(Path(recording)))]  # fmt: skip
+    in_current = where == "in the current directory"
+    file = write_recording((tmp_path if in_current else folder) / "mine.flight", *records)
+    assert run_command(["replay", file]) == 0
+    skipped = f"of last-first: {module}:Mine was not found; run this in the directory of {module}.py, or"
+    assert (skipped in capsys.readouterr().err) is in_current
+    monkeypatch.chdir(folder)
+    assert run_command(["replay", file]) == 0
+    assert "skipped" not in capsys.readouterr().err
+    assert run_command(["replay", file, "--policy", f"{module}:Mine"]) in (0, 1)
+
+
+@pytest.mark.parametrize("origin", ["os:abort", "subprocess:Popen", "os.path", "../x:Y", "a b:C", "no_such_module:X"])
+def test_a_recording_starts_nothing_but_a_policy(
+    origin: str, recording: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A recording may come from anybody."""
+    records = [replace(each, origin=origin) if isinstance(each, Began) else each for each in without_origins(recording)]
+    assert run_command(["replay", write_recording(tmp_path / "bad.flight", *records)]) == 0
+    assert "of last-first: " in capsys.readouterr().err
 
 
 def test_with_a_policy_nothing_is_left_out(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
