@@ -17,6 +17,7 @@ HEADER = "# Generated from {source}: change that file, then run `make client`.\n
 # A pattern in the async client and its replacement in the blocking one, applied in this order.
 RULES = (
     (r"\[(\w+) async for \1 in (.+)\]", r"list(\2)"),
+    (r"\.aclose\(", ".close("),
     (r"\basync (?=def |for )", ""),
     (r"\bawait ", ""),
     (r"\b__a(enter|exit)__\b", r"__\1__"),

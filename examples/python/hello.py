@@ -6,4 +6,5 @@ with shunter.connect() as client:
     job = client.run(["echo", "hello"])  # returns when the job is stored: from now on it cannot be lost
     job.wait()
     print(job.name, job.state, job.counts)
-    print(job.logs().decode(), end="")
+    for line in job.logs():
+        print(line, end="")

@@ -10,7 +10,7 @@ async def main() -> None:
         commands = [["sh", "-c", f"sleep 0.{number}; echo {number}"] for number in range(5)]
         jobs = await asyncio.gather(*(client.run_to_end(command, cpu="100m") for command in commands))
         for job in jobs:
-            print(job.name, job.state, (await job.logs()).decode().strip())
+            print(job.name, job.state, (await job.result()).strip())
 
 
 asyncio.run(main())

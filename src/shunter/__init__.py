@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shunter.sdk.errors import Conflict as Conflict
     from shunter.sdk.errors import Gone as Gone
     from shunter.sdk.errors import Invalid as Invalid
+    from shunter.sdk.errors import JobFailed as JobFailed
     from shunter.sdk.errors import NotFound as NotFound
     from shunter.sdk.errors import NotReachable as NotReachable
     from shunter.sdk.errors import Rejected as Rejected
@@ -33,7 +34,7 @@ _MODULES = {"aio": "shunter.aio", "errors": "shunter.sdk.errors"}
 _CLIENT = ("Client", "Job", "connect")
 _ERRORS = (
     *("Busy", "Conflict", "Gone", "Invalid", "NotFound", "NotReachable", "Rejected", "ShunterError", "TooLarge"),
-    *("Unauthorized", "Unavailable"),
+    *("JobFailed", "Unauthorized", "Unavailable"),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import shlex
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_output_attempts_and_tasks_are_read(gate: Gate) -> None:
         script = 'echo "out $SHUNTER_ATTEMPT"; echo err >&2; test "$SHUNTER_ATTEMPT" = 2'
         found = client.run_to_end(["/bin/sh", "-c", script], restart="on-failure")
         assert (found.state, found.exit_code) == ("succeeded", 0)
-        assert (found.logs(), found.logs(stream="stderr"), found.logs(attempt=1)) == (b"out 2\n", b"err\n", b"out 1\n")
+        assert (found.logs(0), found.logs(0, "stderr"), found.logs(0, attempt=1)) == (b"out 2\n", b"err\n", b"out 1\n")
         attempts = found.attempts()
         assert [(each.attempt, each.state, each.exit_code) for each in attempts] == [
             (1, "failed", 1),
@@ -81,10 +81,29 @@ def test_many_jobs_go_in_few_requests() -> None:
     with shunter.connect() as client:
         submitted = client.submit_many([job(f"many-{number}") for number in range(500)])
         assert len({each.id for each in submitted}) == 500
-        deadline_s = time.monotonic() + WAIT_S
-        while any(True for _ in client.jobs(states=["pending", "running"])):
-            assert time.monotonic() < deadline_s
+        assert {each.name for each in client.as_completed(submitted, WAIT_S)} == {each.name for each in submitted}
+        assert {(each.state, each.exit_code) for each in client.gather(submitted, WAIT_S)} == {("succeeded", 0)}
         assert client.job("many-499").state == "succeeded"
+
+
+@pytest.mark.usefixtures("at_home")
+def test_a_failure_says_why(gate: Gate) -> None:
+    """Jobs that end before and after the wait begins, and arrays, whose tasks end in different ways."""
+    with shunter.connect() as client:
+        early = client.run_to_end(["/bin/sh", "-c", "echo no luck >&2; exit 3"])
+        fails = (
+            f'{" ".join(map(shlex.quote, gate.command))}; echo "task $SHUNTER_TASK_INDEX"; test $SHUNTER_TASK_INDEX = 1'
+        )
+        array = client.run(["/bin/sh", "-c", fails], count=3)
+        with pytest.raises(TimeoutError, match=f"1 of 2 jobs have not ended: {array.name}@1"):
+            client.wait([early, array], 0.2)
+        gate.open()
+        client.wait([early, array], WAIT_S)
+        assert (early.exit_code, array.counts) == (3, {"succeeded": 1, "failed": 2})
+        with pytest.raises(shunter.JobFailed, match=f"job {early.name}@1 failed: exit code 3; .*\nno luck"):
+            early.result()
+        assert [line for line in array.logs() if "task" in line] == ["task 0\n", "task 1\n", "task 2\n"]
+        assert client.run(["/bin/echo", "hello"]).result(WAIT_S) == "hello\n"
 
 
 @pytest.mark.usefixtures("at_home")

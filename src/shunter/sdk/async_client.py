@@ -25,7 +25,7 @@ from shunter.model.rest.admin_views import (
     TemplateView,
 )
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
-from shunter.model.rest.job_views import FollowLine, JobPage, JobView, SubmittedJob
+from shunter.model.rest.job_views import FollowLine, JobPage, JobView
 from shunter.model.rest.metric_views import MetricsView
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.rest.object_views import (
@@ -38,9 +38,9 @@ from shunter.model.rest.object_views import (
     WatchLine,
 )
 from shunter.model.rest.plan_views import PlanView, WhyView
-from shunter.sdk.async_job import Job
+from shunter.sdk.async_job import Following, Job
 from shunter.sdk.calls import objects as object_calls
-from shunter.sdk.calls.follow import Ended, events_path, follow_events, follow_submit, read_file
+from shunter.sdk.calls.follow import Ended, Progress, events_path, follow_events, follow_submit, read_file
 from shunter.sdk.calls.objects import expand_lists, object_path, objects_path
 from shunter.sdk.calls.requests import (
     Query,
@@ -53,10 +53,11 @@ from shunter.sdk.calls.requests import (
     quoted,
     window_query,
 )
+from shunter.sdk.calls.wait import list_jobs, submitted_view, wait_for_ends
 from shunter.sdk.core import PAGE_MAX, Core, OnRetry, Page
 from shunter.sdk.endpoint import finder
 from shunter.sdk.manifests import Manifest, RunOptions, Source, each_manifest, job_manifest, read_manifest
-from shunter.sdk.retry import PATIENCE_S
+from shunter.sdk.retry import PATIENCE_S, Deadline
 from shunter.sdk.transport.asynchronous import Transport
 from shunter.sdk.transport.steps import Request
 
@@ -91,6 +92,7 @@ class Client:
         self._transport = transport
         self._core = core
         self._perform = transport.perform
+        self._last_run: Job | None = None
 
     async def __aenter__(self) -> Client:
         return self
@@ -101,13 +103,32 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
+        if self._last_run is not None:
+            await self._last_run._stop_following()
         await self._transport.close()
 
     # ---- jobs ----
 
     async def run(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command`, `count` times; returns when the job is acknowledged. Acknowledged jobs are never lost."""
-        return Job(self, *await self._perform(self._core.submit(job_manifest(command, options))))
+        manifest, last = job_manifest(command, options), self._last_run
+        if last is not None and last.ended:
+            self._last_run = await self._run_and_follow(manifest)
+        else:
+            self._last_run = Job(self, *await self._perform(self._core.submit(manifest)))
+            if last is not None:
+                await last._stop_following()
+        return self._last_run
+
+    async def _run_and_follow(self, manifest: Manifest) -> Job:
+        """Submit for a caller who waited for the job before, and will wait for this one: the answer goes on until the
+        job ends, so that `wait` needs no request. Only the last run is followed in advance."""
+        progress = Progress(Deadline(self._core.clock))
+        stream = self._transport.stream(follow_submit(self._core, manifest, "end", progress))
+        async for line in stream:
+            if line.job is not None:
+                return Job(self, line.job, progress.created, following=Following(stream, progress))
+        raise AssertionError("a followed job begins with itself")
 
     async def run_to_end(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command` and return when it has ended, in one request: the fastest way."""
@@ -118,10 +139,42 @@ class Client:
         """Submit one manifest: a mapping, a path, or YAML or JSON text."""
         return Job(self, *await self._perform(self._core.submit(read_manifest(manifest))))
 
-    async def submit_many(self, manifests: Source | Iterable[Manifest]) -> list[SubmittedJob]:
+    async def submit_many(self, manifests: Source | Iterable[Manifest], *, key: str | None = None) -> list[Job]:
         """Submit many manifests in as few requests as the limits allow; the cluster accepts each request whole or not
-        at all."""
-        return await self._perform(self._core.submit_many(each_manifest(manifests)))
+        at all. If it fails, call it again with the same manifests: no job is created twice. For a repetition by another
+        client, pass the same `key`. Of these jobs, only names, state and count are known until you refresh or wait."""
+        submitted = await self._perform(self._core.submit_many(each_manifest(manifests), key))
+        return [Job(self, submitted_view(each), each.created, updated=each.updated) for each in submitted]
+
+    async def as_completed(self, jobs: Iterable[Job], timeout: float | None = None) -> AsyncIterator[Job]:
+        """These jobs in the order in which they end, over one stream of events. After `timeout` seconds, raises
+        TimeoutError; the jobs continue."""
+        by_id: dict[int, list[Job]] = {}
+        for job in jobs:
+            by_id.setdefault(job.id, []).append(job)
+        views = [same[0].view for same in by_id.values()]
+        async for ended in self._transport.stream(wait_for_ends(self._core, views, timeout)):
+            uncounted = [view for view in ended if not view.counts]  # arrays that did not succeed
+            listed = await self._perform(list_jobs(self._core, uncounted)) if uncounted else {}
+            for event_view in ended:
+                view = listed.get(event_view.id, event_view)
+                for job in by_id[view.id]:
+                    job.view, job.exit_code = view, view.exit_code
+                    yield job
+
+    async def wait(self, jobs: Iterable[Job], timeout: float | None = None, *, check: bool = False) -> list[Job]:
+        """Return these jobs when all have ended. With `check`, raise JobFailed if one did not succeed. After `timeout`
+        seconds, raise TimeoutError; the jobs continue."""
+        waited = list(jobs)
+        async for _ in self.as_completed(waited, timeout):
+            pass
+        for job in waited if check else ():
+            await job._check()
+        return waited
+
+    async def gather(self, jobs: Iterable[Job], timeout: float | None = None) -> list[Job]:
+        """Return these jobs when all have succeeded; raise JobFailed for the first that did not."""
+        return await self.wait(jobs, timeout, check=True)
 
     def submit_and_follow(self, manifest: Source, mode: str = "progress") -> AsyncGenerator[FollowLine, None]:
         """Submit and follow in one request; `mode` is end, progress or logs (of one-task jobs)."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.job_views import JobView, SubmittedJob, SubmittedJobs
 from shunter.sdk.calls.requests import JSON, path_with, submit_request
-from shunter.sdk.errors import ConnectionLost, Invalid, NotReachable, Problem, ShunterError
+from shunter.sdk.errors import Conflict, ConnectionLost, Invalid, NotReachable, Problem, ShunterError
 from shunter.sdk.responses import decode, error_of
 from shunter.sdk.retry import PATIENCE_S, Deadline, Patience
 from shunter.sdk.transport.steps import Conversation, Emit, Pause, Request, Response, Send
@@ -28,6 +29,8 @@ PAGE_MAX = 1_000  # items in one page of a list; the API accepts more for tasks
 BULK_ITEMS_MAX = 20_000
 BULK_BODY_MAX_BYTES = 32 * 2**20
 BATCH_MAX_BYTES = BULK_BODY_MAX_BYTES - 64  # the rest is for the framing around the items
+DIGEST_BYTES = 16
+UNANSWERED_KEYS_MAX = 1_000  # requests of failed calls of `submit_many`; the oldest are forgotten
 
 OnRetry = Callable[[ShunterError, float], None]
 
@@ -58,6 +61,7 @@ class Core:
     random: Callable[[], float] = random.random
     new_key: Callable[[], str] = new_key
     has_connected: bool = field(default=False, init=False)
+    _unanswered_keys: dict[bytes, str] = field(default_factory=dict, init=False)  # of failed calls of `submit_many`
 
     def fetch(self, request: Request, shape: type[T]) -> Conversation[T]:
         """Returns the answer to a request as `shape`."""
@@ -73,16 +77,38 @@ class Core:
         response = yield from self.exchange(submit_request(manifest, self.namespace, self.new_key()))
         return decode(response.body, JobView), response.status == 201
 
-    def submit_many(self, manifests: Iterable[Mapping[str, Any]]) -> Conversation[list[SubmittedJob]]:
-        """Submits many jobs in few requests; the cluster accepts each request whole or not at all."""
+    def submit_many(
+        self, manifests: Iterable[Mapping[str, Any]], key: str | None = None
+    ) -> Conversation[list[SubmittedJob]]:
+        """Submits many jobs in few requests; the cluster accepts each request whole or not at all.
+
+        Each request has a key, which is `key` with its number. Without `key`, the core remembers the keys of a call
+        that failed: a second call with the same manifests creates nothing twice."""
         path = path_with("/bulk/jobs", [("namespace", self.namespace)])
         submitted: list[SubmittedJob] = []
-        for items in _batches(manifests):
-            body = b'{"items":[' + b",".join(items) + b"]}"
-            request = Request("POST", path, (JSON, ("Idempotency-Key", self.new_key())), body)
-            answer = yield from self.fetch(request, SubmittedJobs)
-            submitted += answer.items
+        sent: dict[bytes, str] = {}  # keys by what was sent with them
+        is_answered = False
+        try:
+            for number, items in enumerate(_batches(manifests)):
+                body = b'{"items":[' + b",".join(items) + b"]}"
+                digest = blake2b(b"%d %b %b" % (number, path.encode(), body), digest_size=DIGEST_BYTES).digest()
+                sent[digest] = f"{key}-{number}" if key else self._unanswered_keys.get(digest) or self.new_key()
+                request = Request("POST", path, (JSON, ("Idempotency-Key", sent[digest])), body)
+                answer = yield from self.fetch(request, SubmittedJobs)
+                if len(answer.items) != len(items):
+                    raise Conflict(f"the key {sent[digest]} was used for other jobs; choose another key")
+                submitted += answer.items
+            is_answered = True
+        finally:
+            self._remember_keys({} if is_answered or key else sent, set(sent))
         return submitted
+
+    def _remember_keys(self, unanswered: Mapping[bytes, str], sent: Collection[bytes]) -> None:
+        for digest in sent:
+            self._unanswered_keys.pop(digest, None)
+        self._unanswered_keys.update(unanswered)
+        while len(self._unanswered_keys) > UNANSWERED_KEYS_MAX:
+            del self._unanswered_keys[next(iter(self._unanswered_keys))]
 
     def pages(
         self, path: str, shape: type[Page], limit: int | None, *, after: str | None = None, page_max: int = PAGE_MAX

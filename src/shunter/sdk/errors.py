@@ -24,6 +24,7 @@ __all__ = [
     "ConnectionLost",
     "Gone",
     "Invalid",
+    "JobFailed",
     "NotFound",
     "NotReachable",
     "Problem",
@@ -51,3 +52,15 @@ class AnswerNotUnderstood(ShunterError):
     """What answered does not speak this version of the REST interface."""
 
     title = "invalid answer"
+
+
+class JobFailed(ShunterError):
+    """A job that was to succeed failed or was cancelled. `stderr` has the last lines of its first failed task."""
+
+    title = "job failed"
+
+    def __init__(self, name: str, state: str, reason: str, exit_code: int | None = None, stderr: str = "") -> None:
+        verb = "was cancelled" if state == "cancelled" else state
+        text = f"job {name} {verb}" + (f": {reason}" if reason else "")
+        super().__init__(f"{text}; last lines of stderr:\n{stderr}" if stderr else text)
+        self.name, self.state, self.reason, self.exit_code, self.stderr = name, state, reason, exit_code, stderr

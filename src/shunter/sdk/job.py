@@ -4,32 +4,53 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal, overload
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
-from shunter.model.lifecycles import JOB
 from shunter.model.rest.job_views import AttemptPage, AttemptView, FollowLine, JobView, TaskPage, TaskView
 from shunter.model.rest.metric_views import MetricsView
 from shunter.model.rest.plan_views import WhyView
-from shunter.sdk.calls.follow import Ended, LogSelector, follow_job, follow_log, read_log
+from shunter.sdk.calls.follow import Ended, LogSelector, Progress, follow_job, follow_log, read_log
 from shunter.sdk.calls.requests import Query, TaskKey, Time, job_path, json_request, window_query
+from shunter.sdk.calls.texts import TextLines, last_lines, task_key
+from shunter.sdk.calls.wait import JOB_ENDS, SUCCEEDED, describe_timeout, job_name
+from shunter.sdk.errors import JobFailed, ShunterError
 from shunter.sdk.manifests import Source, read_manifest
+from shunter.sdk.retry import Deadline
 from shunter.sdk.transport.steps import Conversation, Request
 
 if TYPE_CHECKING:
     from shunter.sdk.client import Client
 
-JOB_ENDS = frozenset(state.wire_name for state in JOB.terminal_states)
 TASK_PAGE_MAX = 10_000
+
+
+class Following(NamedTuple):
+    """A stream of a job that `run` began, for `wait` to read on."""
+
+    lines: Generator[FollowLine, None, Ended]
+    progress: Progress
 
 
 class Job:
     """One run of a job, as last seen; `refresh` and `wait` update it. `view` has everything that is known about it."""
 
-    def __init__(self, client: Client, view: JobView, created: bool = False, exit_code: int | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        view: JobView,
+        created: bool = False,
+        exit_code: int | None = None,
+        *,
+        updated: bool = False,
+        following: Following | None = None,
+    ) -> None:
         self._client = client
         self.view = view
         self.created = created
-        self.exit_code = exit_code
+        self.updated = updated
+        self.exit_code = view.exit_code if exit_code is None else exit_code
+        self._following = [] if following is None else [following]  # a list, because threads take it by `pop`
 
     def __repr__(self) -> str:
         return f"<Job {self.name}@{self.view.run} {self.state}>"
@@ -37,6 +58,18 @@ class Job:
     @property
     def name(self) -> str:
         return self.view.name
+
+    @property
+    def namespace(self) -> str:
+        return self.view.namespace
+
+    @property
+    def id(self) -> int:
+        return self.view.id
+
+    @property
+    def run(self) -> int:
+        return self.view.run
 
     @property
     def state(self) -> str:
@@ -53,11 +86,52 @@ class Job:
     def refresh(self) -> Job:
         return self._fetch_view(Request("GET", self._path()))
 
-    def wait(self, timeout: float | None = None) -> Job:
-        """Return when the job has ended. After `timeout` seconds, raise TimeoutError; the job continues."""
-        ended = self._client._perform(self._follow("end", timeout))
-        self.view, self.exit_code = ended.view, ended.exit_code
+    def wait(self, timeout: float | None = None, *, check: bool = False) -> Job:
+        """Return when the job has ended. With `check`, raise JobFailed if it did not succeed. After `timeout` seconds,
+        raise TimeoutError; the job continues."""
+        try:
+            if (following := self._take_following()) is not None:
+                following.progress.deadline = Deadline.after(self._client._core.clock, timeout)
+                for _ in following.lines:
+                    pass
+                assert following.progress.end is not None, "the stream goes on to the end of the job"
+                self.view, self.exit_code = following.progress.end, following.progress.exit_code
+            else:
+                ended = self._client._perform(self._follow("end", timeout))
+                self.view, self.exit_code = ended.view, ended.exit_code
+        except TimeoutError as error:
+            raise TimeoutError(describe_timeout([job_name(self.view)], 1, timeout)) from error
+        if check:
+            self._check()
         return self
+
+    def result(self, timeout: float | None = None) -> str:
+        """Wait until the job has succeeded, and return what its tasks wrote to stdout, in the order of their indexes.
+        Raises JobFailed and TimeoutError."""
+        self.wait(timeout, check=True)
+        lines = list(self.logs())
+        return "".join(lines)
+
+    def _check(self) -> None:
+        """Raise JobFailed unless the job, which has ended, succeeded."""
+        if self.state == SUCCEEDED:
+            return
+        task, stderr = None, ""
+        with suppress(ShunterError):  # the failure matters more than its output
+            for task in self.tasks(states=["failed"], limit=1):
+                stderr = last_lines(self.logs(task_key(task), "stderr"))
+        exit_code = self.exit_code if task is None else task.exit_code
+        raise JobFailed(job_name(self.view), self.state, self.view.reason or "", exit_code, stderr)
+
+    def _take_following(self) -> Following | None:
+        try:
+            return self._following.pop()
+        except IndexError:  # asked this way, because another thread may have taken it
+            return None
+
+    def _stop_following(self) -> None:
+        if (following := self._take_following()) is not None:
+            following.lines.close()
 
     def follow(self, mode: str = "progress") -> Generator[FollowLine, None, Ended]:
         """Lines about the job until it has ended; `mode` is end, progress or logs (of one-task jobs)."""
@@ -133,22 +207,41 @@ class Job:
 
     @overload
     def logs(
-        self, index: TaskKey = 0, stream: str = "stdout", follow: Literal[False] = False, attempt: int | None = None
+        self, index: None = None, stream: str = "stdout", follow: bool = False, attempt: int | None = None
+    ) -> Iterator[str]: ...
+
+    @overload
+    def logs(
+        self, index: TaskKey, stream: str = "stdout", follow: Literal[False] = False, attempt: int | None = None
     ) -> bytes: ...
 
     @overload
     def logs(
-        self, index: TaskKey = 0, stream: str = "stdout", *, follow: Literal[True], attempt: int | None = None
+        self, index: TaskKey, stream: str = "stdout", *, follow: Literal[True], attempt: int | None = None
     ) -> Iterator[bytes]: ...
 
     def logs(
-        self, index: TaskKey = 0, stream: str = "stdout", follow: bool = False, attempt: int | None = None
-    ) -> bytes | Iterator[bytes]:
-        """What a task wrote to `stream` (stdout or stderr); with `follow` in chunks, as it writes them, to its end."""
+        self, index: TaskKey | None = None, stream: str = "stdout", follow: bool = False, attempt: int | None = None
+    ) -> Iterator[str] | bytes | Iterator[bytes]:
+        """What all tasks wrote to `stream` (stdout or stderr), line by line as text, one task after the other. With an
+        index, the bytes that this task wrote; with `follow`, in chunks, as it writes them, to its end."""
+        if index is None:
+            return self._all_logs(stream, follow, attempt)
         selector = LogSelector(self._reference, self.view.namespace, index, stream, attempt)
         if follow:
             return self._client._transport.stream(follow_log(self._client._core, selector))
         return self._whole_log(selector)
+
+    def _all_logs(self, stream: str, follow: bool, attempt: int | None) -> Iterator[str]:
+        read = follow_log if follow else read_log
+        for task in self.tasks():
+            selector = LogSelector(self._reference, self.view.namespace, task_key(task), stream, attempt)
+            text = TextLines()
+            for chunk in self._client._transport.stream(read(self._client._core, selector)):
+                for line in text.lines(chunk):
+                    yield line
+            for line in text.rest():
+                yield line
 
     def _whole_log(self, selector: LogSelector) -> bytes:
         call = read_log(self._client._core, selector)

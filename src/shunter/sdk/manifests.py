@@ -70,12 +70,26 @@ class RunOptions(TypedDict, total=False):
     hold: bool | None
 
 
+OPTIONS = frozenset(RunOptions.__annotations__)
+MISSPELT_CUTOFF = 0.75  # what is less similar may be a field that a newer cluster knows
+_MEANT = {
+    "cpus": "did you mean cpu?",
+    "cores": "did you mean cpu?",
+    "mem": "did you mean memory?",
+    "ram": "did you mean memory?",
+    "gpu": 'write resources={"gpu": 1}',
+    "gpus": 'write resources={"gpu": 1}',
+    "cwd": "did you mean dir?",
+    "environment": "did you mean env?",
+    "tasks": "did you mean count?",
+}
+
+
 def job_manifest(command: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """A Job that runs `command`. The cluster names it if it has no name. Only an image may go without a command."""
     fields = {key: value for key, value in options.items() if value is not None}
-    if isinstance(command, str) or not (command or "image" in fields):
-        fix = 'write it as a list: ["echo", "hello"]'
-        raise Invalid([Problem("command", "must be a list with at least one item", command, fix)])
+    _check_command(command, "image" in fields)
+    _check_options(fields)
     words = [str(word) for word in command]
     fields = expand(fields)
     metadata = {key: fields.pop(key) for key in ("name", "labels") if key in fields}
@@ -84,6 +98,33 @@ def job_manifest(command: Sequence[str], options: Mapping[str, Any]) -> dict[str
         fields["resources"] = resources
     spec = {"command": words, **fields} if words else fields
     return {"apiVersion": API_VERSION, "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+def _check_command(command: object, has_image: bool) -> None:
+    fix = 'write it as a list: ["echo", "hello"]'
+    if callable(command):
+        name = getattr(command, "__name__", type(command).__name__)
+        fix = 'write the command as a list: ["python3", "script.py"]'
+        raise Invalid([Problem("command", "run takes a list of strings, not a Python function", name, fix)])
+    if isinstance(command, str | bytes | Mapping) or not isinstance(command, Iterable):
+        raise Invalid([Problem("command", "must be a list of strings", command, fix)])
+    if not (command or has_image):
+        raise Invalid([Problem("command", "must be a list with at least one item", command, fix)])
+
+
+def _check_options(fields: Mapping[str, Any]) -> None:
+    """Refuse what looks like a misspelt option. The cluster refuses what is left, but it does not know the options."""
+    unknown = [name for name in fields if name not in OPTIONS]
+    if not unknown:
+        return
+    from shunter.model.job.job_fields import SPEC  # loaded only here, to keep the client's start short
+    from shunter.model.schema.problems import did_you_mean
+
+    meant = {name: _MEANT.get(name) or did_you_mean(name, OPTIONS, MISSPELT_CUTOFF) for name in unknown}
+    misspelt = {name: fix for name, fix in meant.items() if fix and name not in SPEC.fields}
+    problems = [Problem(name, "is not an option of run", fix=fix) for name, fix in misspelt.items()]
+    if problems:
+        raise Invalid(problems)
 
 
 def read_manifest(source: Source) -> Manifest:

@@ -11,9 +11,10 @@ import pytest
 
 import shunter
 from shunter.model.rest.cluster_views import ClusterInfo, EventView
-from shunter.model.rest.job_views import SubmittedJob, TaskView
+from shunter.model.rest.job_views import TaskView
 from shunter.model.rest.node_views import NodeStatsView, NodeView
 from shunter.model.rest.plan_views import PlanView, WhyView
+from shunter.sdk.client import Job
 
 from .scripted_server import ReceivedRequest, answer, chunks, job_document, lines, raw_response, serving
 
@@ -91,7 +92,7 @@ def test_the_blocking_client_has_a_typed_answer_to_every_question() -> None:
         assert job.created and not job.ended
         assert c.run_to_end(["/bin/true"]).exit_code == 0
         assert c.submit({"kind": "Job"}).name == "render"
-        assert isinstance(c.submit_many([{}])[0], SubmittedJob)
+        assert isinstance(c.submit_many([{}])[0], Job)
         assert [line.end is not None for line in c.submit_and_follow({})] == [False, True]
         assert [each.name for each in c.jobs(states=["running"], labels={"a": "b"})] == ["a", "b"]
         assert [each.view.run for each in c.runs("render")] == [2, 1]
@@ -110,7 +111,8 @@ def test_the_blocking_client_has_a_typed_answer_to_every_question() -> None:
         assert [line.end is not None for line in job.follow()] == [False, True]
         assert [type(task) for task in job.tasks(states=["running"])] == [TaskView]
         assert job.task(0).name == "render/0" and job.attempts(0)[0].attempt == 1
-        assert job.logs() == b"".join(job.logs(follow=True)) == b"hello\n"
+        assert job.logs(0) == b"".join(job.logs(0, follow=True)) == b"hello\n"
+        assert list(job.logs()) == list(job.logs(follow=True)) == ["hello\n"] and job.result() == "hello\n"
         assert job.why().sentence == "it waits"
         job.stop()
         job.stop(index=2, now=True)
@@ -127,7 +129,7 @@ async def test_the_async_client_has_a_typed_answer_to_every_question() -> None:
             assert (job.name, job.state, job.created, job.ended) == ("render", "pending", True, False)
             assert (await c.run_to_end(["/bin/true"])).exit_code == 0
             assert (await c.submit({"kind": "Job"})).name == "render"
-            assert isinstance((await c.submit_many([{}]))[0], SubmittedJob)
+            assert (await c.submit_many([{}]))[0].id == 7
             assert [line.end is not None async for line in c.submit_and_follow({})] == [False, True]
             assert [each.name async for each in c.jobs(states=["running"])] == ["a", "b"]
             assert [each.view.run async for each in c.runs("render")] == [2, 1]
@@ -147,8 +149,9 @@ async def test_the_async_client_has_a_typed_answer_to_every_question() -> None:
             assert [line.end is not None async for line in job.follow()] == [False, True]
             assert [type(task) async for task in job.tasks()] == [TaskView]
             assert (await job.task(0)).name == "render/0" and (await job.attempts(0))[0].attempt == 1
-            assert await job.logs() == b"hello\n"
-            assert b"".join([piece async for piece in job.logs(follow=True)]) == b"hello\n"
+            assert await job.logs(0) == b"hello\n" and await job.result() == "hello\n"
+            assert b"".join([piece async for piece in job.logs(0, follow=True)]) == b"hello\n"
+            assert [line async for line in job.logs(follow=True)] == ["hello\n"]
             assert (await job.why()).sentence == "it waits"
             await job.stop()
             await job.stop(index=2, now=True)

@@ -23,7 +23,7 @@ from shunter.sdk.errors import (
     Unavailable,
 )
 from shunter.sdk.transport.steps import Request, Response
-from tests.unit.sdk.manual_transport import Reply, core, json_response, run_conversation
+from tests.unit.sdk.manual_transport import Reply, Transcript, core, json_response, run_conversation
 
 from .scripted_server import job_document
 
@@ -181,6 +181,20 @@ def test_a_request_never_exceeds_the_size_that_the_cluster_takes() -> None:
 def test_a_manifest_that_no_request_can_hold_is_named() -> None:
     with pytest.raises(Invalid, match=r"items\[1\]"):
         run_conversation(core().submit_many([{}, {"text": "x" * BATCH_MAX_BYTES}]), [])
+
+
+def test_a_failed_call_that_is_repeated_creates_no_job_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_module, "BULK_ITEMS_MAX", 1)
+    client_core = core(patience_s=0.0)
+    manifests: list[dict[str, object]] = [{}, {}]  # two requests, which only differ in their number
+    failed, repeated, again = Transcript(), Transcript(), Transcript()
+    lost: list[Reply] = [ConnectionLost("gone"), ConnectionLost("gone")]
+    with pytest.raises(ConnectionLost):
+        run_conversation(client_core.submit_many(manifests), [bulk_answer(1), *lost], failed)
+    run_conversation(client_core.submit_many(manifests), [bulk_answer(1)] * 2, repeated)
+    run_conversation(client_core.submit_many(manifests), [bulk_answer(1)] * 2, again)
+    keys = [[dict(each.headers)["Idempotency-Key"] for each in calls.requests] for calls in (failed, repeated, again)]
+    assert keys == [["key-0", "key-1", "key-1"], ["key-0", "key-1"], ["key-2", "key-3"]]
 
 
 def test_no_manifests_need_no_request() -> None:

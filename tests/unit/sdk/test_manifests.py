@@ -85,3 +85,34 @@ def test_one_manifest_is_not_several() -> None:
 def test_a_document_that_is_no_manifest_is_named() -> None:
     with pytest.raises(Invalid, match="document 2"):
         read_manifests("a: 1\n---\n- b\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [("cpus", "did you mean cpu?"), ("mem", "did you mean memory?"), ("prioritty", "did you mean priority?"),
+     ("gpus", 'write resources={"gpu": 1}')],
+)  # fmt: skip
+def test_a_misspelt_option_is_refused_with_the_right_one(option: str, meant: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        job_manifest(["a"], {option: 2})
+    assert [(each.field, each.fix) for each in refused.value.problems] == [(option, meant)]
+
+
+def test_fields_of_a_spec_and_fields_of_newer_clusters_are_passed_on() -> None:
+    assert job_manifest(["a"], {"at_most_once": True, "teleport": 1})["spec"] == {
+        "command": ["a"],
+        "at_most_once": True,
+        "teleport": 1,
+    }
+
+
+@pytest.mark.parametrize("command", [print, lambda: 1, int])
+def test_a_function_is_not_a_command(command: Any) -> None:
+    with pytest.raises(Invalid, match=r"command: run takes a list of strings, not a Python function"):
+        job_manifest(command, {})
+
+
+@pytest.mark.parametrize("command", [7, None, b"ls", {"a": 1}])
+def test_what_is_no_list_is_refused(command: Any) -> None:
+    with pytest.raises(Invalid, match="command: must be a list of strings"):
+        job_manifest(command, {})

@@ -115,7 +115,12 @@ VERBS: list[tuple[Call, str, object]] = [
         None,
     ),
     (lambda: job.why(0), "GET /jobs/id:7/tasks/0/why?namespace=film", None),
-    (lambda: job.logs(), "GET /jobs/id:7/tasks/0/logs?namespace=film&stream=stdout&offset=0&limit=1048576", None),
+    (lambda: job.logs(), "GET /jobs/id:7/tasks?namespace=film&limit=10000", None),
+    (lambda: job.result(), "GET /jobs/id:7/follow?namespace=film&mode=end", None),
+    (lambda: client.wait([job]), "GET /cluster", None),
+    (lambda: client.gather([job]), "GET /cluster", None),
+    (lambda: client.as_completed([job]), "GET /cluster", None),
+    (lambda: job.logs(0), "GET /jobs/id:7/tasks/0/logs?namespace=film&stream=stdout&offset=0&limit=1048576", None),
     (
         lambda: job.logs("g/1", "stderr", follow=True, attempt=2),
         "GET /jobs/id:7/tasks/1/logs?namespace=film&group=g&stream=stderr&offset=0&attempt=2&follow=true",

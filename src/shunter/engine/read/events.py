@@ -135,7 +135,7 @@ def render(version: int, at: float, changes: list[c.Change], node_name: Callable
 
 def _submitted(change: c.JobSubmitted, _: Callable[[int], str]) -> dict[str, Any]:
     fields = {"type": "job.submitted", "name": change.name, "state": "pending"}
-    return {**fields, "namespace": change.namespace, "job": change.name}
+    return {**fields, "namespace": change.namespace, "job": change.name, "run": change.run}
 
 
 def _placed(change: c.TasksPlaced, node_name: Callable[[int], str]) -> dict[str, Any]:
@@ -306,8 +306,9 @@ def _job(type_: str, ref: str, state: str | None) -> dict[str, Any]:
     """A ref is NAMESPACE/NAME@RUN; for tasks, #GROUP and +FIRST are added if needed: see `records.TaskSet.ref`."""
     namespace, _, named_run = ref.partition("/")
     name, _, run = named_run.rpartition("@")
-    group = run.partition("+")[0].partition("#")[2]
-    fields = {"type": type_, "name": name, "namespace": namespace, "job": name, "state": state or None}
+    number, _, group = run.partition("+")[0].partition("#")
+    fields: dict[str, Any] = {"type": type_, "name": name, "namespace": namespace, "job": name, "state": state or None}
+    fields["run"] = int(number) if number.isdigit() else None
     return {**fields, "group": group} if group else fields
 
 

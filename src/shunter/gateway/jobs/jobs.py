@@ -124,18 +124,23 @@ class Jobs:
 
     async def _submitted(self, results: Sequence[SubmitResult]) -> list[SubmittedJob]:
         """The answers to a submit. A result without a name is the job of a repeated key that has ended since."""
-        return [
-            submitted_job(result) if result.name else await self._finished_duplicate(result.job_id)
-            for result in results
-        ]
+        submitted: list[SubmittedJob] = []
+        for result in results:
+            answer = submitted_job(result) if result.name else await self._finished_duplicate(result.job_id)
+            if (job := self._engine.state.jobs.get(result.job_id)) is not None:
+                answer.state, answer.count = job.state.wire_name, sum(each.count for each in job.task_sets)
+            submitted.append(answer)
+        return submitted
 
     async def _finished_duplicate(self, job_id: int) -> SubmittedJob:
         finished = await self._store.finished_job(job_id)
         if finished is None:
             raise Unavailable(f"job {job_id} of this key has ended and is no longer in history")
+        view = decode_summary(finished.summary).view
         return SubmittedJob(
-            name=finished.name, namespace=finished.namespace, id=job_id, run=finished.run, created=False
-        )
+            name=view.name, namespace=view.namespace, id=job_id, run=view.run, created=False, state=view.state,
+            count=view.count,
+        )  # fmt: skip
 
     def _live(self, query: JobQuery, before: int | None) -> tuple[list[JobView], int]:
         views: list[JobView] = []

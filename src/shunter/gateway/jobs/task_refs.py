@@ -17,7 +17,7 @@ from shunter.model.job.spec import GroupSpec
 from shunter.model.rest.job_views import JobView
 from shunter.ports.callers import TaskReference
 
-decode_summary = msgspec.msgpack.Decoder(Summary).decode
+_summary_decoder = msgspec.msgpack.Decoder(Summary)
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 
 
@@ -115,3 +115,10 @@ def _task_not_found(run: AnyRun, name: str, index: int) -> NotFound:
     )
     valid_range = f"its tasks are 0 to {last}" if last >= 0 else "it has no tasks yet"
     return NotFound(f"job '{job}' has no task {index}: {valid_range}")
+
+
+def decode_summary(body: bytes) -> Summary:
+    """A finished run as history stores it; its view gets the exit code, which is stored next to it."""
+    summary = _summary_decoder.decode(body)
+    summary.view.exit_code = summary.exit_code
+    return summary

@@ -67,6 +67,7 @@ class EventView(msgspec.Struct, kw_only=True, omit_defaults=True):
     state: str | None = None
     exit_code: int | None = None
     reason: str | None = None
+    run: int | None = None  # of the job
 
 
 class EventPage(msgspec.Struct):

@@ -106,6 +106,7 @@ class JobView(msgspec.Struct, kw_only=True):
     terms: JobTerms | None = None  # null for a plain job
     version: int = 1  # of its spec
     update: UpdateView | None = None  # null for batch jobs
+    exit_code: int | None = None  # of the only task of a run that has ended
 
 
 class TaskPage(msgspec.Struct):
@@ -136,6 +137,8 @@ class SubmittedJob(msgspec.Struct, kw_only=True):
     run: int
     created: bool
     updated: bool = False
+    state: str | None = None
+    count: int | None = None  # of tasks
 
 
 class SubmittedJobs(msgspec.Struct):

@@ -6,7 +6,7 @@ A stream that breaks resumes where it stopped: it repeats nothing and leaves not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ LOG_CHUNK_BYTES = 2**20
 RESUME_DELAY_S = 0.2  # a cluster that ends its streams is about to stop: no hurry
 EVENT_STREAM = ("Accept", "text/event-stream")
 
+ProcessEvents = Callable[[list[bytes]], Conversation[bool]]  # of server-sent messages; returns whether it is done
+
 
 @dataclass(slots=True)
 class Ended:
@@ -34,29 +36,31 @@ class Ended:
     exit_code: int | None
 
 
-def follow_submit(core: Core, manifest: Mapping[str, Any], mode: str) -> Conversation[Ended]:
+def follow_submit(
+    core: Core, manifest: Mapping[str, Any], mode: str, progress: Progress | None = None
+) -> Conversation[Ended]:
     """Submits and follows in one request. Emits FollowLines: the job once it is committed, then what `mode` selects."""
-    return _follow(core, submit_request(manifest, core.namespace, core.new_key(), follow=mode), mode, None)
+    request = submit_request(manifest, core.namespace, core.new_key(), follow=mode)
+    return _follow(core, request, mode, progress or Progress(Deadline(core.clock)))
 
 
 def follow_job(core: Core, reference: str, namespace: str, mode: str, timeout_s: float | None) -> Conversation[Ended]:
     """Follows a job that exists. Raises TimeoutError."""
-    return _follow(core, _follow_request(reference, namespace, mode), mode, timeout_s)
+    progress = Progress(Deadline.after(core.clock, timeout_s))
+    return _follow(core, _follow_request(reference, namespace, mode), mode, progress)
 
 
 def _follow_request(reference: str, namespace: str, mode: str) -> Request:
     return Request("GET", job_path(reference, namespace, "/follow", [("mode", mode)]))
 
 
-def _follow(core: Core, request: Request, mode: str, timeout_s: float | None) -> Conversation[Ended]:
-    deadline = Deadline.after(core.clock, timeout_s)
+def _follow(core: Core, request: Request, mode: str, progress: Progress) -> Conversation[Ended]:
     patience = core.patience()
-    progress = _Progress()
     while True:
-        response = yield from core.exchange(request, stream=True, patience=patience, deadline=deadline)
+        response = yield from core.exchange(request, stream=True, patience=patience, deadline=progress.deadline)
         progress.created = progress.created or response.status == 201
         try:
-            while data := (yield Read(deadline.left_s())):
+            while data := (yield Read(progress.deadline.left_s())):
                 for line in progress.lines(data):
                     patience.reset()
                     yield Emit(line)
@@ -67,13 +71,15 @@ def _follow(core: Core, request: Request, mode: str, timeout_s: float | None) ->
         if progress.job is not None:
             request = _follow_request(f"id:{progress.job.id}", progress.job.namespace, mode)
         progress.restart()
-        yield from core.back_off(_interrupted("the connection ended before the job did"), patience, deadline)
+        yield from core.back_off(_interrupted("the connection ended before the job did"), patience, progress.deadline)
 
 
 @dataclass(slots=True)
-class _Progress:
-    """What has been seen of a followed job, over all its streams."""
+class Progress:
+    """What has been seen of a followed job, over all its streams. Between two lines, the caller may set another
+    deadline."""
 
+    deadline: Deadline
     job: JobView | None = None
     end: JobView | None = None
     exit_code: int | None = None
@@ -160,23 +166,35 @@ def follow_events(core: Core, namespace: str | None, job: str | None, after: str
     if after is None:  # where to resume if the stream breaks before its first event
         cluster = yield from core.fetch(Request("GET", "/cluster"), ClusterInfo)
         after = str(cluster.state_version)
+    yield from read_events(core, events_path(core, namespace, job), after, Deadline(core.clock), _emit_events)
+
+
+def read_events(core: Core, path: str, after: str, deadline: Deadline, process: ProcessEvents) -> Conversation[None]:
+    """Passes all events after a position to `process`, as they arrive together, until it returns True. Raises
+    TimeoutError."""
     patience = core.patience()
-    path = events_path(core, namespace, job)
     while True:
         request = Request("GET", path_with(path, [("after", after), ("follow", True)]), (EVENT_STREAM,))
-        yield from core.exchange(request, stream=True, patience=patience)
+        yield from core.exchange(request, stream=True, patience=patience, deadline=deadline)
         partial = b""
         try:
-            while data := (yield Read()):
+            while data := (yield Read(deadline.left_s())):
                 patience.reset()
                 *messages, partial = (partial + data).replace(b"\r\n", b"\n").split(b"\n\n")
                 for message in messages:
                     after = _position(message) or after
-                    if (event := _event(message)) is not None:
-                        yield Emit(event)
+                if (yield from process(messages)):
+                    return
         except ConnectionLost:
             pass
-        yield from core.back_off(_interrupted("the stream of events ended"), patience, Deadline(core.clock))
+        yield from core.back_off(_interrupted("the stream of events ended"), patience, deadline)
+
+
+def _emit_events(messages: list[bytes]) -> Conversation[bool]:
+    for message in messages:
+        if (event := parse_event(message)) is not None:
+            yield Emit(event)
+    return False
 
 
 def events_path(core: Core, namespace: str | None, job: str | None) -> str:
@@ -185,7 +203,7 @@ def events_path(core: Core, namespace: str | None, job: str | None) -> str:
     return path_with("/events", [("namespace", effective_namespace), ("job", job)])
 
 
-def _event(message: bytes) -> EventView | None:
+def parse_event(message: bytes) -> EventView | None:
     """The event in a server-sent message; None for a comment, which only keeps the connection alive."""
     data = [line[5:].lstrip() for line in message.split(b"\n") if line.startswith(b"data:")]
     return decode(b"\n".join(data), EventView) if data else None

@@ -85,11 +85,14 @@ def _describe_template(job: SubmittedJob) -> str:
 
 
 def _submit(client: Client, manifests: list[Manifest]) -> list[SubmittedJob]:
-    if len(manifests) > 1 or _is_long_running(manifests[0]):
-        return client.submit_many(manifests)
-    job = client.submit(manifests[0])
-    view = job.view
-    return [SubmittedJob(name=view.name, namespace=view.namespace, id=view.id, run=view.run, created=job.created)]
+    in_bulk = len(manifests) > 1 or _is_long_running(manifests[0])
+    jobs = client.submit_many(manifests) if in_bulk else [client.submit(manifests[0])]
+    return [
+        SubmittedJob(
+            name=job.name, namespace=job.namespace, id=job.id, run=job.run, created=job.created, updated=job.updated
+        )
+        for job in jobs
+    ]
 
 
 def _is_long_running(manifest: Manifest) -> bool:
