@@ -113,13 +113,14 @@ class Client:
     def run(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command`, `count` times; returns when the job is acknowledged. Acknowledged jobs are never lost."""
         manifest, last = job_manifest(command, options), self._last_run
+        if last is not None:
+            last._stop_following()
         if last is not None and last.ended:
-            self._last_run = self._run_and_follow(manifest)
+            job = self._run_and_follow(manifest)
         else:
-            self._last_run = Job(self, *self._perform(self._core.submit(manifest)))
-            if last is not None:
-                last._stop_following()
-        return self._last_run
+            job = Job(self, *self._perform(self._core.submit(manifest)))
+        self._last_run = job
+        return job
 
     def _run_and_follow(self, manifest: Manifest) -> Job:
         """Submit for a caller who waited for the job before, and will wait for this one: the answer goes on until the

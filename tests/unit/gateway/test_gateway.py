@@ -12,6 +12,7 @@ from shunter.model.errors import Invalid, NotFound
 from shunter.model.protocol.worker_messages import Returned, TaskStats
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.ports.jobs import JobQuery
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
@@ -61,6 +62,13 @@ def test_a_repeated_key_gives_the_same_jobs_also_when_they_have_ended() -> None:
         assert first.created
         assert (again.created, ended.created) == (False, False)
         assert {(each.id, each.name, each.run) for each in (first, again, ended)} == {(first.id, first.name, 1)}
+        assert [(each.state, each.count) for each in (first, again, ended)] == [
+            ("pending", 1),
+            ("pending", 1),
+            ("succeeded", 1),
+        ]
+        page = await harness.gateway.jobs.page(JobQuery(None))
+        assert [each.exit_code for each in page.items] == [0]
 
     run_scenario(scenario)
 

@@ -112,6 +112,16 @@ def test_runs_that_nobody_waits_for_hold_no_connection() -> None:
     assert sum("follow=end" in received.path for received in server.received) == 1
 
 
+def test_a_run_whose_end_is_known_otherwise_holds_no_connection() -> None:
+    def ended(received: ReceivedRequest) -> bytes | list[bytes]:
+        return answer(200, ENDED) if received.method == "GET" else run_script(received)
+
+    with serving(ended) as server, shunter.connect(server.url, "t") as client:
+        jobs = [client.run(["true"]).refresh() for _ in range(4)]
+        client.run(["true"])
+        assert not any(job._following for job in jobs)
+
+
 async def test_the_async_client_follows_a_run_too() -> None:
     with serving(run_script) as server:
         async with shunter.aio.connect(server.url, "t") as client:

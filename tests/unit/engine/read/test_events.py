@@ -160,7 +160,7 @@ def test_an_event_names_its_tasks_as_a_range_and_its_job_in_words() -> None:
             logged.version, logged.at, decode_round(logged.body), harness.engine.state.nodes.view.names.__getitem__
         )
         placed = next(event for event in events if event.type == "tasks.placed")
-        assert (placed.name, placed.namespace, placed.job) == ("wide/0-99", "film", "wide")
+        assert (placed.name, placed.namespace, placed.job, placed.run) == ("wide/0-99", "film", "wide", 1)
         assert (placed.tasks, placed.node, placed.attempt, placed.state) == ("0-99", "n1", 1, "assigned")
 
     run_scenario(scenario)
