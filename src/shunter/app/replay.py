@@ -22,12 +22,12 @@ _ORIGIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ReplayedFile:
-    """The decisions made again; and the number of skipped decisions by unknown policies, with the MODULE:CLASS of each
-    where the recording names it."""
+    """The decisions made again; and the number of skipped decisions by unknown policies. A policy whose class the
+    recording names has a fault: why it could not be loaded."""
 
     compared: list[Replayed]
     skipped_by_policy: dict[str, int]
-    origin_by_policy: dict[str, str]
+    fault_by_policy: dict[str, str]
 
 
 def replay_file(path: Path, policy: str | None) -> ReplayedFile:
@@ -39,15 +39,19 @@ def replay_file(path: Path, policy: str | None) -> ReplayedFile:
         catalogue.build(policy)
     replay = Replay(catalogue.build, policy, catalogue.filters, lambda origin: _build_origin(origin, folders))
     compared = list(replay.run(_records(path)))
-    return ReplayedFile(compared, dict(replay.skipped_by_policy), replay.origin_by_policy)
+    return ReplayedFile(compared, dict(replay.skipped_by_policy), replay.fault_by_policy)
 
 
 def _build_origin(origin: str, folders: Sequence[Path]) -> Policy:
     """A policy by the MODULE:CLASS in a recording, which may come from anybody: nothing but the class of a policy is
     called. Raises Invalid."""
-    found = import_policy(origin, folders) if _ORIGIN.fullmatch(origin) else None
-    if found is None or not (isinstance(found.target, type) and callable(getattr(found.target, "decide", None))):
-        raise Invalid([Problem("policy", "is not the class of a policy", origin)])
+    if not _ORIGIN.fullmatch(origin):
+        raise Invalid([Problem("policy", "the recording does not name a class")])
+    found = import_policy(origin, folders)
+    if found.error:
+        raise Invalid([Problem("policy", f"{origin} could not be loaded ({found.error})")])
+    if not (isinstance(found.target, type) and callable(getattr(found.target, "decide", None))):
+        raise Invalid([Problem("policy", f"{origin} is not the class of a policy")])
     return Catalogue([found]).build(origin)
 
 

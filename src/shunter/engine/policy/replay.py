@@ -39,7 +39,7 @@ class Replay:
         self._replays: dict[str, _SourceReplay] = {}
         self._unknown_policies: dict[str, str] = {}  # by source: policies that are not known here
         self.skipped_by_policy: Counter[str] = Counter()  # decisions by unknown policies
-        self.origin_by_policy: dict[str, str] = {}  # the MODULE:CLASS of unknown policies that have one
+        self.fault_by_policy: dict[str, str] = {}  # of unknown policies with a class: why it could not be built
         self.skipped = 0  # records that depend on something before the recording
 
     def run(self, records: Iterable[FlightRecord]) -> Iterator[Replayed]:
@@ -75,12 +75,12 @@ class Replay:
         self._unknown_policies.pop(began.source, None)
         try:
             policy = self._build_recorded(began)
-        except Invalid:
+        except Invalid as error:
             if self._policy is not None:
                 raise
             name = self._unknown_policies[began.source] = _policy_name(began.policy)
             if began.origin:
-                self.origin_by_policy[name] = began.origin
+                self.fault_by_policy[name] = error.problems[0].message
             return
         if began.memory and self._policy in (None, began.policy) and isinstance(policy, Renewable):
             policy.memory = began.memory

@@ -99,8 +99,8 @@ def replay(
     if damage := describe_damage(Path(file)):
         print_notice(damage)
     for name, count in replayed.skipped_by_policy.items():
-        origin = replayed.origin_by_policy.get(name)
-        print_notice(f"skipped {plural(count, 'decision')} of {name}: {_describe_unknown(origin)}")
+        fault = _describe_unknown(replayed.fault_by_policy.get(name))
+        print_notice(f"skipped {plural(count, 'decision')} of {name}: {fault}")
     different = [each for each in compared if not each.is_same]
     listed = compared if show_all else different
     if output is not Format.TABLE:
@@ -111,11 +111,10 @@ def replay(
         raise typer.Exit(JOB_FAILED)
 
 
-def _describe_unknown(origin: str | None) -> str:
-    if origin is None:
+def _describe_unknown(fault: str | None) -> str:
+    if fault is None:
         return "that policy is not installed here; choose another one with --policy NAME"
-    file = f"{origin.partition(':')[0].replace('.', '/')}.py"
-    return f"{origin} was not found; run this in the directory of {file}, or choose another policy with --policy NAME"
+    return f"{fault}; run this in the directory of that module, or choose another policy with --policy NAME"
 
 
 def _print_segments(found: list[FlightSegment], output: Format) -> None:

@@ -91,7 +91,9 @@ def test_a_policy_is_found(
     in_current = where == "in the current directory"
     file = write_recording((tmp_path if in_current else folder) / "mine.flight", *records)
     assert run_command(["replay", file]) == 0
-    skipped = f"of last-first: {module}:Mine was not found; run this in the directory of {module}.py, or"
+    skipped = (
+        f"of last-first: {module}:Mine could not be loaded (ModuleNotFoundError: No module named '{module}'); run "
+    )
     assert (skipped in capsys.readouterr().err) is in_current
     monkeypatch.chdir(folder)
     assert run_command(["replay", file]) == 0
