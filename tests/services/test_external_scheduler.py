@@ -79,7 +79,7 @@ async def test_it_renews_its_lease_while_there_is_nothing_to_do() -> None:
             [session] = harness.engine.schedulers.sessions()
             await asyncio.sleep(2.5)
             assert harness.engine.schedulers.sessions() == [session]
-            assert session.is_alive(int(harness.engine._now_ms()))
+            assert session.is_alive(int(harness.engine.now_ms()))
 
 
 async def test_one_that_thinks_too_long_is_replaced_until_it_is_done() -> None:
@@ -92,9 +92,7 @@ async def test_one_that_thinks_too_long_is_replaced_until_it_is_done() -> None:
             await harness.ended(await harness.submit("in-its-stead"))
             policy.thinking.set()
             policy.thinking = None
-            await harness.until(
-                lambda: harness.engine.schedulers.has_leader(harness.engine._now_ms()), "it leads again"
-            )
+            await harness.until(lambda: harness.engine.schedulers.has_leader(harness.engine.now_ms()), "it leads again")
             await harness.ended(await harness.submit("by-itself"))
             await harness.until(lambda: nodes_of(scheduler) == {3}, "it has decided")
 
@@ -134,7 +132,7 @@ async def test_a_policy_that_fails_is_told_asked_again_and_does_not_end_the_proc
             await harness.ended(await harness.submit("by-the-fall-back"))
             [session] = harness.engine.schedulers.sessions()
             assert session.refusals.last_reason == "the policy failed: RuntimeError: out of ideas"
-            assert session.state(harness.engine._now_ms()) == "overruled"
+            assert session.state(harness.engine.now_ms()) == "overruled"
             policy.failure = None
             session.refusals.overruled_until_ms = 0  # the time has passed
             await harness.ended(await harness.submit("by-itself"))

@@ -184,7 +184,7 @@ class Engine(EngineCommands):
         """Store the latest sample. It is a hint, so it is not committed."""
         record = self.state.nodes.records.get(node)
         if record is not None:
-            record.last_heartbeat_ms = self._now_ms()
+            record.last_heartbeat_ms = self.now_ms()
             record.stats = stats
             self.state.nodes.update_load(record, stats.cpu_busy)
 
@@ -271,7 +271,7 @@ class Engine(EngineCommands):
 
     def _begin_round(self) -> tuple[Round, list[Command]]:
         """Create a round and take its commands from the inbox."""
-        round = Round(self.state, self.epoch, self._now_ms(), self.settings, self._random, self._timers)
+        round = Round(self.state, self.epoch, self.now_ms(), self.settings, self._random, self._timers)
         observers = self.schedulers.observers
         round.observer = observers if observers.is_enabled else None
         count = min(len(self._inbox), self.settings.round_commands_max)
@@ -429,7 +429,7 @@ class Engine(EngineCommands):
             next_ms = min(next_ms, self._next_placement_ms)
         if (lease_end_ms := self.schedulers.lease_end_ms()) is not None:
             next_ms = min(next_ms, lease_end_ms)
-        return max(next_ms - self._now_ms(), 0) / 1000
+        return max(next_ms - self.now_ms(), 0) / 1000
 
-    def _now_ms(self) -> int:
+    def now_ms(self) -> int:
         return int(self._clock.now() * 1000)

@@ -11,6 +11,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, job_and_task
+from shunter.cli.render.job_status import describe_end, describe_trouble, is_in_trouble
 from shunter.cli.render.tables import print_document
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -129,8 +130,11 @@ def _report_change(job: Job, ongoing: str, done: str, wait: bool, output: Format
 
 def wait_until_settled(job: Job, done: str) -> int:
     """Wait until all instances of a long-running job are healthy, or its rollout failed. Returns the exit code."""
-    version = job.view.version
+    version, trouble = job.view.version, ""
     while not job.ended and not _has_settled(job.view):
+        if (found := describe_trouble(job.view)) and found != trouble:
+            trouble = found
+            print_notice(found)
         time.sleep(POLL_INTERVAL_S)
         job.refresh()
     return _print_outcome(job.view, done, version)
@@ -139,12 +143,15 @@ def wait_until_settled(job: Job, done: str) -> int:
 def _has_settled(view: JobView) -> bool:
     """Whether all instances are healthy, or some of them never will be."""
     update = view.update
-    if update is None or update.status == "stalled":
+    if update is None or update.status == "stalled" or (is_in_trouble(view) and "failed" in view.counts):
         return True
-    return update.status == "steady" and (update.healthy >= update.wanted or "failed" in view.counts)
+    return update.status == "steady" and update.healthy >= update.wanted
 
 
 def _print_outcome(view: JobView, done: str, version: int) -> int:
+    if view.ended_at:
+        print_notice(describe_end(view))
+        return SUCCESS if view.state == "succeeded" else JOB_FAILED
     update = view.update
     is_healthy = update is not None and update.status == "steady" and update.healthy >= update.wanted
     if update is not None and is_healthy and view.version == version:

@@ -13,6 +13,7 @@ from shunter.engine.jobs.job_timers import enforce_failures_max
 from shunter.engine.objects.run_times import span_ms
 from shunter.engine.read.views import job_view
 from shunter.engine.round import Round
+from shunter.engine.services.crashes import ENDED
 from shunter.engine.state.records import Job, PastAttempt, TaskSet
 from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import NO_RUN
@@ -78,6 +79,8 @@ def _finish_job(round: Round, job: Job) -> None:
     view.state = outcome.wire_name
     view.ended_at = iso(round.now_ms / 1000)
     view.reason = reason or None
+    if view.update is not None:
+        view.update.status, view.update.reason = ENDED, None
     _clear_dependencies(view)
     summary = _summarize(round, job, view)
     round.summaries[job.id] = summary

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shunter.engine.jobs.dependencies import earliest_start_ms, edge_of, waits_for
-from shunter.engine.services.instances import collect_instances
+from shunter.engine.services.crashes import crashing_tasks, judge_instances
+from shunter.engine.services.instances import Instance, collect_instances
 from shunter.engine.state.records import STATE_COUNT, Job, NodeRecord, PastAttempt, TaskSet
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.engine.state.state import State
@@ -35,12 +36,12 @@ def counts_view(counts: list[int]) -> dict[str, int]:
     return {_STATE_NAMES[state]: count for state, count in enumerate(counts) if count}
 
 
-def job_view(job: Job, state: State | None = None) -> JobView:
-    """Includes what the job waits for."""
+def job_view(job: Job, state: State | None = None, now_ms: int = 0) -> JobView:
+    """Includes what the job waits for. Without the time, a service's task that was restarted is not healthy yet."""
     specs = job.spec_version.groups
     update, counts, by_group = None, job.counts(), None
     if state is not None and job.id in state.services.jobs:
-        update, by_group = rollout_view(state, job)
+        update, by_group = rollout_view(state, job, now_ms)
         counts = [sum(each[code] for each in by_group.values()) for code in range(STATE_COUNT)]
     return JobView(
         name=job.name,
@@ -67,27 +68,36 @@ def job_view(job: Job, state: State | None = None) -> JobView:
     )
 
 
-def rollout_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int]]]:
+def rollout_view(state: State, job: Job, now_ms: int = 0) -> tuple[UpdateView, dict[str, list[int]]]:
     """The progress of a rollout, with its instances by group and state, without replaced ones."""
     service_state = state.services.jobs[job.id]
     names = {spec.name: spec.count for spec in job.spec_version.groups}
     counts = {name: [0] * STATE_COUNT for name in names}
-    updated = healthy = 0
+    updated = healthy = leaving = 0
+    wanted: list[Instance] = []
     for (name, index), instance in collect_instances(state, job).items():
+        alive = sum(member.is_alive for member in instance.members)
         if name not in names or (job.type not in PER_NODE and index >= names[name]):
-            continue  # it is stopping
+            leaving += alive
+            continue
+        wanted.append(instance)
         current = instance.current
         counts[name][current.state] += 1
+        leaving += alive - current.is_alive
         updated += current.is_current_version and current.is_alive
         healthy += any(member.healthy_at_ms for member in instance.members)
+    crashing = crashing_tasks(state, wanted, now_ms)
+    healthy -= sum(member.healthy_at_ms > 0 for member in crashing)
+    status, reason = judge_instances(state, service_state.status, wanted, crashing)
     view = UpdateView(
-        status=service_state.status.wire_name,
+        status=status or service_state.status.wire_name,
         wanted=sum(map(sum, counts.values())) if job.type in PER_NODE else sum(names.values()),
         updated=updated,
         healthy=healthy,
-        reason=service_state.reason or None,
+        reason=reason or service_state.reason or None,
         began_at=iso(service_state.rollout_began_ms / 1000),
         good_version=service_state.stable_version.number if service_state.stable_version is not None else None,
+        leaving=leaving,
     )
     return view, counts
 
@@ -182,6 +192,7 @@ class TaskBlock:
     health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
     current: Mapping[int, bool] | None = None  # for a long-running job: whether it follows the current version
     hidden: frozenset[int] = frozenset()  # replaced tasks that have ended
+    leaving: Mapping[int, str] = field(default_factory=dict)  # tasks that are being replaced: what follows their index
     array: tuple[IndexRange, ...] = ()
     entries: tuple[str, ...] = ()
 
@@ -200,7 +211,7 @@ def task_view(block: TaskBlock, index: int) -> TaskView:
     group_prefix = "" if block.is_only_group else f"{block.group_name}/"
     health = block.health.get(index)
     return TaskView(
-        name=f"{block.job_name}/{group_prefix}{block.visible_index_of(index)}",
+        name=f"{block.job_name}/{group_prefix}{block.visible_index_of(index)}{block.leaving.get(index, '')}",
         index=block.visible_index_of(index),
         group=block.group_name,
         array_index=index_at(block.array, block.visible_index_of(index)) if block.array else None,

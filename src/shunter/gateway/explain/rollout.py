@@ -4,6 +4,7 @@ Called by `gateway.explain.why`."""
 from __future__ import annotations
 
 from shunter.engine.read.views import rollout_view
+from shunter.engine.services.crashes import CRASHING
 from shunter.engine.services.instances import InstanceTask, collect_instances, health_detail
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import ServiceState
@@ -20,7 +21,7 @@ def describe_update(state: State, job: Job, now_ms: int) -> str:
     if service_state.status is RolloutStatus.STALLED:
         hint = f"run `shunter rollback {job.name}`, or submit another spec"
         return f"Its update to version {job.version} has stalled: {service_state.reason}; {hint}."
-    view, _ = rollout_view(state, job)
+    view, _ = rollout_view(state, job, now_ms)
     activity = {
         RolloutStatus.UPDATING: f"is updating to version {job.version}",
         RolloutStatus.ROLLING_BACK: "is rolling back to an earlier version",
@@ -35,6 +36,14 @@ def describe_update(state: State, job: Job, now_ms: int) -> str:
     if not awaited:
         return f"{progress}."
     return f"{progress}{_describe_awaited(service_state, awaited, now_ms)}."
+
+
+def describe_crash(state: State, job: Job, now_ms: int) -> str:
+    """Empty unless tasks of a long-running job end again and again."""
+    if job.id not in state.services.jobs:
+        return ""
+    view, _ = rollout_view(state, job, now_ms)
+    return f"{job.name} is crashing: {view.reason}." if view.status == CRASHING else ""
 
 
 def _current_members(state: State, job: Job) -> list[InstanceTask]:

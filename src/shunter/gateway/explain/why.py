@@ -12,13 +12,13 @@ from shunter.engine.placement.cluster_view import build_view
 from shunter.engine.placement.gang_restart import is_gathering
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.sessions import Session
-from shunter.engine.read.views import counts_view
+from shunter.engine.read.views import counts_view, rollout_view
 from shunter.engine.services.per_node import class_of
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
 from shunter.gateway.explain.estimates import estimate_start
-from shunter.gateway.explain.rollout import describe_update
+from shunter.gateway.explain.rollout import describe_crash, describe_update
 from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
@@ -42,12 +42,13 @@ def why(
         describe_state(state, job, now_ms, filters, reserved),
         describe_tasks_on_down_nodes(state, job, now_ms),
         describe_update(state, job, now_ms),
+        describe_crash(state, job, now_ms),
     )
     return WhyView(
         name=job.name,
         state=job.state.wire_name,
         sentence=" ".join(filter(None, sentences)),
-        counts=counts_view(job.counts()),
+        counts=counts_view(_counts(state, job)),
         reasons=reasons_of(state, job, filters, reserved),
         start=estimate_start(state, job, now_ms, filters),
     )
@@ -139,7 +140,7 @@ def describe_state(
     state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> str:
     """The state of an unfinished job in one sentence."""
-    counts = job.counts()
+    counts = _counts(state, job)
     if job.type in PER_NODE and not job.task_sets and not waits_for(state, job, now_ms):
         return _describe_no_matching_node(state, job, filters)
     if counts[TaskState.WAITING] or counts[TaskState.QUEUED]:
@@ -154,8 +155,16 @@ def _describe_no_matching_node(state: State, job: Job, filters: Sequence[Filter]
     return f"{job.name} runs on every matching node, but no node matches{details}."
 
 
+def _counts(state: State, job: Job) -> list[int]:
+    """Tasks by state, as `job` shows them: of a long-running job, without those that are being replaced."""
+    if job.id not in state.services.jobs:
+        return job.counts()
+    _, by_group = rollout_view(state, job)
+    return [sum(column) for column in zip(*by_group.values(), strict=True)]
+
+
 def _describe_running(state: State, job: Job) -> str:
-    counts = job.counts()
+    counts = _counts(state, job)
     live, total = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING], sum(counts)
     service = state.services.jobs.get(job.id)
     if service is not None and (service.down or counts[TaskState.FAILED]):
@@ -176,7 +185,7 @@ def _describe_pending(
 ) -> str:
     if job.is_held:
         return f"Held. Start it with `shunter release {job.name}`."
-    counts = job.counts()
+    counts = _counts(state, job)
     waiting, queued, total = counts[TaskState.WAITING], counts[TaskState.QUEUED], sum(counts)
     waits = waits_for(state, job, now_ms) if waiting else []
     if waits:

@@ -89,7 +89,7 @@ class Jobs:
         total = await self._store.count_finished(query)
         live = self._engine.state.unfinished_runs(view.namespace, view.name)
         if not after:
-            views = [*(job_view(run, self._engine.state) for run in reversed(live)), *views]
+            views = [*(job_view(run, self._engine.state, self._engine.now_ms()) for run in reversed(live)), *views]
         total += len(live)
         return JobPage(views[:limit], str(views[limit - 1].id) if len(views) > limit else None, total)
 
@@ -154,7 +154,7 @@ class Jobs:
                 continue
             total += 1
             if (before is None or job.id < before) and len(views) <= query.limit:
-                views.append(job_view(job, self._engine.state))
+                views.append(job_view(job, self._engine.state, self._engine.now_ms()))
         return views, total
 
     def _templates(self, query: JobQuery, before: int | None) -> list[JobView]:

@@ -18,19 +18,24 @@ from shunter.model.timestamps import iso
 
 
 def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
-    """Oldest first: those that have left the job, then those that leave it with the rest of their task set."""
+    """Oldest first: those that have left the job, then those that leave it with the rest of their task set, or when
+    their successors are healthy."""
     if job.id not in state.services.jobs:
         return []
     leaving = [
         replaced_task(state, member.task_set, member.index)
         for instance in collect_instances(state, job).values()
         for member in instance.members
-        if member is not instance.current and not member.is_alive
+        if member is not instance.current
     ]
     return [
         *state.services.jobs[job.id].replaced_tasks,
         *sorted(leaving, key=lambda task: (task.task_set_number, task.index)),
     ]
+
+
+def is_over(task: ReplacedTask) -> bool:
+    return task.state >= TaskState.SUCCEEDED
 
 
 def find_replaced(tasks: Sequence[ReplacedTask], group: str, index: int, task_set_number: int) -> ReplacedTask:
@@ -55,9 +60,9 @@ def replaced_view(task: ReplacedTask, job: str, is_only: bool, node_names: Seque
         state=TaskState(task.state).wire_name,
         attempt=task.attempt,
         node=node_names[task.node] or None,
-        exit_code=task.exit_code if task.exit_code >= 0 else None,
+        exit_code=task.exit_code if task.exit_code >= 0 and is_over(task) else None,
         started_at=iso(task.started_ms / 1000),
-        ended_at=iso(task.ended_ms / 1000),
+        ended_at=iso(task.ended_ms / 1000) if is_over(task) else None,
         reason=task.reason or None,
         current=False,
     )

@@ -50,7 +50,7 @@ class Runs:
         return self.view_of(await self.find(reference))
 
     def view_of(self, run: AnyRun) -> JobView:
-        return job_view(run, self._engine.state) if isinstance(run, Job) else run.view
+        return job_view(run, self._engine.state, self._engine.now_ms()) if isinstance(run, Job) else run.view
 
     def _template(self, reference: JobReference) -> Template | None:
         """A name without runs may be the name of a template."""

@@ -60,4 +60,4 @@ class Services:
 
     async def _view(self, run: Job) -> JobView:
         await self._engine.wait_committed()
-        return job_view(run, self._engine.state)
+        return job_view(run, self._engine.state, self._engine.now_ms())

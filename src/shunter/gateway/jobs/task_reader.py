@@ -15,7 +15,7 @@ from shunter.engine.state.records import Job, PastAttempt, TaskSet
 from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
-from shunter.gateway.jobs.replaced_tasks import find_replaced, replaced_tasks, replaced_view
+from shunter.gateway.jobs.replaced_tasks import find_replaced, is_over, replaced_tasks, replaced_view
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, group_name, has_one_group, locate_task, task_sets_of
 from shunter.model.errors import NotFound
 from shunter.model.rest.job_views import TaskView
@@ -53,7 +53,8 @@ class TaskReader:
     def replaced(self, run: AnyRun) -> list[TaskView]:
         """Tasks of a long-running job that others have replaced, oldest first."""
         names = self._engine.state.nodes.view.names
-        return [replaced_view(task, run.name, has_one_group(run), names) for task in self._past(run)]
+        ended = (task for task in self._past(run) if is_over(task))
+        return [replaced_view(task, run.name, has_one_group(run), names) for task in ended]
 
     async def task(self, run: AnyRun, reference: TaskReference) -> TaskView:
         if reference.piece is not None:
@@ -71,7 +72,7 @@ class TaskReader:
             replaced = self._find_replaced(run, reference, reference.piece)
             if attempt not in (None, replaced.attempt):
                 raise NotFound(f"task {reference.index}~{replaced.task_set_number} has only attempt {replaced.attempt}")
-            return LogLocation(replaced.node, replaced.log, True, replaced.attempt)
+            return LogLocation(replaced.node, replaced.log, is_over(replaced), replaced.attempt)
         task = await self.task(run, reference)
         for past in self.history(run, reference):
             if past[1] == attempt:
@@ -122,7 +123,7 @@ class TaskReader:
             group.visible_index,
             group.ports or {},
             group.health or {},
-            *_current_and_hidden(self._engine.state, run, group),
+            *_replacement_columns(self._engine.state, run, group),
             array=group.spec.array,
             entries=group.spec.entries,
         )
@@ -159,11 +160,13 @@ def _logs_while_starting(run: AnyRun, task_set: TaskSetRef) -> bool:
     return group is not None and group.spec.task.runtime != RUNTIME_BUILT_IN
 
 
-def _current_and_hidden(state: State, run: Job, group: TaskSet) -> tuple[dict[int, bool] | None, frozenset[int]]:
-    """Of the tasks of a long-running job's task set: which follow its current version, and which were replaced and have
-    ended."""
+def _replacement_columns(
+    state: State, run: Job, group: TaskSet
+) -> tuple[dict[int, bool] | None, frozenset[int], dict[int, str]]:
+    """Of the tasks of a long-running job's task set: which follow its current version, which were replaced and have
+    ended, and which are being replaced, with the rest of their names."""
     if run.id not in state.services.jobs:
-        return None, frozenset()
+        return None, frozenset(), {}
     visible_indexes = {group.visible_index_of(index) for index in range(group.count)}
     task_sets = [
         task_set
@@ -173,13 +176,18 @@ def _current_and_hidden(state: State, run: Job, group: TaskSet) -> tuple[dict[in
     instances = collect_instances(state, run, task_sets)
     current: dict[int, bool] = {}
     hidden: set[int] = set()
+    leaving: dict[int, str] = {}
     for instance in instances.values():
         for member in instance.members:
-            if member.task_set is group:
-                current[member.index] = member.is_current_version
-                if not member.is_alive and member is not instance.current:
+            if member.task_set is not group:
+                continue
+            current[member.index] = member.is_current_version
+            if member is not instance.current:
+                if member.is_alive:
+                    leaving[member.index] = f"~{group.number}"
+                else:
                     hidden.add(member.index)
-    return current, frozenset(hidden)
+    return current, frozenset(hidden), leaving
 
 
 def _overlaps(task_set: TaskSet, visible_indexes: set[int]) -> bool:

@@ -60,7 +60,7 @@ class Streams:
             return
         watch = self._engine.feed.watch(run.id)
         try:
-            yield FollowLine(job=job_view(run, self._engine.state))
+            yield FollowLine(job=job_view(run, self._engine.state, self._engine.now_ms()))
             if mode in ("progress", "logs"):
                 followed = self._progress(run, watch) if mode == "progress" else self._logs(run, watch, output)
                 async with aclosing(followed) as lines:

@@ -74,13 +74,14 @@ class JobTerms(msgspec.Struct, kw_only=True):
 class UpdateView(msgspec.Struct, kw_only=True):
     """Progress of the rollout of a service or system job."""
 
-    status: str  # starting | steady | updating | rolling back | restarting | stalled
+    status: str  # starting | steady | updating | rolling back | restarting | stalled | crashing | degraded | ended
     wanted: int  # instances
     updated: int  # instances with the current version
     healthy: int  # healthy instances of any version
     reason: str | None = None
     began_at: str | None = None
     good_version: int | None = None  # the last version whose rollout completed
+    leaving: int = 0  # tasks that still exist, and are being replaced or removed
 
 
 class JobView(msgspec.Struct, kw_only=True):

@@ -131,7 +131,7 @@ def test_instances_are_listed_by_index_whatever_was_replaced_and_page_by_page() 
         await harness.settle(5)  # now they count as healthy
         await harness.gateway.services.restart(reference("web"), TaskReference(1))
         await harness.settle()
-        names = ["web/0", "web/1", "web/1", "web/2", "web/3"]  # the old one goes on until the new one is healthy
+        names = ["web/0", "web/1~0", "web/1", "web/2", "web/3"]  # the old one goes on until the new one is healthy
         listed = await harness.gateway.tasks.page(reference("web"), TaskQuery())
         assert [task.name for task in listed.items] == names
         paged, after = [], None

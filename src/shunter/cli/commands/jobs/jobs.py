@@ -13,6 +13,7 @@ import typer
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import print_notice
 from shunter.cli.options import Format, JobName, Limit, Namespace, Output, States, pairs
+from shunter.cli.render.job_status import describe_leaving, describe_version, is_in_trouble, visible_state
 from shunter.cli.render.progress import done_count
 from shunter.cli.render.tables import (
     MEASURED_ROWS_MAX,
@@ -121,7 +122,7 @@ def _job_row(view: JobView, with_namespace: bool) -> list[str]:
         *([view.namespace] if with_namespace else []),
         view.name,
         str(view.run),
-        view.state,
+        visible_state(view),
         format_done(view),
         age(view.submitted_at),
         _duration(view.started_at, view.ended_at),
@@ -167,17 +168,22 @@ def _facts(view: JobView) -> list[tuple[str, str]]:
         ("resources", _amounts(view.resources)),
     ]
     return [
-        ("state", view.state + (f": {view.reason}" if view.reason else "")),
-        ("tasks", f"{view.count:,}: {format_counts(view.counts)}"),
+        ("state", _state(view)),
+        ("tasks", f"{view.count:,}: {format_counts(view.counts)}{describe_leaving(view)}"),
         *(task if not view.groups else ()),
         ("type", f"{view.type}, priority {view.priority}"),
-        ("version", _version(view)),
+        ("version", describe_version(view)),
         ("labels", ", ".join(f"{key}={value}" for key, value in view.labels.items())),
         *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
         ("elapsed", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
         ("user", view.user),
         *_terms(view.terms),
     ]
+
+
+def _state(view: JobView) -> str:
+    reason = view.update.reason if view.update is not None and is_in_trouble(view) else view.reason
+    return visible_state(view) + (f": {reason}" if reason else "")
 
 
 def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
@@ -217,15 +223,6 @@ def _amounts(resources: dict[str, str]) -> str:
     return ", ".join(f"{name} {amount}" for name, amount in resources.items())
 
 
-def _version(view: JobView) -> str:
-    """`2: updating, 1 of 3 updated, 3 healthy (version 2 by ada)`; empty for batch jobs."""
-    update = view.update
-    if update is None:
-        return ""
-    progress = f"{update.updated} of {update.wanted} updated, {update.healthy} healthy"
-    return f"{view.version}: {update.status}, {progress}" + (f" ({update.reason})" if update.reason else "")
-
-
 def _print_tasks(found: Iterator[TaskView]) -> int:
     """Tasks as a table; those of arrays and of --each-line with their index or entry. Returns the number of rows."""
     first = list(islice(found, MEASURED_ROWS_MAX))
@@ -252,9 +249,10 @@ def _task_row(task: TaskView, has_input_column: bool) -> list[str]:
 
 
 def _condition(task: TaskView) -> str:
-    """Of a running task: its health and its ports."""
+    """Of a running task: its health and its ports, and whether another task replaces it."""
+    leaving = "is being replaced" if "~" in task.name and task.ended_at is None else ""
     health = "" if task.healthy is None else "healthy" if task.healthy else "not healthy"
-    return ", ".join(filter(None, [health, *(f"{name} on port {port}" for name, port in task.ports.items())]))
+    return ", ".join(filter(None, [leaving, health, *(f"{name} on port {port}" for name, port in task.ports.items())]))
 
 
 def _duration(started_at: str | None, ended_at: str | None) -> str:

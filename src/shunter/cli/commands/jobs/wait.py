@@ -12,10 +12,9 @@ from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.options import Format, Namespace, Output, duration_s
-from shunter.cli.render.tables import elapsed_s, format_counts, print_document, print_items
-from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.resources import format_duration
-from shunter.model.rest.job_views import JobView
+from shunter.cli.render.job_status import describe_end, describe_trouble
+from shunter.cli.render.tables import print_document, print_items
+from shunter.model.job.spec import LONG_RUNNING, NAMESPACE_DEFAULT
 from shunter.sdk.client import Job
 
 Jobs = Annotated[
@@ -24,6 +23,8 @@ Jobs = Annotated[
         metavar="JOB...", help="Jobs: NAME (the newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs
     ),
 ]
+
+TROUBLE_INTERVAL_S = 2.0  # between looks at a long-running job that is waited for
 
 
 def wait(
@@ -57,17 +58,8 @@ def wait_for(jobs: Iterable[Job], timeout_s: float | None = None) -> int:
             _wait(job, deadline_s)
         if job.state != "succeeded":
             code = JOB_FAILED
-        print_notice(_describe_end(job.view))
+        print_notice(describe_end(job.view))
     return code
-
-
-def _describe_end(view: JobView) -> str:
-    """`render succeeded: 100 succeeded in 1.2s`, or `render failed: exit code 3`."""
-    if view.state != "succeeded" and view.reason:
-        return f"{view.name} {view.state}: {view.reason}"
-    counts = f": {format_counts(view.counts)}" if view.count > 1 else ""
-    took_s = elapsed_s(view.started_at, view.ended_at)
-    return f"{view.name} {view.state}{counts}" + ("" if took_s is None else f" in {format_duration(took_s)}")
 
 
 def print_run(job: Job, wait: bool, output: Format) -> None:
@@ -81,7 +73,24 @@ def print_run(job: Job, wait: bool, output: Format) -> None:
 
 
 def _wait(job: Job, deadline_s: float | None) -> None:
-    left_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
+    """Of a long-running job, say meanwhile when its tasks crash."""
+    trouble = ""
+    while not job.ended:
+        slice_s = TROUBLE_INTERVAL_S if job.view.type in LONG_RUNNING else None
+        left_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
+        if slice_s is None or (left_s is not None and left_s <= slice_s):
+            _wait_to_end(job, left_s)
+            return
+        try:
+            job.wait(slice_s)
+        except TimeoutError:
+            job.refresh()
+        if (found := describe_trouble(job.view)) != trouble:
+            trouble = found
+            print_notice(found or f"{job.name} is {job.state} again")
+
+
+def _wait_to_end(job: Job, left_s: float | None) -> None:
     try:
         job.wait(left_s)
     except TimeoutError:

@@ -1,0 +1,53 @@
+"""One job in a few words: how it ended; of a service or system job, that its tasks crash, and why."""
+
+from __future__ import annotations
+
+from shunter.cli.render.tables import elapsed_s, format_counts
+from shunter.model.resources import format_duration
+from shunter.model.rest.job_views import JobView
+
+TROUBLES = ("crashing", "degraded")  # of `update.status`: tasks end again and again, or gave up
+
+
+def describe_end(view: JobView) -> str:
+    """`render succeeded: 100 succeeded in 1.2s`, or `render failed: exit code 3`."""
+    if view.state != "succeeded" and view.reason:
+        return f"{view.name} {view.state}: {view.reason}"
+    counts = f": {format_counts(view.counts)}" if view.count > 1 else ""
+    took_s = elapsed_s(view.started_at, view.ended_at)
+    return f"{view.name} {view.state}{counts}" + ("" if took_s is None else f" in {format_duration(took_s)}")
+
+
+def visible_state(view: JobView) -> str:
+    """The state of a job; of a running one whose tasks are in trouble, the trouble."""
+    update = view.update
+    return update.status if update is not None and view.state == "running" and is_in_trouble(view) else view.state
+
+
+def is_in_trouble(view: JobView) -> bool:
+    return view.update is not None and not view.ended_at and view.update.status in TROUBLES
+
+
+def describe_trouble(view: JobView) -> str:
+    """`web is crashing: restart 3, last exit code 1`; empty if there is none."""
+    if view.update is None or not is_in_trouble(view):
+        return ""
+    return f"{view.name} is {view.update.status}: {view.update.reason}"
+
+
+def describe_version(view: JobView) -> str:
+    """`2: updating, 1 of 3 updated, 3 healthy (version 2 by ada)`; empty for batch jobs."""
+    update = view.update
+    if update is None:
+        return ""
+    if view.ended_at:
+        return str(view.version)
+    progress = f"{update.updated} of {update.wanted} updated, {update.healthy} healthy"
+    reason = "" if is_in_trouble(view) or not update.reason else f" ({update.reason})"
+    return f"{view.version}: {update.status}, {progress}{reason}"
+
+
+def describe_leaving(view: JobView) -> str:
+    """What the counts of a job leave out: `; 1 more is being replaced or removed`."""
+    leaving = view.update.leaving if view.update is not None and not view.ended_at else 0
+    return f"; {leaving:,} more {'is' if leaving == 1 else 'are'} being replaced or removed" if leaving else ""
