@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.job_views import AttemptPage, FollowLine, JobPage, JobView, SubmittedJob, TaskPage, TaskView
 from shunter.model.rest.plan_views import PlanView, WhyView
 from shunter.ports.callers import JobReference, TaskReference
@@ -153,6 +154,10 @@ class ExplainService(Protocol):
         when it may start."""
         ...
 
+    async def why_object(self, kind: str, name: ObjectName) -> WhyView:
+        """Why a Testbed, BatchJob or Scheduling is in its state. Raises NotFound."""
+        ...
+
     async def plan(self, documents: Sequence[object], *, namespace: str) -> PlanView:
-        """What submitting these manifests would do now, without doing it. Raises what the submit would."""
+        """What submitting and applying these manifests would do now, without doing it. Raises what that would."""
         ...

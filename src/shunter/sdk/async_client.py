@@ -209,8 +209,12 @@ class Client:
         """Why a job, or one of its tasks, is in the state it is in; what would start it, and when it may start."""
         return await self._fetch(Request("GET", job_path(name, self._core.namespace, "/why", task=index)), WhyView)
 
+    async def why_object(self, kind: str, name: str, namespace: str | None = None) -> WhyView:
+        """Why a Testbed, BatchJob or Scheduling is in the state it is in."""
+        return await self._fetch(Request("GET", self._object_path(kind, name, namespace) + "/why"), WhyView)
+
     async def plan(self, manifests: Source | Iterable[Manifest]) -> PlanView:
-        """What submitting these manifests would do now, without doing it."""
+        """What submitting or applying these manifests would do now, without doing it."""
         items = list(each_manifest(manifests))
         return await self._fetch(json_request("POST", self._path("/plan"), {"items": items}), PlanView)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from shunter.model.errors import Invalid
-from shunter.model.files.mixed_files import IDEMPOTENCY_KEY_REUSED, join, split
+from shunter.model.files.mixed_files import IDEMPOTENCY_KEY_REUSED, join, read_parts, split
+from shunter.model.objects.object_manifests import read_objects
+from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.job_views import (
     AttemptPage,
     AttemptView,
@@ -21,7 +24,7 @@ from shunter.model.rest.job_views import (
     TaskPage,
     TaskView,
 )
-from shunter.model.rest.plan_views import PlannedJobView, PlanView, WhyView
+from shunter.model.rest.plan_views import PlannedJobView, PlannedObjectView, PlanView, WhyView
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import JobQuery, LogChunk, LogQuery, TaskQuery
 from shunter.ports.objects import Applied
@@ -198,11 +201,25 @@ class FakeExplain:
         sentence = "it waits for the test" if task is None else f"task {task.index} waits for the test"
         return WhyView(name=view.name, state=view.state, sentence=sentence, counts=view.counts)
 
+    async def why_object(self, kind: str, name: ObjectName) -> WhyView:
+        self._gateway.record_call(name)
+        await self._gateway.objects.object(kind, name)
+        return WhyView(name=str(name), state="SUCCESS", sentence=f"{kind} {name} waits for the test", counts={})
+
     async def plan(self, documents: Sequence[object], *, namespace: str) -> PlanView:
         self._gateway.record_call()
-        specs = self._gateway.manifests.read_all(
-            documents, default_namespace=namespace, make_name=self._gateway.job_table.make_name
+        job_part, object_part = split(documents)
+        read_jobs = partial(
+            self._gateway.manifests.read_all, default_namespace=namespace, make_name=self._gateway.job_table.make_name
         )
+        specs, drafts = read_parts(job_part, read_jobs, object_part, partial(read_objects, default_namespace=namespace))
+        objects = [
+            PlannedObjectView(
+                kind=draft.kind, name=draft.name.name, namespace=draft.name.namespace, action="created",
+                verdict="ready", state="INITIAL", sentence="It would be created.",
+            )
+            for draft in drafts
+        ]  # fmt: skip
         jobs = [
             PlannedJobView(
                 name=spec.name, namespace=spec.namespace, verdict="starts", sentence="it would start", count=spec.count,
@@ -210,4 +227,6 @@ class FakeExplain:
             )
             for spec in specs
         ]  # fmt: skip
-        return PlanView(starts=True, sentence="all start", state_version=7, policy=self._gateway.policy, jobs=jobs)
+        return PlanView(
+            starts=True, sentence="all start", state_version=7, policy=self._gateway.policy, jobs=jobs, objects=objects
+        )

@@ -79,6 +79,11 @@ VERBS: list[tuple[Call, str, object]] = [
     (lambda: client.runs("a", 5), "GET /jobs/a/runs?namespace=default&limit=5", None),
     (lambda: client.why("a"), "GET /jobs/a/why?namespace=default", None),
     (lambda: client.why("a", "g/3"), "GET /jobs/a/tasks/3/why?namespace=default&group=g", None),
+    (
+        lambda: client.why_object("testbed", "bed", "film"),
+        "GET /apis/batchjob.gcr.io/v1alpha1/namespaces/film/testbeds/bed/why",
+        None,
+    ),
     (lambda: client.plan([MANIFEST]), "POST /plan?namespace=default", {"items": [MANIFEST]}),
     # one job
     (lambda: job.refresh(), "GET /jobs/id:7?namespace=film", None),

@@ -104,7 +104,6 @@ def _bodies() -> Document:
     return {
         "Job": job,
         "BulkSubmit": _object("items", jobs),
-        "Plan": {"anyOf": [component("Job"), _object("items", jobs | {"maxItems": PLAN_JOBS_MAX})]},
         "ClusterPatch": admin_fields.CLUSTER_PATCH_SCHEMA,
         "QueuePatch": admin_fields.QUEUE_PATCH.schema,
         "DeadChoice": admin_fields.DEAD_LETTER_SELECTOR.schema,
@@ -122,6 +121,7 @@ def _object_bodies() -> Document:
     any_of = {"anyOf": [component(kind) for kind in (*KINDS, "Job")]}
     items = {"type": "array", "items": any_of, "minItems": 1, "maxItems": DOCUMENTS_MAX}
     return manifests | {
+        "Plan": {"anyOf": [*any_of["anyOf"], _object("items", items | {"maxItems": PLAN_JOBS_MAX})]},
         "Manifests": {"anyOf": [*any_of["anyOf"], _object("items", items)]},
         "MergePatch": {"type": "object", "description": "fields to change; null removes a field"},
         "External": EXTERNAL.schema,

@@ -30,6 +30,7 @@ from shunter.model.objects.object_meta import Document, ObjectName
 from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, PLURALS, TESTBED, Object, ObjectEvent
 from shunter.model.rest.merge_patch import merge_patch
 from shunter.model.rest.object_views import ObjectList, ObjectView, WatchLine
+from shunter.model.rest.plan_views import WhyView
 from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems, format_value
@@ -117,6 +118,10 @@ class ObjectHandlers:
         based_on = None if revision is None else int(revision)
         deleted = await gateway.objects.delete(self.kind, name, based_on)
         return render_object(deleted, version)
+
+    async def explain(self, gateway: CallerGateway, exchange: Exchange) -> WhyView:
+        api_version_of(exchange, self.kind)
+        return await gateway.explain.why_object(self.kind, object_name_of(exchange))
 
     async def reset(self, gateway: CallerGateway, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
@@ -283,6 +288,10 @@ def _routes_of(plural: str, kind: str) -> tuple[Route, ...]:
             handlers.delete,
             responses=(ResponseSpec(200, ObjectView, description="the deleted object"),), query=PRECONDITION_QUERY,
             errors=(400, 404, 409),
+        ),
+        Route(
+            "GET", f"{object_path}/why", f"explain{kind}", f"Explain the state of a {kind}", handlers.explain,
+            responses=(ResponseSpec(200, WhyView),), errors=(400, 404),
         ),
     )  # fmt: skip
 

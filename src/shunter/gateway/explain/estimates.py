@@ -23,6 +23,7 @@ from shunter.planning.explain.start_estimate import ExpectedEnd, Forecast
 from shunter.planning.filter.filters import FILTERS, Filter
 
 NEVER = "no node could run it, even if nothing else ran"
+GANG_NEVER = "the gang could not start even if nothing else ran:"
 EXPECTED_ENDS_MAX = 20_000  # considered, the first ones
 
 ReleasedAmount = Callable[[TaskSet], int]  # by the end of one of its tasks
@@ -47,7 +48,9 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
         return StartView(at=None, basis=f"queue {queue} is paused")
     found = [_estimate_task_set(state, task_set, now_ms, filters) for task_set in ready]
     choose = max if job.options.gang else min  # a gang starts with its last group
-    return choose(found, key=lambda start: (start.at is None, start.basis == NEVER, start.at or ""))
+    return choose(
+        found, key=lambda start: (start.at is None, start.basis.startswith((NEVER, GANG_NEVER)), start.at or "")
+    )
 
 
 def _start_by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) -> StartView:
@@ -90,7 +93,9 @@ def _estimate_task_set(state: State, task_set: TaskSet, now_ms: int, filters: Se
     count = task_set.task_class.queued if rules is not None and rules.gang else 1
     forecast = Forecast(task_set.task_class.task_class, state.nodes.view, filters)
     if not forecast.could_ever_fit(count):
-        return StartView(at=None, basis=NEVER)
+        room = forecast.room_ever(count)
+        basis = f"{GANG_NEVER} {room:,} of its {count:,} tasks would have room" if room else NEVER
+        return StartView(at=None, basis=basis)
     for name, need in task_set.task_class.licences:
         if need * count > (total := state.cluster.licences().get(name, 0)):
             return StartView(at=None, basis=f"it needs {need * count} of {name}, but the cluster has {total}")

@@ -7,15 +7,25 @@ from collections.abc import Sequence
 from functools import partial
 
 from shunter.engine.engine import Engine
+from shunter.engine.jobs.apply_file import MixedFile
 from shunter.engine.state.records import Job
 from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
 from shunter.gateway.explain.plan import DryRuns, job_with_dependencies, jobs_named_in, plan
+from shunter.gateway.explain.plan_objects import jobs_of_file, plan_file
 from shunter.gateway.explain.verified_remedies import diagnose
 from shunter.gateway.explain.why import reservation_reasons, why, why_ended, why_task
+from shunter.gateway.explain.why_objects import why_object
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
+from shunter.model.errors import NotFound
+from shunter.model.files.mixed_files import read_parts, split
 from shunter.model.job.manifests import JobReader
 from shunter.model.lifecycles import NodeState
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
+from shunter.model.objects.documents import APPLICATION_PREFIX
+from shunter.model.objects.object_manifests import read_objects
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import KINDS
 from shunter.model.rest.plan_views import PlanView, ReasonView, WhyView
 from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.clock import Clock
@@ -36,7 +46,13 @@ class Explain:
         self._runs, self._reader, self._manifests, self._dry_runs = runs, reader, manifests, dry_runs
 
     async def why(self, job: JobReference, task: TaskReference | None = None) -> WhyView:
-        run = await self._runs.find(job)
+        try:
+            run = await self._runs.find(job)
+        except NotFound:
+            batch_job = self._batch_job(job)
+            if batch_job is None:
+                raise
+            return why_object(self._engine.state, batch_job)
         target = None if task is None else await self._reader.task(run, task)
         if target is not None and target.state not in ("waiting", "queued"):
             found = why_task(target)
@@ -46,13 +62,40 @@ class Explain:
                 found.sentence = f"{found.sentence} {waits}".strip()
             return found
         if not isinstance(run, Job):
-            return why_ended(run.view)
+            found, batch_job = why_ended(run.view), self._batch_job(job)
+            if batch_job is not None and batch_job.status.state in (BatchJobState.READY, BatchJobState.IN_QUEUE):
+                found.sentence = f"{found.sentence} {why_object(self._engine.state, batch_job).sentence}"
+            return found
         return await self._why_unfinished(run)
 
+    async def why_object(self, kind: str, name: ObjectName) -> WhyView:
+        await self._engine.wait_committed()
+        each = self._engine.state.objects.get(kind, name)
+        if each is None:
+            raise NotFound(f"{kind} '{name}' does not exist")
+        return why_object(self._engine.state, each)
+
     async def plan(self, documents: Sequence[object], *, namespace: str) -> PlanView:
+        if any(isinstance(each, dict) and each.get("kind") in KINDS for each in documents):
+            return await self._plan_file(documents, namespace)
         specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
         past = await self._engine.load_ended_runs(specs)
         return await self._dry_runs.run(partial(jobs_named_in, specs), plan, specs, self._caller.user, past)
+
+    async def _plan_file(self, documents: Sequence[object], namespace: str) -> PlanView:
+        jobs, objects = split(documents)
+        read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
+        read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
+        file = MixedFile(*read, jobs, objects)
+        past = await self._engine.load_ended_runs(file.specs)
+        return await self._dry_runs.run(partial(jobs_of_file, file), plan_file, file, self._caller.user, past)
+
+    def _batch_job(self, job: JobReference) -> BatchJob | None:
+        """The BatchJob whose next run a reference means."""
+        if job.id is not None or job.run is not None or not job.name.startswith(APPLICATION_PREFIX):
+            return None
+        name = ObjectName(job.namespace, job.name.removeprefix(APPLICATION_PREFIX))
+        return self._engine.state.objects.batch_jobs.get(name)
 
     async def _why_unfinished(self, job: Job) -> WhyView:
         """If the job waits, dry runs add what the planner says and verified remedies."""

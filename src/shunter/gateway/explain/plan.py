@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.dependencies import NO_ENDED_RUNS, EndedRuns
+from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.policy.dry_run import DryRun, DryRunSource, take_dry_run_source
 from shunter.engine.state.records import Job
 from shunter.engine.state.state import State
@@ -80,30 +81,36 @@ def plan(
 ) -> PlanView:
     """What submitting these jobs would do now. Raises what the submit would."""
     dry_run = DryRun(dry_run_source)
-    before = {job.id: _Before.of(job) for job in jobs_named_in(specs, dry_run.state)}
+    planned = planned_jobs(dry_run, specs, jobs_named_in(specs, dry_run.state), dry_run_source.now_ms)
     submitted = dry_run.submit(specs, user, ended_runs)
     dry_run.place()
-    jobs = []
-    for spec, result in zip(specs, submitted, strict=True):
-        job = dry_run.state.jobs.get(result.job_id)
-        if job is None:
-            jobs.append(_planned_template(spec))
-        elif result.updated:
-            jobs.append(_planned_update(dry_run, job, before[job.id]))
-        elif not result.created:
-            jobs.append(_planned_unchanged(job))
-        else:
-            jobs.append(_planned(dry_run, job, dry_run_source.now_ms))
-    waits = [job for job in jobs if job.waits]
-    preemptions = _preemptions(dry_run)
+    jobs, preemptions = planned(submitted), planned_preemptions(dry_run)
     return PlanView(
-        starts=not waits,
-        sentence=_sentence(jobs, waits, preemptions),
+        starts=not any(job.waits for job in jobs),
+        sentence=summarize_jobs(jobs, preemptions),
         state_version=dry_run_source.snapshot.version,
         policy=dry_run_source.policy.name,
         jobs=jobs,
         preemptions=preemptions,
     )
+
+
+def planned_jobs(
+    dry_run: DryRun, specs: list[JobSpec], existing: list[Job], now_ms: int
+) -> Callable[[list[SubmitResult]], list[PlannedJobView]]:
+    """Call it before the submit, for a function that says afterwards what happened to each job. `existing` are the jobs
+    that the submit may change."""
+    before = {job.id: _Before.of(job) for job in existing}
+
+    def describe(spec: JobSpec, result: SubmitResult) -> PlannedJobView:
+        job = dry_run.state.jobs.get(result.job_id)
+        if job is None:
+            return _planned_template(spec)
+        if result.updated:
+            return _planned_update(dry_run, job, before[job.id])
+        return _planned(dry_run, job, now_ms) if result.created else _planned_unchanged(job)
+
+    return lambda submitted: [describe(spec, result) for spec, result in zip(specs, submitted, strict=True)]
 
 
 def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
@@ -222,7 +229,7 @@ def _group_name(job: Job, number: int) -> str:
     return next((task_set.spec.name for task_set in job.task_sets if task_set.number == number), "")
 
 
-def _preemptions(dry_run: DryRun) -> list[PlannedPreemptionView]:
+def planned_preemptions(dry_run: DryRun) -> list[PlannedPreemptionView]:
     state = dry_run.state
     return [
         PlannedPreemptionView(
@@ -235,8 +242,8 @@ def _preemptions(dry_run: DryRun) -> list[PlannedPreemptionView]:
     ]
 
 
-def _sentence(jobs: list[PlannedJobView], waits: list[PlannedJobView], preemptions: list[PlannedPreemptionView]) -> str:
-    started = sum(job.starts for job in jobs)
+def summarize_jobs(jobs: list[PlannedJobView], preemptions: list[PlannedPreemptionView]) -> str:
+    started, waits = sum(job.starts for job in jobs), [job for job in jobs if job.waits]
     if waits:
         waiting = sum(job.waits for job in waits)
         sentence = (

@@ -19,6 +19,7 @@ from shunter.engine.state.state import State
 from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
 from shunter.gateway.explain.estimates import estimate_start
 from shunter.gateway.explain.rollout import describe_crash, describe_update
+from shunter.gateway.explain.testbed_holds import TESTBED_HOLDS, describe_testbed_holds
 from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
@@ -116,9 +117,13 @@ def reasons_of(
                 text = f"group {group}: {text}"
             by_text.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
     reservations = dict.fromkeys(reserved[task_class.id] for _, task_class, _ in waiting if task_class.id in reserved)
+    held = dict.fromkeys(
+        text for _, task_class, node in waiting for text in describe_testbed_holds(state, task_class, filters, node)
+    )
     return [
         *(ReasonView(text=text, nodes=0) for text in reservations if text not in by_text),
         *by_text.values(),
+        *(ReasonView(text=text, nodes=0) for text in held),
     ]
 
 
@@ -220,7 +225,8 @@ def _describe_queued(
     if reasons := reasons_of(state, job, filters, reserved):
         first = reasons[0]
         nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
-        return f"{first.text}{nodes}"
+        held = next((each.text for each in reasons if each.text.startswith(TESTBED_HOLDS)), "")
+        return f"{first.text}{nodes}" + (f"; {held}" if held and held != first.text else "")
     return "waiting for the next round"
 
 

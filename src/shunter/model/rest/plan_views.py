@@ -72,8 +72,21 @@ class PlannedPreemptionView(msgspec.Struct, kw_only=True):
     count: int
 
 
+class PlannedObjectView(msgspec.Struct, kw_only=True):
+    """What would happen to one Testbed, BatchJob or Scheduling of a plan."""
+
+    kind: str
+    name: str
+    namespace: str
+    action: str  # created | configured | unchanged
+    verdict: str  # ready | starts | waits | fails
+    state: str  # of the object after that
+    sentence: str
+    reasons: list[ReasonView] = []
+
+
 class PlanView(msgspec.Struct, kw_only=True):
-    """What a submit of these jobs would do now. Nothing has changed."""
+    """What a submit of these jobs, or an apply of these objects, would do now. Nothing has changed."""
 
     starts: bool  # everything would start
     sentence: str
@@ -81,3 +94,4 @@ class PlanView(msgspec.Struct, kw_only=True):
     policy: str
     jobs: list[PlannedJobView]
     preemptions: list[PlannedPreemptionView] = []
+    objects: list[PlannedObjectView] = []

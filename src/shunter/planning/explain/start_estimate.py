@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shunter.planning.explain.suggest import without_licence_needs
+from shunter.planning.filter.colocation import is_one_per_node
 from shunter.planning.filter.filters import FILTERS, RESOURCES, Filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import BoolArray, Nodes, TaskClass
@@ -40,16 +41,33 @@ class Forecast:
 
     def could_ever_fit(self, count: int = 1) -> bool:
         """Whether this many tasks would fit if nothing else ran."""
+        return self.room_ever(count) >= count
+
+    def room_ever(self, most: int) -> int:
+        """How many tasks would have room if nothing else ran, at most `most`."""
         rows = np.flatnonzero(self._accepted)
-        room = np.full(len(rows), count, dtype=np.int64)
+        room = np.full(len(rows), self._most_per_node(most), dtype=np.int64)
         for resource, need in self._needs.items():
             np.minimum(room, self._ledger.capacity(resource)[rows] // need, out=room)
-        return int(room.sum()) >= count
+        return min(int(room.sum()), most)
 
     def room(self, most: int) -> int:
         """How many tasks have room now, at most `most`."""
         rows = np.flatnonzero(self._accepted)
-        return min(int(self._ledger.room(self._class, rows, most).sum()), most) if len(rows) else 0
+        if not len(rows):
+            return 0
+        return min(int(self._ledger.room(self._class, rows, self._most_per_node(most)).sum()), most)
+
+    def totals(self, resource: str) -> tuple[int, int]:
+        """How much is free now on all nodes that the class may use, and their capacity."""
+        if resource not in self._ledger.column:
+            return 0, 0
+        rows = np.flatnonzero(self._accepted)
+        free = np.maximum(self._ledger.free[self._ledger.column[resource]][rows], 0)
+        return int(free.sum()), int(self._ledger.capacity(resource)[rows].sum())
+
+    def _most_per_node(self, most: int) -> int:
+        return min(most, 1) if is_one_per_node(self._class.rules) else most
 
     def first_fit(self, expected_ends: Sequence[ExpectedEnd], count: int = 1) -> ExpectedEnd | None:
         """The end after which `count` tasks have room. None: not even after all of these ends.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shunter.model.job.spec import LICENCE_PREFIX
+from shunter.planning.explain.gang_reasons import describe_gang
 from shunter.planning.explain.suggest import without_licence_needs
 from shunter.planning.filter.filters import FILTERS, Filter, Refusal, avoid_filter, format_amount_short
 from shunter.planning.filter.node_ledger import NodeLedger
@@ -49,11 +50,18 @@ def explain(
     ledger = NodeLedger()
     ledger.sync(nodes)
     limit_reasons = [] if view is None else [Reason(text, 0, ()) for text in limits_reached(task_class, view)]
+    own_filters = filters
     if view is not None:
         filters = (*filters, rules_filter(RuleSet(view, ledger)), avoid_filter(_avoided(task_class, view)))
-    task_class = without_licence_needs(task_class)
+    with_licences, task_class = task_class, without_licence_needs(task_class)
     rows = np.array([only_node]) if only_node else np.arange(1, nodes.count)
     never_fits = None if only_node else _never_fits(task_class, ledger)
+    if (
+        view is not None
+        and not never_fits
+        and (gang := describe_gang(with_licences, _gang_counts(with_licences, view), nodes, own_filters))
+    ):
+        limit_reasons.append(Reason(gang, 0, ()))
     refusals = [(never_fits, rows)] if never_fits else _refusals(task_class, ledger, rows, filters)
     if len(refusals) > REASONS_MAX:
         rest = np.concatenate([rows for _, rows in refusals[REASONS_MAX - 1 :]])

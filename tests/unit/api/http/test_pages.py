@@ -36,7 +36,7 @@ def printed(path: str) -> str:
     if not path.startswith(GROUP_VERSION):
         return path
     kinds = "|".join(PLURALS)
-    path = re.sub(rf"/({kinds})(?=$|/{{object}}$)", "/KINDS", path.replace(GROUP_VERSION, "APIS"))
+    path = re.sub(rf"/({kinds})(?=$|/{{object}}(/why)?$)", "/KINDS", path.replace(GROUP_VERSION, "APIS"))
     return path.replace("{object}", "{name}")
 
 

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.commands.jobs.submit import refuse_objects
-from shunter.cli.completion import complete_policies
+from shunter.cli.completion import complete_jobs, complete_policies
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.manifest_files import File, read_file
-from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_task
+from shunter.cli.options import Format, Namespace, Output, job_and_task
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import (
     Column,
@@ -24,17 +23,29 @@ from shunter.cli.render.tables import (
     print_table,
 )
 from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.objects.objects import KINDS, PLURALS, SHORT_NAMES
 from shunter.model.rest.cluster_views import PolicyView
 from shunter.model.rest.plan_views import PlannedJobView, PlanView, ReasonView, StartView, WhyView
+from shunter.sdk.calls.objects import expand_lists
 
 NODES_SHOWN = 10  # of one job's placements
 REASONS_SHOWN = 3  # of one pending job
 
+OBJECT_WORDS = frozenset({*(kind.lower() for kind in KINDS), *PLURALS, *SHORT_NAMES})
+WhyTarget = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="JOB, JOB/INDEX or JOB/GROUP/INDEX; or testbed/NAME, batchjob/NAME or scheduling/NAME.",
+        autocompletion=complete_jobs,
+    ),
+]
+
 policies = plain_typer(invoke_without_command=True)
 
 
-def why(name: JobOrTask, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Explain why a job, or one of its tasks, is in its state.
+def why(name: WhyTarget, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+    """Explain why a job, one of its tasks, or a Testbed, BatchJob or Scheduling is in its state.
 
     For a pending job, this prints the reasons with the number of nodes for each, the changes that would start the job
     now (smallest first, each verified on a copy of the cluster), and an estimate of the start without any change.
@@ -42,10 +53,15 @@ def why(name: JobOrTask, namespace: Namespace = NAMESPACE_DEFAULT, output: Outpu
     \b
     shunter why render
     shunter why render/4
+    shunter why testbed/bench
+    shunter why scheduling/nightly
     """
-    job, task = job_and_task(name)
+    kind, slash, object_name = name.partition("/")
     with open_client(namespace) as client:
-        found = client.why(job, task)
+        if slash and kind.lower() in OBJECT_WORDS and not object_name.replace("~", "").isdigit():
+            found = client.why_object(kind, object_name)
+        else:
+            found = client.why(*job_and_task(name))
     if output is not Format.TABLE:
         print_document(found, output)
     else:
@@ -57,18 +73,18 @@ def plan(
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show what submitting a manifest file would do now, without submitting it.
+    """Show what submitting or applying a manifest file would do now, without doing it.
 
     The plan lists which tasks would start and where, which other tasks would be preempted, and which tasks would stay
-    pending and why. The exit code is 0 if everything would start, 1 if something would stay pending, and 2 if the
-    submit would be rejected.
+    pending and why. For Testbeds, BatchJobs and Schedulings, it shows the state that they would have. The exit code is
+    0 if everything would start, 1 if something would stay pending, and 2 if the submit would be rejected.
 
     \b
     shunter plan -f job.yaml
     shunter plan -f job.yaml && shunter submit -f job.yaml
+    shunter plan -f testbed.yaml && shunter apply -f testbed.yaml
     """
-    manifests = read_file(file)
-    refuse_objects(manifests, file)
+    manifests = expand_lists(read_file(file))
     with open_client(namespace) as client:
         found = client.plan(manifests)
     if output is not Format.TABLE:
@@ -149,12 +165,21 @@ def _print_plan(found: PlanView) -> None:
             print(f"  {placement.node}  {plural(placement.count, 'task')}{group}")
         _print_more_nodes(len({each.node for each in job.placements[NODES_SHOWN:]}), "  ")
         for reason in job.reasons[:REASONS_SHOWN]:
-            nodes = f"{plural(reason.nodes, 'node')}: " if reason.nodes else ""
-            print(f"  {nodes}{reason.text}")
+            _print_reason(reason)
+    for each in found.objects:
+        colour = {"starts": "running", "ready": "ready", "fails": "failed"}.get(each.verdict, "cancelled")
+        print(f"{each.kind} {each.name}: {coloured(colour, each.verdict)}; {each.sentence}")
+        for reason in each.reasons[:REASONS_SHOWN]:
+            _print_reason(reason)
     for preemption in found.preemptions[:NODES_SHOWN]:
         print(f"preempts {plural(preemption.count, 'task')} of {preemption.name} on {preemption.node}")
     _print_more_nodes(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
     print(f"\n{found.sentence}")
+
+
+def _print_reason(reason: ReasonView) -> None:
+    nodes = f"{plural(reason.nodes, 'node')}: " if reason.nodes else ""
+    print(f"  {nodes}{reason.text}")
 
 
 def _print_more_nodes(nodes: int, indent: str = "") -> None:

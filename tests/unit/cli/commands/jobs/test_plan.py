@@ -41,6 +41,33 @@ def manifest(tmp_path: Path) -> str:
     return str(path)
 
 
+def test_why_of_an_object_asks_for_the_object(cluster: Cluster, shunter: Shunter) -> None:
+    path = "/apis/batchjob.gcr.io/v1alpha1/namespaces/default/testbeds/bed/why"
+    why = {"name": "default/bed", "state": "SUCCESS", "sentence": "Testbed default/bed has 2 slots.", "counts": {}}
+    cluster.answers[f"GET {path}"] = answer(200, why)
+    assert shunter("why", "testbed/bed").out == shunter("why", "tb/bed").out == "Testbed default/bed has 2 slots.\n"
+    cluster.answers["GET /jobs/testbed/tasks/0/why"] = answer(200, why | {"sentence": "testbed/0 runs."})
+    assert shunter("why", "testbed/0").out == "testbed/0 runs.\n"  # the first task of a job with that name
+
+
+def test_a_plan_of_objects_prints_each_with_its_problems(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:
+    path = tmp_path / "bed.yaml"
+    path.write_text(JOB.replace("kind: Job", "kind: Testbed"))
+    planned = {
+        "kind": "Testbed", "name": "bed", "namespace": "default", "action": "created", "verdict": "waits",
+        "state": "ERROR", "sentence": "It would be created. Then: it has no slots.",
+        "reasons": [{"text": "Requires 10 of cpu", "nodes": 2, "examples": ["n1"]}],
+    }  # fmt: skip
+    cluster.answers["POST /plan"] = answer(200, PLAN | {"jobs": [], "objects": [planned], "sentence": "1 would wait."})
+    said = shunter("plan", "-f", str(path))
+    assert said.code == 1
+    assert said.out == (
+        "Testbed bed: waits; It would be created. Then: it has no slots.\n"
+        "  2 nodes: Requires 10 of cpu\n"
+        "\n1 would wait.\n"
+    )
+
+
 def test_why_lists_what_would_start_the_job_and_when_it_may_start(cluster: Cluster, shunter: Shunter) -> None:
     suggestion = {
         "field": "spec.resources.memory", "before": "64Gi", "after": "48Gi", "text": "memory 64Gi → 48Gi fits 12 nodes",

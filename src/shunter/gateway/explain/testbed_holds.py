@@ -1,0 +1,64 @@
+"""Finds the testbeds whose slots hold what a task needs: slots reserve their resources even while nothing runs in them.
+Called by `gateway.explain.why`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from shunter.engine.state.state import State
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.testbeds import Testbed
+from shunter.planning.explain.suggest import without_licence_needs
+from shunter.planning.filter.filters import RESOURCES, Filter, feasible, format_amount_short
+from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.view import TaskClass
+
+TESTBED_HOLDS = "testbed "  # how each text begins
+
+
+def describe_testbed_holds(
+    state: State, task_class: TaskClass, filters: Sequence[Filter], only_node: int = 0
+) -> Iterator[str]:
+    """One text for each testbed without whose slots a task would fit on some node."""
+    testbeds = state.objects.testbeds
+    needs = without_licence_needs(task_class).needs
+    if not testbeds or not needs:
+        return
+    ledger = NodeLedger()
+    ledger.sync(state.nodes.view)
+    if any(resource not in ledger.column for resource in needs):
+        return
+    others = tuple(each for each in filters if each.name != RESOURCES)
+    accepted = feasible(without_licence_needs(task_class), ledger, slice(0, ledger.count), others)
+    for name, testbed in testbeds.items():
+        nodes, held = 0, dict.fromkeys(needs, 0)
+        for node, amounts in _held_by_node(testbed).items():
+            row = state.nodes.by_name[node].id if node in state.nodes.by_name else 0
+            if not row or not accepted[row] or only_node not in (0, row):
+                continue
+            free = {resource: int(ledger.free[ledger.column[resource]][row]) for resource in needs}
+            short = [resource for resource, need in needs.items() if free[resource] < need]
+            if short and all(free[resource] + amounts.get(resource, 0) >= needs[resource] for resource in short):
+                nodes += 1
+                for resource in short:
+                    held[resource] += amounts.get(resource, 0)
+        if nodes:
+            yield _describe(name, nodes, {resource: amount for resource, amount in held.items() if amount})
+
+
+def _held_by_node(testbed: Testbed) -> dict[str, dict[str, int]]:
+    held: dict[str, dict[str, int]] = {}
+    for slot in testbed.status.slots:
+        amounts = held.setdefault(slot.place.node, {})
+        for resource, amount in slot.size.items():
+            amounts[resource] = amounts.get(resource, 0) + amount
+    return held
+
+
+def _describe(name: ObjectName, nodes: int, held: dict[str, int]) -> str:
+    amounts = ", ".join(f"{resource} {format_amount_short(resource, amount)}" for resource, amount in held.items())
+    where = f"{nodes:,} node{'s' if nodes != 1 else ''}"
+    space = "" if name.namespace == NAMESPACE_DEFAULT else f" -n {name.namespace}"
+    hint = f"shunter describe testbed {name.name}{space}"
+    return f"{TESTBED_HOLDS}{name} holds {amounts} for its slots on {where}, where a task would fit otherwise ({hint})"
