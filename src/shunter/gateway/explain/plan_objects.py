@@ -116,9 +116,14 @@ def _pending_applications(state: State, each: Object, now_ms: int) -> list[Reaso
 
 
 def _summarize_objects(objects: list[PlannedObjectView]) -> str:
-    """`2 BatchJobs created, 1 Scheduling created; 1 of 3 objects would wait.`"""
-    by_action = Counter((each.action, each.kind) for each in objects)
-    parts = [f"{count:,} {kind}{'' if count == 1 else 's'} {action}" for (action, kind), count in by_action.items()]
+    """`2 BatchJobs and 1 Scheduling would be created; 1 of 3 objects would wait or fail.`"""
+    kinds: dict[str, Counter[str]] = {}
+    for each in objects:
+        kinds.setdefault(each.action, Counter())[each.kind] += 1
+    parts = []
+    for action, counts in kinds.items():
+        names = " and ".join(f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items())
+        parts.append(f"{names} would {'stay' if action == UNCHANGED else 'be'} {action}")
     stuck = sum(each.verdict in ("waits", "fails") for each in objects)
-    end = f"; {stuck:,} of {len(objects):,} would wait or fail" if stuck else "; none would wait"
+    end = f"; {stuck:,} of {len(objects):,} objects would wait or fail" if stuck else "; none would wait"
     return f"{', '.join(parts)}{end}."

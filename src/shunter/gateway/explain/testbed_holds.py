@@ -9,9 +9,11 @@ from shunter.engine.state.state import State
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.testbeds import Testbed
+from shunter.planning.explain.start_estimate import Forecast
 from shunter.planning.explain.suggest import without_licence_needs
 from shunter.planning.filter.filters import RESOURCES, Filter, feasible, format_amount_short
 from shunter.planning.filter.node_ledger import NodeLedger
+from shunter.planning.score.gangs import gang_of
 from shunter.planning.view import TaskClass
 
 TESTBED_HOLDS = "testbed "  # how each text begins
@@ -29,6 +31,7 @@ def describe_testbed_holds(
     ledger.sync(state.nodes.view)
     if any(resource not in ledger.column for resource in needs):
         return
+    missing = _missing_gang_tasks(state, task_class, filters)
     others = tuple(each for each in filters if each.name != RESOURCES)
     accepted = feasible(without_licence_needs(task_class), ledger, slice(0, ledger.count), others)
     for name, testbed in testbeds.items():
@@ -39,12 +42,22 @@ def describe_testbed_holds(
                 continue
             free = {resource: int(ledger.free[ledger.column[resource]][row]) for resource in needs}
             short = [resource for resource, need in needs.items() if free[resource] < need]
+            if missing and not short:
+                short = [resource for resource in needs if amounts.get(resource)]
             if short and all(free[resource] + amounts.get(resource, 0) >= needs[resource] for resource in short):
                 nodes += 1
                 for resource in short:
                     held[resource] += amounts.get(resource, 0)
         if nodes:
-            yield _describe(name, nodes, {resource: amount for resource, amount in held.items() if amount})
+            yield _describe(name, nodes, {resource: amount for resource, amount in held.items() if amount}, missing)
+
+
+def _missing_gang_tasks(state: State, task_class: TaskClass, filters: Sequence[Filter]) -> int:
+    """How many tasks of a gang have no room; 0 for other tasks."""
+    record = state.classes.get(task_class.id) if gang_of(task_class) else None
+    if record is None:
+        return 0
+    return record.queued - Forecast(task_class, state.nodes.view, filters).room(record.queued)
 
 
 def _held_by_node(testbed: Testbed) -> dict[str, dict[str, int]]:
@@ -56,9 +69,10 @@ def _held_by_node(testbed: Testbed) -> dict[str, dict[str, int]]:
     return held
 
 
-def _describe(name: ObjectName, nodes: int, held: dict[str, int]) -> str:
+def _describe(name: ObjectName, nodes: int, held: dict[str, int], missing: int) -> str:
     amounts = ", ".join(f"{resource} {format_amount_short(resource, amount)}" for resource, amount in held.items())
     where = f"{nodes:,} node{'s' if nodes != 1 else ''}"
     space = "" if name.namespace == NAMESPACE_DEFAULT else f" -n {name.namespace}"
     hint = f"shunter describe testbed {name.name}{space}"
-    return f"{TESTBED_HOLDS}{name} holds {amounts} for its slots on {where}, where a task would fit otherwise ({hint})"
+    what = "more tasks of the gang" if missing else "a task"
+    return f"{TESTBED_HOLDS}{name} holds {amounts} for its slots on {where}, where {what} would fit otherwise ({hint})"

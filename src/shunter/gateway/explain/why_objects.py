@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from shunter.engine.state.state import State
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -15,7 +16,7 @@ from shunter.model.objects.schedulings import JobProgress, Scheduling, Schedulin
 from shunter.model.objects.testbeds import Testbed, TestbedState
 from shunter.model.rest.plan_views import ReasonView, WhyView
 
-JOBS_NAMED_MAX = 5  # in one sentence
+NAMED_MAX = 5  # jobs or slots in one sentence
 _ENDED = (SchedulingState.COMPLETED, SchedulingState.FINISHED, SchedulingState.FAILED)
 _FAILED = (BatchJobState.FAILED, BatchJobState.FAILED_SUBMISSION)
 
@@ -105,9 +106,9 @@ def _describe_batch_job(state: State, job: BatchJob) -> str:
         return f"{name} has completed for Scheduling {by}, which holds it until it is deleted."
     if status.state is BatchJobState.PENDING_DELETION:
         return f"{name} was released, and its last tasks are stopping."
-    slots = ", ".join(map(str, status.slot_ids))
+    slots = _format_slots(status.slot_ids)
     why = f"see `shunter why {APPLICATION_PREFIX}{own.name}{_space(own)}`"
-    return f"{name} was submitted by Scheduling {by} to slots {slots} of testbed {status.testbed}; {why}."
+    return f"{name} was submitted by Scheduling {by} to {slots} of testbed {status.testbed}; {why}."
 
 
 def _describe_unclaimed(state: State, job: ObjectName) -> str:
@@ -158,7 +159,7 @@ def describe_progress(scheduling: Scheduling) -> str:
     """`a in slots 0, 1 Scheduled; b, c wait for slots`."""
     jobs = list(zip(scheduling.spec.distinct_jobs, scheduling.status.jobs, strict=False))
     placed = [
-        f"{job.name} in slot{'s' if len(record.slot_ids) > 1 else ''} {', '.join(map(str, record.slot_ids))}"
+        f"{job.name} in {_format_slots(record.slot_ids)}"
         for job, record in jobs
         if record.progress in (JobProgress.SUBMITTED, JobProgress.SCHEDULED)
     ]
@@ -172,6 +173,11 @@ def describe_progress(scheduling: Scheduling) -> str:
     return "; ".join(filter(None, parts)) or "no job has started yet"
 
 
+def _format_slots(slot_ids: Sequence[int]) -> str:
+    """`slot 3`, or `slots 0, 1`; of many, the first ones."""
+    return f"slot{'' if len(slot_ids) == 1 else 's'} {_some([str(each) for each in slot_ids])}"
+
+
 def _some(names: list[str]) -> str:
-    more = len(names) - JOBS_NAMED_MAX
-    return ", ".join(names[:JOBS_NAMED_MAX]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - NAMED_MAX
+    return ", ".join(names[:NAMED_MAX]) + (f" and {more:,} more" if more > 0 else "")

@@ -36,6 +36,17 @@ def test_why_says_that_a_testbed_holds_the_cores() -> None:
     run_scenario(scenario)
 
 
+def test_why_of_a_gang_names_the_testbed_that_holds_the_cores() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await setup_testbed(harness)  # one core of two on each node
+        await harness.run("gang", 3, gang=True, resources={"cpu": 1})
+        said = await why_job(harness, "gang")
+        assert "the gang of 3 tasks starts as a whole, and nodes have room for 2 of them now; cpu: needs 3" in said
+        assert "testbed default/bed holds cpu 2 for its slots on 2 nodes, where more tasks of the gang" in said
+
+    run_scenario(scenario)
+
+
 def test_why_of_a_batch_job_that_was_not_submitted_explains_what_is_missing() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await setup_testbed(harness, nodes=1)
@@ -115,7 +126,7 @@ def test_a_plan_of_objects_says_what_applying_them_does_and_changes_nothing() ->
         assert "has 2 slots on 1 node" in found.objects[0].sentence
         assert "a in slots 0, 1 has started" in found.objects[2].sentence
         assert found.starts and found.sentence == (
-            "1 Testbed created, 1 BatchJob created, 1 Scheduling created; none would wait."
+            "1 Testbed and 1 BatchJob and 1 Scheduling would be created; none would wait."
         )
         assert harness.engine.state.version == before and not harness.engine.state.objects.testbeds
         await harness.gateway.objects.apply([BED, JOB, QUEUE], namespace="default")
