@@ -32,6 +32,21 @@ def running(cluster: Cluster, name: str) -> list[str]:
     return sorted(f"{task['index']}@{task['node']}" for task in cluster.items("tasks", name, "--state", "running"))
 
 
+def test_a_crashing_service_says_so_in_every_command(cluster: Cluster) -> None:
+    restart = {"policy": "always", "max": 100_000, "delay": "50ms", "delay_max": "50ms"}
+    crashing = service("crasher", "bad", 1, restart=restart, update=UPDATE | {"healthy_for": "20s"})
+    cluster.shunter("submit", "-f", "-", stdin=as_yaml(crashing))
+    eventually(lambda: cluster.json("job", "crasher")["update"]["status"] == "crashing", "it has crashed")
+    assert "last exit code 3" in cluster.shunter("job", "crasher").out
+    assert "crasher is crashing: restart " in cluster.shunter("why", "crasher").out
+    assert "crashing" in cluster.shunter("jobs").out
+    waited = cluster.shunter("wait", "crasher", "--timeout", "3s", code=None)
+    assert waited.code != 0 and "crasher is crashing: restart " in waited.err
+    cluster.shunter("stop", "crasher")
+    cluster.shunter("wait", "crasher", code=1)
+    assert cluster.json("job", "crasher")["update"]["status"] == "ended"
+
+
 @pytest.fixture
 def remote(make_home: Callable[[], Cluster]) -> Iterator[RemoteCluster]:
     cluster = RemoteCluster(make_home, timeout="2s")
