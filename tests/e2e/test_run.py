@@ -146,7 +146,9 @@ def test_an_array_counts_through_what_was_named(cluster: Cluster, tmp_path: Path
     cluster.shunter(*words, cwd=tmp_path)
     written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
     assert written == {f"odd-{index}.txt": f"index {index}\n" for index in (1, 5, 9, 20)}
-    assert [task["array_index"] for task in cluster.items("tasks", "odd")] == [1, 5, 9, 20]
+    tasks = cluster.items("tasks", "odd")
+    assert [task["array_index"] for task in tasks] == [task["index"] for task in tasks] == [1, 5, 9, 20]
+    assert [task["name"] for task in tasks] == ["odd/1", "odd/5", "odd/9", "odd/20"]
 
 
 def test_each_line_has_a_task_of_its_own(cluster: Cluster, tmp_path: Path) -> None:

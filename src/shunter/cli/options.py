@@ -11,6 +11,7 @@ import typer
 from shunter.cli.completion import complete_jobs, complete_namespaces, complete_nodes, complete_states
 from shunter.model.errors import Invalid, Problem
 from shunter.model.resources import parse_amount, parse_duration_s
+from shunter.sdk.client import Job
 
 PORT_MAX = 65535
 
@@ -106,9 +107,15 @@ def job_and_task(reference: str) -> tuple[str, str | None]:
     job, slash, task = reference.partition("/")
     index = task.rpartition("/")[2]
     if slash and (not _is_task(index) or task.count("/") > 1):
-        fix = "write JOB for the job, JOB/0 for its first task, JOB/GROUP/0 if it has several groups"
+        fix = "write JOB for the job, JOB/INDEX for a task, JOB/GROUP/INDEX if it has several groups"
         raise Invalid([Problem("task", "must be a job or a task", reference, fix)])
     return job, task if slash else None
+
+
+def first_task(job: Job) -> str:
+    """The first task of a job, of its first group: [GROUP/]INDEX."""
+    first = next(iter(job.tasks(limit=1)), None)
+    return "0" if first is None else first.name.partition("/")[2]
 
 
 def _is_task(text: str) -> bool:

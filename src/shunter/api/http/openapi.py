@@ -16,9 +16,9 @@ from shunter.api.routes import nodes
 from shunter.api.routes.jobs import BULK_ITEMS_MAX
 from shunter.api.routes.plans import PLAN_JOBS_MAX
 from shunter.model.files.yaml_reader import DOCUMENTS_MAX
+from shunter.model.job.arrays import INDEX_MAX
 from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.job.manifests import job_schema
-from shunter.model.job.spec import COUNT_MAX
 from shunter.model.objects.object_fields import EXTERNAL
 from shunter.model.objects.object_manifests import object_schema
 from shunter.model.objects.objects import GROUP, GROUP_ALIAS, KINDS, VERSION
@@ -34,8 +34,8 @@ ALWAYS_POSSIBLE = (401, 429, 500, 503)
 PATH_PARAMETERS: dict[str, Document] = {
     "job": {"description": "NAME, NAME@RUN or id:NUMBER", "schema": {"type": "string", "pattern": JOB_PATTERN}},
     "index": {
-        "description": "index of a task, from 0",
-        "schema": {"type": "integer", "minimum": 0, "maximum": COUNT_MAX - 1},
+        "description": "index of a task, as in SHUNTER_TASK_INDEX",
+        "schema": {"type": "integer", "minimum": 0, "maximum": INDEX_MAX},
     },
     "template": {"description": "name of a template", "schema": {"type": "string", "minLength": 1}},
     "queue": {"description": "name of a queue", "schema": NAME.schema},

@@ -7,7 +7,7 @@ import re
 from typing import NoReturn
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job.spec import COUNT_MAX
+from shunter.model.job.arrays import INDEX_MAX
 from shunter.model.schema.name_fields import NAME, RUN_PATTERN
 from shunter.model.schema.problems import Problems, format_value
 from shunter.ports.admin import EventPosition
@@ -17,7 +17,7 @@ JOB_PATTERN = RUN_PATTERN + r"|^id:[1-9][0-9]{0,17}$"
 EVENT_PATTERN = r"^[0-9]{1,18}(-[0-9]{1,9})?$"
 
 _JOB = re.compile(JOB_PATTERN)
-_INDEX = re.compile(r"[0-9]{1,8}")
+_INDEX = re.compile(r"[0-9]{1,10}")
 _EVENT = re.compile(EVENT_PATTERN)
 
 
@@ -31,8 +31,8 @@ def parse_job_reference(text: str, namespace: str) -> JobReference:
 
 
 def parse_task_reference(text: str, group: str | None) -> TaskReference:
-    if not _INDEX.fullmatch(text) or int(text) >= COUNT_MAX:
-        _refuse("path.index", "must be the index of a task, from 0", text, None)
+    if not _INDEX.fullmatch(text) or int(text) > INDEX_MAX:
+        _refuse("path.index", "must be the index of a task: a number from 0", text, None)
     return TaskReference(int(text), group)
 
 

@@ -150,7 +150,7 @@ def transition_waiting(round: Round, task_set: TaskSet, event: TaskEvent, reason
     for first, last in list(ranges_of(np.flatnonzero(states == _WAITING))):
         round.record(
             c.TasksTransitioned(
-                task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref
+                task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref_of(first, last)
             )
         )
 

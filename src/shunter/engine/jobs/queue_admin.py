@@ -66,7 +66,14 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
                 reason = f"queue {name} purged by {user}"
                 round.record(
                     c.TasksTransitioned(
-                        job.id, task_set.number, first, last, TaskEvent.CANCELLED, round.now_ms, reason, task_set.ref
+                        job.id,
+                        task_set.number,
+                        first,
+                        last,
+                        TaskEvent.CANCELLED,
+                        round.now_ms,
+                        reason,
+                        task_set.ref_of(first, last),
                     )
                 )
                 purged += last - first + 1

@@ -70,7 +70,7 @@ def find_task(state: State, job: Job, name: str, visible_index: int) -> tuple[Ta
     for task_set in job.task_sets:
         if task_set.spec.name != name:
             continue
-        index = _local_index(task_set, visible_index)
+        index = task_set.local_index_of(visible_index)
         if index is None:
             continue
         if found is None or state.table.state[task_set.base + index] < TaskState.SUCCEEDED:
@@ -78,12 +78,6 @@ def find_task(state: State, job: Job, name: str, visible_index: int) -> tuple[Ta
     if found is None:
         raise NotFound(f"job {job.name} has no task {visible_index} in group {name}")
     return found
-
-
-def _local_index(task_set: TaskSet, visible_index: int) -> int | None:
-    if task_set.visible_index is None:
-        return visible_index if 0 <= visible_index < task_set.count else None
-    return task_set.visible_index.index(visible_index) if visible_index in task_set.visible_index else None
 
 
 def _mark_down(round: Round, job: Job, group: str, index: int) -> None:
@@ -126,4 +120,8 @@ def send_stop_orders(round: Round, task_set: TaskSet, first: int, last: int, gra
 
 def _transition(round: Round, task_set: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:
     job = task_set.job
-    round.record(c.TasksTransitioned(job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref))
+    round.record(
+        c.TasksTransitioned(
+            job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref_of(first, last)
+        )
+    )

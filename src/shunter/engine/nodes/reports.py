@@ -59,8 +59,8 @@ def apply_started(round: Round, node: int, started: Started) -> None:
     ):
         return
     log = started.segment << 32 | started.record
-    ports = started.ports
-    change = c.TaskStarted(started.job, started.group, started.index, started.started_ms, log, task_set.ref, ports)
+    index, ref = started.index, task_set.ref_of(started.index, started.index)
+    change = c.TaskStarted(started.job, started.group, index, started.started_ms, log, ref, started.ports)
     round.record(change)
 
 
@@ -144,9 +144,9 @@ def apply_health(round: Round, node: int, health: Health) -> None:
         return
     known = (task_set.health or {}).get(health.index)
     if known is None or known[0] is not health.is_healthy:
-        job = task_set.job
+        job, ref = task_set.job, task_set.ref_of(health.index, health.index)
         change = c.TaskHealth(
-            job.id, task_set.number, health.index, health.is_healthy, health.at_ms, health.detail, task_set.ref
+            job.id, task_set.number, health.index, health.is_healthy, health.at_ms, health.detail, ref
         )  # fmt: skip
         round.record(change)
 
@@ -164,8 +164,8 @@ def mark_lost(round: Round, task_set: TaskSet, first: int, last: int, reason: st
     round.dirty.underfilled[task_set.task_class.id, node] = None
     if not (table.state[rows] == _STOPPING).any() and int(table.lost[rows].max()) + 1 < round.settings.lost_max:
         change = c.TasksLost(
-            task_set.job.id, task_set.number, first, last, round.now_ms, reason, task_set.ref, keeper_back_off_ms,
-            keeper_back_off_ms > 0,
+            task_set.job.id, task_set.number, first, last, round.now_ms, reason, task_set.ref_of(first, last),
+            keeper_back_off_ms, keeper_back_off_ms > 0,
         )  # fmt: skip
         round.record(change)
         if keeper_back_off_ms:
@@ -185,7 +185,7 @@ def _fail_lost(round: Round, task_set: TaskSet, index: int, detail: str) -> None
     round.dirty.underfilled[task_set.task_class.id, int(table.node[row])] = None
     change = c.TaskEnded(
         task_set.job.id, task_set.number, index, TaskEvent.GAVE_UP, -1, int(table.started_ms[row]), round.now_ms,
-        int(table.log[row]), 0, detail, task_set.ref,
+        int(table.log[row]), 0, detail, task_set.ref_of(index, index),
     )  # fmt: skip
     round.record(change)
     round.dirty.maybe_finished[task_set.job.id] = None
@@ -235,7 +235,7 @@ def _record_finished(round: Round, task_set: TaskSet, first: int, last: int, end
     started = ended.started_ms[offset : offset + count]
     change = c.TasksFinished(
         task_set.job.id, task_set.number, first, last, c.pack_times(started),
-        c.pack_times(ended.ended_ms[offset : offset + count]), log, task_set.ref,
+        c.pack_times(ended.ended_ms[offset : offset + count]), log, task_set.ref_of(first, last),
     )  # fmt: skip
     node = round.state.table.node.item(task_set.base + first)
     round.dirty.underfilled[task_set.task_class.id, node] = None
@@ -259,7 +259,7 @@ def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offs
     reason = _end_reason(task_set, index, event, ended, exit_code)
     change = c.TaskEnded(
         job.id, task_set.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
-        ended.segment << 32 | (ended.record + offset), not_before_ms, reason, task_set.ref,
+        ended.segment << 32 | (ended.record + offset), not_before_ms, reason, task_set.ref_of(index, index),
     )  # fmt: skip
     round.dirty.underfilled[task_set.task_class.id, int(table.node[row])] = None
     if has_failed and not is_stopping and job.id not in round.state.objects.applications:
@@ -338,7 +338,9 @@ def _transition(round: Round, task_set: TaskSet, node: int, first: int, last: in
     round.dirty.underfilled[task_set.task_class.id, node] = None
     reason = task_set.job.reason if event is TaskEvent.STOPPED else ""
     round.record(
-        c.TasksTransitioned(task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref)
+        c.TasksTransitioned(
+            task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref_of(first, last)
+        )
     )
     if event is TaskEvent.STOPPED:
         round.dirty.maybe_finished[task_set.job.id] = None

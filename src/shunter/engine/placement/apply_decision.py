@@ -149,7 +149,7 @@ def evict_task(round: Round, task_set: TaskSet, index: int, reason: str) -> None
     """Stop a live attempt so that its task is queued again."""
     job, node = task_set.job, int(round.state.table.node[task_set.base + index])
     move = c.TasksTransitioned(
-        job.id, task_set.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, task_set.ref
+        job.id, task_set.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, task_set.ref_of(index, index)
     )
     round.record(move)
     round.outbox.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
@@ -233,7 +233,9 @@ def assign_tasks(round: Round, record: ClassRecord, node: int, count: int) -> No
         last = min(last, first + count - 1)
         count -= last - first + 1
         job = task_set.job
-        round.record(c.TasksPlaced(job.id, task_set.number, first, last, attempts + 1, node, task_set.ref))
+        round.record(
+            c.TasksPlaced(job.id, task_set.number, first, last, attempts + 1, node, task_set.ref_of(first, last))
+        )
         round.outbox.order(task_set, first, last, attempts + 1, node)
 
 

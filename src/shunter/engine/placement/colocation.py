@@ -136,7 +136,7 @@ def colocation_allows(state: State, task_set: TaskSet, indexes: Iterable[int], n
 
 def _nodes_of_others(state: State, task_set: TaskSet, indexes: Iterable[int]) -> IntArray:
     """Where other tasks of the group are. Tasks that these replace do not count: they stop once these are up."""
-    replaced = [task_set.visible_index_of(index) for index in indexes]
+    replaced = [task_set.instance_index_of(index) for index in indexes]
     nodes = [
         _live_nodes(state, each, ~np.isin(_visible_indexes(each), replaced))
         for each in task_set.job.task_sets

@@ -101,7 +101,14 @@ def _evict_members(round: Round, members: list[TaskSet], reason: str) -> None:
             event = TaskEvent.PREEMPTED
             round.record(
                 c.TasksTransitioned(
-                    task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref
+                    task_set.job.id,
+                    task_set.number,
+                    first,
+                    last,
+                    event,
+                    round.now_ms,
+                    reason,
+                    task_set.ref_of(first, last),
                 )
             )
             send_stop_orders(round, task_set, first, last, task_set.spec.task.stop_grace_s)

@@ -43,7 +43,9 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
         add_task_set(round, job, group_index, [task[1]], node.id, reason, copy_of)
         round.dirty.jobs[job.id, 0] = None
         return
-    round.record(c.TaskPinned(job.id, task_set.number, index, node.id, round.now_ms, reason, task_set.ref))
+    round.record(
+        c.TaskPinned(job.id, task_set.number, index, node.id, round.now_ms, reason, task_set.ref_of(index, index))
+    )
     if round.state.table.state[task_set.base + index] != _QUEUED:
         evict_task(round, task_set, index, reason)
 
@@ -64,7 +66,9 @@ def place_moved_tasks(round: Round) -> None:
 
 
 def _unpin(round: Round, task_set: TaskSet, index: int, reason: str) -> None:
-    round.record(c.TaskPinned(task_set.job.id, task_set.number, index, 0, round.now_ms, reason, task_set.ref))
+    round.record(
+        c.TaskPinned(task_set.job.id, task_set.number, index, 0, round.now_ms, reason, task_set.ref_of(index, index))
+    )
 
 
 def _is_schedulable(node: NodeRecord) -> bool:
@@ -77,7 +81,9 @@ def _place_task(round: Round, task_set: TaskSet, index: int, node: int) -> None:
     round.record(c.LanesSet(record.id, node, 1 + (lanes.width if lanes else 0)))
     record.lanes[node].last_progress_ms = round.now_ms
     attempt = int(round.state.table.attempt[task_set.base + index]) + 1
-    round.record(c.TasksPlaced(task_set.job.id, task_set.number, index, index, attempt, node, task_set.ref))
+    round.record(
+        c.TasksPlaced(task_set.job.id, task_set.number, index, index, attempt, node, task_set.ref_of(index, index))
+    )
     round.outbox.order(task_set, index, index, attempt, node)
 
 

@@ -295,15 +295,18 @@ def _node_attributed(change: c.NodeAttributed, _: Callable[[int], str]) -> dict[
 
 def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str, Any]:
     fields = _job(type_, ref, state)
-    offset = int(ref.rpartition("+")[2]) if "+" in ref else 0
-    first, last = first + offset, last + offset
-    tasks = str(first) if first == last else f"{first}-{last}"
+    ref, _, tasks = ref.partition("=")
+    if not tasks:
+        offset = int(ref.rpartition("+")[2]) if "+" in ref else 0
+        first, last = first + offset, last + offset
+        tasks = str(first) if first == last else f"{first}-{last}"
     group_prefix = f"{fields['group']}/" if "group" in fields else ""
     return {**fields, "name": f"{fields['name']}/{group_prefix}{tasks}", "tasks": tasks}
 
 
 def _job(type_: str, ref: str, state: str | None) -> dict[str, Any]:
-    """A ref is NAMESPACE/NAME@RUN; for tasks, #GROUP and +FIRST are added if needed: see `records.TaskSet.ref`."""
+    """A ref is NAMESPACE/NAME@RUN; for tasks, #GROUP, +FIRST and =INDEXES are added if needed: see
+    `records.TaskSet.ref_of`."""
     namespace, _, named_run = ref.partition("/")
     name, _, run = named_run.rpartition("@")
     number, _, group = run.partition("+")[0].partition("#")

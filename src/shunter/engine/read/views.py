@@ -200,6 +200,11 @@ class TaskBlock:
         return len(self.columns["state"])
 
     def visible_index_of(self, index: int) -> int:
+        """SHUNTER_TASK_INDEX."""
+        index = self.instance_index_of(index)
+        return index_at(self.array, index) if self.array else index
+
+    def instance_index_of(self, index: int) -> int:
         return index if self.visible_index is None else self.visible_index[index]
 
 
@@ -214,8 +219,8 @@ def task_view(block: TaskBlock, index: int) -> TaskView:
         name=f"{block.job_name}/{group_prefix}{block.visible_index_of(index)}{block.leaving.get(index, '')}",
         index=block.visible_index_of(index),
         group=block.group_name,
-        array_index=index_at(block.array, block.visible_index_of(index)) if block.array else None,
-        entry=block.entries[block.visible_index_of(index)] if block.entries else None,
+        array_index=block.visible_index_of(index) if block.array else None,
+        entry=block.entries[block.instance_index_of(index)] if block.entries else None,
         state=_STATE_NAMES[state],
         attempt=int(columns["attempt"][row]),
         node=block.node_names[node] or None,

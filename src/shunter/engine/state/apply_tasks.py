@@ -118,9 +118,9 @@ def task_ended(state: State, change: c.TaskEnded) -> None:
         task_set.reasons = task_set.reasons or {}
         task_set.reasons[index] = change.reason
     if event is TaskEvent.GAVE_UP and task_set.spec.restart.policy != "never":
-        state.dead_letters.add(
-            task_set.job.id, task_set.job.ref, task_set.spec.name, task_set.visible_index_of(index), change
-        )
+        visible_index = task_set.visible_index_of(index) if task_set.spec.array else None
+        instance = task_set.spec.name, task_set.instance_index_of(index)
+        state.dead_letters.add(task_set.job.id, task_set.job.ref, *instance, visible_index, change)
     _transition(state, task_set, index, index, event, change.not_before_ms)
     if change.started_ms:
         _record_start(state, task_set.job, change.started_ms)

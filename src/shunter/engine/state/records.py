@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from shunter.model.job.arrays import format_indexes, index_at, part_of, position_of
 from shunter.model.job.spec import DEFAULT_OPTIONS, LONG_RUNNING, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.model.protocol.worker_messages import MachineStats
@@ -79,12 +80,17 @@ class TaskSet:
 
     @property
     def ref(self) -> str:
-        """The name of its job; with the group if there are several, and with its first index if that is not 0."""
+        """The name of its job; with the group if there are several, and +FIRST for instances of a long-running job."""
         job = self.job
         ref = job.cached_ref or job.ref
         if len(job.spec_version.groups) > 1:
             ref += f"#{self.spec.name}"
         return ref if self.visible_index is None else f"{ref}+{self.visible_index[0]}"
+
+    def ref_of(self, first: int, last: int) -> str:
+        """The ref of some of its tasks. Of an array, it ends in =INDEXES, because events do not see the spec."""
+        array = self.spec.array
+        return f"{self.ref}={format_indexes(part_of(array, first, last))}" if array else self.ref
 
     @property
     def back_off_ends_ms(self) -> list[int]:
@@ -96,9 +102,23 @@ class TaskSet:
         """Whether its spec keeps some other jobs away from its nodes."""
         return any(map(is_required_anti_affinity, self.spec.affinity))
 
-    def visible_index_of(self, index: int) -> int:
-        """The visible task index."""
+    def instance_index_of(self, index: int) -> int:
+        """Which instance of its group the task is: replacements have the same. Of a batch job, its position."""
         return index if self.visible_index is None else self.visible_index[index]
+
+    def visible_index_of(self, index: int) -> int:
+        """The index that users and the task see: SHUNTER_TASK_INDEX."""
+        array = self.spec.array
+        index = self.instance_index_of(index)
+        return index_at(array, index) if array else index
+
+    def local_index_of(self, visible_index: int) -> int | None:
+        """The opposite of `visible_index_of`; None if it has no such task."""
+        if self.spec.array:
+            return position_of(self.spec.array, visible_index)
+        if self.visible_index is None:
+            return visible_index if 0 <= visible_index < self.count else None
+        return self.visible_index.index(visible_index) if visible_index in self.visible_index else None
 
     def task_name(self, index: int) -> str:
         job = self.job

@@ -96,14 +96,15 @@ class DeadLetters:
 
 def _dead_view(letter: DeadLetter) -> DeadView:
     inner = "" if letter.group == "main" else f"{letter.group}/"
+    index = letter.index if letter.visible_index is None else letter.visible_index
     return DeadView(
-        name=f"{letter.name}@{letter.run}/{inner}{letter.index}",
+        name=f"{letter.name}@{letter.run}/{inner}{index}",
         number=letter.number,
         namespace=letter.namespace,
         job=letter.name,
         run=letter.run,
         group=letter.group,
-        index=letter.index,
+        index=index,
         exit_code=letter.exit_code if letter.exit_code >= 0 else None,
         reason=letter.reason,
         at=iso(letter.at_ms / 1000) or "",

@@ -12,6 +12,7 @@ from shunter.engine.jobs.stop import find_task
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.model.job.arrays import IndexRange, format_indexes, position_of
 from shunter.model.job.groups import GROUP_DEFAULT
 from shunter.model.job.spec import GroupSpec
 from shunter.model.rest.job_views import JobView
@@ -80,11 +81,29 @@ def locate_task(state: State, run: AnyRun, reference: TaskReference) -> tuple[Ta
     for task_set in reversed(task_sets_of(run)):
         if task_set.name != name:
             continue
+        if array := array_of(run, name):
+            position = position_of(array, reference.index)
+            if position is None:
+                break
+            return task_set, position
         if task_set.visible_index is None and reference.index < task_set.count:
             return task_set, reference.index
         if task_set.visible_index is not None and reference.index in task_set.visible_index:
             return task_set, task_set.visible_index.index(reference.index)
     raise _task_not_found(run, name, reference.index)
+
+
+def array_of(run: AnyRun, group: str) -> tuple[IndexRange, ...]:
+    """The indexes of a group's tasks; empty if they count from 0."""
+    specs = run.spec_version.groups if isinstance(run, Job) else run.specs
+    return next((spec.array for spec in specs if spec.name == group), ())
+
+
+def first_task_of(run: AnyRun) -> TaskReference:
+    """The first task of a job with one group."""
+    names = [task_set.name for task_set in task_sets_of(run)]
+    array = array_of(run, names[0]) if names else ()
+    return TaskReference(array[0][0] if array else 0)
 
 
 def group_name(run: AnyRun, group: str | None) -> str:
@@ -99,7 +118,8 @@ def group_name(run: AnyRun, group: str | None) -> str:
     if group is None and len(names) == 1:
         return names[0]
     if group is None:
-        fix = f"name the group: {job}/{names[0]}/0"
+        array = array_of(run, names[0])
+        fix = f"name the group: {job}/{names[0]}/{array[0][0] if array else 0}"
         raise Invalid([Problem("group", f"is missing: job '{job}' has groups {', '.join(names)}", None, fix)])
     if group not in names:
         raise NotFound(f"job '{job}' has no group '{group}': its groups are {', '.join(names)}")
@@ -113,7 +133,9 @@ def _task_not_found(run: AnyRun, name: str, index: int) -> NotFound:
         (max(task_set.visible_index) if task_set.visible_index else task_set.count - 1 for task_set in task_sets),
         default=-1,
     )
+    array = array_of(run, name)
     valid_range = f"its tasks are 0 to {last}" if last >= 0 else "it has no tasks yet"
+    valid_range = f"its tasks are {format_indexes(array)}" if array else valid_range
     return NotFound(f"job '{job}' has no task {index}: {valid_range}")
 
 

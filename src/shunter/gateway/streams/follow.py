@@ -13,7 +13,7 @@ from shunter.engine.read.views import counts_view, job_view
 from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
-from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
+from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, first_task_of
 from shunter.model.errors import Gone, Unavailable
 from shunter.model.protocol.worker_messages import LOG_GONE
 from shunter.model.rest.job_views import FollowLine, LogView, ProgressView
@@ -26,7 +26,6 @@ LOG_INTERVAL_S = 0.1
 LOG_PATIENCE_S = 10.0  # how long to try to read the output of a job that has ended
 LOG_SIZE_MAX = 256 * 2**10
 STREAMS = ("stdout", "stderr")
-ONLY_TASK = TaskReference(0)  # the task of a job that has just one
 
 
 class Streams:
@@ -164,7 +163,8 @@ class Streams:
 
     async def _new_output(self, reference: JobReference, output: _Output) -> AsyncGenerator[FollowLine, None]:
         """One chunk of each stream, if there is one. An error is noted: the node may come back."""
-        location = await self._reader.log_location(await self._runs.find(reference), ONLY_TASK, None)
+        run = await self._runs.find(reference)
+        location = await self._reader.log_location(run, first_task_of(run), None)
         if not location.continues(output.location):
             output.offsets = dict.fromkeys(STREAMS, 0)
         output.location = location

@@ -15,6 +15,7 @@ RANGES_MAX = 512
 TEXT_SIZE_MAX = 16 * 2**10
 ENTRIES_MAX = 100_000
 ENTRY_SIZE_MAX = 4096
+PARTS_SHOWN = 8  # of an array, in messages and events
 
 IndexRange = tuple[int, int, int]  # first, last (which is reached), step
 
@@ -70,6 +71,37 @@ def index_at(parts: Iterable[IndexRange], position: int) -> int:
             return first + position * step
         position -= size
     raise IndexError(position)
+
+
+def position_of(parts: Iterable[IndexRange], index: int) -> int | None:
+    """Where a task's index stands among those of its array; None if no task has it."""
+    start = 0
+    for first, last, step in parts:
+        if first <= index <= last and not (index - first) % step:
+            return start + (index - first) // step
+        start += (last - first) // step + 1
+    return None
+
+
+def part_of(parts: Iterable[IndexRange], first: int, last: int) -> tuple[IndexRange, ...]:
+    """The indexes from position `first` to position `last`."""
+    found = []
+    for start, end, step in parts:
+        size = (end - start) // step + 1
+        low, high = max(first, 0), min(last, size - 1)
+        if low <= high:
+            found.append((start + low * step, start + high * step, step if high > low else 1))
+        first, last = first - size, last - size
+    return tuple(found)
+
+
+def format_indexes(parts: Sequence[IndexRange]) -> str:
+    """`1-9:4,20`, as it is written in a manifest; of many parts only the first."""
+    texts = [
+        str(first) if first == last else f"{first}-{last}" + (f":{step}" if step > 1 else "")
+        for first, last, step in parts[:PARTS_SHOWN]
+    ]
+    return ",".join(texts) + (",…" if len(parts) > PARTS_SHOWN else "")
 
 
 def parse_entries(text: str) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ import msgspec
 
 class TaskView(msgspec.Struct, kw_only=True):
     name: str  # JOB/INDEX, or JOB/GROUP/INDEX
-    index: int
+    index: int  # SHUNTER_TASK_INDEX
     state: str
     attempt: int
     group: str = "main"
-    array_index: int | None = None  # SHUNTER_TASK_INDEX, for an array that does not start at 0
+    array_index: int | None = None  # the same, if its group has an array
     entry: str | None = None  # SHUNTER_ENTRY
     ports: dict[str, int] = {}  # name -> host port, of what runs
     healthy: bool | None = None  # what its checks say while it runs; None without checks

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.model.job import arrays
-from shunter.model.job.arrays import compress_indexes, count_indexes, index_at, parse_array, parse_entries
+from shunter.model.job.arrays import (
+    compress_indexes,
+    count_indexes,
+    format_indexes,
+    index_at,
+    parse_array,
+    parse_entries,
+    part_of,
+    position_of,
+)
 
 
 def indexes(parts: tuple[arrays.IndexRange, ...]) -> list[int]:
@@ -85,6 +94,21 @@ def test_a_list_is_folded_into_few_parts_and_keeps_its_order(listed: list[int]) 
 
 def test_an_even_list_is_one_part() -> None:
     assert compress_indexes(list(range(3, 1000, 4))) == ((3, 999, 4),)
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=30, unique=True), st.data())
+def test_positions_and_indexes_are_each_other_s_opposite(values: list[int], data: st.DataObject) -> None:
+    parts = compress_indexes(values)
+    assert [position_of(parts, index) for index in values] == list(range(len(values)))
+    assert all(position_of(parts, index) is None for index in range(62) if index not in values)
+    first = data.draw(st.integers(0, len(values) - 1))
+    last = data.draw(st.integers(first, len(values) - 1))
+    assert indexes(part_of(parts, first, last)) == values[first : last + 1]
+
+
+def test_indexes_are_written_as_in_a_manifest_and_cut_if_there_are_many() -> None:
+    assert format_indexes(parse_array("1-9:4,20,30-31").parts) == "1-9:4,20,30-31"
+    assert format_indexes(parse_array(",".join(map(str, range(0, 40, 4)))).parts) == "0,4,8,12,16,20,24,28,…"
 
 
 def test_the_lines_of_a_file_are_entries() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.options import Format, JobOrTask, Namespace, NodeName, Output, duration_s, job_and_task
+from shunter.cli.options import Format, JobOrTask, Namespace, NodeName, Output, duration_s, first_task, job_and_task
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_document, print_table
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -79,7 +79,8 @@ def task(
     """
     job, index = job_and_task(reference)
     with open_client(namespace) as client:
-        _show(client.job(job).metrics(index or 0, step=step), output)
+        found = client.job(job)
+        _show(found.metrics(index or first_task(found), step=step), output)
 
 
 @metrics.command("node")

@@ -224,21 +224,20 @@ def _amounts(resources: dict[str, str]) -> str:
 
 
 def _print_tasks(found: Iterator[TaskView]) -> int:
-    """Tasks as a table; those of arrays and of --each-line with their index or entry. Returns the number of rows."""
+    """Tasks as a table; those of --each-line with their entry. Returns the number of rows."""
     first = list(islice(found, MEASURED_ROWS_MAX))
-    has_input_column = any(task.entry is not None or task.array_index is not None for task in first)
-    input_titles = ["ENTRY" if any(task.entry is not None for task in first) else "INDEX"] * has_input_column
-    titles = ["TASK", "STATE", *input_titles, "ATTEMPT", "NODE", "EXIT", "STARTED", "ELAPSED", "REASON"]
+    has_entries = any(task.entry is not None for task in first)
+    entry_titles = ["ENTRY"] * has_entries
+    titles = ["TASK", "STATE", *entry_titles, "ATTEMPT", "NODE", "EXIT", "STARTED", "ELAPSED", "REASON"]
     columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "ELAPSED")) for title in titles]
-    return print_table(columns, (_task_row(task, has_input_column) for task in chain(first, found)), state_column=1)
+    return print_table(columns, (_task_row(task, has_entries) for task in chain(first, found)), state_column=1)
 
 
-def _task_row(task: TaskView, has_input_column: bool) -> list[str]:
-    index = "-" if task.array_index is None else str(task.array_index)
+def _task_row(task: TaskView, has_entries: bool) -> list[str]:
     return [
         task.name,
         task.state,
-        *([index if task.entry is None else task.entry[:ENTRY_SHOWN]] if has_input_column else []),
+        *(["-" if task.entry is None else task.entry[:ENTRY_SHOWN]] if has_entries else []),
         str(task.attempt),
         task.node or "-",
         "-" if task.exit_code is None else str(task.exit_code),

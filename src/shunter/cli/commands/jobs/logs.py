@@ -10,7 +10,7 @@ from typing import Annotated, TextIO
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.options import JobOrTask, Namespace, job_and_task
+from shunter.cli.options import JobOrTask, Namespace, first_task, job_and_task
 from shunter.model.errors import ShunterError
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Job
@@ -43,11 +43,6 @@ def logs(
             _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
         else:
             _copy_both(job, index, follow, attempt)
-
-
-def first_task(job: Job) -> str:
-    """The first task, of the first group."""
-    return f"{job.view.groups[0].name}/0" if job.view.groups else "0"
 
 
 def _copy_both(job: Job, index: str, follow: bool, attempt: int | None) -> None:

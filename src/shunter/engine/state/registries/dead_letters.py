@@ -22,6 +22,7 @@ class DeadLetter:
     exit_code: int  # -1: its last attempt had none
     reason: str
     at_ms: int
+    visible_index: int | None = None  # SHUNTER_TASK_INDEX of a task of an array, whose `index` is its position
 
     @property
     def namespace(self) -> str:
@@ -41,10 +42,11 @@ class DeadLetterRegistry:
         self.letters: dict[int, DeadLetter] = {}  # by number, oldest first
         self._last_number = 0
 
-    def add(self, job: int, ref: str, group: str, index: int, ended: c.TaskEnded) -> None:
+    def add(self, job: int, ref: str, group: str, index: int, visible_index: int | None, ended: c.TaskEnded) -> None:
         """Called by the state when a task has failed for good."""
         self._last_number += 1
-        letter = DeadLetter(self._last_number, job, ref, group, index, ended.exit_code, ended.reason, ended.ended_ms)
+        outcome = ended.exit_code, ended.reason, ended.ended_ms
+        letter = DeadLetter(self._last_number, job, ref, group, index, *outcome, visible_index)
         self.letters[self._last_number] = letter
         if len(self.letters) > DEAD_LETTERS_MAX:
             del self.letters[next(iter(self.letters))]
@@ -53,10 +55,7 @@ class DeadLetterRegistry:
         return {c.DeadLettersDropped: self._drop}
 
     def dump(self) -> list[Any]:
-        letters = [
-            [each.number, each.job, each.ref, each.group, each.index, each.exit_code, each.reason, each.at_ms]
-            for each in self.letters.values()
-        ]
+        letters = [_dump_letter(each) for each in self.letters.values()]
         return [self._last_number, letters]
 
     def load(self, dump: list[Any]) -> None:
@@ -66,3 +65,9 @@ class DeadLetterRegistry:
     def _drop(self, change: c.DeadLettersDropped) -> None:
         for number in change.numbers:
             self.letters.pop(number, None)
+
+
+def _dump_letter(letter: DeadLetter) -> list[Any]:
+    where = [letter.number, letter.job, letter.ref, letter.group, letter.index]
+    fields = [*where, letter.exit_code, letter.reason, letter.at_ms]
+    return fields if letter.visible_index is None else [*fields, letter.visible_index]
