@@ -20,6 +20,22 @@ def test_each_task_of_an_array_has_its_own_output(cluster: Cluster) -> None:
             assert job.logs(index, "stderr") == f"err {index}\n".encode()
 
 
+def test_the_output_of_all_tasks_comes_out_with_their_names(cluster: Cluster) -> None:
+    """An index is what the task sees, in the output and in every command."""
+    script = 'echo "out $SHUNTER_TASK_INDEX"; echo "err $SHUNTER_TASK_INDEX" >&2; test "$SHUNTER_TASK_INDEX" -ne 5'
+    manifest = shell("odd", script, array="1-5:2", restart={"policy": "never"})
+    cluster.shunter("submit", "-f", "-", "--wait", stdin=as_yaml(manifest), code=1)
+    done = cluster.shunter("logs", "odd")
+    assert sorted(done.out.splitlines()) == [f"odd/{index} | out {index}" for index in (1, 3, 5)]
+    assert sorted(done.err.splitlines()) == [f"odd/{index} | err {index}" for index in (1, 3, 5)]
+    assert cluster.shunter("logs", "odd/3").out == "out 3\n"
+    assert cluster.shunter("logs", "odd", "--failed", "--stderr").out == "odd/5 | err 5\n"
+    assert cluster.shunter("logs", "odd", "--index", "1,5", "--grep", "out 1", "--stdout").out == "odd/1 | out 1\n"
+    assert cluster.shunter("logs", "odd", "--follow", "--stdout", "--index", "3").out == "odd/3 | out 3\n"
+    assert "its tasks are 1-5:2" in cluster.shunter("logs", "odd/2", code=2).err
+    assert "odd/5" in cluster.shunter("why", "odd/5").out
+
+
 def test_both_streams_come_out_where_they_belong(cluster: Cluster) -> None:
     cluster.shunter("submit", "-f", "-", "--wait", stdin=as_yaml(shell("two", "echo to out; echo to err >&2")))
     both = cluster.shunter("logs", "two")

@@ -10,8 +10,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from shunter.model.job.arrays import IndexRange
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.job_views import AttemptPage, FollowLine, JobPage, JobView, SubmittedJob, TaskPage, TaskView
+from shunter.model.rest.log_views import JobLogLine
 from shunter.model.rest.plan_views import PlanView, WhyView
 from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.objects import Applied
@@ -57,6 +59,21 @@ class LogChunk:
     next_offset: int
     eof: bool
     truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobLogQuery:
+    """The output of many tasks of a job: of these groups, indexes and states, where given. `tail`: the last lines of
+    each stream of each task. `grep`: only lines with this text. `since_ms`: without tasks that ended earlier."""
+
+    follow: bool = False
+    tail: int | None = None
+    grep: str | None = None
+    since_ms: int | None = None
+    groups: tuple[str, ...] = ()
+    indexes: tuple[IndexRange, ...] = ()
+    states: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ("stdout", "stderr")
 
 
 class JobService(Protocol):
@@ -145,6 +162,11 @@ class StreamService(Protocol):
     ) -> AsyncGenerator[LogChunk, None]:
         """Chunks as they are written, until the task ends. Includes later attempts, unless the query names one. The
         first chunk comes at once, even if it is empty."""
+        ...
+
+    async def job_logs(self, job: JobReference, query: JobLogQuery) -> AsyncGenerator[JobLogLine, None]:
+        """The output of the latest attempts of many tasks, in whole lines: task by task, or with `follow` as they are
+        written, until the job ends. The last line says what was left out and what is missing."""
         ...
 
 

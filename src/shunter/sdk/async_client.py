@@ -26,6 +26,7 @@ from shunter.model.rest.admin_views import (
 )
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
 from shunter.model.rest.job_views import FollowLine, JobPage, JobView
+from shunter.model.rest.log_views import JobLogLine
 from shunter.model.rest.metric_views import MetricsView
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.rest.object_views import (
@@ -41,12 +42,14 @@ from shunter.model.rest.plan_views import PlanView, WhyView
 from shunter.sdk.async_job import Following, Job
 from shunter.sdk.calls import objects as object_calls
 from shunter.sdk.calls.follow import Ended, Progress, events_path, follow_events, follow_submit, read_file
+from shunter.sdk.calls.job_logs import JobLogSelector, read_job_logs
 from shunter.sdk.calls.objects import expand_lists, object_path, objects_path
 from shunter.sdk.calls.requests import (
     Query,
     TaskKey,
     Time,
     drop_none,
+    format_time,
     job_path,
     json_request,
     path_with,
@@ -199,6 +202,27 @@ class Client:
         """A job by NAME (its newest run), NAME@RUN or id:NUMBER."""
         request = Request("GET", job_path(name, namespace or self._core.namespace))
         return Job(self, await self._fetch(request, JobView))
+
+    def job_logs(
+        self,
+        name: str,
+        namespace: str | None = None,
+        *,
+        follow: bool = False,
+        tail: int | None = None,
+        since: Time | None = None,
+        grep: str | None = None,
+        groups: Iterable[str] = (),
+        index: int | str | None = None,
+        states: Iterable[str] = (),
+        streams: Iterable[str] = (),
+    ) -> AsyncIterator[JobLogLine]:
+        """The output of all tasks of a job, or of those with an `index` (3 or "1-9:2"), group or state: task by task,
+        or with `follow` as it is written, until the job ends. The last line says what was left out or is missing."""
+        lists = [("group", groups), ("state", states), ("stream", streams)]
+        other = (("since", format_time(since)), ("index", index), *((key, one) for key, all in lists for one in all))
+        selector = JobLogSelector(name, namespace or self._core.namespace, follow, tail, grep, other)
+        return self._transport.stream(read_job_logs(self._core, selector))
 
     async def runs(self, name: str, limit: int | None = None) -> AsyncIterator[Job]:
         """All runs of one name, newest first."""

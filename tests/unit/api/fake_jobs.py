@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,9 +24,10 @@ from shunter.model.rest.job_views import (
     TaskPage,
     TaskView,
 )
+from shunter.model.rest.log_views import JobLogEnd, JobLogLine, TaskLogView
 from shunter.model.rest.plan_views import PlannedJobView, PlannedObjectView, PlanView, WhyView
 from shunter.ports.callers import JobReference, TaskReference
-from shunter.ports.jobs import JobQuery, LogChunk, LogQuery, TaskQuery
+from shunter.ports.jobs import JobLogQuery, JobQuery, LogChunk, LogQuery, TaskQuery
 from shunter.ports.objects import Applied
 from tests.unit.api.job_table import task_view
 
@@ -189,6 +190,20 @@ class FakeStreams:
                 yield piece
 
         return self._gateway.tracked(chunks)
+
+    async def job_logs(self, job: JobReference, query: JobLogQuery) -> AsyncGenerator[JobLogLine, None]:
+        self._gateway.record_call(query)
+        found = self._gateway.job_table.find(job)
+
+        async def lines() -> AsyncGenerator[JobLogLine, None]:
+            log, name = self._gateway.log, f"{found.view.name}/0"
+            fields: dict[str, Any] = {"task": name, "group": "main", "index": 0, "attempt": 1, "stream": "stdout"}
+            yield JobLogLine(log=TaskLogView(**fields, offset=0, next=len(log), data=log))
+            if query.follow and not self._gateway.is_eager:
+                await found.ended.wait()
+            yield JobLogLine(end=JobLogEnd(tasks=1))
+
+        return self._gateway.tracked(lines)
 
 
 class FakeExplain:

@@ -193,6 +193,12 @@ VERBS: list[tuple[Call, str, object]] = [
     (lambda: client.past_schedulings("a", "*"), "GET /schedulings/past?namespace=%2A&name=a&limit=1000", None),
     (lambda: client.past_scheduling("a/b"), "GET /schedulings/past/a%2Fb", None),
     # the cluster
+    (lambda: client.job_logs("a"), "GET /jobs/a/logs?namespace=default", None),
+    (
+        lambda: client.job_logs("a", "n", follow=True, tail=5, grep="x", groups=["g"], index="1-3", states=["failed"]),
+        "GET /jobs/a/logs?namespace=n&follow=true&index=1-3&group=g&state=failed&tail=5&grep=x",
+        None,
+    ),
     (lambda: client.events(), "GET /events?namespace=%2A&limit=1000", None),
     (
         lambda: client.events(namespace="n", job="a", limit=5, after="42-3"),

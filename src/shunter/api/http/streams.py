@@ -15,6 +15,7 @@ from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.objects.object_meta import Document
 from shunter.model.rest.job_views import FollowLine
+from shunter.model.rest.log_views import JobLogLine
 from shunter.ports.jobs import LogChunk
 
 NDJSON = b"application/x-ndjson"
@@ -25,9 +26,10 @@ EMPTY_LINE = b"\n"
 log = Log(__name__)
 
 Item = TypeVar("Item")
+Line = TypeVar("Line", FollowLine, JobLogLine)
 
 
-async def stream_lines(exchange: Exchange, status: int, lines: AsyncGenerator[FollowLine, None]) -> None:
+async def stream_lines(exchange: Exchange, status: int, lines: AsyncGenerator[Line, None]) -> None:
     """One JSON object a line. Without an `end` line it was cut short, and the client may follow again."""
     async with aclosing(lines):
         await exchange.begin(status, NDJSON)

@@ -81,16 +81,19 @@ def locate_task(state: State, run: AnyRun, reference: TaskReference) -> tuple[Ta
     for task_set in reversed(task_sets_of(run)):
         if task_set.name != name:
             continue
-        if array := array_of(run, name):
-            position = position_of(array, reference.index)
-            if position is None:
-                break
+        position = local_index(task_set, array_of(run, name), reference.index)
+        if position is not None:
             return task_set, position
-        if task_set.visible_index is None and reference.index < task_set.count:
-            return task_set, reference.index
-        if task_set.visible_index is not None and reference.index in task_set.visible_index:
-            return task_set, task_set.visible_index.index(reference.index)
     raise _task_not_found(run, name, reference.index)
+
+
+def local_index(task_set: TaskSetRef, array: tuple[IndexRange, ...], index: int) -> int | None:
+    """Where the task with this index is in its task set; None if it has no such task."""
+    if array:
+        return position_of(array, index)
+    if task_set.visible_index is None:
+        return index if index < task_set.count else None
+    return task_set.visible_index.index(index) if index in task_set.visible_index else None
 
 
 def array_of(run: AnyRun, group: str) -> tuple[IndexRange, ...]:

@@ -14,11 +14,13 @@ from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, first_task_of
+from shunter.gateway.streams.job_logs import JobLogs
+from shunter.gateway.streams.log_chunks import read_chunk
 from shunter.model.errors import Gone, Unavailable
-from shunter.model.protocol.worker_messages import LOG_GONE
 from shunter.model.rest.job_views import FollowLine, LogView, ProgressView
+from shunter.model.rest.log_views import JobLogLine
 from shunter.ports.callers import JobReference, TaskReference
-from shunter.ports.jobs import LogChunk, LogQuery
+from shunter.ports.jobs import JobLogQuery, LogChunk, LogQuery
 from shunter.ports.workers import Workers
 
 PROGRESS_INTERVAL_S = 0.1
@@ -31,13 +33,14 @@ STREAMS = ("stdout", "stderr")
 class Streams:
     def __init__(self, engine: Engine, workers: Workers, runs: Runs, reader: TaskReader) -> None:
         self._engine, self._workers, self._runs, self._reader = engine, workers, runs, reader
+        self._job_logs = JobLogs(workers, runs, reader)
 
     async def follow_job(self, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
         return self._follow_run(await self._runs.find(job), mode)
 
     async def read_log(self, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
         location = await self._reader.log_location(await self._runs.find(job), task, query.attempt)
-        return await self._chunk(location, query.stream, query.offset, query.size_max)
+        return await read_chunk(self._workers, location, query.stream, query.offset, query.size_max)
 
     async def follow_log(
         self, job: JobReference, task: TaskReference, query: LogQuery
@@ -45,6 +48,9 @@ class Streams:
         run = await self._runs.find(job)
         await self._reader.log_location(run, task, query.attempt)
         return self._follow_log(JobReference(job.namespace, id=run.id), task, query)
+
+    async def job_logs(self, job: JobReference, query: JobLogQuery) -> AsyncGenerator[JobLogLine, None]:
+        return await self._job_logs.open(job, query)
 
     async def _follow_run(self, run: AnyRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         """The job, what the mode asks for, and its end. Starts to watch before the first line goes out."""
@@ -87,7 +93,7 @@ class Streams:
                     offset = 0
                 last = location
             try:
-                chunk = await self._chunk(location, query.stream, offset, query.size_max)
+                chunk = await read_chunk(self._workers, location, query.stream, offset, query.size_max)
             except Unavailable:
                 if location.is_over or not has_begun:
                     raise
@@ -100,18 +106,6 @@ class Streams:
                 return
             if not chunk.data:
                 await asyncio.sleep(LOG_INTERVAL_S)
-
-    async def _chunk(self, location: LogLocation, stream: str, offset: int, size_max: int) -> LogChunk:
-        log = location.log
-        if not log and location.starting_attempt is None:
-            return LogChunk(b"", offset, False)
-        arguments = (location.node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
-        data = await self._workers.read_log(*arguments, location.starting_attempt)
-        if data.error == LOG_GONE:
-            raise Gone(data.error)
-        if data.error:
-            raise Unavailable(data.error)
-        return LogChunk(data.data, max(data.next, offset + len(data.data)), data.eof, data.truncated)
 
     async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         reported: dict[str, int] = {}
@@ -170,7 +164,7 @@ class Streams:
         output.location = location
         for stream in STREAMS:
             try:
-                chunk = await self._chunk(location, stream, output.offsets[stream], LOG_SIZE_MAX)
+                chunk = await read_chunk(self._workers, location, stream, output.offsets[stream], LOG_SIZE_MAX)
             except (Gone, Unavailable) as error:
                 output.error, output.is_gone = error.detail, isinstance(error, Gone)
                 continue

@@ -63,10 +63,10 @@ def drop_none(**fields: object) -> dict[str, object]:
 
 def window_query(start: Time | None, stop: Time | None, step: str | None) -> Query:
     """Parameters of a time window; `step` is the time that one value stands for."""
-    return [("start", _format_time(start)), ("stop", _format_time(stop)), ("step", step)]
+    return [("start", format_time(start)), ("stop", format_time(stop)), ("step", step)]
 
 
-def _format_time(time: Time | None) -> str | None:
+def format_time(time: Time | None) -> str | None:
     """A datetime without a zone is local time, as everywhere in Python."""
     return time.astimezone(UTC).isoformat() if isinstance(time, datetime) else time
 

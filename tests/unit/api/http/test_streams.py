@@ -6,11 +6,13 @@ import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from shunter.model.errors import NotFound, Unavailable
+from shunter.model.rest.log_views import JobLogLine
 from shunter.ports.admin import EventPosition, EventQuery
-from shunter.ports.jobs import LogChunk, LogQuery
+from shunter.ports.jobs import JobLogQuery, LogChunk, LogQuery
 from tests.unit.api.asgi_client import AUTHORIZED, Call, Client, manifest
 from tests.unit.api.fake_admin import event
 from tests.unit.api.fake_gateway import FakeGateway
@@ -68,7 +70,12 @@ async def test_following_an_unknown_job_is_a_plain_404(client: Client) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/v1/jobs/render/follow", "/api/v1/events?follow=true", "/api/v1/jobs/render/tasks/0/logs?follow=true"],
+    [
+        "/api/v1/jobs/render/follow",
+        "/api/v1/events?follow=true",
+        "/api/v1/jobs/render/tasks/0/logs?follow=true",
+        "/api/v1/jobs/render/logs?follow=true",
+    ],
 )
 async def test_a_client_that_hangs_up_ends_the_work_behind_its_stream(
     client: Client, gateway: FakeGateway, path: str
@@ -170,6 +177,24 @@ async def test_a_log_query_reaches_the_gateway_and_a_cut_log_says_so(client: Cli
     assert answer.headers["x-log-truncated"] == "true"
     assert (await client.get("/api/v1/jobs/render/tasks/5/logs")).status == 404
     assert (await client.get("/api/v1/jobs/render/tasks/0/logs?stream=both")).fields == ["query.stream"]
+
+
+async def test_the_output_of_a_job_is_one_response_of_lines(client: Client, gateway: FakeGateway) -> None:
+    await client.post("/api/v1/jobs", manifest())
+    parameters = "tail=5&grep=a%20b&group=main&index=1-9:4,20&state=failed&stream=stderr&since=1970-01-01T00:00:01Z"
+    answer = await client.get(f"/api/v1/jobs/render/logs?{parameters}")
+    both = ((1, 9, 4), (20, 20, 1))
+    assert gateway.received[-1] == JobLogQuery(False, 5, "a b", 1000, ("main",), both, ("failed",), ("stderr",))
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    log, end = (msgspec.json.decode(line, type=JobLogLine) for line in answer.body.splitlines())
+    assert log.log is not None and (log.log.task, log.log.data) == ("render/0", gateway.log)
+    assert end.end is not None and end.end.tasks == 1
+    await client.get("/api/v1/jobs/render/logs")
+    assert gateway.received[-1] == JobLogQuery()
+    assert (await client.get("/api/v1/jobs/nobody/logs")).status == 404
+    for parameter in ("tail=-1", "index=3%251", "index=x", "since=10m", "group=A_", "stream=both", "state=odd"):
+        fields = (await client.get(f"/api/v1/jobs/render/logs?{parameter}")).fields
+        assert fields == [f"query.{parameter.partition('=')[0]}"]
 
 
 async def test_a_followed_log_grows_until_its_end_or_its_limit(client: Client, gateway: FakeGateway) -> None:

@@ -1,52 +1,161 @@
-"""The command `logs`: the output of a task."""
+"""The command `logs`: the output of a task, or of all tasks of a job."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterable
-from typing import Annotated, TextIO
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, BinaryIO, TextIO
+from zlib import crc32
 
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.options import JobOrTask, Namespace, first_task, job_and_task
-from shunter.model.errors import ShunterError
+from shunter.cli.exit_codes import print_notice
+from shunter.cli.options import JobOrTask, Namespace, duration_s, first_task, job_and_task
+from shunter.cli.render.tables import on_terminal
+from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.log_views import JobLogEnd, JobLogLine, LogGap, TaskLogView
 from shunter.sdk.client import Job
+
+PREFIX_COLOURS = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
 
 
 def logs(
     target: JobOrTask,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the output until the task has ended.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the output until the end.")] = False,
+    tail: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Print only the last N lines of each stream of each task.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Leave out tasks that ended longer ago: 90s, 10m, 2h.")
+    ] = None,
+    grep: Annotated[str | None, typer.Option(metavar="TEXT", help="Print only lines with this text.")] = None,
+    group: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="Only this group. May be repeated.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only tasks that failed.")] = False,
+    index: Annotated[
+        str | None, typer.Option("--index", metavar="INDEXES", help="Only these tasks: 3, 1-9:2 or 1-3,7.")
+    ] = None,
     stderr: Annotated[bool, typer.Option("--stderr", help="Print only stderr, to stdout.")] = False,
     stdout: Annotated[bool, typer.Option("--stdout", help="Print only stdout.")] = False,
     attempt: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Attempt to show. Default: the latest.")
+        int | None, typer.Option(min=1, metavar="N", help="Attempt of a task to show. Default: the latest.")
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
 ) -> None:
-    """Print the output of a task: its stdout to stdout, its stderr to stderr. JOB means its first task.
+    """Print the output of a task, or of all tasks of a job: stdout to stdout, stderr to stderr.
+
+    If the job has several tasks, each line begins with the name of its task.
 
     \b
     shunter logs render
-    shunter logs render/17 --follow
-    shunter logs render --stderr | less
+    shunter logs render --failed --tail 20
+    shunter logs render --follow --grep error
+    shunter logs render/17 --stderr | less
     """
     name, task = job_and_task(target)
+    streams = ("stderr",) if stderr and not stdout else ("stdout",) if stdout and not stderr else ("stdout", "stderr")
+    is_selected = tail is not None or since is not None or grep is not None or bool(group) or failed or bool(index)
+    if task is not None and (group or index or failed):
+        raise Invalid([Problem("task", "is one task already", target, f"write {name}, or leave the options out")])
+    if attempt is not None and is_selected:
+        raise Invalid([Problem("--attempt", "must be the only option that selects output", attempt)])
+    since_s = duration_s(since, "--since")
     with open_client(namespace) as client:
         job = client.job(name)
-        index = task or first_task(job)
-        if stderr and not stdout:
-            _copy(_read_stream(job, index, "stderr", follow, attempt), sys.stdout)
-        elif stdout and not stderr:
-            _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
+        is_single = task is not None or job.view.count == 1
+        if attempt is not None and not is_single:
+            fix = f"write {name}/{first_task(job)}"
+            raise Invalid([Problem("--attempt", f"must be of one task, and {name} has {job.view.count}", attempt, fix)])
+        if is_single and not is_selected:
+            _copy_task(job, task or first_task(job), streams, follow, attempt)
+            return
+        if task is not None:
+            group_name, _, index = task.rpartition("/")
+            group = [group_name] if group_name else None
+            if "~" in index:
+                raise Invalid([Problem("task", "was replaced: only all of its output can be shown", target)])
+        lines = client.job_logs(
+            f"id:{job.view.id}", job.view.namespace, follow=follow, tail=tail, grep=grep, groups=group or (),
+            since=None if since_s is None else datetime.now(UTC) - timedelta(seconds=since_s), index=index,
+            states=("failed",) if failed else (), streams=streams if len(streams) == 1 else (),
+        )  # fmt: skip
+        _print_lines(lines, has_prefix=not is_single, to_stdout=stderr and not stdout)
+
+
+def _print_lines(lines: Iterable[JobLogLine], *, has_prefix: bool, to_stdout: bool) -> None:
+    writers = {"stdout": Writer(sys.stdout, has_prefix)}
+    writers["stderr"] = writers["stdout"] if to_stdout else Writer(sys.stderr, has_prefix)
+    for line in lines:
+        if line.log is not None:
+            writers[line.log.stream].write(line.log)
+        elif line.end is not None:
+            for writer in writers.values():
+                writer.end_line()
+            _print_gaps(line.end)
+
+
+class Writer:
+    """Writes output of tasks to one stream, each line with the name of its task in a colour of its own."""
+
+    def __init__(self, stream: TextIO, has_prefix: bool) -> None:
+        self._file: BinaryIO = stream.buffer
+        self._has_prefix = has_prefix
+        self._has_colours = on_terminal(stream) and not os.environ.get("NO_COLOR")
+        self._width = 0
+        self._open_task = ""  # whose last line has no newline yet
+
+    def write(self, log: TaskLogView) -> None:
+        if not self._has_prefix:
+            self._file.write(log.data)
         else:
-            _copy_both(job, index, follow, attempt)
+            self._write_prefixed(log)
+        self._file.flush()
+
+    def end_line(self) -> None:
+        """Another task writes next: an unfinished line ends here."""
+        if self._open_task:
+            self._file.write(b"\n")
+            self._open_task = ""
+
+    def _write_prefixed(self, log: TaskLogView) -> None:
+        prefix = self._prefix(log.task)
+        *whole, rest = log.data.split(b"\n")
+        if self._open_task != log.task:
+            self.end_line()
+        for text in [*(line + b"\n" for line in whole), *([rest] if rest else [])]:
+            self._file.write(text if self._open_task else prefix + text)
+            self._open_task = "" if text.endswith(b"\n") else log.task
+
+    def _prefix(self, task: str) -> bytes:
+        self._width = max(self._width, len(task))
+        name = task.ljust(self._width)
+        if self._has_colours:
+            colour = PREFIX_COLOURS[crc32(task.encode()) % len(PREFIX_COLOURS)]
+            return f"\x1b[{colour}m{name} |\x1b[0m ".encode()
+        return f"{name} | ".encode()
 
 
-def _copy_both(job: Job, index: str, follow: bool, attempt: int | None) -> None:
-    """Copy both streams: one after the other, or concurrently with `follow`."""
+def _print_gaps(end: JobLogEnd) -> None:
+    for gap in end.left_out:
+        print_notice(f"left out: {_describe(gap)}")
+    for gap in end.missing:
+        print_notice(f"missing: {_describe(gap)}")
+
+
+def _describe(gap: LogGap) -> str:
+    names = ", ".join(gap.names) + (", …" if gap.tasks > len(gap.names) else "")
+    return f"{gap.reason} ({gap.tasks:,} {'task' if gap.tasks == 1 else 'tasks'}: {names})"
+
+
+def _copy_task(job: Job, index: str, streams: tuple[str, ...], follow: bool, attempt: int | None) -> None:
+    """Copy the output of one task as it is: one stream after the other, or concurrently with `follow`."""
+    if len(streams) == 1:
+        _copy(_read_stream(job, index, streams[0], follow, attempt), sys.stdout)
+        return
     if not follow:
         _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
         _copy(_read_stream(job, index, "stderr", follow, attempt), sys.stderr)
