@@ -71,7 +71,7 @@ def _follow(core: Core, request: Request, mode: str, progress: Progress) -> Conv
         if progress.job is not None:
             request = _follow_request(f"id:{progress.job.id}", progress.job.namespace, mode)
         progress.restart()
-        yield from core.back_off(_interrupted("the connection ended before the job did"), patience, progress.deadline)
+        yield from core.back_off(interrupted("the connection ended before the job did"), patience, progress.deadline)
 
 
 @dataclass(slots=True)
@@ -187,7 +187,7 @@ def read_events(core: Core, path: str, after: str, deadline: Deadline, process: 
                     return
         except ConnectionLost:
             pass
-        yield from core.back_off(_interrupted("the stream of events ended"), patience, deadline)
+        yield from core.back_off(interrupted("the stream of events ended"), patience, deadline)
 
 
 def _emit_events(messages: list[bytes]) -> Conversation[bool]:
@@ -221,7 +221,7 @@ def read_file(core: Core, path: str) -> Conversation[None]:
         yield Emit(data)
 
 
-def _interrupted(text: str) -> Unavailable:
+def interrupted(text: str) -> Unavailable:
     error = Unavailable(text)
     error.retry_after_s = RESUME_DELAY_S
     return error

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shunter.model.rest.log_views import JobLogLine, TaskLogView
+from shunter.sdk.calls.follow import interrupted
 from shunter.sdk.calls.requests import Query, job_path
 from shunter.sdk.core import Core
-from shunter.sdk.errors import ConnectionLost, Unavailable
+from shunter.sdk.errors import ConnectionLost
 from shunter.sdk.responses import decode
 from shunter.sdk.retry import Deadline
 from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
@@ -53,8 +54,8 @@ def read_job_logs(core: Core, selector: JobLogSelector) -> Conversation[None]:
         if not selector.follow:
             raise lost or ConnectionLost("the connection ended before the output did; ask again")
         progress.resume()
-        interrupted = Unavailable("the connection ended before the job did")
-        yield from core.back_off(lost or interrupted, patience, Deadline(core.clock))
+        failure = interrupted("the connection ended before the job did")
+        yield from core.back_off(failure, patience, Deadline(core.clock))
 
 
 @dataclass(slots=True)
