@@ -28,6 +28,8 @@ ANSWER_TIMEOUT_S = 60.0
 PAGE_MAX = 1_000  # items in one page of a list; the API accepts more for tasks
 BULK_ITEMS_MAX = 20_000
 BULK_BODY_MAX_BYTES = 32 * 2**20
+BULK_VALUES_MAX = 1_000_000  # of all items together; the cluster refuses a body of more
+FRAMING_VALUES = 8  # around the items
 BATCH_MAX_BYTES = BULK_BODY_MAX_BYTES - 64  # the rest is for the framing around the items
 DIGEST_BYTES = 16
 UNANSWERED_KEYS_MAX = 1_000  # requests of failed calls of `submit_many`; the oldest are forgotten
@@ -171,15 +173,18 @@ class Core:
 def _batches(manifests: Iterable[Mapping[str, Any]]) -> Iterator[list[bytes]]:
     """Encoded manifests in groups that one bulk request may hold."""
     batch: list[bytes] = []
-    size_bytes = 0
+    size_bytes, values = 0, FRAMING_VALUES
     for number, manifest in enumerate(manifests):
         item = msgspec.json.encode(manifest)
+        item_values = item.count(b",") + item.count(b"[") + item.count(b"{") + 1
         if len(item) > BATCH_MAX_BYTES:
             raise Invalid([Problem(f"items[{number}]", f"is larger than {BATCH_MAX_BYTES} bytes")])
-        if len(batch) == BULK_ITEMS_MAX or (batch and size_bytes + len(item) > BATCH_MAX_BYTES):
+        is_full = size_bytes + len(item) > BATCH_MAX_BYTES or values + item_values > BULK_VALUES_MAX
+        if len(batch) == BULK_ITEMS_MAX or (batch and is_full):
             yield batch
-            batch, size_bytes = [], 0
+            batch, size_bytes, values = [], 0, FRAMING_VALUES
         batch.append(item)
         size_bytes += len(item) + 1
+        values += item_values
     if batch:
         yield batch

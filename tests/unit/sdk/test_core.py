@@ -178,6 +178,14 @@ def test_a_request_never_exceeds_the_size_that_the_cluster_takes() -> None:
     assert [len(request.body or b"") <= BULK_BODY_MAX_BYTES for request in transcript.requests] == [True] * 3
 
 
+def test_a_request_never_has_more_values_than_the_cluster_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_module, "BULK_VALUES_MAX", 100)
+    manifests = [{"command": ["a"] * 38}] * 4
+    transcript = run_conversation(core().submit_many(manifests), [bulk_answer(2)] * 2)
+    sent = [msgspec.json.decode(request.body or b"")["items"] for request in transcript.requests]
+    assert [len(items) for items in sent] == [2, 2]
+
+
 def test_a_manifest_that_no_request_can_hold_is_named() -> None:
     with pytest.raises(Invalid, match=r"items\[1\]"):
         run_conversation(core().submit_many([{}, {"text": "x" * BATCH_MAX_BYTES}]), [])

@@ -4,6 +4,7 @@ It uses no web framework: a submit that follows a job to its end must cost littl
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ JSON = b"application/json"
 SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
 SMALL_SIZE_MAX = 64 * 2**10
+VALUES_MAX = 1_000_000  # of a JSON body: each takes some hundred bytes in memory, whatever it takes in the body
+COUNTED_SLICE_BYTES = 2**20  # other requests run between two of them
 
 Body = TypeVar("Body")
 encode = msgspec.json.Encoder().encode
@@ -122,6 +125,8 @@ class Exchange:
     ) -> Body:
         """`default` stands for an empty body; without one, an empty body is Invalid."""
         body = await self.read_body(size_max)
+        if len(body) > VALUES_MAX:
+            await _check_values(body)
         return default if default is not None and not body else decode_json(body, decoder)
 
     async def respond(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: Headers = ()) -> None:
@@ -158,6 +163,17 @@ def find_header(scope: Scope, name: bytes) -> str | None:
         if key == name:
             return str(value, "latin-1")
     return None
+
+
+async def _check_values(body: bytes) -> None:
+    """A value follows a comma or an opening bracket, so there are no more values than these, strings included. Raises
+    TooLarge."""
+    values = 1
+    for start in range(0, len(body), COUNTED_SLICE_BYTES):
+        values += sum(body.count(each, start, start + COUNTED_SLICE_BYTES) for each in (b",", b"[", b"{"))
+        if values > VALUES_MAX:
+            raise TooLarge(f"the body has more than {VALUES_MAX:,} values; split it")
+        await asyncio.sleep(0)
 
 
 def decode_json(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import Exchange, any_json, decode_json, encode
+from shunter.api.http.exchange import Exchange, any_json, encode
 from shunter.api.http.references import parse_name
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import stream_watch
@@ -186,7 +186,7 @@ async def read_documents(
         _refuse("header.content-type", f"must be one of {known}", content_type, None)
     if content_type in YAML_TYPES:
         return await exchange.read_yaml(size_max)
-    document = decode_json(await exchange.read_body(size_max), any_json)
+    document = await exchange.read_json(any_json, size_max)
     if isinstance(document, dict) and isinstance(document.get("items"), list):
         if not document["items"]:
             _refuse("body.items", "is empty", document["items"], "send at least one manifest")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 
 import pytest
 
 from shunter.api.http import large_yaml
 from shunter.api.http.app import ApiSettings, App, build_app
+from shunter.api.http.exchange import VALUES_MAX
 from shunter.model.errors import Invalid
 from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
 from tests.unit.api.fake_gateway import FakeGateway
@@ -88,3 +90,28 @@ async def test_aliases_that_expand_too_far_are_refused() -> None:
     answer = await client.call("POST", "/api/v1/apply", body=bomb, headers=YAML)
     assert answer.status == 413
     assert "expands to more than 33,554,432 bytes" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("unit", [b"{},", b"[],", b"1,", b'{"a":[1]},'])
+@pytest.mark.parametrize("path", ["/api/v1/jobs", "/api/v1/bulk/jobs", "/api/v1/apply"])
+async def test_json_of_very_many_values_is_refused_before_it_is_parsed(path: str, unit: bytes) -> None:
+    """30 MB of empty objects would take 680 MB in the manager, and stall it for seconds."""
+    client = Client(build_app(FakeGateway()))
+    body = b'{"items":[' + unit * (VALUES_MAX + 1) + b"0]}"
+    tracemalloc.start()
+    try:
+        answer = await client.call("POST", path, body=body)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert answer.status == 413
+    assert "the body has more than 1,000,000 values; split it" in answer.json["detail"]
+    assert peak_bytes < 8 * 2**20
+
+
+async def test_large_json_with_few_values_is_parsed() -> None:
+    client = Client(build_app(FakeGateway()))
+    items = [manifest(f"job-{number}", command=["echo", "x" * 1_500]) for number in range(1_500)]
+    body = json.dumps({"items": items}).encode()
+    assert len(body) > VALUES_MAX
+    assert (await client.call("POST", "/api/v1/bulk/jobs", body=body)).status == 201
