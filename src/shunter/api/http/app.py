@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from shunter.api.http.body_budget import BODIES_BYTES_MAX, BodyBudget
+from shunter.api.http.body_budget import BODIES_BYTES_MAX, OPEN_BODIES_BYTES_MAX, OPEN_BODY_SIZE_MAX, BodyBudget
 from shunter.api.http.exchange import (
     Context,
     Exchange,
@@ -55,7 +55,8 @@ class ApiSettings:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """An open listener asks for no token, and serves programs and web pages of this machine only."""
+    """An open listener asks for no token, and serves programs and web pages of this machine only. Its bodies are small,
+    and have a budget of their own."""
 
     routes: tuple[Route, ...] = ROUTES
     is_open: bool = False
@@ -100,8 +101,14 @@ class App:
         self._settings = settings
         self._listener = listener
         self._router = Router(listener.routes)
+        self.bodies = BodyBudget(OPEN_BODIES_BYTES_MAX, reserve_bytes=0) if listener.is_open else shared.bodies
         self._context = Context(
-            settings.heartbeat_s, cache(_encode_openapi), shared.yaml, shared.bodies, settings.absent_is_304
+            settings.heartbeat_s,
+            cache(_encode_openapi),
+            shared.yaml,
+            self.bodies,
+            OPEN_BODY_SIZE_MAX if listener.is_open else None,
+            settings.absent_is_304,
         )
         self._requests = 0
 

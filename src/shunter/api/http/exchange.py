@@ -49,6 +49,7 @@ class Context:
     openapi: Callable[[], bytes]
     yaml: YamlParser
     bodies: BodyBudget
+    body_size_max: int | None = None  # of any body, where the listener has a limit of its own
     absent_is_304: bool = False  # what DELETE /external/schedulings/NAME answers if there is none; else 404
 
 
@@ -90,6 +91,8 @@ class Exchange:
     async def read_body(self, size_max: int, *, fix: str = "") -> bytes:
         """The whole body; never holds more than `size_max` bytes of it. `fix` says what to do with a larger one. Raises
         TooLarge, Busy, RequestAborted."""
+        if self.context.body_size_max is not None and self.context.body_size_max < size_max:
+            size_max, fix = self.context.body_size_max, "; send it to the API with a token"
         length = self.header(b"content-length")
         if length is not None and length.isdigit() and int(length) > size_max:
             raise _too_large(size_max, fix)

@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from shunter.api.http import large_yaml
-from shunter.api.http.app import ApiSettings, App, build_app
+from shunter.api.http.app import OPEN_EXTERNAL_LISTENER, ApiSettings, App, build_app
 from shunter.api.http.exchange import VALUES_MAX
 from shunter.model.errors import Invalid
 from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
@@ -49,6 +49,28 @@ async def test_all_bodies_together_have_a_budget(app: App) -> None:
     assert len(large) > 150 * KIB
     assert (await client.call("POST", "/api/v1/bulk/jobs", body=large)).status == 201
     assert app.shared.bodies.taken_bytes == 0
+
+
+async def test_an_open_listener_takes_small_bodies_from_a_budget_of_its_own(app: App) -> None:
+    """Who has no token cannot use up what the API with a token needs."""
+    external = build_app(FakeGateway(), listener=OPEN_EXTERNAL_LISTENER, shared_with=app)
+    client = Client(external)
+    refused = await client.call("POST", "/external/schedulings", body=[b" " * 200 * KIB] * 2, headers={})
+    assert refused.status == 413
+    assert "larger than 262,144 bytes; send it to the API with a token" in refused.json["detail"]
+    slow = [
+        client.start("POST", "/external/schedulings", body=b" " * 250 * KIB, headers={}, is_whole=False)
+        for _ in range(16)
+    ]
+    while external.bodies.taken_bytes < 16 * 250 * KIB:
+        await asyncio.sleep(0)
+    assert app.shared.bodies.taken_bytes == 0
+    busy = await client.call("POST", "/external/schedulings", body=b" " * 250 * KIB, headers={})
+    assert busy.status == 429
+    for call in slow:
+        call.hang_up()
+        await call.finished()
+    assert external.bodies.taken_bytes == 0
 
 
 async def test_a_stream_does_not_hold_the_body_that_began_it(app: App) -> None:
