@@ -7,6 +7,7 @@ are idle between two requests, and WebSockets whose peer answers no pings."""
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import msgspec
@@ -73,6 +74,11 @@ class Connection(HttpToolsProtocol):
         if self._limits.is_full and self.url != HEALTH_PATH:
             self._refuse(503, "too many connections", self._full_text())
             return
+        if not self.url.startswith(b"/"):
+            self._replace_host()
+        if sum(name == b"host" for name, _ in self.headers) > 1:
+            self._refuse(400, "invalid request", "the request has several Host headers; send one")
+            return
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -100,6 +106,13 @@ class Connection(HttpToolsProtocol):
         if self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None
+
+    def _replace_host(self) -> None:
+        """The host of a request for an absolute URI is the one in the URI (RFC 9112, 3.2.2)."""
+        _, separator, rest = self.url.partition(b"://")
+        if separator:
+            authority = re.split(rb"[/?#]", rest, maxsplit=1)[0]
+            self.headers[:] = [each for each in self.headers if each[0] != b"host"] + [(b"host", authority)]
 
     def _expect_headers(self) -> None:
         """While an answer is on its way, a peer may take its time for the next request."""

@@ -22,7 +22,7 @@ class Forbidden(Rejected):
 
 def check_local(scope: Scope) -> None:
     """Raises Forbidden. Programs send no Origin, and old ones no Host."""
-    host = find_header(scope, b"host")
+    host = find_header(scope, b"host")  # one at most, and the authority of an absolute URI: see Connection
     if host is not None and not _is_loopback_authority(host):
         text = f"this listener needs no token and answers only to loopback names, not to host '{host[:100]}'"
         raise Forbidden(f"{text}; use http://127.0.0.1:PORT")
@@ -68,6 +68,8 @@ def _is_loopback_authority(authority: str) -> bool:
         return False
     if host == "localhost":
         return True
+    if "%" in host:  # a zone, which may be any text
+        return False
     try:
         return ip_address(host).is_loopback
     except ValueError:

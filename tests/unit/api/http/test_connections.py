@@ -12,7 +12,7 @@ import pytest
 from websockets.asyncio.client import connect
 
 from shunter.adapters.system.descriptors import raise_descriptor_limit
-from shunter.api.http.app import ApiSettings, build_app
+from shunter.api.http.app import OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
 from shunter.api.http.connection_limits import ConnectionLimits, ConnectionTimeouts
 from shunter.api.http.server import HttpServer, serve
 from shunter.ports.jobs import LogChunk
@@ -169,4 +169,39 @@ async def test_a_websocket_counts_until_it_ends() -> None:
     async with asyncio.timeout(WAIT_S):
         while limits.open:
             await asyncio.sleep(0.01)
+    await server.stop()
+
+
+@pytest.mark.parametrize(
+    ("target", "hosts", "status"),
+    [
+        ("/external/nothing", ["127.0.0.1"], b"404"),
+        ("/external/nothing", ["127.0.0.1", "evil.example"], b"400"),
+        ("/external/nothing", ["127.0.0.1", "127.0.0.1"], b"400"),
+        ("http://evil.example/external/nothing", ["127.0.0.1"], b"403"),
+        ("HTTP://127.0.0.1@evil.example/external/nothing", ["127.0.0.1"], b"403"),
+        ("http://localhost:80/external/nothing", ["127.0.0.1"], b"404"),
+    ],
+)
+async def test_a_request_has_one_host_and_an_absolute_uri_names_it(
+    target: str, hosts: list[str], status: bytes
+) -> None:
+    """Whatever a proxy in front made of them, the check of the host sees what counts."""
+    server = await serve(build_app(FakeGateway(), listener=OPEN_EXTERNAL_LISTENER))
+    headers = "".join(f"host: {host}\r\n" for host in hosts)
+    answer = await converse(server, f"GET {target} HTTP/1.1\r\n{headers}connection: close\r\n\r\n")
+    assert answer.split(b" ", 2)[1] == status
+    await server.stop()
+
+
+@pytest.mark.parametrize(
+    ("target", "hosts"),
+    [("/scheduler", ["127.0.0.1", "evil.example"]), ("http://evil.example/scheduler", ["127.0.0.1"])],
+)
+async def test_a_websocket_has_one_host_too(target: str, hosts: list[str]) -> None:
+    server = await serve(build_app(FakeGateway(), listener=OPEN_EXTERNAL_LISTENER))
+    headers = "".join(f"host: {host}\r\n" for host in hosts) + "connection: upgrade\r\nupgrade: websocket\r\n"
+    headers += "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    answer = await converse(server, f"GET {target} HTTP/1.1\r\n{headers}\r\n")
+    assert answer.split(b" ", 2)[1] in (b"400", b"403", b"404"), answer
     await server.stop()

@@ -365,6 +365,8 @@ async def test_an_open_door_needs_no_token_and_takes_web_pages_of_this_machine(g
         *[("origin", value, False) for value in ("null", "", "file://", "http://", "http://localhost@evil", "ws://[")],
         *[("host", value, True) for value in ("127.0.0.1:8082", "localhost", "LOCALHOST:1", "[::1]:8082")],
         *[("host", value, False) for value in ("evil.example:8082", "127.0.0.1.evil.example", "10.0.0.1", "", "[")],
+        *[("host", value, False) for value in ("[::1%evil]", "[::1%25evil]:8082", "[::1%]")],
+        ("origin", "http://[::1%evil]", False),
     ],
 )
 async def test_an_open_door_serves_this_machine_only(
