@@ -27,6 +27,7 @@ SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no
 
 SMALL_SIZE_MAX = 64 * 2**10
 VALUES_MAX = 1_000_000  # of a JSON body: each takes some hundred bytes in memory, whatever it takes in the body
+SURROGATE_SEARCH_BYTES = 256 * 2**10
 COUNTED_SLICE_BYTES = 2**20  # other requests run between two of them
 
 Body = TypeVar("Body")
@@ -34,6 +35,7 @@ encode = msgspec.json.Encoder().encode
 any_json: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 _BYTE = re.compile(r" \(byte (\d+)\)$")
+_ESCAPE = re.compile(rb"\\(?:u(?P<high>[dD][89abAB]..)(?P<low>\\u[dD][c-fC-F]..)?|u(?P<lone>[dD][c-fC-F]..)|.)")
 _FIELD = re.compile(r"^(?P<message>.*) - at `(?P<at>.*)`$", re.DOTALL)
 
 
@@ -190,18 +192,27 @@ def decode_json(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
         field, message = (found["at"].removeprefix("$").lstrip("."), found["message"]) if found else ("", str(error))
         raise Invalid([Problem(f"body.{field}" if field else "body", message)]) from None
     except msgspec.DecodeError as error:
-        raise Invalid([Problem(_position(body, str(error)), _BYTE.sub("", str(error)))]) from None
+        raise Invalid([_malformed(body, str(error))]) from None
     except UnicodeDecodeError:
         raise Invalid([Problem("body", "is not UTF-8")]) from None
     except RecursionError:
         raise Invalid([Problem("body", "is nested too deeply")]) from None
 
 
-def _position(body: bytes, message: str) -> str:
+def _malformed(body: bytes, message: str) -> Problem:
+    """msgspec calls a text that ends after half of a surrogate pair truncated."""
+    if "truncated" in message or "surrogate" in message:
+        for escape in _ESCAPE.finditer(body, 0, SURROGATE_SEARCH_BYTES):
+            if escape["lone"] or (escape["high"] and not escape["low"]):
+                value = str(escape[0], "latin-1")
+                fix = "write the character itself, or both escapes of its pair"
+                return Problem(_position(body, escape.start()), "is an unpaired surrogate", value, fix)
     found = _BYTE.search(message)
-    if found is None:
-        return "body"
-    lines = body[: int(found[1])].split(b"\n")
+    return Problem("body" if found is None else _position(body, int(found[1])), _BYTE.sub("", message))
+
+
+def _position(body: bytes, byte: int) -> str:
+    lines = body[:byte].split(b"\n")
     return f"body, line {len(lines)}, column {len(lines[-1]) + 1}"
 
 

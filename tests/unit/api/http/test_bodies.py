@@ -137,3 +137,24 @@ async def test_large_json_with_few_values_is_parsed() -> None:
     body = json.dumps({"items": items}).encode()
     assert len(body) > VALUES_MAX
     assert (await client.call("POST", "/api/v1/bulk/jobs", body=body)).status == 201
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "value"),
+    [
+        (r'{"command": ["\ud800"]}', "body, line 1, column 15", r"\ud800"),
+        (r'{"command": ["\\\uDBFFabc"]}', "body, line 1, column 17", r"\uDBFF"),
+        ('{\n"a": "\\ud83d\\ude00 \\udc00"}', "body, line 2, column 20", r"\udc00"),
+        (r'{"a": "\ud800\u0041"}', "body, line 1, column 8", r"\ud800"),
+    ],
+)
+async def test_an_unpaired_surrogate_is_named(text: str, at: str, value: str) -> None:
+    answer = await Client(build_app(FakeGateway())).call("POST", "/api/v1/jobs", body=text.encode())
+    assert answer.status == 400
+    [problem] = answer.json["problems"]
+    assert (problem["field"], problem["message"], problem["value"]) == (at, "is an unpaired surrogate", value)
+
+
+async def test_a_body_that_ends_too_early_is_still_called_truncated() -> None:
+    answer = await Client(build_app(FakeGateway())).call("POST", "/api/v1/jobs", body=rb'{"a": "\ud83d\ude00", "b": [')
+    assert "truncated" in answer.json["problems"][0]["message"]
