@@ -59,8 +59,9 @@ def restore(home: Home, source: Path) -> BackupSummary:
 
     The restored cluster uses epochs above all that workers may have seen of the original one: they follow it, report
     what they run, and stop what it does not know."""
-    if home.store.exists():
-        raise Conflict(f"{home.folder} already has a store; restore into an empty SHUNTER_HOME")
+    for path in (home.store, *(Path(f"{home.store}{end}") for end in ("-wal", "-shm", "-mark"))):
+        if os.path.lexists(path):
+            raise Conflict(f"{home.folder} already has a store ({path.name}); restore into an empty SHUNTER_HOME")
     if not source.is_file():
         raise NotFound(f"file {source} does not exist")
     draft = home.folder / "restore.draft"
@@ -125,5 +126,10 @@ def _create(path: Path, fix: str) -> None:
 
 
 def _write_private(path: Path, body: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+    """Replaces what has this name. If that is a link, its target stays as it is."""
+    draft = path.with_name(f"{path.name}.draft")
+    draft.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
         file.write(body)
+    draft.replace(path)

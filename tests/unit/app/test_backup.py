@@ -1,0 +1,61 @@
+"""Backup and restore of a store's files; tests/e2e/test_backup.py has the clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shunter.adapters.sqlite.store import SqliteStore
+from shunter.app.backup import back_up, restore
+from shunter.app.home import Home
+from shunter.model.errors import Conflict
+from shunter.ports.store import Commit
+
+
+@pytest.fixture
+async def backup(tmp_path: Path) -> Path:
+    """A backup of a home with a token and a few commits."""
+    home = await make_home(tmp_path / "home")
+    back_up(home, tmp_path / "backup.db")
+    return tmp_path / "backup.db"
+
+
+async def make_home(folder: Path) -> Home:
+    folder.mkdir()
+    home = Home(folder)
+    home.token.write_text("secret")
+    store = SqliteStore(home.store)
+    await store.open()
+    epoch = await store.begin_epoch()
+    for version in range(1, 4):
+        await store.commit(Commit(epoch, version, float(version), b"the body of round %d" % version))
+    await store.close()
+    return home
+
+
+def new_home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "restored")
+    home.folder.mkdir()
+    return home
+
+
+def test_restore_writes_through_no_link(backup: Path, tmp_path: Path) -> None:
+    home, outside = new_home(tmp_path), tmp_path / "outside"
+    outside.write_text("mine")
+    home.token.symlink_to(outside)
+    restore(home, backup)
+    assert outside.read_text() == "mine"
+    assert not home.token.is_symlink()
+    assert (home.token.read_text(), home.token.stat().st_mode & 0o777) == ("secret", 0o600)
+    assert {file.name for file in home.folder.iterdir()} == {"store.db", "token"}
+
+
+@pytest.mark.parametrize("name", ["store.db", "store.db-wal", "store.db-mark"])
+def test_a_link_or_a_part_of_a_store_is_a_store(backup: Path, tmp_path: Path, name: str) -> None:
+    """An old log next to the restored database would be read as a part of it."""
+    home = new_home(tmp_path)
+    (home.folder / name).symlink_to(tmp_path / "nowhere")
+    with pytest.raises(Conflict, match=f"already has a store .*{name}"):
+        restore(home, backup)
+    assert not (tmp_path / "nowhere").exists()
