@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from shunter.adapters.sqlite import rounds
-from shunter.adapters.sqlite.connection import connect_read_only, transaction
+from shunter.adapters.sqlite.connection import read_only, transaction
 from shunter.adapters.sqlite.errors import translate
 from shunter.adapters.sqlite.integrity import integrity_problems
 from shunter.app.home import Home
@@ -68,7 +68,7 @@ def restore(home: Home, source: Path) -> BackupSummary:
     draft.unlink(missing_ok=True)
     try:
         _create(draft, "")
-        with closing(connect_read_only(source)) as backup, closing(_open(draft)) as copy:
+        with read_only(source) as backup, closing(_open(draft)) as copy:
             backup.backup(copy)
             problems = integrity_problems(copy)
             if problems:
@@ -91,7 +91,7 @@ def restore(home: Home, source: Path) -> BackupSummary:
 
 
 def _copy_store(home: Home, draft: Path) -> None:
-    with closing(connect_read_only(home.store)) as store, closing(_open(draft)) as copy:
+    with read_only(home.store) as store, closing(_open(draft)) as copy:
         store.backup(copy)
         problems = integrity_problems(copy)
         if problems:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import cast
 
 import msgspec
 
 from shunter.adapters.sqlite import finished_jobs, rounds
-from shunter.adapters.sqlite.connection import connect_read_only
+from shunter.adapters.sqlite.connection import read_only
 from shunter.adapters.sqlite.integrity import integrity_problems
 from shunter.adapters.sqlite.watermark import Watermark, watermark_path
 from shunter.app.home import Home
@@ -42,7 +41,7 @@ def verify_store(home: Home) -> Verification:
     found = Verification(str(path), problems=[])
     _read_mark(path, found)
     try:
-        with closing(connect_read_only(path)) as connection:
+        with read_only(path) as connection:
             found.problems += integrity_problems(connection)
             found.epoch = rounds.read_leading_epoch(connection)
             found.version = rounds.read_last_version(connection)
@@ -61,7 +60,7 @@ def verify_store(home: Home) -> Verification:
 def _read_mark(path: Path, found: Verification) -> None:
     watermark = Watermark(watermark_path(path))
     try:
-        mark = watermark.open() if watermark_path(path).exists() else None
+        mark = watermark.open(is_read_only=True) if watermark_path(path).exists() else None
         if mark is not None:
             found.committed_epoch, found.committed_version = mark.epoch, mark.version
     except StoreFailed as error:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from shunter.model.errors import StoreFailed
 
@@ -65,10 +67,40 @@ def connect(
     return connection
 
 
-def connect_read_only(path: Path) -> sqlite3.Connection:
+@contextmanager
+def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that leaves the files as they are, including the write-ahead log: any other last connection copies
-    the log into the database and removes it when it closes."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    the log into the database and removes it when it closes.
+
+    To read a log, SQLite needs an index next to it. Where it cannot write one, nothing else writes to the database
+    either: it is read without a log if there is none, else from a copy."""
+    with ExitStack() as stack:
+        connection = stack.enter_context(closing(_connect_uri(path, "mode=ro")))
+        if not _can_read(connection):
+            log = Path(f"{path}-wal")
+            if log.exists() and log.stat().st_size:
+                folder = Path(stack.enter_context(TemporaryDirectory(prefix="shunter-")))
+                for source in (path, log):
+                    shutil.copyfile(source, folder / source.name)
+                connection = stack.enter_context(closing(_connect_uri(folder / path.name, "mode=ro")))
+            else:
+                connection = stack.enter_context(closing(_connect_uri(path, "immutable=1")))
+        yield connection
+
+
+def _connect_uri(path: Path, option: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{option}", uri=True, isolation_level=None)
+
+
+def _can_read(connection: sqlite3.Connection) -> bool:
+    """Whether the files that SQLite needs are there, or can be written. Other errors are for the reader to find."""
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+    except sqlite3.DatabaseError:
+        pass
+    return True
 
 
 @contextmanager

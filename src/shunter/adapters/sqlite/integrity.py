@@ -4,10 +4,9 @@ Changes no file."""
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
-from shunter.adapters.sqlite.connection import connect_read_only
+from shunter.adapters.sqlite.connection import read_only
 from shunter.adapters.sqlite.rounds import read_last_version, read_leading_epoch
 from shunter.adapters.sqlite.watermark import Mark
 from shunter.log import Log
@@ -22,7 +21,7 @@ def check_files(path: Path) -> Mark:
     """The newest epoch and version that can be read. Raises StoreFailed if the database is damaged. A store that was
     closed properly is assumed intact, and so is a large one."""
     size_bytes = path.stat().st_size
-    with closing(connect_read_only(path)) as connection:
+    with read_only(path) as connection:
         if not _has_schema(connection):
             return Mark(0, 0)
         if _is_log_left(path) and size_bytes <= CHECKED_MAX_BYTES:

@@ -40,10 +40,11 @@ class Watermark:
         self._fd = -1
         self._slot = 0
 
-    def open(self) -> Mark | None:
+    def open(self, *, is_read_only: bool = False) -> Mark | None:
         """The last mark; None if there never was one. Raises StoreFailed if it cannot be read."""
+        flags = os.O_RDONLY if is_read_only else os.O_RDWR | os.O_CREAT
         try:
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._fd = os.open(self._path, flags | os.O_CLOEXEC, 0o600)
             data = os.pread(self._fd, 2 * _SLOT.size, 0)
         except OSError as error:
             raise StoreFailed(f"store {self._path}: it cannot be opened ({error.strerror})") from error
