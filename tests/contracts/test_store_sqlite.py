@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -169,3 +170,43 @@ async def test_closing_leaves_no_log_and_opening_again_works(tmp_path: Path) -> 
     await store.open()
     await write(store, epoch, 2)
     await store.close()
+
+
+async def test_a_store_whose_mark_is_gone_does_not_start_silently(tmp_path: Path) -> None:
+    """Without the mark, nobody would notice that the log was cut too."""
+    path, copy = tmp_path / "store.db", tmp_path / "copy" / "store.db"
+    store = SqliteStore(path)
+    await store.open()
+    await write(store, await store.begin_epoch(), 1)
+    copy.parent.mkdir()
+    shutil.copyfile(path, copy)  # without its log and its mark, as of now
+    await store.close()
+    with pytest.raises(StoreFailed, match=r"the file store\.db-mark next to it is missing"):
+        await SqliteStore(copy).open()
+    with pytest.raises(StoreFailed, match=r"the file store\.db-mark next to it is missing"):
+        await SqliteStore(copy).open()  # the first try must not leave an empty mark that counts
+    accepting = SqliteStore(copy, accepts_loss=True)
+    await accepting.open()
+    await accepting.begin_epoch()
+    await accepting.close()
+    again = SqliteStore(copy)
+    await again.open()
+    await again.close()
+
+
+async def test_a_store_from_before_marks_were_recorded_starts_without_one(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = SqliteStore(path)
+    await store.open()
+    await store.begin_epoch()
+    await store.close()
+    (tmp_path / "store.db-mark").unlink()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 0")
+    connection.close()
+    await store.open()
+    await store.begin_epoch()
+    await store.close()
+    (tmp_path / "store.db-mark").unlink()
+    with pytest.raises(StoreFailed, match="is missing"):
+        await store.open()

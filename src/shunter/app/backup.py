@@ -17,7 +17,7 @@ import msgspec
 from shunter.adapters.sqlite import rounds
 from shunter.adapters.sqlite.connection import read_only, transaction
 from shunter.adapters.sqlite.errors import translate
-from shunter.adapters.sqlite.integrity import integrity_problems
+from shunter.adapters.sqlite.integrity import integrity_problems, record_mark
 from shunter.app.home import Home
 from shunter.model.errors import Conflict, NotFound, Rejected, StoreFailed
 
@@ -77,6 +77,7 @@ def restore(home: Home, source: Path) -> BackupSummary:
             with transaction(copy):
                 epoch = max(rounds.read_leading_epoch(copy), int(time.time()) * EPOCHS_PER_SECOND)
                 copy.execute("UPDATE leadership SET epoch = ?", (epoch,))
+            record_mark(copy, exists=False)  # the new home has none before its first start
             version = rounds.read_last_version(copy)
     except sqlite3.Error as error:
         draft.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import msgspec
 
 from shunter.adapters.sqlite import finished_jobs, rounds
 from shunter.adapters.sqlite.connection import read_only
-from shunter.adapters.sqlite.integrity import integrity_problems
+from shunter.adapters.sqlite.integrity import integrity_problems, is_mark_recorded
 from shunter.adapters.sqlite.watermark import Watermark, watermark_path
 from shunter.app.home import Home
 from shunter.engine.recovery import recover
@@ -43,6 +43,9 @@ def verify_store(home: Home) -> Verification:
     try:
         with read_only(path) as connection:
             found.problems += integrity_problems(connection)
+            if is_mark_recorded(connection) and found.committed_epoch == 0 and not found.problems:
+                name = watermark_path(path).name
+                found.problems.append(f"the file {name} next to it is missing, so committed work may be missing")
             found.epoch = rounds.read_leading_epoch(connection)
             found.version = rounds.read_last_version(connection)
             state, _ = asyncio.run(recover(cast("Store", _ReadOnlyLog(connection))))

@@ -59,3 +59,12 @@ def test_a_link_or_a_part_of_a_store_is_a_store(backup: Path, tmp_path: Path, na
     with pytest.raises(Conflict, match=f"already has a store .*{name}"):
         restore(home, backup)
     assert not (tmp_path / "nowhere").exists()
+
+
+async def test_a_restored_store_opens_without_a_mark(backup: Path, tmp_path: Path) -> None:
+    home = new_home(tmp_path)
+    restore(home, backup)
+    store = SqliteStore(home.store)
+    await store.open()
+    assert await store.last_version() == 3
+    await store.close()

@@ -69,3 +69,10 @@ def test_an_intact_store_is_intact_on_a_read_only_home(is_log_left: bool) -> Non
         assert (found.epoch, found.committed_epoch, found.problems) == (1, 1, [])
         assert target.exists()
         assert sorted(file.name for file in home.folder.iterdir()) == before
+
+
+def test_a_missing_mark_is_a_problem(tmp_path: Path) -> None:
+    home = asyncio.run(make_home(tmp_path, is_log_left=False))
+    (home.folder / "store.db-mark").unlink()
+    [problem] = verify_store(home).problems
+    assert problem.startswith("the file store.db-mark next to it is missing")

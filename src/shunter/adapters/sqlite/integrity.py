@@ -4,6 +4,7 @@ Changes no file."""
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
 
 from shunter.adapters.sqlite.connection import read_only
@@ -14,21 +15,43 @@ from shunter.model.errors import StoreFailed
 
 CHECKED_MAX_BYTES = 256 * 2**20  # of a larger file the check would hold up the start for seconds
 
+MARK_RECORDED = 1  # as user_version of the database: from then on there is a mark next to it
+
 log = Log(__name__)
 
 
-def check_files(path: Path) -> Mark:
+@dataclass(frozen=True, slots=True)
+class FoundStore:
+    """Where a store ends, and whether a mark must be next to it."""
+
+    end: Mark
+    is_mark_recorded: bool
+
+
+def check_files(path: Path) -> FoundStore:
     """The newest epoch and version that can be read. Raises StoreFailed if the database is damaged. A store that was
     closed properly is assumed intact, and so is a large one."""
     size_bytes = path.stat().st_size
     with read_only(path) as connection:
         if not _has_schema(connection):
-            return Mark(0, 0)
+            return FoundStore(Mark(0, 0), is_mark_recorded(connection))
         if _is_log_left(path) and size_bytes <= CHECKED_MAX_BYTES:
             problems = integrity_problems(connection, "quick_check")
             if problems:
                 raise StoreFailed(f"store {path}: it is damaged ({problems[0]}); replace it with an intact copy")
-        return Mark(read_leading_epoch(connection), read_last_version(connection))
+        end = Mark(read_leading_epoch(connection), read_last_version(connection))
+        return FoundStore(end, is_mark_recorded(connection))
+
+
+def is_mark_recorded(connection: sqlite3.Connection) -> bool:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(version >= MARK_RECORDED)
+
+
+def record_mark(connection: sqlite3.Connection, *, exists: bool = True) -> None:
+    """Into the database file itself, because the write-ahead log may be what gets lost."""
+    connection.execute(f"PRAGMA user_version = {MARK_RECORDED if exists else 0}")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def integrity_problems(connection: sqlite3.Connection, check: str = "integrity_check") -> list[str]:

@@ -13,7 +13,7 @@ from shunter.adapters.sqlite.checkpoints import Checkpoints, secure_log
 from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, connect, create_file
 from shunter.adapters.sqlite.connection_thread import ConnectionThread
 from shunter.adapters.sqlite.errors import is_disk_failure
-from shunter.adapters.sqlite.integrity import check_files
+from shunter.adapters.sqlite.integrity import check_files, is_mark_recorded, record_mark
 from shunter.adapters.sqlite.retention import drop_jobs, drop_rounds, free_pages
 from shunter.adapters.sqlite.watermark import Mark, Watermark, watermark_path
 from shunter.log import Log
@@ -161,6 +161,10 @@ class SqliteStore:
             self._disk_failed = False
         epoch = rounds.begin_epoch(connection)
         self._watermark.write(Mark(epoch, rounds.read_last_version(connection)))
+        if not is_mark_recorded(connection):
+            self._watermark.sync()
+            self._watermark.sync_name()
+            record_mark(connection)
         return epoch
 
     def _commit(self, connection: sqlite3.Connection, commit: Commit) -> None:
@@ -173,7 +177,10 @@ class SqliteStore:
 
     def _connect_writer(self) -> sqlite3.Connection:
         mark = self._watermark.open()
-        found = check_files(self._path)
+        store = check_files(self._path)
+        found = store.end
+        if mark is None and store.is_mark_recorded:
+            self._refuse_missing_mark()
         if mark is not None and (found.epoch < mark.epoch or found.version < mark.version):
             self._refuse_loss(found, mark)
         connection = connect(self._path, lock_timeout_s=self._lock_timeout_s, size_max_bytes=self._size_max_bytes)
@@ -185,6 +192,18 @@ class SqliteStore:
             connection.close()
             raise
         return connection
+
+    def _refuse_missing_mark(self) -> None:
+        """Raises StoreFailed, unless a loss is accepted."""
+        mark_path = watermark_path(self._path)
+        if not self._accepts_loss:
+            raise StoreFailed(
+                f"store {self._path}: the file {mark_path.name} next to it is missing, so committed work may be missing"
+                " unnoticed. Put the files back as they were, or restore a backup into an empty home (`shunter restore"
+                " FILE`); or see what there is with `shunter store verify`, and go on with it with `shunter up"
+                " --accept-loss`"
+            )
+        log.warning("store.loss_accepted", path=self._path, missing=mark_path.name)
 
     def _refuse_loss(self, found: Mark, mark: Mark) -> None:
         """Raises StoreFailed, unless the loss is accepted."""

@@ -72,6 +72,14 @@ class Watermark:
         if self._fd >= 0:
             os.fsync(self._fd)
 
+    def sync_name(self) -> None:
+        """After it was created."""
+        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)

@@ -6,11 +6,13 @@ import errno
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from shunter.adapters.sqlite import rounds
+from shunter.adapters.sqlite.integrity import record_mark
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.adapters.sqlite.watermark import Mark, Watermark, watermark_path
 from shunter.model.errors import StoreFailed
@@ -96,6 +98,8 @@ async def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
 async def test_a_home_of_an_older_version_has_no_mark_and_opens(tmp_path: Path) -> None:
     path = await crashed_store(tmp_path)
     watermark_path(path).unlink()
+    with closing(sqlite3.connect(path)) as connection:
+        record_mark(connection, exists=False)
     store = SqliteStore(path)
     await store.open()
     assert await store.last_version() == 20
