@@ -6,6 +6,7 @@ workers can connect to the restored cluster. Protect it like the home itself."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import time
@@ -43,6 +44,7 @@ def back_up(home: Home, target: Path) -> BackupSummary:
             _copy_store(home, draft)
             with closing(_open(draft)) as copy:
                 _add_files(copy, home)
+                _add_checksum(copy)
                 version = rounds.read_last_version(copy)
             draft.replace(target)
         except BaseException:
@@ -73,6 +75,7 @@ def restore(home: Home, source: Path) -> BackupSummary:
             problems = integrity_problems(copy)
             if problems:
                 raise StoreFailed(f"{source} is damaged: {problems[0]}")
+            _check_checksum(copy, source)
             files = _take_files(copy)
             with transaction(copy):
                 epoch = max(rounds.read_leading_epoch(copy), int(time.time()) * EPOCHS_PER_SECOND)
@@ -104,6 +107,35 @@ def _add_files(copy: sqlite3.Connection, home: Home) -> None:
     with transaction(copy):
         copy.execute("CREATE TABLE backup_files (name TEXT PRIMARY KEY, body BLOB NOT NULL)")
         copy.executemany("INSERT INTO backup_files (name, body) VALUES (?, ?)", found)
+
+
+def _add_checksum(copy: sqlite3.Connection) -> None:
+    with transaction(copy):
+        copy.execute("CREATE TABLE backup_checksum (sha256 BLOB NOT NULL)")
+        copy.execute("INSERT INTO backup_checksum (sha256) VALUES (?)", (_checksum(copy),))
+
+
+def _check_checksum(copy: sqlite3.Connection, source: Path) -> None:
+    """Raises StoreFailed if any row differs from what was backed up. Older backups have none."""
+    if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'backup_checksum'").fetchone() is None:
+        return
+    expected = copy.execute("SELECT sha256 FROM backup_checksum").fetchall()
+    if expected != [(_checksum(copy),)]:
+        raise StoreFailed(f"{source} is damaged: its content does not match its checksum; use another backup")
+    copy.execute("DROP TABLE backup_checksum")
+
+
+def _checksum(copy: sqlite3.Connection) -> bytes:
+    """Of the schema and all rows. SQLite's own check looks at the structure, not at what the rows say."""
+    tables = copy.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+    digest = hashlib.sha256()
+    encode = msgspec.msgpack.Encoder().encode
+    for name, sql in tables:
+        digest.update(encode((name, sql)))
+        if name != "backup_checksum":
+            for row in copy.execute(f'SELECT * FROM "{name}" NOT INDEXED'):
+                digest.update(encode(row))
+    return digest.digest()
 
 
 def _take_files(copy: sqlite3.Connection) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.app.backup import back_up, restore
 from shunter.app.home import Home
-from shunter.model.errors import Conflict
+from shunter.model.errors import Conflict, StoreFailed
 from shunter.ports.store import Commit
 
 
@@ -68,3 +69,25 @@ async def test_a_restored_store_opens_without_a_mark(backup: Path, tmp_path: Pat
     await store.open()
     assert await store.last_version() == 3
     await store.close()
+
+
+@pytest.mark.parametrize("text", [b"the body of round 2", b"secret"])
+def test_altered_bytes_of_a_backup_are_noticed(backup: Path, tmp_path: Path, text: bytes) -> None:
+    """The structure of the database is intact, and only what it says is not."""
+    data = backup.read_bytes()
+    assert text in data
+    backup.write_bytes(data.replace(text, text[:-1] + b"?"))
+    home = new_home(tmp_path)
+    with pytest.raises(StoreFailed, match="does not match its checksum"):
+        restore(home, backup)
+    assert list(home.folder.iterdir()) == []
+
+
+def test_a_backup_from_before_checksums_is_restored(backup: Path, tmp_path: Path) -> None:
+    connection = sqlite3.connect(backup)
+    connection.execute("DROP TABLE backup_checksum")
+    connection.close()
+    home = new_home(tmp_path)
+    assert restore(home, backup).version == 3
+    tables = sqlite3.connect(home.store).execute("SELECT name FROM sqlite_master").fetchall()
+    assert not [name for (name,) in tables if "backup" in name]
