@@ -183,7 +183,9 @@ class _Reconciliation:
         now_ms = self.view.now_ms
         status = _with_open_event(self.status, application, now_ms) if application.started_ms else self.status
         status = msgspec.structs.replace(
-            _with_closed_event(status, False, now_ms), problems=[application.reason], restarts=status.restarts + 1
+            _with_closed_event(status, False, now_ms, application.reason),
+            problems=[application.reason],
+            restarts=status.restarts + 1,
         )
         return self.move(BatchJobEvent.NODE_LOST, status)
 
@@ -198,7 +200,7 @@ class _Reconciliation:
         status = _with_open_event(self.status, application, now_ms) if application.started_ms else self.status
         problems = [application.reason or "The application failed."]
         status = msgspec.structs.replace(
-            _with_closed_event(status, False, application.ended_ms or now_ms), problems=problems
+            _with_closed_event(status, False, application.ended_ms or now_ms, problems[0]), problems=problems
         )
         return self.move(BatchJobEvent.FAILED, status)
 
@@ -266,12 +268,12 @@ def _with_open_event(status: BatchJobStatus, application: Application, now_ms: i
     return msgspec.structs.replace(status, events=events, runs=status.runs + 1)
 
 
-def _with_closed_event(status: BatchJobStatus, successful: bool, at_ms: int) -> BatchJobStatus:
+def _with_closed_event(status: BatchJobStatus, successful: bool, at_ms: int, reason: str = "") -> BatchJobStatus:
     """With its open event closed, if it has one."""
     if not _has_open_event(status):
         return status
     event = status.events[-1]
-    closed = msgspec.structs.replace(event, stop_ms=max(at_ms, event.start_ms), successful=successful)
+    closed = msgspec.structs.replace(event, stop_ms=max(at_ms, event.start_ms), successful=successful, reason=reason)
     return msgspec.structs.replace(status, events=(*status.events[:-1], closed))
 
 

@@ -39,7 +39,7 @@ async def occupy(object_service: MemoryObjectService) -> None:
     status = TestbedStatus(TestbedState.RUNNING, slots, problems, ["a node is too small"], 1, (FIRST,))
     await move(object_service, "Testbed", BENCH, status=status)
     events = (
-        ScheduledEvent(T0_MS, ObjectName("other", "past"), BENCH, (0,), 4, T0_MS + 24_000, False),
+        ScheduledEvent(T0_MS, ObjectName("other", "past"), BENCH, (0,), 4, T0_MS + 24_000, False, "node n1 is down"),
         ScheduledEvent(T0_MS, FIRST, BENCH, (0, 1), 5),
     )
     places = (SlotPlace("beta", 0), SlotPlace("alpha", 0))

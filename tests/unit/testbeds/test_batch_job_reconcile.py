@@ -343,6 +343,7 @@ def test_a_run_that_lost_a_node_fails_with_the_reason(state: BatchJobState) -> N
     assert (status.state, status.problems) == (B.FAILED_SUBMISSION, ["node n1 is down"])
     assert (outcome.stop, outcome.stop_reason, outcome.drops_request) == (True, "node n1 is down", False)
     assert (status.events[-1].stop_ms, status.events[-1].successful) == (NOW, False)
+    assert status.events[-1].reason == "node n1 is down"
 
 
 @pytest.mark.parametrize("state", ACTIVE_STATES)
@@ -359,6 +360,9 @@ def test_a_run_that_lost_a_node_restarts_with_a_new_request_when_its_processes_a
     outcome = reconcile_batch_job(view(job, application(A.FAILED, has_processes=False)))
     assert states(outcome) == [B.READY, B.IN_QUEUE]
     assert outcome.statuses[-1].restarts == 1
+    assert outcome.statuses[-1].problems == []
+    [run] = outcome.statuses[-1].events
+    assert (run.successful, run.reason) == (False, "node n1 is down")
 
 
 # ---- whatever is seen ----

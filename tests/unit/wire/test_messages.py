@@ -68,7 +68,7 @@ TESTBED = tb.Testbed(
     tb.TestbedSpec(2, "slots", {"cpu": 1000, "memory": 5}, tb.DISJOINT),
     tb.TestbedStatus(tb.TestbedState.IN_PROGRESS, (SLOT,), {"n2": ["too small", "down"]}, ["odd"], 3, (TWO,)),
 )
-EVENT = ScheduledEvent(1, ONE, TWO, (3, 4), 12, 9, False)
+EVENT = ScheduledEvent(1, ONE, TWO, (3, 4), 12, 9, False, "node n1 is down")
 JOB = BatchJob(
     META,
     BatchJobSpec({"mainClass": "X", "n": 3, "deep": [1, {"x": None}]}, {}, {"command": ["a"]},

@@ -33,7 +33,8 @@ def past_scheduling(round: Round, scheduling: Scheduling) -> PastRecord:
 
 def _past_run(round: Round, job: BatchJob, event: ScheduledEvent) -> PastRun:
     is_cut_off, is_last = not event.stop_ms, event.job == job.status.application
-    reason = CUT_OFF if is_cut_off else "; ".join(job.status.problems) if is_last and not event.successful else ""
+    problems = "; ".join(job.status.problems) if is_last and not event.successful else ""
+    reason = CUT_OFF if is_cut_off else problems or event.reason
     nodes = tuple(place.node for place in job.status.places) if is_last else ()
     return PastRun(
         job.meta.object_name, event.slot_ids, nodes, event.start_ms, event.stop_ms or round.now_ms,

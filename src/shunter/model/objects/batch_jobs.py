@@ -75,6 +75,7 @@ class ScheduledEvent(msgspec.Struct, frozen=True, array_like=True):
     job: int  # the job of the core that ran it
     stop_ms: int = 0
     successful: bool | None = None
+    reason: str = ""  # why it failed; names the node, if it lost one
 
 
 class BatchJobStatus(msgspec.Struct, frozen=True, array_like=True):

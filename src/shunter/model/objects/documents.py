@@ -318,6 +318,7 @@ _EVENT = _table(
     _Row("slots", "testbed", _NAME),
     _Row("slotIds", "slot_ids", _NUMBERS),
     _Row("application", "job"),
+    _Row("reason", shown_if="reason"),
 )
 _BATCH_JOB_STATUS = _table(
     batch_jobs.BatchJobStatus,

@@ -735,7 +735,7 @@ class Claim(_message.Message):
     def __init__(self, scheduling: _Optional[_Union[ObjectName, _Mapping]] = ..., request: _Optional[_Union[CreationRequest, _Mapping]] = ...) -> None: ...
 
 class ScheduledEvent(_message.Message):
-    __slots__ = ("start_ms", "scheduling", "testbed", "slot_ids", "job", "stop_ms", "successful")
+    __slots__ = ("start_ms", "scheduling", "testbed", "slot_ids", "job", "stop_ms", "successful", "reason")
     START_MS_FIELD_NUMBER: _ClassVar[int]
     SCHEDULING_FIELD_NUMBER: _ClassVar[int]
     TESTBED_FIELD_NUMBER: _ClassVar[int]
@@ -743,6 +743,7 @@ class ScheduledEvent(_message.Message):
     JOB_FIELD_NUMBER: _ClassVar[int]
     STOP_MS_FIELD_NUMBER: _ClassVar[int]
     SUCCESSFUL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     start_ms: int
     scheduling: ObjectName
     testbed: ObjectName
@@ -750,7 +751,8 @@ class ScheduledEvent(_message.Message):
     job: int
     stop_ms: int
     successful: bool
-    def __init__(self, start_ms: _Optional[int] = ..., scheduling: _Optional[_Union[ObjectName, _Mapping]] = ..., testbed: _Optional[_Union[ObjectName, _Mapping]] = ..., slot_ids: _Optional[_Iterable[int]] = ..., job: _Optional[int] = ..., stop_ms: _Optional[int] = ..., successful: _Optional[bool] = ...) -> None: ...
+    reason: str
+    def __init__(self, start_ms: _Optional[int] = ..., scheduling: _Optional[_Union[ObjectName, _Mapping]] = ..., testbed: _Optional[_Union[ObjectName, _Mapping]] = ..., slot_ids: _Optional[_Iterable[int]] = ..., job: _Optional[int] = ..., stop_ms: _Optional[int] = ..., successful: _Optional[bool] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class BatchJobStatus(_message.Message):
     __slots__ = ("state", "events", "active_scheduling", "testbed", "slot_ids", "places", "application", "problems", "observed_generation", "runs", "since_ms", "restarts")

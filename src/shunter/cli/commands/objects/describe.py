@@ -221,7 +221,10 @@ def _batch_job(each: ObjectView, waiting: str, last: list[str]) -> None:
         print("\nRuns, newest first")
         columns = [Column("START"), Column("ELAPSED", right=True)]
         columns += [Column(title) for title in ("RESULT", "SCHEDULING", "TESTBED", "SLOTS")]
-        print_table(columns, (_run(event, each) for event in events[: -RUNS_SHOWN - 1 : -1]), state_column=2)
+        shown = events[: -RUNS_SHOWN - 1 : -1]
+        has_reasons = any("reason" in event for event in shown)
+        rows = ([*_run(event, each), *([event.get("reason", "-")] if has_reasons else [])] for event in shown)
+        print_table([*columns, *([Column("REASON")] if has_reasons else [])], rows, state_column=2)
 
 
 def _output_task(each: ObjectView) -> str:

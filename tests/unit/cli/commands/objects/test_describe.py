@@ -125,8 +125,8 @@ def test_describe_shows_a_batch_job_with_its_runs(
     assert "shunter logs bj.crawler/executor/0" in said and "Problems\n  once it failed" in said
     runs = [re.split(r"  +", line) for line in said[said.index("START") :].splitlines()[1:]]
     assert [run[2:] for run in runs] == [
-        ["running", "first", "bench", "0-1"],
-        ["failed", "other/past", "bench", "0"],
+        ["running", "first", "bench", "0-1", "-"],
+        ["failed", "other/past", "bench", "0", "node n1 is down"],
     ]
     assert runs[1][1].strip() == "24s"
 
