@@ -49,12 +49,16 @@ def main() -> None:
     for number in IGNORED_SIGNALS:
         # A handler that does nothing, because a task would inherit an ignored signal as ignored.
         signal.signal(number, lambda *_: None)
+    early_terms: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: early_terms.append(number))
     adopt_orphans()
     if decoded["masks"] is not None:
         hide_secrets(decoded["masks"])
     os.umask(decoded["umask"])  # tasks inherit it; all that the keeper makes has explicit modes
     lane = Lane(decoded)
     signal.signal(signal.SIGTERM, lambda *_: lane.end_when_idle())
+    if early_terms:
+        lane.end_when_idle()
     try:
         lane.run()
     finally:
