@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from shunter.model.protocol.worker_messages import Ping
-from tests.services.worker_harness import open_harness
+from shunter.worker.process import keeper_watch
+from tests.services.worker_harness import is_running, open_harness
 
 pytestmark = pytest.mark.services
 
@@ -24,6 +27,22 @@ async def test_tasks_stop_without_contact_and_are_lost_not_failed(tmp_path: Path
         assert (lost.job, lost.first, lost.with_keeper) == (1, 0, "")
         assert "no contact with the manager for 0.4 s" in lost.reason
         assert harness.ended == []
+
+
+async def test_tasks_of_a_frozen_keeper_stop_without_contact_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_watch, "STOP_MARGIN_S", 0.2)
+    monkeypatch.setattr(keeper_watch, "ROUND_S", 0.05)
+    async with open_harness(tmp_path) as harness:
+        harness.order("/bin/sleep", "60", stop_after_s=STOP_AFTER_S, stop_grace_s=0.1)
+        await harness.until(lambda: harness.started)
+        [keeper] = harness.keeper_pids()
+        os.kill(keeper, signal.SIGSTOP)
+        harness.answers_pings = False
+        [lost] = await harness.until(lambda: harness.lost)
+        assert "no contact with the manager for 0.4 s" in lost.reason
+        assert (lost.with_keeper, is_running(keeper)) == ("", False)
 
 
 async def test_tasks_go_on_while_there_is_contact(tmp_path: Path) -> None:

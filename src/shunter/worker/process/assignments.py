@@ -192,17 +192,21 @@ class Assignments:
     def _report_lost(self, keeper: Keeper, reason: str) -> None:
         """Which task a dead keeper ran is clear if that task was reported to run, or if it had no other. Otherwise the
         first is lost as by any other fault; its reservation then gives keepers one task at a time, which makes it clear
-        if it happens again. A keeper that was told to end did not die of a task."""
+        if it happens again. A keeper that was told to end, or to stop its tasks because the cluster stops or this
+        worker is isolated, did not die of a task."""
         is_clear = keeper.running is not None or keeper.held == 1
-        running, waiting = (LOST_RUNNING if is_clear else "", LOST_WAITING) if not keeper.is_ending else ("", "")
         for position, task_range in enumerate(keeper.task_ranges):
+            stopped = self._stopped_because(task_range.key)
+            running, waiting = LOST_RUNNING if is_clear else "", LOST_WAITING
+            if keeper.is_ending or stopped is not None:
+                running = waiting = ""
             name = *task_range.key, task_range.order.attempt
             first = task_range.first
             if position == 0:
-                self._outbox.add_lost(Lost(*name, first, first, reason, running))
+                self._outbox.add_lost(Lost(*name, first, first, stopped or reason, running))
                 first += 1
             if first <= task_range.last:
-                self._outbox.add_lost(Lost(*name, first, task_range.last, reason, waiting))
+                self._outbox.add_lost(Lost(*name, first, task_range.last, stopped or reason, waiting))
         reservation = self.lanes.find_reservation(keeper.task_ranges[0].order.reservation)
         if reservation is not None:
             reservation.window = 1
@@ -264,12 +268,16 @@ class Assignments:
         """A task that ended because the cluster stops, or because this worker is isolated, has no result of its
         own."""
         for ended in [ended for ended in report.ended if ended.how == "stopped"]:
-            reason = CLUSTER_STOPPED if self._closing else self._isolated.get((ended.job, ended.group))
+            reason = self._stopped_because((ended.job, ended.group))
             if reason is not None:
                 report.ended.remove(ended)
                 self._note_ended(keeper, ended)
                 name = ended.job, ended.group, ended.attempt
                 self._outbox.add_lost(Lost(*name, ended.first, ended.first, reason))
+
+    def _stopped_because(self, key: tuple[int, int]) -> str | None:
+        """Why tasks were told to stop that nobody wanted to stop; None: they were not."""
+        return CLUSTER_STOPPED if self._closing else self._isolated.get(key)
 
     def _supersede(self, order: Order, first: int, last: int) -> bool:
         """Stop older attempts that this worker still has; returns whether any of them is in a keeper."""

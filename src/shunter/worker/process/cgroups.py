@@ -44,13 +44,13 @@ def tree_name(home: Path) -> str:
     return f"shunter-{hashlib.sha256(bytes(home.resolve())).hexdigest()[:12]}"
 
 
-async def clear_lane(groups: Mapping[str, str], number: int) -> None:
-    """Kill everything left in a dead keeper's groups, and remove them."""
+async def clear_lane(groups: Mapping[str, str], number: int) -> bool:
+    """Kill everything left in a dead keeper's groups, and remove them; returns whether no process is left."""
     folders = [Path(parent) / f"lane-{number}" for parent in groups.values()]
     for _ in range(CLEAR_ROUNDS_MAX):
         remaining = [folder for folder in folders if folder.is_dir()]
         if not remaining:
-            return
+            return True
         for folder in remaining:
             _kill_members(folder)
             try:
@@ -59,6 +59,7 @@ async def clear_lane(groups: Mapping[str, str], number: int) -> None:
                 pass  # killed processes are still leaving it
         await asyncio.sleep(CLEAR_EVERY_S)
     log.warning("cgroup.not_removed", lane=number)
+    return not any(_members(folder) for folder in folders)
 
 
 def stale_lanes(groups: Mapping[str, str], alive: set[int]) -> set[int]:
@@ -80,9 +81,16 @@ def remove_groups(groups: Mapping[str, str]) -> None:
                 pass
 
 
-def _kill_members(folder: Path) -> None:
+def _members(folder: Path) -> list[int]:
     try:
-        pids = [int(pid) for pid in (folder / "cgroup.procs").read_text().split()]
+        return [int(pid) for pid in (folder / "cgroup.procs").read_text().split()]
+    except OSError:
+        return []
+
+
+def _kill_members(folder: Path) -> None:
+    pids = _members(folder)
+    try:
         thaw = folder / "freezer.state"
         if thaw.exists():
             thaw.write_text("THAWED")

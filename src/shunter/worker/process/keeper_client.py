@@ -43,6 +43,16 @@ class KeeperOwner(Protocol):
     def keeper_disconnected(self, keeper: Keeper) -> None: ...
 
 
+class PendingStop:
+    """A stop whose end the keeper has not reported yet."""
+
+    __slots__ = ("grace_s", "waited_s")
+
+    def __init__(self, grace_s: float) -> None:
+        self.grace_s = grace_s
+        self.waited_s = 0.0
+
+
 class Keeper(asyncio.Protocol):
     """One keeper: its process, its connection, and the task ranges that it has."""
 
@@ -62,6 +72,9 @@ class Keeper(asyncio.Protocol):
         self.is_rebalancing = False  # some of its tasks are on their way to another lane
         self.is_ending = False
         self.is_disconnected = False
+        self.kill_reason = ""  # why this worker killed it
+        self.pending_stops: dict[tuple[protocol.RangeBounds, int], PendingStop] = {}  # by bounds and newest attempt
+        self.unanswered_s = 0.0  # how long the oldest request has waited for its answer, as `keeper_watch` counts
         self.ready: asyncio.Future[KeeperState] = asyncio.get_running_loop().create_future()
         self._owner = owner
         self._transport: asyncio.Transport | None = None
@@ -137,6 +150,25 @@ class Keeper(asyncio.Protocol):
         self._reclaim_callbacks[self._requests] = callback
         self._write(protocol.reclaim(self._requests, kind, selector))
 
+    @property
+    def is_answer_due(self) -> bool:
+        return bool(self._reclaim_callbacks)
+
+    def ping(self) -> None:
+        """Ask for an answer, and nothing else."""
+        self.reclaim("tail", 0, lambda _: None)
+
+    def holds(self, bounds: protocol.RangeBounds, attempt_max: int) -> bool:
+        """Whether it has any of these tasks."""
+        job, group, first, last = bounds
+        return any(
+            task_range.key == (job, group)
+            and task_range.first <= last
+            and task_range.last >= first
+            and task_range.order.attempt <= attempt_max
+            for task_range in self.task_ranges
+        )
+
     def reclaim_tail(self, count: int, callback: Callable[[list[ReclaimedRange]], None]) -> None:
         """Ask for this many of its last tasks, for another lane."""
 
@@ -148,6 +180,9 @@ class Keeper(asyncio.Protocol):
         self.reclaim("tail", count, reclaimed)
 
     def stop(self, bounds: protocol.RangeBounds, attempt_max: int, ending: protocol.Termination) -> None:
+        pending = self.pending_stops.get((bounds, attempt_max))
+        if pending is None or pending.waited_s + ending.grace_s < pending.grace_s:
+            self.pending_stops[bounds, attempt_max] = PendingStop(ending.grace_s)
         self._write(protocol.stop(bounds, attempt_max, ending))
 
     def acknowledge(self, seq: int) -> None:
@@ -158,8 +193,9 @@ class Keeper(asyncio.Protocol):
         self.is_ending = True
         self._write(protocol.end())
 
-    def kill(self) -> None:
+    def kill(self, reason: str = "") -> None:
         """Make sure that it is dead, so that it cannot contradict what we report about it."""
+        self.kill_reason = self.kill_reason or reason
         if self._pidfd is not None:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -233,6 +269,7 @@ class Keeper(asyncio.Protocol):
             self.segment = message.segment
             self._owner.keeper_reported(self, message)
         elif isinstance(message, Reclaimed):
+            self.unanswered_s = 0.0
             self._reclaim_callbacks.pop(message.request)(message.ranges)
             self._owner.keeper_returned_tasks()
         else:

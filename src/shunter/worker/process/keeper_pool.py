@@ -13,6 +13,7 @@ from shunter.worker.isolation import Isolation, detect_isolation
 from shunter.worker.logs import sweep_logs
 from shunter.worker.process.cgroups import Groups, clear_lane, prepare_groups, remove_groups, stale_lanes
 from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.keeper_watch import KeeperWatch
 from shunter.worker.process.launcher import KeeperLauncher
 from shunter.worker.process.protocol import KeeperReport, KeeperStarted
 from shunter.worker.process.range_ledger import TaskRange
@@ -20,7 +21,9 @@ from shunter.worker.settings import WorkerSettings
 
 log = Log(__name__)
 
+START_MAX_S = 30.0  # for a new keeper to answer
 START_AGAIN_S = 1.0  # after a keeper could not be started
+CLEAN_UP_AGAIN_S = 1.0  # while some processes of a dead keeper resist
 END_MAX_S = 10.0
 HOUSEKEEPING_EVERY_S = 10.0
 
@@ -63,6 +66,7 @@ class KeeperPool:
         self._cleaning: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self.keepers: list[Keeper] = []
+        self._watch = KeeperWatch(clock, self.keepers)
         self.isolation = Isolation()  # of the tasks of its keepers
 
     async def start(self) -> str:
@@ -79,6 +83,7 @@ class KeeperPool:
             await clear_lane(self._groups, number)
         self.request_keepers(self._settings.warm_keepers - len(self.keepers))
         self._spawn(self._housekeep())
+        self._spawn(self._watch.run())
         return limits
 
     def request_keepers(self, count: int) -> None:
@@ -106,15 +111,11 @@ class KeeperPool:
         self._ending = True
         for keeper in self.keepers:
             keeper.end()
-        try:
-            async with asyncio.timeout(END_MAX_S):
-                while self.keepers or self._starting:
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError:
+        if not await self._all_gone(END_MAX_S):
             for keeper in self.keepers:
-                keeper.kill()
-        await asyncio.gather(*self._cleaning)
+                keeper.kill(f"did not end within {END_MAX_S:g} s, and was killed")
+            if not await self._all_gone(END_MAX_S):
+                log.warning("keepers.not_ended", keepers=len(self.keepers), cleaning=len(self._cleaning))
         remove_groups(self._groups)
 
     async def close(self) -> None:
@@ -151,6 +152,17 @@ class KeeperPool:
 
     # ---- inside ----
 
+    async def _all_gone(self, timeout_s: float) -> bool:
+        """Whether all keepers have ended, and nothing of them is left, before the time has passed."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self.keepers or self._starting or self._cleaning:
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
     async def _reattach(self, number: int) -> None:
         keeper = await self._launcher.reattach(number, self)
         if keeper is None:
@@ -176,9 +188,11 @@ class KeeperPool:
         keeper = None
         try:
             keeper = await self._launcher.start(self)
-            await keeper.ready
+            await asyncio.wait_for(asyncio.shield(keeper.ready), START_MAX_S)
         except OSError as error:
             log.error("keeper.not_started", error=repr(error))
+            if keeper is not None:
+                keeper.kill(f"did not start within {START_MAX_S:g} s, and was killed")
             self._start_finished()
             await self._back_off()
             return
@@ -211,11 +225,13 @@ class KeeperPool:
         if not keeper.is_ending:
             keeper.kill()
         await keeper.wait_dead()
+        in_order = keeper.is_ending and not keeper.kill_reason
         try:
-            await self._launcher.clean_up_after(keeper.number, in_order=keeper.is_ending)
+            while not await self._launcher.clean_up_after(keeper.number, in_order):
+                await self._clock.sleep(CLEAN_UP_AGAIN_S)  # what still runs must not be taken for ended
         except OSError as error:
             log.warning("keeper.cleanup_failed", keeper=keeper.number, error=error)
-        self._owner.keeper_cleaned_up(keeper, f"its keeper (process {keeper.pid}) died")
+        self._owner.keeper_cleaned_up(keeper, f"its keeper (process {keeper.pid}) {keeper.kill_reason or 'died'}")
         if not self._ending:
             self.request_keepers(self._settings.warm_keepers - len(self.keepers))
 

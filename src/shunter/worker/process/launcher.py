@@ -109,17 +109,19 @@ class KeeperLauncher:
             return None
         return keeper
 
-    async def clean_up_after(self, number: int, in_order: bool = False) -> None:
+    async def clean_up_after(self, number: int, in_order: bool = False) -> bool:
         """Kill and remove what a dead keeper left: processes, groups, scratch folder, files. One that ended `in_order`
-        has left no process."""
+        has left no process. Returns whether none of its processes is left; otherwise the files stay too."""
         record = self._read_record(number)
         self._kill_unresponsive(number, record.get("pid", 0))
         groups = record.get("groups", self._options["groups"])
-        await end_leftovers(number, groups, "" if in_order and groups else self._mark_of(number, record))
+        if not await end_leftovers(number, groups, "" if in_order and groups else self._mark_of(number, record)):
+            return False
         for folder in (self._home / "work" / str(number), user_folder(str(self._home), number)):
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         for suffix in ("sock", "log", "json"):
             self._file(number, suffix).unlink(missing_ok=True)
+        return True
 
     def last_journal_line(self, number: int) -> str:
         """The end of a keeper's journal: the error that killed it, if it could write one."""

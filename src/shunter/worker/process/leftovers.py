@@ -21,20 +21,21 @@ EVERY_S = 0.02
 QUIET_ROUNDS = 2
 
 
-async def end_leftovers(number: int, groups: Mapping[str, str], mark: str) -> None:
-    """Until nothing of that lane is left. The mark also finds what has left its control groups. Without a mark, because
-    the keeper ended in order, only the groups are cleared."""
-    if groups:
-        await clear_lane(groups, number)
+async def end_leftovers(number: int, groups: Mapping[str, str], mark: str) -> bool:
+    """Returns whether nothing of that lane is left: a process may be in a call that cannot be interrupted. The mark
+    also finds what has left its control groups. Without a mark, because the keeper ended in order, only the groups are
+    cleared."""
+    if groups and not await clear_lane(groups, number):
+        return False
     if not mark:
-        return
+        return True
     entry = os.fsencode(mark)
     quiet_rounds = 0  # a process just born carries the mark only once its program runs
     for _ in range(ROUNDS_MAX):
         marked = [pid for pid in _pids() if _has_mark(pid, entry)]
         quiet_rounds = 0 if marked else quiet_rounds + 1
         if quiet_rounds == QUIET_ROUNDS:
-            return
+            return True
         for pid in marked:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -42,6 +43,7 @@ async def end_leftovers(number: int, groups: Mapping[str, str], mark: str) -> No
                 pass
         await asyncio.sleep(EVERY_S)
     log.warning("leftovers.not_killed", lane=number)
+    return False
 
 
 def _pids() -> list[int]:
