@@ -13,8 +13,8 @@ import pytest
 from shunter.adapters.grpc.channel import STATUS
 from shunter.model.errors import Busy, Fenced
 from shunter.model.job.spec import TaskSpec
-from shunter.model.protocol.refusals import PERMANENT, RefusalCode
-from shunter.model.protocol.worker_messages import Orders
+from shunter.model.protocol.refusals import PERMANENT, RefusalCode, refuse
+from shunter.model.protocol.worker_messages import Hello, Orders, Refused
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.watcher.settings import WatcherSettings
 from tests.services.grpc_harness import ScriptedWorker, manager
@@ -58,6 +58,16 @@ async def a_second_worker_of_the_same_name() -> Ending:
 
 async def a_manager_that_does_not_lead() -> Ending:
     async with manager(leading=False) as served, ScriptedWorker(served.address) as worker:
+        await worker.send(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
+        return await ending_of(worker)
+
+
+async def a_worker_of_another_home() -> Ending:
+    async def refuse_hello(_: Hello) -> Refused:
+        return refuse(RefusalCode.OTHER_HOME, "tasks may still run")
+
+    async with manager() as served, ScriptedWorker(served.address) as worker:
+        served.engine.hello = refuse_hello  # type: ignore[method-assign,assignment]
         await worker.send(hello=pb.Hello(protocol=1, name="n1", boot="b1"))
         return await ending_of(worker)
 
@@ -125,6 +135,7 @@ PROVOCATIONS: dict[RefusalCode, Callable[[], Awaitable[Ending]]] = {
     RefusalCode.PROTOCOL_VERSION: another_version,
     RefusalCode.INVALID: a_report_before_the_hello,
     RefusalCode.NAME_TAKEN: a_second_worker_of_the_same_name,
+    RefusalCode.OTHER_HOME: a_worker_of_another_home,
     RefusalCode.NOT_LEADER: a_manager_that_does_not_lead,
     RefusalCode.STALE_EPOCH: a_leader_that_was_overtaken,
     RefusalCode.BUSY: a_full_inbox,

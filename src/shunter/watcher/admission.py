@@ -44,6 +44,7 @@ def _text_problem(hello: Hello) -> str | None:
         if len(entries) > ENTRIES_MAX:
             return f"{field}: has {len(entries)} entries, more than {ENTRIES_MAX}"
     texts = [hello.boot, hello.datacenter, hello.address, *hello.capacity]
+    texts += [hello.worker_id, hello.machine, hello.machine_boot]
     texts += [*hello.labels, *hello.labels.values(), *hello.attributes, *hello.attributes.values()]
     if any(len(text) > TEXT_MAX for text in texts):
         return f"a text is longer than {TEXT_MAX} characters"

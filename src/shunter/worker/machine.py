@@ -10,6 +10,7 @@ from shunter import __version__
 from shunter.model.job.isolation import ATTRIBUTE
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
+from shunter.worker.identity import machine_boot_id, machine_id, worker_id
 from shunter.worker.settings import WorkerSettings
 
 
@@ -24,6 +25,9 @@ def build_hello(settings: WorkerSettings, boot: str, limits: str, isolation: str
         datacenter=settings.datacenter,
         attributes={**machine_attributes(limits), ATTRIBUTE: isolation, **runtimes},
         address=settings.address,
+        worker_id=worker_id(settings.home),
+        machine=machine_id(),
+        machine_boot=machine_boot_id(),
     )
 
 

@@ -83,6 +83,7 @@ class Worker:
         self._samples = Samples(clock, self._keeper_pool, self._attempts)
         self._contact_watch = ContactWatch(settings.home, clock, self._send, self._held_keys, self._stop_isolated)
         self._uplink: Uplink | None = None
+        self._last_refusal: Refused | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0
         self._next_heartbeat_s: float | None = None  # before a manager has said how often: never
@@ -141,13 +142,16 @@ class Worker:
     def _on_welcome(self, message: Welcome) -> None:
         if self._is_stale(message.epoch) or self._uplink is None:
             return
+        self._last_refusal = None
         log.info("manager.connected", node=message.node, epoch=message.epoch)
         held = self._assignments.held() + self._attempts.held()
         self._outbox.connect(self._uplink, held, self._monitor.current_health())
         self._set_heartbeat(message.heartbeat_s, first_in_s=0.0)
 
     def _on_refused(self, message: Refused) -> None:
-        log.error("manager.refused", code=message.code, reason=message.reason)
+        if message != self._last_refusal:
+            log.error("manager.refused", code=message.code, reason=message.reason)
+        self._last_refusal = message
 
     def _on_orders(self, message: Orders) -> None:
         if self._is_stale(message.epoch):

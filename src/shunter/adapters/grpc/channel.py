@@ -28,6 +28,7 @@ STATUS: dict[str, grpc.StatusCode] = {
     RefusalCode.PROTOCOL_VERSION: grpc.StatusCode.FAILED_PRECONDITION,
     RefusalCode.INVALID: grpc.StatusCode.INVALID_ARGUMENT,
     RefusalCode.NAME_TAKEN: grpc.StatusCode.ALREADY_EXISTS,
+    RefusalCode.OTHER_HOME: grpc.StatusCode.FAILED_PRECONDITION,
     RefusalCode.NOT_LEADER: grpc.StatusCode.UNAVAILABLE,
     RefusalCode.STALE_EPOCH: grpc.StatusCode.ABORTED,
     RefusalCode.BUSY: grpc.StatusCode.RESOURCE_EXHAUSTED,

@@ -17,6 +17,9 @@ class NodeJoined(ChangeStruct, tag=11):
     attributes: dict[str, str]
     address: str
     at_ms: int
+    worker_id: str = ""
+    machine: str = ""
+    machine_boot: str = ""
 
 
 class NodeTransitioned(ChangeStruct, tag=12):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from shunter.engine import changes as c
 from shunter.engine.nodes.disconnect import on_node_down
 from shunter.engine.nodes.drain import find_node, restore_node
+from shunter.engine.nodes.inventory import live_ranges
 from shunter.engine.round import Round
 from shunter.engine.state.records import NodeRecord
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.isolation import ATTRIBUTE
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.lifecycles import NODE, NodeEvent
+from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello, Refused, Welcome
 
 NODES_MAX = 100_000
@@ -22,6 +24,8 @@ def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
     if refusal is not None:
         return refusal
     existing = round.state.nodes.by_name.get(hello.name)
+    if existing is not None and (refusal := _check_home(round, existing, hello)) is not None:
+        return refusal
     node = existing.id if existing else round.state.nodes.next_id
     if existing is None or _has_changed(round, existing, hello):
         round.record(
@@ -35,6 +39,9 @@ def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
                 hello.attributes,
                 hello.address,
                 round.now_ms,
+                hello.worker_id,
+                hello.machine,
+                hello.machine_boot,
             )
         )
         _disable_refill(round, node)
@@ -91,12 +98,31 @@ def _check_hello(round: Round, hello: Hello) -> Refused | None:
     return None
 
 
+def _check_home(round: Round, record: NodeRecord, hello: Hello) -> Refused | None:
+    """Its inventory proves nothing about tasks that a worker of another home may still keep running, unless the machine
+    has started again since. Tasks with `at_most_once` need that proof, so they keep the name for the old home."""
+    was_restarted = record.machine == hello.machine != "" and record.machine_boot != hello.machine_boot
+    if not record.worker_id or not hello.worker_id or record.worker_id == hello.worker_id or was_restarted:
+        return None
+    waiting = {task_set.ref for task_set, _, _ in live_ranges(round, record.id) if task_set.spec.at_most_once}
+    if not waiting:
+        return None
+    return refuse(
+        RefusalCode.OTHER_HOME,
+        f"tasks of {min(waiting)} with at_most_once may still run under an earlier worker '{hello.name}' with another "
+        "home: start the worker with that home, or with another --name; or if nothing of it runs any more, wait until "
+        f"the node is down and run `shunter node forget {hello.name}`",
+    )
+
+
 def _has_changed(round: Round, record: NodeRecord, hello: Hello) -> bool:
     view = round.state.nodes.view
     amounts = zip(view.resources, view.capacity[record.id].tolist(), strict=True)
     capacity = {resource: amount for resource, amount in amounts if not resource.startswith(PORT_PREFIX)}
     return (
         (record.boot, record.datacenter, record.address) != (hello.boot, hello.datacenter, hello.address)
+        or (record.worker_id, record.machine, record.machine_boot)
+        != (hello.worker_id, hello.machine, hello.machine_boot)
         or (record.reported_labels, record.reported_attributes) != (hello.labels, hello.attributes)
         or {key: value for key, value in capacity.items() if value} != {k: v for k, v in hello.capacity.items() if v}
     )

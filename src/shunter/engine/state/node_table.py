@@ -67,6 +67,7 @@ class NodeTable:
         if node is None:
             node = self._add(change)
         node.boot = change.boot
+        node.worker_id, node.machine, node.machine_boot = change.worker_id, change.machine, change.machine_boot
         node.address = change.address
         node.datacenter = change.datacenter
         node.reported_labels = change.labels

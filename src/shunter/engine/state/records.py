@@ -303,6 +303,9 @@ class NodeRecord:
     is_drain_requested: bool = False  # persists while the node is down
     drain_deadline_ms: int = 0
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by class id
+    worker_id: str = ""  # of the worker's home; empty for workers of 0.1.0, like the next two
+    machine: str = ""
+    machine_boot: str = ""
     # Not part of the committed state:
     is_synced: bool = False  # its inventory has been processed since it connected
     synced_boot: str = ""  # the worker process whose inventory was processed last

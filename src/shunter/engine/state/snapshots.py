@@ -167,7 +167,7 @@ def _dump_node(state: State, node_id: int) -> _NodeDump:
     capacity = dict(zip(view.resources, view.capacity[node_id].tolist(), strict=True))
     joined = c.NodeJoined(
         node_id, node.name, node.boot, capacity, node.reported_labels, node.datacenter, node.reported_attributes,
-        node.address, node.joined_ms,
+        node.address, node.joined_ms, node.worker_id, node.machine, node.machine_boot,
     )  # fmt: skip
     return _NodeDump(
         joined, node.override_labels, node.override_attributes, int(node.state), node.reason, node.last_transition_ms,

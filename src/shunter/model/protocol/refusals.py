@@ -16,6 +16,7 @@ class RefusalCode(StrEnum):
     PROTOCOL_VERSION = "protocol_version"
     INVALID = "invalid"
     NAME_TAKEN = "name_taken"
+    OTHER_HOME = "other_home"
     NOT_LEADER = "not_leader"
     STALE_EPOCH = "stale_epoch"
     BUSY = "busy"
@@ -28,7 +29,9 @@ class RefusalCode(StrEnum):
 
 
 # A person must change the worker or its settings first, so it reconnects only from time to time.
-PERMANENT = frozenset({RefusalCode.UNAUTHORIZED, RefusalCode.PROTOCOL_VERSION, RefusalCode.INVALID})
+PERMANENT = frozenset(
+    {RefusalCode.UNAUTHORIZED, RefusalCode.PROTOCOL_VERSION, RefusalCode.INVALID, RefusalCode.OTHER_HOME}
+)
 
 
 def refuse(code: RefusalCode, reason: str) -> Refused:

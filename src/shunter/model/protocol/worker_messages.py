@@ -138,7 +138,8 @@ SIMULATED_BOOT = "simulated"  # of every node that exists only in the memory of 
 
 
 class Hello(msgspec.Struct, tag=True):
-    """Who this worker is and what its machine has. `boot` differs for every life of the worker's process."""
+    """Who this worker is and what its machine has. `boot` differs for every life of the worker's process, `worker_id`
+    for every home, and `machine_boot` for every boot of `machine`; workers of 0.1.0 send none of these three."""
 
     protocol: int
     name: str
@@ -148,6 +149,9 @@ class Hello(msgspec.Struct, tag=True):
     datacenter: str = "dc1"
     attributes: dict[str, str] = {}  # os, kernel, arch, cgroup version, shunter version...
     address: str = ""
+    worker_id: str = ""
+    machine: str = ""
+    machine_boot: str = ""
 
 
 class Ended(msgspec.Struct, array_like=True, gc=False):

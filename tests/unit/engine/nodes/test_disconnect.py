@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.protocol.worker_messages import Held, Hello, Inventory, Order
+from shunter.model.protocol.worker_messages import Held, Hello, Inventory, Order, Refused, Welcome
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
@@ -20,9 +20,11 @@ def _spec(replace_after_s: float = 0.0, stop_after_s: float = 0.0, at_most_once:
     return replace(job, groups=(group,))
 
 
-async def _lose_node(harness: Harness, job: JobSpec) -> tuple[int, int, Order]:
+async def _lose_node(harness: Harness, job: JobSpec, **hello: str) -> tuple[int, int, Order]:
     """The task runs on the first node, which goes down; there is another one."""
     first = await harness.join("n1", cpu=1)
+    if hello:
+        await _return(harness, first, "b1", None, **hello)
     await harness.submit(job)
     [(_, order)] = harness.orders()
     await harness.started(first, order)
@@ -32,9 +34,14 @@ async def _lose_node(harness: Harness, job: JobSpec) -> tuple[int, int, Order]:
     return first, second, order
 
 
-async def _return(harness: Harness, node: int, boot: str, order: Order | None) -> None:
+def _hello(boot: str, **fields: str) -> Hello:
+    return Hello(1, "n1", boot, {"cpu": 1000, "memory": 2**30}, datacenter="", **fields)  # type: ignore[arg-type]
+
+
+async def _return(harness: Harness, node: int, boot: str, order: Order | None, **hello: str) -> None:
     """The node's worker connects and reports what it has."""
-    await harness.engine.hello(Hello(1, "n1", boot, {"cpu": 1000, "memory": 2**30}, datacenter=""))
+    answer = await harness.engine.hello(_hello(boot, **hello))
+    assert isinstance(answer, Welcome)
     held = [Held(order.job, order.group, order.attempt, 0, 0, True, 1, 1, 0)] if order else []
     await harness.engine.inventory(node, Inventory(1, held, []))
     await harness.settle()
@@ -100,6 +107,62 @@ def test_at_most_once_takes_a_restarted_worker_without_the_task_as_proof() -> No
         await _return(harness, first, "b2", None)
         [(node, order)] = harness.orders()
         assert (node in (first, second), order.attempt) == (True, 2)
+
+    run_scenario(scenario)
+
+
+OLD_HOME = {"worker_id": "one", "machine": "m", "machine_boot": "1"}
+OTHER_HOME = {"worker_id": "two", "machine": "m", "machine_boot": "1"}
+
+
+def test_at_most_once_does_not_take_a_worker_of_another_home_as_proof() -> None:
+    async def scenario(harness: Harness) -> None:
+        first, second, _ = await _lose_node(harness, _spec(at_most_once=True), **OLD_HOME)
+        for other in (OTHER_HOME, {**OTHER_HOME, "machine": "n", "machine_boot": "2"}):
+            refused = await harness.engine.hello(_hello("b2", **other))
+            assert isinstance(refused, Refused)
+            assert (refused.code, refused.retry) == ("other_home", False)
+            assert "`shunter node forget n1`" in refused.reason
+        await harness.settle(100.0)
+        assert harness.orders() == []
+        await harness.engine.forget_node("n1", "ada")
+        await _return(harness, first, "b2", None, **OTHER_HOME)
+        [(node, order)] = harness.orders()
+        assert (node in (first, second), order.attempt) == (True, 2)
+
+    run_scenario(scenario)
+
+
+def test_a_restarted_manager_still_knows_the_home_of_a_worker() -> None:
+    async def scenario(harness: Harness) -> None:
+        await _lose_node(harness, _spec(at_most_once=True), **OLD_HOME)
+        harness.crash()
+        harness.engine = harness._new_engine()
+        await harness.open()
+        assert isinstance(await harness.engine.hello(_hello("b2", **OTHER_HOME)), Refused)
+
+    run_scenario(scenario)
+
+
+@pytest.mark.parametrize(
+    "hello", [{**OLD_HOME, "machine_boot": "2"}, {**OTHER_HOME, "machine_boot": "2"}, OLD_HOME, {}],
+    ids=["machine restarted", "machine restarted without its home", "worker restarted", "old worker"],
+)  # fmt: skip
+def test_at_most_once_takes_the_same_home_or_a_restart_of_the_machine_as_proof(hello: dict[str, str]) -> None:
+    async def scenario(harness: Harness) -> None:
+        first, second, _ = await _lose_node(harness, _spec(at_most_once=True), **OLD_HOME)
+        await _return(harness, first, "b2", None, **hello)
+        [(node, order)] = harness.orders()
+        assert (node in (first, second), order.attempt) == (True, 2)
+
+    run_scenario(scenario)
+
+
+def test_a_worker_of_another_home_replaces_one_without_such_tasks() -> None:
+    async def scenario(harness: Harness) -> None:
+        first, _, _ = await _lose_node(harness, _spec(replace_after_s=60), **OLD_HOME)
+        await _return(harness, first, "b2", None, **OTHER_HOME)
+        assert [order.attempt for _, order in harness.orders()] == [2]
 
     run_scenario(scenario)
 

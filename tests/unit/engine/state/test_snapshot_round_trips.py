@@ -69,7 +69,7 @@ def full_state() -> State:
     state, groups = State(), Filler().fill(JobSpec).groups
     alone = [msgspec.structs.replace(each, count=TASKS, after=(), array=(), entries=()) for each in groups]
     needs = dict.fromkeys(alone[1].needs, 100)
-    state.apply(c.NodeJoined(NODE, "n", "b", needs, {"a": "b"}, "dc", {"c": "d"}, "address", 5))
+    state.apply(c.NodeJoined(NODE, "n", "b", needs, {"a": "b"}, "dc", {"c": "d"}, "address", 5, "id", "m", "mb"))
     body = msgspec.Raw(state.encode_groups(tuple(alone)))
     state.apply(c.JobSubmitted(JOB, "space", "name", 1, BATCH, 50, {}, "anna", 6, body))
     state.apply(c.LanesSet(state.jobs[JOB].task_sets[1].task_class.id, NODE, TASKS))

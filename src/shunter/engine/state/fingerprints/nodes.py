@@ -27,7 +27,7 @@ NODE = ComparedFields(
     plain=(
         "id", "name", "boot", "datacenter", "reported_labels", "override_labels", "reported_attributes", "address",
         "override_attributes", "state", "reason", "joined_ms", "last_transition_ms", "cordoned_by", "cordon_reason",
-        "is_drain_requested", "drain_deadline_ms",
+        "is_drain_requested", "drain_deadline_ms", "worker_id", "machine", "machine_boot",
     ),
     described={"lanes": _lanes},
     left_out={

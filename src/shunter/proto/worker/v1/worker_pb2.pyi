@@ -329,7 +329,7 @@ class Shutdown(_message.Message):
     def __init__(self, stop_tasks: _Optional[bool] = ...) -> None: ...
 
 class Hello(_message.Message):
-    __slots__ = ("protocol", "name", "boot", "capacity", "labels", "datacenter", "attributes", "address")
+    __slots__ = ("protocol", "name", "boot", "capacity", "labels", "datacenter", "attributes", "address", "worker_id", "machine", "machine_boot")
     class CapacityEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -359,6 +359,9 @@ class Hello(_message.Message):
     DATACENTER_FIELD_NUMBER: _ClassVar[int]
     ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    WORKER_ID_FIELD_NUMBER: _ClassVar[int]
+    MACHINE_FIELD_NUMBER: _ClassVar[int]
+    MACHINE_BOOT_FIELD_NUMBER: _ClassVar[int]
     protocol: int
     name: str
     boot: str
@@ -367,7 +370,10 @@ class Hello(_message.Message):
     datacenter: str
     attributes: _containers.ScalarMap[str, str]
     address: str
-    def __init__(self, protocol: _Optional[int] = ..., name: _Optional[str] = ..., boot: _Optional[str] = ..., capacity: _Optional[_Mapping[str, int]] = ..., labels: _Optional[_Mapping[str, str]] = ..., datacenter: _Optional[str] = ..., attributes: _Optional[_Mapping[str, str]] = ..., address: _Optional[str] = ...) -> None: ...
+    worker_id: str
+    machine: str
+    machine_boot: str
+    def __init__(self, protocol: _Optional[int] = ..., name: _Optional[str] = ..., boot: _Optional[str] = ..., capacity: _Optional[_Mapping[str, int]] = ..., labels: _Optional[_Mapping[str, str]] = ..., datacenter: _Optional[str] = ..., attributes: _Optional[_Mapping[str, str]] = ..., address: _Optional[str] = ..., worker_id: _Optional[str] = ..., machine: _Optional[str] = ..., machine_boot: _Optional[str] = ...) -> None: ...
 
 class Ended(_message.Message):
     __slots__ = ("job", "group", "attempt", "first", "exits", "started_ms", "ended_ms", "segment", "record", "how", "detail")
