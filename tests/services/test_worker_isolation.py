@@ -236,3 +236,53 @@ async def test_a_fork_bomb_that_does_not_end_by_itself_can_be_stopped(tmp_path: 
         harness.order(sys.executable, "-S", "-c", f"{BOMB}\ntime.sleep(600)", run_timeout_s=0.3, stop_grace_s=0.1)
         await harness.all_ended(1)
         assert harness.ended[0].how == "timeout"
+
+
+SIGNAL_PROBE = """
+import os, sys
+reached, keeper = 0, int(sys.argv[1])
+os.set_blocking(0, False)
+while True:
+    for _ in range(200):
+        try:
+            os.kill(keeper, 0)
+            reached += 1
+        except PermissionError:
+            pass
+    try:
+        if not os.read(0, 1):
+            break
+    except BlockingIOError:
+        pass
+print(reached)
+"""
+
+
+@AS_ROOT
+async def test_tasks_of_another_user_cannot_signal_a_keeper_not_even_while_it_starts_tasks(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    python = public_python()
+    async with open_harness(tmp_path, task_user=NOBODY) as harness:
+        await harness.run("/bin/true")
+        [keeper] = harness.keeper_pids()
+        who = {"user": NOBODY, "group": "nogroup", "extra_groups": []}
+        with subprocess.Popen(
+            [python, "-c", SIGNAL_PROBE, str(keeper)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/", **who
+        ) as probe:
+            harness.order("/bin/true", first=1, last=200)
+            await harness.all_ended(201)
+            said, _ = probe.communicate()
+        assert int(said) == 0
+        assert harness.keeper_pids() == [keeper]
+
+
+@AS_ROOT
+async def test_a_program_that_cannot_be_run_as_another_user_is_an_error_with_its_reason(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    program = tmp_path / "closed"
+    program.write_text("#!/bin/sh")
+    program.chmod(0o700)
+    async with open_harness(tmp_path, task_user=NOBODY) as harness:
+        ended = await harness.run(str(program))
+        assert (ended.how, ended.exits) == ("error", [126])
+        assert "Permission denied" in ended.detail

@@ -1,17 +1,15 @@
 """Sets up tasks that need more than a command in a folder: files for their streams, a payload, another user, ports.
 Used by `keeper.task` for such tasks only.
 
-A task of another user is started by fork, because posix_spawn cannot change the user. This is safe, because the keeper
-has a single thread. The child drops its rights before it accesses any path of the user."""
+The process of a task of another user drops its rights before it accesses any path of the user."""
 
 from __future__ import annotations
 
 import errno
 import os
 
-from .json_lines import decode, encode
 from .scratch import make_folders, make_own_folder, remove_tree
-from .task_user import Identity, StartError, find_identity
+from .task_user import Identity, StartError, find_identity, fork_and_exec
 from .work_queue import GROUP_NAME, JOB_NAME, Environment, TaskRange
 
 TYPE_CHECKING = False
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 USER_FOLDERS = "/tmp"
-REPORT_MAX_BYTES = 65536
-EXIT_NOT_EXECUTED = 127
 
 
 class TaskSetup:
@@ -65,7 +61,7 @@ class TaskSetup:
             return lambda: _spawn(path, task_range.spec.argv, environment, paths)
         assert folder is not None
         start = ExecRequest(path, task_range.spec.argv, environment, paths, folder)
-        return lambda: _spawn_as(identity, start)
+        return lambda: fork_and_exec(lambda: _exec_as(identity, start))
 
     def folder_of(self, user: str | None) -> str | None:
         """Where a task of another user works; None for the lane's own scratch folder."""
@@ -182,37 +178,11 @@ def _spawn(path: bytes, argv: list[bytes], environment: Environment, paths: tupl
             os.close(fd)
 
 
-def _spawn_as(identity: Identity, start: ExecRequest) -> int:
-    read_fd, write_fd = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            _exec_as(identity, start)
-        except BaseException as error:
-            number = error.errno if isinstance(error, OSError) else 0
-            name = error.filename if isinstance(error, OSError) else None
-            name = os.fsdecode(name) if isinstance(name, bytes | str) else None
-            os.write(write_fd, encode([number or 0, name, str(error)]).encode()[:REPORT_MAX_BYTES])
-        finally:
-            os._exit(EXIT_NOT_EXECUTED)
-    os.close(write_fd)
-    with os.fdopen(read_fd, "rb") as file:
-        report = file.read(REPORT_MAX_BYTES)  # nothing once the program runs: the pipe closes on exec
-    if not report:
-        return pid
-    os.waitpid(pid, 0)
-    number, name, message = decode(report)
-    if not number:
-        raise StartError(message)
-    raise OSError(number, os.strerror(number), name)
-
-
 def _exec_as(identity: Identity, start: ExecRequest) -> None:
     os.setsid()
     if os.geteuid() == 0:
         os.setgroups(identity.groups)
-        os.setresgid(identity.gid, identity.gid, identity.gid)
-        os.setresuid(identity.uid, identity.uid, identity.uid)
+        identity.become()
     os.chdir(start.folder)
     for stream, fd in _open_streams(start.paths).items():
         os.dup2(fd, stream)

@@ -1,16 +1,27 @@
 """Runs tasks as another user than the keeper, which is root. Used by `keeper.task` and `keeper.task_setup`.
 
-Plain tasks are started by posix_spawn, which sets the effective user to the real one: the keeper lends itself the
-task's user as its real one while it spawns. That is as fast as a start without a change of user. The kernel lets no
-process of that user look into the child before its program runs, because its effective user has just changed."""
+Such tasks are started by fork, which is safe, because the keeper has a single thread. posix_spawn is faster, but it
+can only make the real user the effective one: the keeper would need the task's user as its real one for a moment, and
+then every process of that user could stop or kill it. The kernel lets no process of that user look into the child
+before its program runs, because its user has just changed."""
 
 from __future__ import annotations
 
 import os
+import select
+
+from .json_lines import decode, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
     from .work_queue import Environment
+
+REPORT_MAX_BYTES = 65536
+EXIT_NOT_EXECUTED = 127
+EXEC_MAX_S = 20  # another process of the user may have stopped the child before it ran its program
 
 
 class StartError(ValueError):
@@ -36,13 +47,18 @@ class Identity:
 
     def spawn(self, path: bytes, argv: list[bytes], environment: Environment) -> int:
         """Start a program as this user. The keeper must be root, with the groups of this user. Raises OSError."""
-        os.setresgid(self.gid, 0, 0)
-        os.setresuid(self.uid, 0, 0)
-        try:
-            return os.posix_spawn(path, argv, environment, setsid=True, resetids=True)
-        finally:
-            os.setresuid(0, 0, 0)
-            os.setresgid(0, 0, 0)
+
+        def become_task() -> None:
+            os.setsid()
+            self.become()
+            os.execve(path, argv, environment)
+
+        return fork_and_exec(become_task)
+
+    def become(self) -> None:
+        """Give up every other right for good; the groups are set already."""
+        os.setresgid(self.gid, self.gid, self.gid)
+        os.setresuid(self.uid, self.uid, self.uid)
 
     def enter(self, folder: str) -> None:
         """Change into a folder with the rights of this user. Raises OSError."""
@@ -64,6 +80,44 @@ class Identity:
     def may_be(self, other: Identity) -> bool:
         """Whether the user could become the other one without any right."""
         return self.uid == other.uid and (self.gid == other.gid or other.gid in self.groups)
+
+
+def fork_and_exec(become_task: Callable[[], None]) -> int:
+    """A child process that calls this, which runs its program; returns its id. Raises OSError or StartError: what the
+    child ran into."""
+    read_fd, write_fd = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _report_failure(become_task, write_fd)
+    os.close(write_fd)
+    with os.fdopen(read_fd, "rb", buffering=0) as file:
+        poll = select.poll()
+        poll.register(file, select.POLLIN)
+        is_late = not poll.poll(EXEC_MAX_S * 1000)
+        report = b"" if is_late else file.read(REPORT_MAX_BYTES)  # nothing once the program runs: exec closes the pipe
+    if is_late:
+        os.kill(pid, 9)
+    if not report and not is_late:
+        return pid
+    os.waitpid(pid, 0)
+    if is_late:
+        raise StartError(f"its process did not run the program within {EXEC_MAX_S} s")
+    number, name, message = decode(report)
+    if not number:
+        raise StartError(message)
+    raise OSError(number, os.strerror(number), name)
+
+
+def _report_failure(become_task: Callable[[], None], write_fd: int) -> NoReturn:
+    try:
+        become_task()
+    except BaseException as error:
+        number = error.errno if isinstance(error, OSError) else 0
+        name = error.filename if isinstance(error, OSError) else None
+        name = os.fsdecode(name) if isinstance(name, bytes | str) else None
+        os.write(write_fd, encode([number or 0, name, str(error)]).encode()[:REPORT_MAX_BYTES])
+    finally:
+        os._exit(EXIT_NOT_EXECUTED)
 
 
 def become_parent_of(user: str) -> Identity | None:
