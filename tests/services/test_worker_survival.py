@@ -142,6 +142,26 @@ async def test_what_has_left_its_control_groups_is_ended_with_its_keeper(tmp_pat
         assert set(marked_pids(harness.home)) <= set(harness.keeper_pids())
 
 
+@LIMITS
+async def test_what_hides_from_its_keeper_and_kills_it_ends_too(tmp_path: Path, cgroups: bool) -> None:
+    """It has left its groups, its session and its environment, and its parents are dead."""
+    pids = tmp_path / "pids"
+    hide = f"env -i setsid /bin/sh -c '(env -i /bin/sleep 611 & echo $! > {pids}.new; mv {pids}.new {pids}) &'"
+    bystander = subprocess.Popen(["sleep", "600"], env={}, start_new_session=True)
+    try:
+        async with open_harness(tmp_path, cgroups=cgroups) as harness:
+            script = f"{LEAVE_GROUPS}; {hide}; until [ -e {pids} ]; do sleep 0.01; done; kill -9 $PPID; sleep 60"
+            harness.order("/bin/sh", "-c", script)
+            await harness.until(lambda: harness.lost)
+            hidden = int(pids.read_text())
+            assert not Path(f"/proc/{hidden}").exists()  # not even as a zombie
+            assert (await harness.run("/bin/true", attempt=2)).exits == []
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
 async def test_what_a_keeper_of_the_first_version_left_is_ended_by_its_own_mark(tmp_path: Path) -> None:
     """0.1.0 wrote no mark into its records; its tasks had SHUNTER_LANE."""
     home = tmp_path / "home"

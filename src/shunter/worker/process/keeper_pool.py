@@ -11,10 +11,12 @@ from shunter.log import Log
 from shunter.ports.clock import Clock
 from shunter.worker.isolation import Isolation, detect_isolation
 from shunter.worker.logs import sweep_logs
+from shunter.worker.process import keeper_watch
 from shunter.worker.process.cgroups import Groups, clear_lane, prepare_groups, remove_groups, stale_lanes
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.keeper_watch import KeeperWatch
 from shunter.worker.process.launcher import KeeperLauncher
+from shunter.worker.process.orphans import Orphans
 from shunter.worker.process.protocol import KeeperReport, KeeperStarted
 from shunter.worker.process.range_ledger import TaskRange
 from shunter.worker.settings import WorkerSettings
@@ -66,7 +68,8 @@ class KeeperPool:
         self._cleaning: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self.keepers: list[Keeper] = []
-        self._watch = KeeperWatch(clock, self.keepers)
+        self._watch = KeeperWatch(self.keepers)
+        self._orphans = Orphans()
         self.isolation = Isolation()  # of the tasks of its keepers
 
     async def start(self) -> str:
@@ -76,6 +79,7 @@ class KeeperPool:
         if self._settings.cgroups:
             limits, self._groups = prepare_groups(self._settings.home)
         self.isolation = await detect_isolation(self._settings)
+        self._orphans.start()
         self._launcher = KeeperLauncher(self._settings, self._groups, self.isolation)
         await asyncio.gather(*(self._reattach(number) for number in self._launcher.prepare()))
         alive = {keeper.number for keeper in self.keepers}
@@ -83,7 +87,7 @@ class KeeperPool:
             await clear_lane(self._groups, number)
         self.request_keepers(self._settings.warm_keepers - len(self.keepers))
         self._spawn(self._housekeep())
-        self._spawn(self._watch.run())
+        self._spawn(self._look_after_keepers())
         return limits
 
     def request_keepers(self, count: int) -> None:
@@ -225,15 +229,25 @@ class KeeperPool:
         if not keeper.is_ending:
             keeper.kill()
         await keeper.wait_dead()
+        self._launcher.pids.discard(keeper.pid)
         in_order = keeper.is_ending and not keeper.kill_reason
         try:
-            while not await self._launcher.clean_up_after(keeper.number, in_order):
+            while not (in_order or await self._orphans.end_all(self._launcher.pids)) or not (
+                await self._launcher.clean_up_after(keeper.number, in_order)
+            ):
                 await self._clock.sleep(CLEAN_UP_AGAIN_S)  # what still runs must not be taken for ended
         except OSError as error:
             log.warning("keeper.cleanup_failed", keeper=keeper.number, error=error)
         self._owner.keeper_cleaned_up(keeper, f"its keeper (process {keeper.pid}) {keeper.kill_reason or 'died'}")
         if not self._ending:
             self.request_keepers(self._settings.warm_keepers - len(self.keepers))
+
+    async def _look_after_keepers(self) -> None:
+        while True:
+            await self._clock.sleep(keeper_watch.ROUND_S)
+            self._watch.check()
+            if not self._cleaning:
+                self._orphans.look()
 
     def _cleaned_up(self, cleaning: asyncio.Task[None]) -> None:
         self._cleaning.discard(cleaning)

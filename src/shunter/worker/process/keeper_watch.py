@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shunter.log import Log
-from shunter.ports.clock import Clock
 from shunter.worker.process.keeper_client import Keeper
 
 log = Log(__name__)
@@ -24,19 +23,12 @@ ANSWER_MAX_S = 300.0  # of any other; the scratch folder that it removes or meas
 
 
 class KeeperWatch:
-    def __init__(self, clock: Clock, keepers: Sequence[Keeper]) -> None:
-        self._clock = clock
+    def __init__(self, keepers: Sequence[Keeper]) -> None:
         self._keepers = keepers
         self._until_ping_s = PING_EVERY_S
 
-    async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            await self._clock.sleep(ROUND_S)
-            self.check()
-
     def check(self) -> None:
-        """One round."""
+        """One round, every ROUND_S."""
         self._until_ping_s -= ROUND_S
         is_ping_due = self._until_ping_s <= 0
         if is_ping_due:

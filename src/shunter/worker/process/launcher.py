@@ -59,6 +59,7 @@ class KeeperLauncher:
         }
         self._descriptors = settings.task_descriptors
         self._isolation = {"masks": isolation.masks, "user": isolation.task_user}
+        self.pids: set[int] = set()  # of all keepers that may be alive
         self._next = 1
         self._home_mark = ""
 
@@ -87,6 +88,7 @@ class KeeperLauncher:
             listener.bind(f"/proc/self/fd/{self._folder_fd}/{number}.sock")
             listener.listen(8)
             pid = self._spawn(number, listener)
+        self.pids.add(pid)
         self._restore_descriptor_limit(pid)
         keeper = Keeper(number, pid, owner, f"SHUNTER_MARK={self._mark(number)}")
         keeper.watch(is_child=True)
@@ -104,6 +106,7 @@ class KeeperLauncher:
             state = await asyncio.wait_for(asyncio.shield(keeper.ready), ATTACH_MAX_S)
             keeper.pid = state.pid
             keeper.watch(is_child=False)
+            self.pids.add(keeper.pid)
         except (OSError, TimeoutError):
             keeper.detach()
             return None
