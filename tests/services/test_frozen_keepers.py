@@ -11,6 +11,7 @@ import pytest
 
 from shunter.model.protocol.worker_messages import LOST_RUNNING, Shutdown, Stop, StopRange
 from shunter.worker.process import keeper_pool, keeper_watch
+from shunter.worker.process.launcher import KeeperLauncher
 from tests.services.worker_harness import Harness, is_running, open_harness, wait_gone
 
 pytestmark = pytest.mark.services
@@ -97,7 +98,7 @@ async def test_a_keeper_that_freezes_while_it_starts_is_replaced(
     monkeypatch.setattr(keeper_pool, "START_MAX_S", 0.5)
     monkeypatch.setattr(keeper_pool, "START_AGAIN_S", 0.05)
     frozen: list[int] = []
-    start = keeper_pool.KeeperLauncher.start
+    start = KeeperLauncher.start
 
     async def start_frozen(*args: object) -> object:
         keeper = await start(*args)  # type: ignore[arg-type]
@@ -106,7 +107,7 @@ async def test_a_keeper_that_freezes_while_it_starts_is_replaced(
             os.kill(keeper.pid, signal.SIGSTOP)
         return keeper
 
-    monkeypatch.setattr(keeper_pool.KeeperLauncher, "start", start_frozen)
+    monkeypatch.setattr(KeeperLauncher, "start", start_frozen)
     async with open_harness(tmp_path) as harness:
         assert (await harness.run("/bin/true")).exits == []
         await wait_gone(frozen[0])

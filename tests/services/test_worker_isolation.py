@@ -265,9 +265,14 @@ async def test_tasks_of_another_user_cannot_signal_a_keeper_not_even_while_it_st
     async with open_harness(tmp_path, task_user=NOBODY) as harness:
         await harness.run("/bin/true")
         [keeper] = harness.keeper_pids()
-        who = {"user": NOBODY, "group": "nogroup", "extra_groups": []}
         with subprocess.Popen(
-            [python, "-c", SIGNAL_PROBE, str(keeper)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/", **who
+            [python, "-c", SIGNAL_PROBE, str(keeper)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd="/",
+            user=NOBODY,
+            group="nogroup",
+            extra_groups=[],
         ) as probe:
             harness.order("/bin/true", first=1, last=200)
             await harness.all_ended(201)

@@ -51,6 +51,25 @@ async def test_results_that_nobody_acknowledged_survive_the_worker(tmp_path: Pat
         assert harness.inventories[0].ended == []
 
 
+async def test_a_result_that_nobody_acknowledged_survives_the_stop_of_the_cluster(tmp_path: Path) -> None:
+    """As when the manager's disk is full: nothing can be committed until it has room again."""
+    async with open_harness(tmp_path, warm_keepers=2) as harness:
+        harness.acknowledges = False
+        harness.order("/bin/sh", "-c", "[ $SHUNTER_TASK_INDEX = 1 ] || exit 4; exec sleep 60", last=1)
+        harness.order("/bin/sleep", "60", job=2, reservation=2)
+        await harness.until(lambda: harness.ended and {started.index for started in harness.started} == {0, 1})
+        await harness.worker.stop(end_keepers=True)
+        assert len(harness.keeper_pids()) == 1
+        harness.forget()
+        harness.acknowledges = True
+        await harness.start()
+        [inventory] = harness.inventories
+        assert exits(inventory.ended) == {0: 4}
+        # The task that the stop ended has no result of its own; that of the other keeper is just not there.
+        assert [(lost.job, lost.first, lost.reason) for lost in inventory.lost] == [(1, 1, "cluster stopped")]
+        assert inventory.held == []
+
+
 async def test_tasks_go_on_and_end_while_there_is_no_worker(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     async with open_harness(tmp_path) as harness:

@@ -33,10 +33,12 @@ class Unacknowledged:
     ended: list[Ended] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     keepers: dict[Keeper, int] = field(default_factory=dict)
+    with_results: set[Keeper] = field(default_factory=set)  # of those keepers
 
     def merge(self, other: Unacknowledged) -> None:
         self.ended += other.ended
         self.lost += other.lost
+        self.with_results |= other.with_results
         for keeper, seq in other.keepers.items():
             self.keepers[keeper] = max(seq, self.keepers.get(keeper, 0))
 
@@ -78,6 +80,8 @@ class Outbox:
 
     def add_keeper_report(self, keeper: Keeper, report: KeeperReport) -> None:
         self._pending.keepers[keeper] = report.seq
+        if report.ended:
+            self._pending.with_results.add(keeper)
         self._pending.ended += report.ended
         self._started += [
             Started(s.job, s.group, s.attempt, s.index, s.started_ms, s.segment, s.record, s.ports)
@@ -114,6 +118,10 @@ class Outbox:
         if not self._sent and not self._has_pending():
             self._empty.set()
         return done
+
+    def keepers_with_results(self) -> set[Keeper]:
+        """Those with results that are not acknowledged."""
+        return {keeper for part in (*self._sent, self._pending) for keeper in part.with_results}
 
     async def wait_empty(self) -> None:
         """Until everything is acknowledged."""

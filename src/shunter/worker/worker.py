@@ -287,7 +287,8 @@ class Worker:
         self._send(StatsData(request, self._sample(), tasks))
 
     async def _shut_down(self) -> None:
-        """Stop every task gracefully, report it lost, wait for the manager to have it, end the keepers."""
+        """Stop every task gracefully, report it lost, wait for the manager to have it, end the keepers. A keeper whose
+        results the manager could not commit stays, and the next worker process finds it."""
         grace_s = max(self._assignments.stop_all(), self._attempts.stop_all())
         await asyncio.gather(self._keeper_pool.idle(grace_s + KILL_MAX_S), self._attempts.idle(grace_s + KILL_MAX_S))
         if self._uplink is not None:
@@ -295,7 +296,7 @@ class Worker:
                 await asyncio.wait_for(self._outbox.wait_empty(), self._settings.shutdown_ack_max_s)
             except TimeoutError:
                 log.warning("shutdown.unacknowledged")
-        await self._keeper_pool.end()
+        await self._keeper_pool.end(self._outbox.keepers_with_results())
         self._send(Goodbye(CLUSTER_STOPPED))
         self.finished.set()
 

@@ -159,7 +159,7 @@ class Assignments:
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport, now: float) -> None:
         reservation = None if keeper.reservation is None else self.lanes.find_reservation(keeper.reservation)
-        if self._closing or self._isolated:
+        if self._closing or self._isolated or any(ended.detail == CLUSTER_STOPPED for ended in report.ended):
             self._turn_stopped_into_lost(keeper, report)
         for ended in report.ended:
             self._ledger.add_ended(ended)
@@ -269,6 +269,8 @@ class Assignments:
         own."""
         for ended in [ended for ended in report.ended if ended.how == "stopped"]:
             reason = self._stopped_because((ended.job, ended.group))
+            if ended.detail == CLUSTER_STOPPED:
+                reason = CLUSTER_STOPPED
             if reason is not None:
                 report.ended.remove(ended)
                 self._note_ended(keeper, ended)
@@ -309,7 +311,8 @@ class Assignments:
             # Tasks on the way from this keeper to another lane are elsewhere when the keeper answers.
             retry = partial(self._end, stop_range, newest) if keeper.is_rebalancing else None
             keeper.reclaim("range", (*place, attempt_max), self._return_reclaimed(keeper, retry))
-            keeper.stop(place, attempt_max, Termination(stop_range.grace_s, stop_range.signal))
+            detail = CLUSTER_STOPPED if self._closing else ""  # for the next worker, if no manager gets to know it
+            keeper.stop(place, attempt_max, Termination(stop_range.grace_s, stop_range.signal, detail=detail))
         for task_range in held:
             self._health.forget_range(*task_range.key, task_range.order.attempt, task_range.first, 1)
 

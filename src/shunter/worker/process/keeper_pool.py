@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any, Protocol
 
 from shunter.log import Log
@@ -110,15 +110,19 @@ class KeeperPool:
         except TimeoutError:
             log.warning("keepers.busy", keepers=sum(keeper.held > 0 for keeper in self.keepers))
 
-    async def end(self) -> None:
-        """End all keepers; nothing of them is left."""
+    async def end(self, kept: Collection[Keeper] = ()) -> None:
+        """End all keepers, except those `kept`; nothing of them is left."""
         self._ending = True
+        if kept:
+            log.warning("keepers.kept", keepers=len(kept), reason="their results are not acknowledged")
         for keeper in self.keepers:
-            keeper.end()
-        if not await self._all_gone(END_MAX_S):
+            if keeper not in kept:
+                keeper.end()
+        if not await self._all_gone(kept, END_MAX_S):
             for keeper in self.keepers:
-                keeper.kill(f"did not end within {END_MAX_S:g} s, and was killed")
-            if not await self._all_gone(END_MAX_S):
+                if keeper not in kept:
+                    keeper.kill(f"did not end within {END_MAX_S:g} s, and was killed")
+            if not await self._all_gone(kept, END_MAX_S):
                 log.warning("keepers.not_ended", keepers=len(self.keepers), cleaning=len(self._cleaning))
         remove_groups(self._groups)
 
@@ -156,11 +160,11 @@ class KeeperPool:
 
     # ---- inside ----
 
-    async def _all_gone(self, timeout_s: float) -> bool:
-        """Whether all keepers have ended, and nothing of them is left, before the time has passed."""
+    async def _all_gone(self, kept: Collection[Keeper], timeout_s: float) -> bool:
+        """Whether all other keepers have ended, and nothing of them is left, before the time has passed."""
         try:
             async with asyncio.timeout(timeout_s):
-                while self.keepers or self._starting or self._cleaning:
+                while self._starting or self._cleaning or any(keeper not in kept for keeper in self.keepers):
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
