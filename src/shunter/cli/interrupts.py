@@ -1,4 +1,5 @@
 """Ctrl-C in a command that follows a job: the first stops the job gracefully, the second kills it, the third leaves it.
+After the second, the command waits only for a while: a job on a node that is down, for example, cannot end.
 SIGTERM and SIGHUP do the same, so that a job in the foreground does not outlive its command by accident."""
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from types import FrameType, TracebackType
 from shunter.model.errors import ShunterError
 from shunter.sdk.client import Job
 
+LEAVE_AFTER_S = 10.0  # after the second interrupt
+LEAVE_AGAIN_S = 0.5
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -31,6 +34,8 @@ class StopOnInterrupt:
         self._previous_handlers: dict[int, object] = {}
         self._previous_wakeup_fd = -1
         self._read_fd = self._write_fd = -1
+        self._is_leaving = False
+        self._closed = threading.Event()
 
     def __enter__(self) -> StopOnInterrupt:
         self._read_fd, self._write_fd = os.pipe()
@@ -44,6 +49,7 @@ class StopOnInterrupt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closed.set()
         signal.set_wakeup_fd(self._previous_wakeup_fd)
         for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
@@ -56,6 +62,9 @@ class StopOnInterrupt:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         self._signals_received += 1
+        if self._is_leaving:
+            self._is_leaving = False  # the next signal must not disturb the way out
+            raise KeyboardInterrupt
         if self._signals_received > 2 or (self._job is None and self._signals_received > 1):
             raise KeyboardInterrupt
 
@@ -72,10 +81,28 @@ class StopOnInterrupt:
         now = self.interrupts > 1
         name = self._job.name
         _write_notice(f"Killing {name}." if now else f"Stopping {name} gracefully. Press Ctrl-C again to kill it.")
-        try:
-            self._job.stop(now=now)
-        except ShunterError as error:
-            _write_notice(f"could not stop {name}: {error.detail}")
+        # A manager that does not answer must not delay the next interrupt.
+        threading.Thread(target=_send_stop, args=(self._job, now), daemon=True).start()
+        if now:
+            threading.Thread(target=self._leave_later, args=(name,), daemon=True).start()
+
+    def _leave_later(self, name: str) -> None:
+        if self._closed.wait(LEAVE_AFTER_S):
+            return
+        _write_notice(
+            f"error: {name} has not ended {LEAVE_AFTER_S:g} s after it was to be killed; see: shunter why {name}"
+        )
+        self._is_leaving = True
+        while self._is_leaving and not self._closed.is_set():
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            self._closed.wait(LEAVE_AGAIN_S)  # a signal that comes right before a wait does not end the wait
+
+
+def _send_stop(job: Job, now: bool) -> None:
+    try:
+        job.stop(now=now)
+    except ShunterError as error:
+        _write_notice(f"could not stop {job.name}: {error.detail}")
 
 
 def _write_notice(text: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from shunter.cli import interrupts
 from shunter.cli.completion import complete_jobs, complete_nodes
 from shunter.cli.interrupts import StopOnInterrupt
 from shunter.cli.registry import ENTRIES, build
@@ -211,6 +212,37 @@ def test_an_interrupt_is_heard_while_the_main_thread_waits_and_does_not_notice(c
         assert interrupts.interrupts == 1
     os.close(reading)
     os.close(writing)
+
+
+def test_a_second_interrupt_ends_the_command_though_neither_the_job_nor_the_cluster_reacts(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(interrupts, "LEAVE_AFTER_S", 0.1)
+    done = threading.Event()
+
+    def stop(_: ReceivedRequest) -> Reply:
+        done.wait(60)
+        return raw_response(204, b"")
+
+    cluster.answers["DELETE /jobs/id:7"] = stop
+    reading, writing = os.pipe()
+
+    def interrupt_twice() -> None:
+        for _ in range(2):
+            time.sleep(0.2)
+            signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        if not done.wait(60):
+            os.write(writing, b"n")
+
+    with connect() as client:
+        with pytest.raises(KeyboardInterrupt), StopOnInterrupt() as interrupt:
+            interrupt.watch(Job(client, msgspec.convert(job_document("echo-1"), JobView)))
+            threading.Thread(target=interrupt_twice).start()
+            os.read(reading, 1)
+        done.set()
+    os.close(reading)
+    os.close(writing)
+    assert "echo-1 has not ended 0.1 s after it was to be killed" in capfd.readouterr().err
 
 
 def test_a_reader_that_has_seen_enough_ends_the_job_and_the_command_silently(cluster: Cluster) -> None:

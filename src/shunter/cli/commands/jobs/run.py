@@ -76,8 +76,8 @@ def run(
 
     One task: prints the output of the task and exits with its exit code (128+N for signal N, 125 if Shunter itself
     failed). Several tasks: shows a progress bar and a summary; the exit code is 1 unless all tasks succeeded. Ctrl-C,
-    SIGTERM or a closed terminal stops the job gracefully; a second Ctrl-C kills it. With --detach, the job continues
-    in the background.
+    SIGTERM or a closed terminal stops the job gracefully; a second one kills it, and if it has not ended 10 s later,
+    the command exits with 130. With --detach, the job continues in the background.
 
     \b
     shunter run -- echo hello
