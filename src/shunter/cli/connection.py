@@ -1,13 +1,21 @@
-"""The client that commands use. It prints a notice when it waits for the cluster."""
+"""The client that commands use. It prints a notice when it waits for the cluster.
+
+Also says where the address and the token of the cluster come from, if one of them is wrong."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 from shunter.cli.exit_codes import print_notice
 from shunter.model.errors import ShunterError
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Client, connect
+from shunter.sdk.contexts import LOCAL, load_contexts
+from shunter.sdk.endpoint import finder, home_folder
 from shunter.sdk.retry import PATIENCE_S
 
+COPY_TOKEN = "copy `token` from the manager's SHUNTER_HOME"
 NOTICE_AFTER_S = 0.5  # shorter waits are not worth a line
 
 
@@ -21,3 +29,35 @@ def open_client(namespace: str = NAMESPACE_DEFAULT, patience_s: float = PATIENCE
             print_notice(f"{failure.detail}; retrying for up to {patience_s:.0f} s")
 
     return connect(namespace=namespace, patience_s=patience_s, on_retry=on_retry)
+
+
+def describe_refused_token() -> str:
+    """What is wrong if the cluster answers that the token is missing or wrong."""
+    endpoint = finder(None, None)()
+    if not endpoint.token:
+        fix = "set SHUNTER_TOKEN to the text of `token` in the manager's SHUNTER_HOME"
+        return f"the cluster at {endpoint.url} needs a token, and none is given; {fix}"
+    return f"the cluster at {endpoint.url} refused the token from {_token_source()}; {COPY_TOKEN}"
+
+
+def describe_unreachable(error: ShunterError) -> str:
+    """The client takes the address for that of SHUNTER_URL; a context may have given it."""
+    source = None if os.environ.get("SHUNTER_URL") else _context_name()
+    return error.detail if source is None else error.detail.replace("SHUNTER_URL", f"the context {source}")
+
+
+def _token_source() -> str | Path:
+    """In the order of `sdk.endpoint`."""
+    if os.environ.get("SHUNTER_TOKEN"):
+        return "SHUNTER_TOKEN"
+    name = None if os.environ.get("SHUNTER_URL") else _context_name()
+    return home_folder() / "token" if name is None else f"the context {name}"
+
+
+def _context_name() -> str | None:
+    """The context that counts, or None for the cluster of this machine."""
+    name = os.environ.get("SHUNTER_CONTEXT")
+    if not name and os.environ.get("SHUNTER_HOME"):
+        return None
+    name = name or load_contexts().current
+    return None if name == LOCAL else name

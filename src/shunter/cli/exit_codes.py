@@ -27,7 +27,7 @@ def exit_code_for(error: BaseException, has_task_exit_codes: bool = False) -> in
     return USAGE_ERROR
 
 
-def print_error(error: BaseException) -> None:
+def print_error(error: BaseException | str) -> None:
     print_notice(f"error: {format_error(error) if isinstance(error, ShunterError) else error}")
 
 

@@ -11,8 +11,10 @@ import typer
 from typer.main import get_command
 
 from shunter.cli.exit_codes import BROKEN_PIPE, INTERNAL_ERROR, INTERRUPTED, SUCCESS, exit_code_for, print_error
+from shunter.cli.option_names import command_name, describe_error
 from shunter.cli.registry import LazyGroup, plain_typer
-from shunter.model.errors import ShunterError
+from shunter.model.errors import ShunterError, Unauthorized
+from shunter.sdk.errors import NotReachable
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # it has no public name
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -59,7 +61,7 @@ def main() -> NoReturn:
 
 def run_command(arguments: list[str]) -> int:
     """Run one command line. Returns the exit code."""
-    has_task_exit_codes = bool(arguments) and arguments[0] == "run"
+    has_task_exit_codes = command_name(arguments) == "run"
     try:
         code: object = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)
         sys.stdout.flush()
@@ -72,7 +74,10 @@ def run_command(arguments: list[str]) -> int:
         # The reader of our output has left. Discard what is still buffered.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except (ShunterError, TimeoutError) as error:
+    except ShunterError as error:
+        print_error(_describe(error, arguments))
+        return exit_code_for(error, has_task_exit_codes)
+    except TimeoutError as error:
         print_error(error)
         return exit_code_for(error, has_task_exit_codes)
     except OSError as error:  # of this machine: a full or read-only disk, a missing permission
@@ -82,3 +87,11 @@ def run_command(arguments: list[str]) -> int:
         traceback.print_exc()
         return INTERNAL_ERROR
     return code if isinstance(code, int) else SUCCESS
+
+
+def _describe(error: ShunterError, arguments: list[str]) -> str:
+    if isinstance(error, Unauthorized | NotReachable):
+        from shunter.cli.connection import describe_refused_token, describe_unreachable
+
+        return describe_refused_token() if isinstance(error, Unauthorized) else describe_unreachable(error)
+    return describe_error(error, arguments)

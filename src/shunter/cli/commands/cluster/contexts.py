@@ -9,13 +9,16 @@ from typing import Annotated
 
 import typer
 
+from shunter.cli.connection import COPY_TOKEN
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_items, print_table
-from shunter.model.errors import Invalid, Problem
+from shunter.model.errors import Invalid, Problem, Unauthorized, Unavailable
+from shunter.model.rest.cluster_views import ClusterInfo
 from shunter.sdk.client import connect
 from shunter.sdk.contexts import LOCAL, Context, Contexts, check_name, load_contexts
 from shunter.sdk.endpoint import parse_url
+from shunter.sdk.errors import NotReachable
 
 TOKEN_SIZE_MAX_BYTES = 4096
 
@@ -54,8 +57,7 @@ def add(
     parse_url(url, token)
     found = ""
     if check:
-        with connect(url, token, patience_s=0) as client:
-            info = client.cluster()
+        info = _connect(url, token, token_file)
         found = f": cluster {info.name}, version {info.version}"
     contexts = load_contexts()
     contexts.by_name[name] = Context(url, token)
@@ -125,14 +127,29 @@ def _describe(contexts: Contexts) -> str:
     return f"context {contexts.current}: {contexts.get(contexts.current).url}"
 
 
+def _connect(url: str, token: str, token_file: Path | None) -> ClusterInfo:
+    try:
+        with connect(url, token, patience_s=0) as client:
+            return client.cluster()
+    except Unauthorized as error:
+        option, given = ("token", None) if token_file is None else ("--token-file", str(token_file))
+        raise Invalid([Problem(option, f"the cluster at {url} refused this token", given, COPY_TOKEN)]) from error
+    except NotReachable as error:
+        text = error.detail.partition("; check SHUNTER_URL")[0]
+        raise Unavailable(f"{text}; check the URL argument") from error
+
+
 def _read_token(file: Path | None) -> str:
     """Never from the command line, which other users of the machine can see."""
     if file is not None:
         try:
             with file.open("rb") as opened:
-                return opened.read(TOKEN_SIZE_MAX_BYTES).decode().strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise Invalid([Problem("--token-file", "cannot be read", str(file), str(error))]) from error
+                token = opened.read(TOKEN_SIZE_MAX_BYTES).decode(errors="replace").strip()
+        except OSError as error:
+            raise Invalid([Problem("--token-file", f"cannot be read: {error.strerror}", str(file))]) from error
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
+            raise Invalid([Problem("--token-file", "does not look like a token", str(file), COPY_TOKEN)])
+        return token
     if token := os.environ.get("SHUNTER_TOKEN"):
         return token
     if not sys.stdin.isatty():

@@ -9,7 +9,7 @@ import typer
 from shunter.cli.commands.jobs.wait import wait_for
 from shunter.cli.commands.services import wait_until_settled
 from shunter.cli.connection import open_client
-from shunter.cli.manifest_files import File, read_file
+from shunter.cli.manifest_files import File, document_labels, read_file, with_locations
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.tables import format_local_time, print_items
 from shunter.model.errors import Invalid, Problem
@@ -41,7 +41,10 @@ def submit(
     manifests = read_file(file)
     refuse_objects(manifests, file)
     with open_client(namespace) as client:
-        submitted = _submit(client, manifests)
+        try:
+            submitted = _submit(client, manifests)
+        except Invalid as error:
+            raise Invalid(with_locations(error.problems, document_labels([(file, manifests)]))) from error
         if output is not Format.TABLE:
             print_items(submitted, output)
         else:

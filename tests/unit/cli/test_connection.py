@@ -1,0 +1,104 @@
+"""What is said if the cluster cannot be reached, or refuses the token: where the address and the token come from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ..sdk.scripted_server import answer
+from .conftest import Cluster, Shunter
+
+REFUSED = answer(401, {"detail": "the token is missing or wrong (header `Authorization: Bearer TOKEN`)"})
+
+
+@pytest.fixture
+def user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A user with an empty configuration."""
+    for variable in ("SHUNTER_URL", "SHUNTER_TOKEN", "SHUNTER_CONTEXT", "SHUNTER_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path
+
+
+def write_context(folder: Path, url: str, token: str) -> None:
+    path = folder / "config" / "shunter" / "contexts.json"
+    path.parent.mkdir(parents=True)
+    path.touch(mode=0o600)
+    path.write_text(json.dumps({"current": "prod", "contexts": {"prod": {"url": url, "token": token}}}))
+
+
+def test_a_refused_token_names_the_variable(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /jobs"] = REFUSED
+    said = shunter("jobs")
+    assert said.code == 2
+    assert said.err == (
+        f"shunter: error: the cluster at {cluster.server.url} refused the token from SHUNTER_TOKEN; "
+        "copy `token` from the manager's SHUNTER_HOME\n"
+    )
+
+
+def test_a_refused_token_names_the_context(cluster: Cluster, user: Path, shunter: Shunter) -> None:
+    cluster.answers["GET /jobs"] = REFUSED
+    write_context(user, cluster.server.url, "wrong")
+    assert f"{cluster.server.url} refused the token from the context prod; " in shunter("jobs").err
+
+
+def test_a_refused_token_names_the_file(cluster: Cluster, user: Path, shunter: Shunter) -> None:
+    cluster.answers["GET /jobs"] = REFUSED
+    home = user / "state" / "shunter"
+    home.mkdir(parents=True)
+    (home / "cluster.json").write_text(json.dumps({"url": cluster.server.url}))
+    (home / "token").write_text("old")
+    assert f"refused the token from {home}/token; " in shunter("jobs").err
+
+
+@pytest.mark.usefixtures("user")
+def test_a_missing_token_is_called_missing(cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster.answers["GET /jobs"] = REFUSED
+    monkeypatch.delenv("SHUNTER_TOKEN", raising=False)
+    monkeypatch.setenv("SHUNTER_URL", cluster.server.url)
+    assert shunter("jobs").err == (
+        f"shunter: error: the cluster at {cluster.server.url} needs a token, and none is given; "
+        "set SHUNTER_TOKEN to the text of `token` in the manager's SHUNTER_HOME\n"
+    )
+
+
+def test_an_unreachable_context_is_named(user: Path, shunter: Shunter) -> None:
+    write_context(user, "http://127.0.0.1:9", "secret")
+    said = shunter("wait", "x")
+    assert said.code == 3
+    assert said.err.endswith("(Connection refused); check the context prod, or start one there\n")
+
+
+def test_an_unreachable_address_of_a_new_context_is_named(user: Path, shunter: Shunter) -> None:
+    (user / "token").write_text("secret")
+    said = shunter("context", "add", "dead", "http://127.0.0.1:9", "--token-file", str(user / "token"))
+    assert said.code == 3
+    assert said.err == (
+        "shunter: error: no cluster answers at http://127.0.0.1:9 (Connection refused); check the URL argument\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["two words", "", "é"])
+def test_a_file_without_a_token_is_named(user: Path, shunter: Shunter, text: str) -> None:
+    (user / "token").write_text(text)
+    said = shunter("context", "add", "x", "http://127.0.0.1:9", "--token-file", str(user / "token"))
+    assert said.code == 2
+    assert said.err == (
+        f"shunter: error: --token-file: does not look like a token (got '{user}/token'); "
+        "copy `token` from the manager's SHUNTER_HOME\n"
+    )
+
+
+def test_a_wrong_token_of_a_new_context_is_named(cluster: Cluster, user: Path, shunter: Shunter) -> None:
+    cluster.answers["GET /cluster"] = REFUSED
+    (user / "token").write_text("wrong")
+    said = shunter("context", "add", "x", cluster.server.url, "--token-file", str(user / "token"))
+    assert said.code == 2
+    assert said.err == (
+        f"shunter: error: --token-file: the cluster at {cluster.server.url} refused this token "
+        f"(got '{user}/token'); copy `token` from the manager's SHUNTER_HOME\n"
+    )
