@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.cluster import Cluster, eventually, is_alive
+from tests.e2e.cluster import COMMAND_MAX_S, Cluster, eventually, is_alive
 from tests.e2e.manifests import as_yaml, job
 from tests.e2e.remote import RemoteCluster, Worker
 from tests.e2e.task_gates import Gate
@@ -74,6 +74,7 @@ def test_a_name_that_is_taken_is_refused(remote: RemoteCluster, make_home: Calla
     intruder.start()
     eventually(lambda: "another worker is connected as 'twin'" in intruder.home.log(), "it is refused")
     assert remote.manager.json("node", "show", "twin")["capacity"]["cpu"] == "1"
+    assert "manager.disconnected" not in intruder.home.log()
     assert remote.manager.shunter("run", "--", "/bin/echo", "undisturbed").out == "undisturbed\n"
     intruder.kill_machine()
 
@@ -84,7 +85,13 @@ def test_a_wrong_token_is_refused(remote: RemoteCluster, make_home: Callable[[],
     (home.home / "wrong-token").write_text("wrong")
     stranger = Worker(remote.manager, home, "stranger", ("--token-file", str(home.home / "wrong-token")))
     stranger.start()
-    eventually(lambda: "the worker token is missing or wrong" in stranger.home.log(), "it is refused")
+    assert stranger.process.wait(timeout=COMMAND_MAX_S) == 2
+    said = stranger.home.log()
+    assert said.splitlines()[-1] == (
+        f"shunter: error: the manager refused the token in {home.home}/wrong-token; "
+        "copy `worker-token` from the manager's SHUNTER_HOME"
+    )
+    assert said.count("the worker token is missing or wrong") <= 1
     assert remote.manager.items("nodes") == []
     stranger.kill_machine()
 

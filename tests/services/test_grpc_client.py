@@ -14,6 +14,7 @@ import pytest
 from shunter.adapters.grpc.listen import ServerTls
 from shunter.adapters.grpc.worker_client import CONNECT_TIMEOUT_S, WorkerClient
 from shunter.adapters.grpc.worker_server import WorkerServer
+from shunter.model.errors import Unauthorized
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import (
     Ack,
@@ -150,8 +151,11 @@ async def test_a_client_that_stops_without_a_goodbye_makes_its_node_suspect() ->
         assert "closed" in await served.engine.verdict(NodeEvent.SILENT)
 
 
-async def test_a_wrong_token_is_told_to_the_worker() -> None:
-    async with manager() as served, client(served.address, token="wrong") as worker:
+async def test_a_worker_whose_token_was_always_wrong_gives_up() -> None:
+    worker = WaitingWorker()
+    async with manager() as served:
+        with pytest.raises(Unauthorized, match="the worker token is missing or wrong"):
+            await WorkerClient(worker, served.address, "wrong").run()
         refused = await worker.receive(Refused)
         assert isinstance(refused, Refused)
         assert (refused.code, refused.retry) == ("unauthorized", False)

@@ -18,7 +18,7 @@ from shunter.app.config import Config, read_config
 from shunter.app.home import PRIVATE_UMASK, Home
 from shunter.app.options import WorkerOptions, parse_address
 from shunter.log import Log
-from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.model.errors import Invalid, Problem, Rejected, ShunterError, Unauthorized
 from shunter.worker.keeper.task_user import StartError, find_identity
 from shunter.worker.settings import WorkerSettings
 
@@ -46,9 +46,11 @@ def run_worker(options_json: bytes) -> int:
         return 2
     try:
         uvloop.run(_serve(options, settings))
+    except Rejected:
+        raise
     except ShunterError as error:
         log.error("worker.failed", error=error)
-        return 2 if error.status < 500 else 1
+        return 1
     finally:
         os.close(lock_fd)
     return 0
@@ -67,9 +69,15 @@ async def _serve(options: WorkerOptions, settings: WorkerSettings) -> None:
         loop.add_signal_handler(number, client.stop)
     log.info("worker.started", name=settings.name, manager=options.manager)
     stop_task = loop.create_task(_stop_with_cluster(worker, client))
-    await client.run()
-    stop_task.cancel()
-    await worker.stop(end_keepers=worker.finished.is_set())
+    try:
+        await client.run()
+    except Unauthorized as error:
+        source = "SHUNTER_WORKER_TOKEN" if options.token_file is None else options.token_file
+        fix = "copy `worker-token` from the manager's SHUNTER_HOME"
+        raise Rejected(f"the manager refused the token in {source}; {fix}") from error
+    finally:
+        stop_task.cancel()
+        await worker.stop(end_keepers=worker.finished.is_set())
     log.info("worker.stopped", name=settings.name)
 
 

@@ -84,6 +84,7 @@ class Worker:
         self._contact_watch = ContactWatch(settings.home, clock, self._send, self._held_keys, self._stop_isolated)
         self._uplink: Uplink | None = None
         self._last_refusal: Refused | None = None
+        self._was_refused = False
         self._epoch = 0
         self._heartbeat_s = 0.0
         self._next_heartbeat_s: float | None = None  # before a manager has said how often: never
@@ -125,10 +126,12 @@ class Worker:
 
     def connected(self, uplink: Uplink) -> None:
         self._uplink = uplink
+        self._was_refused = False
         uplink.send(self._hello)
 
     def disconnected(self, reason: str) -> None:
-        log.info("manager.disconnected", reason=reason)
+        if not self._was_refused:  # otherwise the reason is in the log already
+            log.info("manager.disconnected", reason=reason)
         self._uplink = None
         self._outbox.disconnect()
         self._contact_watch.disconnected()
@@ -149,6 +152,7 @@ class Worker:
         self._set_heartbeat(message.heartbeat_s, first_in_s=0.0)
 
     def _on_refused(self, message: Refused) -> None:
+        self._was_refused = True
         if message != self._last_refusal:
             log.error("manager.refused", code=message.code, reason=message.reason)
         self._last_refusal = message

@@ -102,7 +102,10 @@ def test_a_wrong_option_of_run_is_named_as_written(cluster: Cluster, shunter: Sh
     assert said.code == 125
 
 
-def test_exit_codes_of_run_do_not_depend_on_a_context_before_it(shunter: Shunter) -> None:
+def test_exit_codes_of_run_do_not_depend_on_a_context_before_it(
+    shunter: Shunter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHUNTER_CONTEXT", "")  # the command changes it
     assert shunter("--context=nosuch", "run", "true").code == 125
 
 

@@ -18,6 +18,8 @@ from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, OPTIONS, SERV
 from shunter.adapters.grpc.codec import Malformed, decode_manager, encode_worker
 from shunter.adapters.grpc.send_buffer import SendBuffer
 from shunter.log import Log
+from shunter.model.errors import Unauthorized
+from shunter.model.protocol.refusals import RefusalCode
 from shunter.model.protocol.worker_messages import Ack, Refused, WorkerMessage
 from shunter.ports.workers import WorkerHandler
 
@@ -47,10 +49,12 @@ class WorkerClient:
         self._certificate = certificate
         self._backoff = Backoff(rng or random.Random())
         self._stopping = asyncio.Event()
+        self._has_joined = False
         self._uplink: StreamUplink | None = None
 
     async def run(self) -> None:
-        """Connect, and again whenever the connection ends, until `stop`."""
+        """Connect, and again whenever the connection ends, until `stop`. Raises Unauthorized if the manager refuses the
+        token before it has ever accepted it."""
         while not self._stopping.is_set():
             delay_s = await self._attempt()
             with suppress(TimeoutError):
@@ -73,12 +77,19 @@ class WorkerClient:
                     self._uplink = StreamUplink(call)
                     await connection.run(call, self._uplink)
             except grpc.aio.AioRpcError as error:
-                log.info("manager.unreachable", address=self._address, reason=error.details())
+                log.warning("manager.unreachable", address=self._address, reason=error.details())
             finally:
                 call.cancel()
                 self._uplink = None
         if connection.is_inventory_acked:
+            self._has_joined = True
             self._backoff.reset()
+        if (
+            connection.refused is not None
+            and connection.refused.code == RefusalCode.UNAUTHORIZED
+            and not self._has_joined
+        ):
+            raise Unauthorized(connection.refused.reason)
         if connection.refused is not None and not connection.refused.retry:
             return self._backoff.refused_delay_s()
         return self._backoff.next_delay_s()
