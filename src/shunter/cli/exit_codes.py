@@ -13,7 +13,7 @@ USAGE_ERROR = 2
 NOT_REACHABLE = 3
 INTERNAL_ERROR = 125  # Shunter itself failed; `run` uses all other codes for the task's exit code
 INTERRUPTED = 130
-BROKEN_PIPE = 1  # as in Typer
+BROKEN_PIPE = 141  # as if SIGPIPE had ended the command
 
 
 def exit_code_for(error: BaseException, has_task_exit_codes: bool = False) -> int:

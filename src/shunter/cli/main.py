@@ -70,10 +70,14 @@ def run_command(arguments: list[str]) -> int:
         return exit_code_for(error, has_task_exit_codes)
     except typer.Abort:
         return INTERRUPTED
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has left. Discard what is still buffered.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return _end_without_reader()
+    except SystemExit as exit:
+        if not isinstance(exit.__context__, BrokenPipeError):  # Typer has caught it
+            raise
+        return _end_without_reader()
     except ShunterError as error:
         print_error(_describe(error, arguments))
         return exit_code_for(error, has_task_exit_codes)
@@ -87,6 +91,12 @@ def run_command(arguments: list[str]) -> int:
         traceback.print_exc()
         return INTERNAL_ERROR
     return code if isinstance(code, int) else SUCCESS
+
+
+def _end_without_reader() -> int:
+    """The reader of our output has left. Discard what is still buffered."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return BROKEN_PIPE
 
 
 def _describe(error: ShunterError, arguments: list[str]) -> str:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -188,6 +188,37 @@ def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: 
         assert "Stopping echo-1 gracefully. Press Ctrl-C again to kill it." in process.stderr.read()
 
 
+def test_an_interrupted_array_exits_with_130(cluster: Cluster) -> None:
+    stopped = threading.Event()
+
+    def follow(_: ReceivedRequest) -> Iterator[bytes]:
+        counts = {"succeeded": 2, "cancelled": 998}
+        yield from chunks(201, JOB, ended=False)
+        stopped.wait(30)
+        yield from chunks(201, lines({"end": job_document("echo-1", state="cancelled", counts=counts)}))[1:]
+
+    def stop(_: ReceivedRequest) -> Reply:
+        stopped.set()
+        return raw_response(204, b"")
+
+    cluster.answers |= {"POST /jobs": follow, "DELETE /jobs/id:7": stop}
+    command = [*SHUNTER, "run", "--count", "1000", "x"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        eventually(lambda: bool(cluster.received))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        said = process.stdout.read()
+    assert said.startswith("echo-1 cancelled: 2 succeeded, 998 cancelled in ") and "tasks/s" not in said
+
+
+def eventually(is_true: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 30
+    while not is_true():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
 def test_an_interrupt_is_heard_while_the_main_thread_waits_and_does_not_notice(cluster: Cluster) -> None:
     """A signal that comes right before a wait does not end the wait; one that another thread gets does not either, and
     that can be brought about at will."""
@@ -262,7 +293,7 @@ def test_a_reader_that_has_seen_enough_ends_the_job_and_the_command_silently(clu
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "hello\n"
         process.stdout.close()
-        assert process.wait(30) == 1
+        assert process.wait(30) == 141  # as if SIGPIPE had ended it
         assert process.stderr.read() == ""
     assert stopped.is_set()
 
@@ -273,7 +304,7 @@ def test_a_listing_into_a_closed_pipe_ends_silently(cluster: Cluster) -> None:
     os.close(read)
     with os.fdopen(write, "w") as closed:
         done = subprocess.run([*SHUNTER, "jobs"], stdout=closed, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_the_page_about_the_command_line_is_what_make_docs_writes() -> None:

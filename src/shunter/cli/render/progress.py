@@ -53,11 +53,12 @@ class Progress:
     def summary(self, view: JobView) -> str:
         """One line about the result."""
         elapsed_s = time.monotonic() - self._began_s
-        rate = f"{self._rate(view.counts):,.0f} tasks/s"
-        return f"{view.name} {view.state}: {format_counts(view.counts)} in {format_duration(elapsed_s)}, {rate}"
+        rate = "" if view.state == "cancelled" else f", {self._rate(view.counts):,.0f} tasks/s"
+        return f"{view.name} {view.state}: {format_counts(view.counts)} in {format_duration(elapsed_s)}{rate}"
 
     def _rate(self, counts: dict[str, int]) -> float:
-        return done_count(counts) / max(time.monotonic() - self._began_s, 0.001)
+        """Cancelled tasks do not count: most of them never ran."""
+        return (done_count(counts) - counts.get("cancelled", 0)) / max(time.monotonic() - self._began_s, 0.001)
 
     def _draw(self, counts: dict[str, int]) -> None:
         if self._bar is None:

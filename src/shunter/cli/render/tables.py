@@ -22,6 +22,7 @@ from shunter.cli.options import Format
 
 MEASURED_ROWS_MAX = 1_000  # column widths follow these rows, so that a million rows can stream
 GAP = "  "
+LAST_WIDTH_MIN = 12  # of the last column, which is the first to be cut
 FACT_WIDTH_MIN = 10  # of the labels of facts, so that most objects align alike
 DELETED = "deleted"  # `action` of a deleted object, like created and configured in `shunter apply`
 COLOURS = {
@@ -39,8 +40,11 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """On a narrow terminal, columns with a `drop` are left out, the highest first."""
+
     title: str
     right: bool = False
+    drop: int = 0
 
 
 def on_terminal(stream: TextIO) -> bool:
@@ -120,7 +124,8 @@ def print_result(sentence: str, document: Any, output: Format) -> None:
 
 
 def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_column: int | None = None) -> int:
-    """Print rows under titles. Returns the number of rows. The last column is cut at the edge of the terminal."""
+    """Print rows under titles. Returns the number of rows. On a terminal, no line is longer than the terminal is wide:
+    less important columns are left out, and long cells end in an ellipsis."""
     remaining = iter(rows)
     first = [_clean(row) for row in islice(remaining, MEASURED_ROWS_MAX)]
     widths = [
@@ -128,26 +133,40 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_
         for number, column in enumerate(columns)
     ]
     line_max = shutil.get_terminal_size().columns if on_terminal(sys.stdout) else None
+    shown = list(range(len(columns)))
+    if line_max is not None:
+        shown = _fit(columns, widths, line_max)
     count = 0
     for row in chain([[column.title for column in columns]], first, map(_clean, remaining)):
-        sys.stdout.write(_line(row, columns, widths, line_max, state_column if count else None) + "\n")
+        cells = []
+        for number in shown:
+            text = row[number] if line_max is None else cut(row[number], widths[number])
+            cell = text.rjust(widths[number]) if columns[number].right else text.ljust(widths[number])
+            cells.append(coloured(row[number], cell) if count and number == state_column else cell)
+        sys.stdout.write(GAP.join(cells).rstrip() + "\n")
         count += 1
     return count - 1
 
 
-def _line(
-    row: Sequence[str], columns: Sequence[Column], widths: list[int], line_max: int | None, state_column: int | None
-) -> str:
-    cells = [
-        cell.rjust(width) if column.right else cell.ljust(width)
-        for cell, column, width in zip(row, columns, widths, strict=True)
-    ]
-    if line_max is not None:
-        before = len(GAP.join(cells[:-1])) + len(GAP)
-        cells[-1] = cells[-1][: max(line_max - before, len(columns[-1].title))]
-    if state_column is not None:
-        cells[state_column] = coloured(row[state_column], cells[state_column])
-    return GAP.join(cells).rstrip()
+def _fit(columns: Sequence[Column], widths: list[int], line_max: int) -> list[int]:
+    """The columns to show; makes `widths` fit. The last shown column gives way first, then the widest."""
+    shown = list(range(len(columns)))
+
+    def excess(last_max: int | None = None) -> int:
+        last = widths[shown[-1]] if last_max is None else min(widths[shown[-1]], last_max)
+        return sum(widths[number] for number in shown[:-1]) + last + len(GAP) * (len(shown) - 1) - line_max
+
+    while excess(LAST_WIDTH_MIN) > 0 and any(columns[number].drop for number in shown):
+        shown.remove(max(shown, key=lambda number: columns[number].drop))
+    widths[shown[-1]] = max(min(widths[shown[-1]], LAST_WIDTH_MIN), widths[shown[-1]] - max(0, excess()))
+    while excess() > 0 and max(widths[number] for number in shown) > 1:
+        widths[max(shown, key=lambda number: widths[number])] -= 1
+    return shown
+
+
+def cut(text: str, width: int) -> str:
+    """`text` with at most `width` characters; what is cut ends in an ellipsis."""
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:

@@ -110,3 +110,44 @@ _PLAIN = st.recursive(
 @given(st.dictionaries(st.text(min_size=1, max_size=6), _PLAIN, min_size=1, max_size=4))
 def test_yaml_that_is_printed_is_read_as_the_same(plain: dict[str, Any]) -> None:
     assert parse_documents(yaml_text(plain)) == [plain]
+
+
+WIDE = [
+    Column("NAME"),
+    Column("RUN", right=True, drop=2),
+    Column("STATE"),
+    Column("AGE", right=True, drop=1),
+    Column("COMMAND"),
+]
+WIDE_ROWS = [
+    ["a-job-with-a-long-name", "1", "running", "3m", "sh -c 'echo a long command'"],
+    ["b", "12", "failed", "2h", "true"],
+]
+
+
+def test_a_cut_cell_ends_in_an_ellipsis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = on_terminal(lambda: print_table(WIDE, WIDE_ROWS, 2), monkeypatch, 60).splitlines()
+    assert lines[1] == "a-job-with-a-long-name    1  running   3m  sh -c 'echo a lo…"
+
+
+@pytest.mark.parametrize(
+    ("width", "titles"),
+    [(55, "NAME RUN STATE AGE COMMAND"), (54, "NAME STATE AGE COMMAND"), (45, "NAME STATE COMMAND")],
+)
+def test_less_important_columns_are_left_out_of_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, width: int, titles: str
+) -> None:
+    lines = on_terminal(lambda: print_table(WIDE, WIDE_ROWS, 2), monkeypatch, width).splitlines()
+    assert lines[0].split() == titles.split()
+
+
+@given(
+    width=st.integers(12, 120),
+    rows=st.lists(st.lists(st.text("ab ", max_size=40), min_size=5, max_size=5), max_size=4),
+)
+def test_no_line_is_longer_than_the_terminal_is_wide(width: int, rows: list[list[str]]) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("NO_COLOR", "1")
+        lines = on_terminal(lambda: print_table(WIDE, rows), monkeypatch, width).splitlines()
+    assert len(lines) == len(rows) + 1 and max(map(len, lines)) <= width

@@ -46,7 +46,8 @@ def nodes(
         print_items(found, output)
         return
     titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "ISOLATION", "DATACENTER", "LABELS", "LAST SEEN"]
-    columns = [Column(title, right=title in ("CPU", "MEMORY", "TASKS")) for title in titles]
+    drop = {"DATACENTER": 4, "ISOLATION": 3, "LABELS": 2, "LAST SEEN": 1}
+    columns = [Column(title, title in ("CPU", "MEMORY", "TASKS"), drop.get(title, 0)) for title in titles]
     print_table(columns, map(_row, found), state_column=1)
 
 

@@ -62,7 +62,8 @@ def jobs(
             return
         show_namespace = namespace == "*"
         titles = ["NAMESPACE"] * show_namespace + ["NAME", "RUN", "STATE", "DONE", "AGE", "ELAPSED", "COMMAND"]
-        columns = [Column(title, right=title in ("RUN", "DONE", "AGE", "ELAPSED")) for title in titles]
+        drop = {"ELAPSED": 4, "RUN": 3, "AGE": 2, "COMMAND": 1}
+        columns = [Column(title, title in ("RUN", "DONE", "AGE", "ELAPSED"), drop.get(title, 0)) for title in titles]
         row_count = print_table(columns, (_job_row(view, show_namespace) for view in views), titles.index("STATE"))
         if row_count == limit:
             print_notice(f"showing the newest {limit} jobs; --limit 0 shows all")
@@ -229,7 +230,9 @@ def _print_tasks(found: Iterator[TaskView]) -> int:
     has_entries = any(task.entry is not None for task in first)
     entry_titles = ["ENTRY"] * has_entries
     titles = ["TASK", "STATE", *entry_titles, "ATTEMPT", "NODE", "EXIT", "STARTED", "ELAPSED", "REASON"]
-    columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "ELAPSED")) for title in titles]
+    drop = {"STARTED": 4, "ATTEMPT": 3, "ELAPSED": 2, "NODE": 1}
+    right = ("ATTEMPT", "EXIT", "STARTED", "ELAPSED")
+    columns = [Column(title, title in right, drop.get(title, 0)) for title in titles]
     return print_table(columns, (_task_row(task, has_entries) for task in chain(first, found)), state_column=1)
 
 

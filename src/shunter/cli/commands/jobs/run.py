@@ -75,9 +75,9 @@ def run(
     """Run a command on the cluster, in the current directory, and wait until it has ended.
 
     One task: prints the output of the task and exits with its exit code (128+N for signal N, 125 if Shunter itself
-    failed). Several tasks: shows a progress bar and a summary; the exit code is 1 unless all tasks succeeded. Ctrl-C,
-    SIGTERM or a closed terminal stops the job gracefully; a second one kills it, and if it has not ended 10 s later,
-    the command exits with 130. With --detach, the job continues in the background.
+    failed). Several tasks: shows a progress bar and a summary; the exit code is 1 unless all tasks succeeded, and 130
+    after Ctrl-C. Ctrl-C, SIGTERM or a closed terminal stops the job gracefully; a second one kills it, and if it has
+    not ended 10 s later, the command exits with 130. With --detach, the job continues in the background.
 
     \b
     shunter run -- echo hello
@@ -148,11 +148,13 @@ def _print_log(line: FollowLine) -> None:
 
 
 def _run_array(client: Client, manifest: Manifest, count: int) -> int:
-    """Show progress, then a summary. Returns 0 if all tasks succeeded."""
+    """Show progress, then a summary. Returns 0 if all tasks succeeded, and 130 after Ctrl-C."""
     with Progress(count) as progress:
-        end, _ = follow_submit(client, manifest, "progress", progress.on_line)
+        end, interrupted = follow_submit(client, manifest, "progress", progress.on_line)
     assert end.end is not None
     print(progress.summary(end.end))
     if end.end.state != "succeeded" and end.end.reason:
         print_notice(end.end.reason)
+    if interrupted:
+        return INTERRUPTED
     return SUCCESS if end.end.state == "succeeded" else JOB_FAILED
