@@ -46,7 +46,7 @@ Progress, warnings and errors go to standard error. Colours appear only on a ter
 | 2 | usage error, or the cluster refused the request; every problem is listed with its field, its value and the fix |
 | 3 | the cluster cannot be reached, or did not become available in time |
 | 130 | interrupted by Ctrl-C |
-| 141 | the reader of the output has left, as in `shunter jobs \| head -1` |
+| 141 | the reader of the output has left, as in `shunter jobs \\| head -1` |
 
 `shunter run` with one task exits with the task's exit code, with 128+N if signal N ended the task, and with 125 if
 `run` itself failed.

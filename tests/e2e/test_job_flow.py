@@ -158,7 +158,7 @@ def test_a_resumed_queue_goes_on(cluster: Cluster) -> None:
             refusal = ""
         except Exception as error:
             refusal = str(error)
-    assert "queue 'film' has 5 queued tasks, and 1 more would exceed its queued_max of 5" in refusal
+    assert "queue 'film' is full: 5 of 5 tasks are queued" in refusal
     cluster.shunter("queue", "resume", "film")
     cluster.shunter("wait", "shots")
     assert cluster.json("job", "shots")["counts"] == {"succeeded": 5}

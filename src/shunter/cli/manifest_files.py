@@ -20,6 +20,25 @@ File = Annotated[
     str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON, one or several documents; - reads stdin.")
 ]
 
+OptionalFile = Annotated[
+    str | None,
+    typer.Option("--file", "-f", metavar="FILE", help="The same as FILE without an option."),
+]
+FilePath = Annotated[
+    str | None,
+    typer.Argument(metavar="FILE", help="YAML or JSON, one or several documents; - reads stdin.", show_default=False),
+]
+
+
+def chosen_file(path: str | None, file: str | None) -> str:
+    """The file of a command that takes it with or without --file. Raises Invalid."""
+    if path is not None and file is not None:
+        raise Invalid([Problem("FILE", "is given twice", path, "leave out --file")])
+    chosen = file if path is None else path
+    if chosen is None:
+        raise Invalid([Problem("FILE", "is missing", fix="name the manifest file, for example job.yaml")])
+    return chosen
+
 
 def read_file(file: str) -> list[Manifest]:
     """The documents of a file, or of standard input. Raises Invalid."""

@@ -6,7 +6,7 @@ Called by `cli.main` for every error that a command raises, so that no command t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -124,17 +124,16 @@ def _command_option(field: str, arguments: Sequence[str]) -> str:
     """The option or argument of the command that has the name of this field. Manifest fields have dots, and stay."""
     name = _PART.sub("", field, count=1)
     command = find_command(arguments)
-    for parameter in command.params if command is not None else ():
-        options = _long_names(parameter.opts)
-        if f"--{name.replace('_', '-')}" in options:
-            return next(iter(options))
+    if name == "file" and not any(_is_given(option, arguments) for option in ("--file", "-f")):
+        return "FILE"
+    parameters = [] if command is None else command.params
+    for parameter in parameters:
+        if f"--{name.replace('_', '-')}" in parameter.opts:
+            return next(option for option in parameter.opts if option.startswith("--"))
+    for parameter in parameters:
         if parameter.param_type_name == "argument" and parameter.metavar == name.upper():
             return str(parameter.metavar)
     return name
-
-
-def _long_names(options: Iterable[str]) -> list[str]:
-    return [option for option in options if option.startswith("--")]
 
 
 def _replace_names(text: str, names: dict[str, str]) -> str:

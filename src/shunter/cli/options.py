@@ -10,7 +10,7 @@ import typer
 
 from shunter.cli.completion import complete_jobs, complete_namespaces, complete_nodes, complete_states
 from shunter.model.errors import Invalid, Problem
-from shunter.model.resources import parse_amount, parse_duration_s
+from shunter.model.resources import parse_amount, parse_duration_s, quantity_hint
 from shunter.sdk.client import Job
 
 PORT_MAX = 65535
@@ -74,7 +74,7 @@ def duration_s(text: str | None, option: str) -> float | None:
     if text is None:
         return None
     try:
-        return parse_duration_s(float(text) if text.isdigit() else text)
+        return parse_duration_s(text)
     except ValueError as error:
         raise Invalid([Problem(option, "must be a duration", text, "write it as 90s, 10m or 1h30m")]) from error
 
@@ -85,8 +85,8 @@ def check_amount(resource: str, text: str | None, option: str) -> str | None:
         try:
             parse_amount(resource, text)
         except ValueError as error:
-            fix = "write it as 2 or 500m" if resource == "cpu" else "write it as 512Mi or 4Gi"
-            raise Invalid([Problem(option, str(error), text, fix)]) from error
+            message = "must be a quantity" if str(error).startswith("not") else str(error)
+            raise Invalid([Problem(option, message, text, quantity_hint(resource, text))]) from error
     return text
 
 

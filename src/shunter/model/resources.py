@@ -25,6 +25,8 @@ _SUFFIXES: dict[str, Decimal] = {
 }  # fmt: skip
 _QUANTITY = re.compile(r"^([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?([A-Za-z]{0,2})$")
 _DURATION = re.compile("^" + "".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in ("d", "h", "m", "s", "ms")) + "$")
+_SECONDS = re.compile(r"^[0-9]+(?:\.[0-9]+)?$")
+_BYTES_WORD = re.compile(r"^([0-9]+(?:\.[0-9]+)?) ?([kmgtpe])(?:i?b)?$", re.IGNORECASE)  # 1GB, 20mib, 2K
 _DURATION_UNITS_S = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 
 
@@ -60,6 +62,18 @@ def parse_amount(resource: str, text: str | int | float) -> int:
     return amount
 
 
+def quantity_hint(resource: str, value: object) -> str:
+    """How to write a quantity of this resource, for somebody who wrote `value`."""
+    if resource == CPU:
+        return "write it like 2 or 500m"
+    match = _BYTES_WORD.match(value.strip()) if resource in STANDARD and isinstance(value, str) else None
+    if match is None:
+        return "write it like 256Mi or 4Gi" if resource in STANDARD else "write it like 2"
+    power = "KMGTPE".index(match[2].upper()) + 1
+    decimal, binary = "kMGTPE"[power - 1], "KMGTPE"[power - 1] + "i"
+    return f"did you mean {match[1]}{decimal} (10^{3 * power} bytes) or {match[1]}{binary} (2^{10 * power} bytes)?"
+
+
 def format_amount(resource: str, amount: int) -> str:
     """The shortest exact spelling of an inner amount: `format_amount("cpu", 1500) == "1500m"`."""
     if resource == CPU:
@@ -73,10 +87,10 @@ def format_amount(resource: str, amount: int) -> str:
 
 
 def parse_duration_s(text: str | int | float) -> float:
-    """`90s`, `10m`, `1h30m`, `250ms`, or a bare number of seconds. Raises ValueError."""
+    """`90s`, `10m`, `1h30m`, `250ms`, or a bare number of seconds, also as text. Raises ValueError."""
     if isinstance(text, bool):
         raise ValueError("not a duration")
-    if isinstance(text, int | float):
+    if isinstance(text, int | float) or (len(text) <= 40 and _SECONDS.match(text.strip())):
         seconds = float(text)
     else:
         match = _DURATION.match(text.strip()) if 0 < len(text.strip()) <= 40 else None

@@ -16,6 +16,7 @@ from shunter.model.resources import (
     parse_amount,
     parse_duration_s,
     parse_quantity,
+    quantity_hint,
 )
 
 RESOURCES = ("cpu", "memory", "disk", "gpu", "licences")
@@ -136,6 +137,8 @@ def test_an_amount_is_spelt_as_short_as_it_can_be(resource: str, amount: int, te
         ("1.5h", 5400.0),
         ("0s", 0.0),
         (30, 30.0),
+        ("10", 10.0),
+        (" 1.5 ", 1.5),
         (0.5, 0.5),
     ],
 )
@@ -145,7 +148,27 @@ def test_a_duration_is_known_in_seconds(text: str | float, seconds: float) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["", "  ", "s", "10", "-5s", "5 s", "30m1h", "1h1h", "1w", "1.s", "5S", "1e3s", "٣s", True, -1, math.inf, math.nan],
+    [
+        "",
+        "  ",
+        "s",
+        "-10",
+        "1e3",
+        ".5",
+        "-5s",
+        "5 s",
+        "30m1h",
+        "1h1h",
+        "1w",
+        "1.s",
+        "5S",
+        "1e3s",
+        "٣s",
+        True,
+        -1,
+        math.inf,
+        math.nan,
+    ],
 )
 def test_what_is_no_duration_is_refused(text: str | float) -> None:
     with pytest.raises(ValueError, match="duration"):
@@ -176,3 +199,20 @@ def test_a_duration_is_shown_with_minutes_and_seconds_below_sixty(seconds: float
         assert parse_duration_s(shown) == pytest.approx(seconds, rel=0.05, abs=1.0)
         assert "60s" not in shown
         assert "60m" not in shown
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "fix"),
+    [
+        ("memory", "1GB", "did you mean 1G (10^9 bytes) or 1Gi (2^30 bytes)?"),
+        ("memory", "1.5 gb", "did you mean 1.5G (10^9 bytes) or 1.5Gi (2^30 bytes)?"),
+        ("disk", "20mib", "did you mean 20M (10^6 bytes) or 20Mi (2^20 bytes)?"),
+        ("memory", "2K", "did you mean 2k (10^3 bytes) or 2Ki (2^10 bytes)?"),
+        ("memory", "lots", "write it like 256Mi or 4Gi"),
+        ("memory", "GB", "write it like 256Mi or 4Gi"),
+        ("cpu", "1GB", "write it like 2 or 500m"),
+        ("cpu", True, "write it like 2 or 500m"),
+    ],
+)
+def test_a_wrong_quantity_gets_a_fitting_hint(resource: str, text: object, fix: str) -> None:
+    assert quantity_hint(resource, text) == fix

@@ -11,8 +11,9 @@ from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import SingleObjectGroup, plain_typer
 from shunter.cli.render.tables import DELETED, Column, plural, print_document, print_items, print_result, print_table
-from shunter.model.errors import Invalid, Problem
+from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.rest.admin_views import QueueView
+from shunter.sdk.client import Client
 
 queue = plain_typer(
     cls=SingleObjectGroup,
@@ -95,6 +96,7 @@ def pause(name: Name, output: Output = Format.TABLE) -> None:
     shunter queue pause film
     """
     with open_client() as client:
+        _require_known(client, name)
         found = client.update_queue(name, {"paused": True})
     print_result(f"{found.name} paused: {found.queued:,} queued, {found.running:,} running", found, output)
 
@@ -107,6 +109,7 @@ def resume(name: Name, output: Output = Format.TABLE) -> None:
     shunter queue resume film
     """
     with open_client() as client:
+        _require_known(client, name)
         found = client.update_queue(name, {"paused": False})
     print_result(f"{found.name} resumed: {found.queued:,} queued, {found.running:,} running", found, output)
 
@@ -119,6 +122,7 @@ def purge(name: Name, output: Output = Format.TABLE) -> None:
     shunter queue purge film
     """
     with open_client() as client:
+        _require_known(client, name)
         count = client.purge_queue(name)
     print_result(f"{name} purged: {plural(count, 'task')} cancelled", {"name": name, "count": count}, output)
 
@@ -132,7 +136,14 @@ def delete(name: Name, output: Output = Format.TABLE) -> None:
     """
     with open_client() as client:
         client.delete_queue(name)
-    print_result(f"{name} deleted: the queue has no rules", {"name": name, "action": DELETED}, output)
+    print_result(f"rules of {name} removed; its tasks continue", {"name": name, "action": DELETED}, output)
+
+
+def _require_known(client: Client, name: str) -> None:
+    """Every name may be a queue, so a mistyped one would do nothing. Raises NotFound."""
+    if all(each.name != name for each in client.queues()):
+        fix = f"`shunter queues` lists all; `shunter queue set {name}` makes it"
+        raise NotFound(f"queue '{name}' does not exist; {fix}")
 
 
 def _print(found: QueueView, output: Format) -> None:

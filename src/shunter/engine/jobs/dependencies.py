@@ -223,7 +223,7 @@ def _unknown_reference(state: State, spec: JobSpec, edge: After, is_template: bo
     is_known = bool(state.next_run(spec.namespace, edge.job.partition("@")[0]) > 1)
     kind = "run" if is_known and "@" in edge.job else "job"
     message = f"{kind} '{edge.job}' does not exist in namespace '{spec.namespace}'"
-    return Problem(path, message, None, "submit it in the same file or remove the edge")
+    return Problem(path, message, None, "submit it in the same file, or remove this dependency")
 
 
 def _topological_sort(prerequisites: Mapping[int, Sequence[int]], count: int) -> list[int]:

@@ -95,10 +95,8 @@ def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:
             fix = f"submit fewer tasks, or raise it: `shunter queue set {name} --queued-max {count}`"
             raise Conflict(f"queue '{name}' has a queued_max of {limit}, but the submit has {count} tasks; {fix}")
         if limit and (queued := queue_load(round.state, name).queued) + count > limit:
-            detail = (
-                f"queue '{name}' has {queued} queued tasks, and {count} more would exceed its queued_max of {limit}"
-            )
-            raise Busy(f"{detail}; nothing was accepted, try again later", 5.0)
+            wanted = "" if queued >= limit else f", and the submit has {count} tasks"
+            raise Busy(f"queue '{name}' is full: {queued} of {limit} tasks are queued{wanted}", 5.0)
 
 
 def queue_load(state: State, name: str) -> QueueLoad:

@@ -187,16 +187,18 @@ def _check_names(round: Round, specs: list[JobSpec]) -> None:
             continue
         first_spec = seen.setdefault((spec.namespace, spec.name), spec)
         if first_spec is not spec and first_spec != spec:
-            raise _name_taken(spec, "appears twice in this submit with different specs", "give each job a unique name")
+            raise _name_taken(
+                f"{spec.name} appears twice in this submit with different specs", "give each job a unique name"
+            )
         if spec.name.startswith(PREFIX):
             raise _name_taken(
-                spec, f"starts with {PREFIX}, which is reserved for jobs of BatchJobs", "choose another name"
+                f"{spec.name} starts with {PREFIX}, which is reserved for jobs of BatchJobs", "choose another name"
             )
         if spec.is_template:
             continue  # it may be replaced at any time; existing runs continue
         if round.state.templates.get(spec.namespace, spec.name) is not None:
             raise _name_taken(
-                spec, "is the name of a template, whose runs start on a schedule or by dispatch",
+                f"{spec.name} is the name of a template, whose runs start on a schedule or by dispatch",
                 f"choose another name, or delete it with `shunter cron delete {spec.name}`",
             )  # fmt: skip
         job = round.state.find_job(spec.namespace, spec.name)
@@ -205,13 +207,13 @@ def _check_names(round: Round, specs: list[JobSpec]) -> None:
                 check_update_allowed(job, spec)
                 continue
             raise _name_taken(
-                spec, f"is an unfinished job with a different spec (run {job.run}, {job.state.wire_name})",
+                f"a different job named {job.name} is still {job.state.wire_name} (run {job.run})",
                 f"wait for it, stop it with `shunter stop {job.name}`, or choose another name",
             )  # fmt: skip
 
 
-def _name_taken(spec: JobSpec, message: str, fix: str) -> Conflict:
-    problem = Problem("metadata.name", message, spec.name, fix)
+def _name_taken(message: str, fix: str) -> Conflict:
+    problem = Problem("metadata.name", message, None, fix)
     return Conflict(str(problem), (problem,))
 
 

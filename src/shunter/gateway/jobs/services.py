@@ -12,6 +12,7 @@ from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import group_name
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.job.manifests import JobReader
+from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.rest.job_views import JobView, describe_end_state
 from shunter.ports.callers import Caller, JobReference, TaskReference
 
@@ -22,7 +23,7 @@ class Services:
 
     async def update(self, job: JobReference, document: object, *, namespace: str, node: str | None) -> JobView:
         [spec] = self._manifests.read_all([document], default_namespace=namespace, make_name=str)
-        run = await self._live(job)
+        run = await self._live(job, "updated")
         if (spec.namespace, spec.name) != (run.namespace, run.name):
             fault = f"must be '{run.name}' in namespace '{run.namespace}', the job to update"
             raise Invalid(
@@ -32,17 +33,17 @@ class Services:
         return await self._view(run)
 
     async def scale(self, job: JobReference, counts: Mapping[str, int]) -> JobView:
-        run = await self._live(job)
+        run = await self._live(job, "scaled")
         await self._engine.scale(run.id, dict(counts), self._caller.user)
         return await self._view(run)
 
     async def roll_back(self, job: JobReference) -> JobView:
-        run = await self._live(job)
+        run = await self._live(job, "rolled back")
         await self._engine.roll_back(run.id, self._caller.user)
         return await self._view(run)
 
     async def restart(self, job: JobReference, task: TaskReference | None) -> JobView:
-        run = await self._live(job)
+        run = await self._live(job, "restarted")
         target = None if task is None else (group_name(run, task.group), task.index)
         await self._engine.restart(run.id, target, self._caller.user)
         return await self._view(run)
@@ -52,10 +53,15 @@ class Services:
         await self._engine.move(run.id, (group_name(run, task.group), task.index), node, self._caller.user)
         return await self._view(run)
 
-    async def _live(self, job: JobReference) -> Job:
+    async def _live(self, job: JobReference, action: str | None = None) -> Job:
+        """`action` is what only long-running jobs can be: scaled, restarted."""
         run = await self._runs.find(job)
         if not isinstance(run, Job):
-            raise Conflict(f"job '{run.view.name}' {describe_end_state(run.view.state)}; submit it again to run it")
+            name, kind = run.view.name, run.view.type
+            fault = describe_end_state(run.view.state)
+            if action is not None and kind not in LONG_RUNNING:
+                fault = f"is a {kind} job; only services can be {action}"
+            raise Conflict(f"job '{name}' {fault}; to run it again: `shunter retry {name}`")
         return run
 
     async def _view(self, run: Job) -> JobView:

@@ -120,7 +120,7 @@ def parse_entries(text: str) -> tuple[str, ...]:
 def _parse_range(text: str) -> IndexRange:
     match = _RANGE.fullmatch(text)
     if match is None:
-        raise ValueError(f"must be like 1-100, 1-100:2 or 1-3,7, found {text!r}")
+        raise ValueError(f"is not a list of indexes, found {text!r}")
     first = int(match[1])
     last, step = int(match[2] or first), int(match[3] or 1)
     if last < first or not step:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shunter.model.job.spec import PORT_PREFIX, Container, HealthCheck, TaskSpec
-from shunter.model.resources import AMOUNT_MAX, DISK, STANDARD
+from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY, STANDARD
 from shunter.model.schema.field_lists import command_words, mapping, section_list, value_list
 from shunter.model.schema.fields import Field, Schema, Section, amount, boolean, choice, duration, integer, text
 from shunter.model.schema.name_fields import NAME, NAME_SIZE_MAX
@@ -44,6 +44,8 @@ IMAGE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$"
 SOURCE_PATTERN = r"^(/[^\u0000]*|[A-Za-z0-9][A-Za-z0-9_.-]*)$"
 USER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,31})?$"
 STANDARD_CUTOFF = 0.8  # a custom resource spelt nearer than this to a standard one is taken for a slip of the pen
+STANDARD_ALIASES = {"mem": MEMORY, "ram": MEMORY, "cpus": CPU, "cores": CPU}  # usual in other systems
+MEMORY_MIN_BYTES = 2**20  # less is a number that was meant in another unit; 0 is no limit
 ENV_RESERVED = frozenset(
     f"SHUNTER_{word}"
     for word in (
@@ -81,7 +83,7 @@ _CONTAINER = Container(image="")
 _HEALTH = HealthCheck(kind="tcp")
 
 
-def _resources() -> Field:
+def _resources(memory_min_bytes: int = 0) -> Field:
     """cpu, memory and disk, and any countable that nodes declare."""
     standard = {name: amount(name, 0, AMOUNT_MAX) for name in STANDARD}
     custom = integer(0, AMOUNT_MAX)
@@ -99,7 +101,11 @@ def _resources() -> Field:
             known = standard.get(name)
             if known is not None:
                 amounts[name] = known.read(item, resource_path, problems)
-            elif fix := did_you_mean(str(name), STANDARD, STANDARD_CUTOFF):
+                if name == MEMORY and 0 < amounts[name] < memory_min_bytes:
+                    problems.add(
+                        resource_path, "must be 0 or at least 1Mi", value=item, fix=_memory_hint(item, amounts[name])
+                    )
+            elif fix := _standard_name(str(name)):
                 problems.add(resource_path, "unknown resource", fix=fix)
             else:
                 custom_name.read(name, resource_path, problems)
@@ -115,6 +121,18 @@ def _resources() -> Field:
         "maxProperties": RESOURCES_MAX,
     }
     return Field(read, schema, {})
+
+
+def _standard_name(name: str) -> str | None:
+    if name in STANDARD_ALIASES:
+        return f"did you mean {STANDARD_ALIASES[name]}?"
+    return did_you_mean(name, STANDARD, STANDARD_CUTOFF)
+
+
+def _memory_hint(value: object, found: int) -> str:
+    """A bare number is the usual mistake: other systems count mebibytes."""
+    is_number = str(value).strip() == str(found)
+    return f"{found} means {found} bytes; did you mean {found}Mi?" if is_number else "write it like 256Mi or 4Gi"
 
 
 def _user() -> Field:
@@ -138,6 +156,7 @@ def _port() -> Field:
 
 
 RESOURCES = _resources()
+TASK_RESOURCES = _resources(MEMORY_MIN_BYTES)
 
 MOUNT = Section(
     "a directory or volume of the node, mounted into the container",
@@ -211,7 +230,7 @@ TASK_FIELDS: dict[str, Field] = {
     "dir": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path").about(
         "working directory, an absolute path; default: a temporary directory that is deleted with the task"
     ),
-    "resources": RESOURCES,
+    "resources": TASK_RESOURCES,
     "stop_grace": duration(STOP_GRACE_MAX_S, default=_TASK.stop_grace_s).about(
         "time between the stop signal and SIGKILL"
     ),

@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shunter.model.resources import format_amount, parse_amount, parse_duration_s
+from shunter.model.resources import format_amount, parse_amount, parse_duration_s, quantity_hint
 from shunter.model.schema.problems import DISPLAY_CHARS_MAX, OMITTED, Problems, did_you_mean
 
 NO_NUL_PATTERN = r"^[^\u0000]*$"
 QUANTITY_PATTERN = r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?([numkMGTPE]|[KMGTPE]i)?\s*$"
 DURATION_PATTERN = (
-    r"^\s*(?=\S)" + "".join(rf"([0-9]+(\.[0-9]+)?{unit})?" for unit in ("d", "h", "m", "s", "ms")) + r"\s*$"
+    r"^\s*(?=\S)([0-9]+(\.[0-9]+)?|"
+    + "".join(rf"([0-9]+(\.[0-9]+)?{unit})?" for unit in ("d", "h", "m", "s", "ms"))
+    + r")\s*$"
 )
 QUANTITY_TEXT_SIZE_MAX = 40  # of a quantity or duration
 
@@ -229,7 +231,7 @@ def amount(resource: str, minimum: int, maximum: int, *, default: int | None = N
         except (ValueError, OverflowError) as error:
             fault = str(error)
         if fault.startswith("not"):
-            problems.add(path, "must be a quantity", value=value, fix="write it like 2, 500m or 256Mi")
+            problems.add(path, "must be a quantity", value=value, fix=quantity_hint(resource, value))
         elif fault or not minimum <= found <= maximum:
             minimum_text, maximum_text = format_amount(resource, minimum), format_amount(resource, maximum)
             problems.add(path, f"must be {minimum_text} to {maximum_text}", value=value)

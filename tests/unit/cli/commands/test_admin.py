@@ -63,6 +63,7 @@ def test_queues_are_listed_with_their_rules(cluster: Cluster, shunter: Shunter) 
 
 
 def test_a_queue_is_set_paused_purged_and_deleted(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /queues"] = page(QUEUE)
     cluster.answers["PATCH /queues/film"] = answer(200, QUEUE | {"running_max": 10, "strict": True})
     cluster.answers["POST /queues/film/purge"] = answer(200, {"count": 1234})
     cluster.answers["DELETE /queues/film"] = raw_response(204, b"")
@@ -73,7 +74,7 @@ def test_a_queue_is_set_paused_purged_and_deleted(cluster: Cluster, shunter: Shu
     assert shunter("queue", "pause", "film").out == "film paused: 3 queued, 1 running\n"
     assert shunter("queue", "resume", "film").out == "film resumed: 3 queued, 1 running\n"
     assert shunter("queue", "purge", "film").out == "film purged: 1,234 tasks cancelled\n"
-    assert shunter("queue", "delete", "film").out == "film deleted: the queue has no rules\n"
+    assert shunter("queue", "delete", "film").out == "rules of film removed; its tasks continue\n"
     assert shunter("queue", "set", "film").code == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from shunter.cli.registry import ENTRIES, build
-from tests.unit.cli.conftest import Cluster, Shunter
+from tests.unit.cli.conftest import Cluster, Shunter, page
 from tests.unit.sdk.calls.test_admin import QUEUE, TEMPLATE
 from tests.unit.sdk.scripted_server import answer, chunks, job_document, lines, raw_response
 
@@ -145,6 +145,7 @@ def test_one_object_for_each_thing(
         "POST /jobs/id:7/release": answer(200, job_document()),
         "PATCH /templates/nightly": answer(200, TEMPLATE),
         "DELETE /templates/nightly": raw_response(204, b""),
+        "GET /queues": page(QUEUE),
         "PATCH /queues/film": answer(200, QUEUE),
         "POST /queues/film/purge": answer(200, {"count": 1234}),
         "DELETE /queues/film": raw_response(204, b""),

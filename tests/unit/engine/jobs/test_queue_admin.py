@@ -97,7 +97,7 @@ def test_a_submit_past_a_queues_limit_is_refused_whole() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.engine.patch_queue("film", QueueChange(queued_max=5))
         await harness.submit(film_job("a", 3))
-        with pytest.raises(Busy, match="queue 'film' has 3 queued tasks, and 3 more would exceed its queued_max of 5"):
+        with pytest.raises(Busy, match="queue 'film' is full: 3 of 5 tasks are queued, and the submit has 3 tasks"):
             await harness.submit(spec("elsewhere"), film_job("b", 2), film_job("c", 1))
         with pytest.raises(
             Conflict, match="queue 'film' has a queued_max of 5, but the submit has 6 tasks; submit fewer tasks, or"

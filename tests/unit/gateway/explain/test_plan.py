@@ -63,7 +63,7 @@ def test_a_plan_says_what_would_wait_and_why() -> None:
 def test_a_plan_is_refused_as_the_submit_would_be() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.run("render", count=2)
-        with pytest.raises(Conflict, match="unfinished job with a different spec"):
+        with pytest.raises(Conflict, match="a different job named render is still pending"):
             await harness.gateway.explain.plan([manifest("render", count=3)], namespace="default")
         with pytest.raises(Invalid, match="count"):
             await harness.gateway.explain.plan([manifest("other", count=0)], namespace="default")

@@ -233,3 +233,28 @@ def test_whole_numbers_may_be_spelt_as_json_clients_without_whole_numbers_spell_
         }
     )
     assert (job.groups[0].array, job.groups[0].task.user, job.priority) == (((1, 5, 2),), "1000", 7)
+
+
+@pytest.mark.parametrize(
+    ("resources", "said"),
+    [
+        ({"memory": 5}, "memory: must be 0 or at least 1Mi (got 5); 5 means 5 bytes; did you mean 5Mi?"),
+        ({"memory": "256"}, "memory: must be 0 or at least 1Mi (got '256'); 256 means 256 bytes; did you mean 256Mi?"),
+        ({"memory": "1k"}, "memory: must be 0 or at least 1Mi (got '1k'); write it like 256Mi or 4Gi"),
+        (
+            {"memory": "1GB"},
+            "memory: must be a quantity (got '1GB'); did you mean 1G (10^9 bytes) or 1Gi (2^30 bytes)?",
+        ),
+        ({"cpu": "abc"}, "cpu: must be a quantity (got 'abc'); write it like 2 or 500m"),
+        ({"mem": "1Gi"}, "mem: unknown resource; did you mean memory?"),
+        ({"cpus": 1}, "cpus: unknown resource; did you mean cpu?"),
+        ({"cores": 1}, "cores: unknown resource; did you mean cpu?"),
+    ],
+)
+def test_a_wrong_resource_is_answered_with_what_was_probably_meant(resources: dict[str, Any], said: str) -> None:
+    [problem] = problems(manifest(resources=resources))
+    assert str(problem) == f"spec.resources.{said}"
+
+
+def test_no_memory_and_a_mebibyte_are_accepted() -> None:
+    assert [group(resources={"memory": text}).needs.get("memory", 0) for text in (0, "1Mi", 2**20)] == [0, 2**20, 2**20]

@@ -120,7 +120,7 @@ SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
         ),
         (
             {"sparkSpec": SPARK | {"driver": {"memory": "much"}}},
-            "spec.sparkSpec.driver.memory: must be a quantity (got 'much'); write it like 2, 500m or 256Mi",
+            "spec.sparkSpec.driver.memory: must be a quantity (got 'much'); write it like 256Mi or 4Gi",
         ),
         (
             {"sparkSpec": SPARK | {"executor": {"core": 1}}},
@@ -163,7 +163,7 @@ SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
         ),
         (
             {"sparkSpec": SPARK, "driver": {"cpu": "lots"}},
-            "spec.driver.cpu: must be a quantity (got 'lots'); write it like 2, 500m or 256Mi",
+            "spec.driver.cpu: must be a quantity (got 'lots'); write it like 2 or 500m",
         ),
     ],
 )

@@ -9,7 +9,7 @@ import typer
 from shunter.cli.commands.jobs.wait import wait_for
 from shunter.cli.commands.services import wait_until_settled
 from shunter.cli.connection import open_client
-from shunter.cli.manifest_files import File, document_labels, read_file, with_locations
+from shunter.cli.manifest_files import FilePath, OptionalFile, chosen_file, document_labels, read_file, with_locations
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.tables import format_local_time, print_items
 from shunter.model.errors import Invalid, Problem
@@ -21,7 +21,8 @@ from shunter.sdk.manifests import Manifest
 
 
 def submit(
-    file: File,
+    path: FilePath = None,
+    file: OptionalFile = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait until all jobs have ended, and services are healthy.")
     ] = False,
@@ -35,9 +36,10 @@ def submit(
     services are healthy.
 
     \b
-    shunter submit -f job.yaml
+    shunter submit job.yaml
     cat jobs.json | shunter submit -f - --wait
     """
+    file = chosen_file(path, file)
     manifests = read_file(file)
     refuse_objects(manifests, file)
     with open_client(namespace) as client:
