@@ -24,6 +24,9 @@ class Home:
     @classmethod
     def find(cls) -> Home:
         home = cls(home_folder().absolute())
+        if home.folder.is_file():
+            fix = "name a directory in SHUNTER_HOME"
+            raise Invalid([Problem("SHUNTER_HOME", "is a file", str(home.folder), fix)])
         try:
             for folder in (*reversed(home.folder.parents), home.folder):
                 if not folder.exists():  # `parents=True` would leave the modes of the folders above to the umask

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from shunter.cli.exit_codes import print_notice
-from shunter.model.errors import ShunterError
+from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Client, connect
 from shunter.sdk.contexts import LOCAL, load_contexts
@@ -21,6 +21,7 @@ NOTICE_AFTER_S = 0.5  # shorter waits are not worth a line
 
 def open_client(namespace: str = NAMESPACE_DEFAULT, patience_s: float = PATIENCE_S) -> Client:
     has_notified = False
+    _check_home()
 
     def on_retry(failure: ShunterError, delay_s: float) -> None:
         nonlocal has_notified
@@ -29,6 +30,13 @@ def open_client(namespace: str = NAMESPACE_DEFAULT, patience_s: float = PATIENCE
             print_notice(f"{failure.detail}; retrying for up to {patience_s:.0f} s")
 
     return connect(namespace=namespace, patience_s=patience_s, on_retry=on_retry)
+
+
+def _check_home() -> None:
+    """Raises Invalid. Without this, a home that is a file would look like one without a cluster."""
+    home = os.environ.get("SHUNTER_HOME")
+    if home and not os.environ.get("SHUNTER_URL") and not os.environ.get("SHUNTER_CONTEXT") and Path(home).is_file():
+        raise Invalid([Problem("SHUNTER_HOME", "is a file", home, "name a directory in SHUNTER_HOME")])
 
 
 def describe_refused_token() -> str:

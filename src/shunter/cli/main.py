@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from typing import Annotated, NoReturn
@@ -66,6 +67,7 @@ def run_command(arguments: list[str]) -> int:
         code: object = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:
+        error.message = _plain(error.message)  # type: ignore[attr-defined]
         error.show()  # type: ignore[attr-defined]
         return exit_code_for(error, has_task_exit_codes)
     except typer.Abort:
@@ -85,12 +87,36 @@ def run_command(arguments: list[str]) -> int:
         print_error(error)
         return exit_code_for(error, has_task_exit_codes)
     except OSError as error:  # of this machine: a full or read-only disk, a missing permission
-        print_error(error)
+        print_error(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)
         return exit_code_for(error, has_task_exit_codes)
     except Exception:
         traceback.print_exc()
         return INTERNAL_ERROR
     return code if isinstance(code, int) else SUCCESS
+
+
+_NOT_A_NUMBER = re.compile(r"(?P<value>'.*') is not a valid (?P<kind>int|float)\w*( range)?\.", re.DOTALL)
+_OUT_OF_RANGE = re.compile(
+    r"(?P<value>\S+) is not in the range (?:(?P<low>[-\d.]+)<=)?x(?:(?P<at>[<>]=)(?P<end>[-\d.]+))?\."
+)
+
+
+def _plain(message: str) -> str:
+    """A message of the library about a number, in words for users."""
+    if found := _NOT_A_NUMBER.fullmatch(message):
+        return f"must be a {'whole ' if found['kind'] == 'int' else ''}number (got {found['value']})."
+    if found := _OUT_OF_RANGE.fullmatch(message):
+        end = _with_commas(found["end"])
+        if found["low"] is not None:
+            rule = f"between {_with_commas(found['low'])} and {end}"
+        else:
+            rule = f"at {'least' if found['at'] == '>=' else 'most'} {end}"
+        return f"must be {rule} (got {found['value']})."
+    return message
+
+
+def _with_commas(number: str) -> str:
+    return f"{int(number):,}" if number.isdigit() else number
 
 
 def _end_without_reader() -> int:

@@ -30,6 +30,7 @@ class Entry:
 
 # Everything after the program name belongs to the program: `shunter run ls -l` needs no `--`.
 _RUN = {"allow_interspersed_args": False}
+_SCALE = {"ignore_unknown_options": True}  # -1 is a wrong number, not an option
 
 SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Run jobs": (
@@ -50,7 +51,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     ),
     "Manage services": (
         Entry("update", "services:update", "Update a service or system job to a new spec."),
-        Entry("scale", "services:scale", "Change the number of instances of a service."),
+        Entry("scale", "services:scale", "Change the number of instances of a service.", _SCALE),
         Entry("rollback", "services:rollback", "Roll back to an earlier version."),
         Entry("restart", "services:restart", "Restart instances of a service or system job."),
     ),
@@ -105,6 +106,29 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
 ENTRIES = {entry.name: entry for section in SECTIONS.values() for entry in section}
 
 
+# Words of other tools, by the command that they follow, and the command that does it here.
+OTHER_WORDS = {
+    "shunter": {
+        "cancel": "stop",
+        "kill": "stop",
+        "rm": "stop",
+        "ps": "jobs",
+        "list": "jobs",
+        "ls": "jobs",
+        "status": "jobs",
+    },
+    "shunter node": {"resume": "node undrain` or `shunter node uncordon", "list": "nodes", "ls": "nodes"},
+    "shunter queue": {"list": "queues", "ls": "queues"},
+}
+
+
+def _point_to_command(ctx: Context, args: list[str]) -> None:
+    word = args[0] if args else ""
+    command = OTHER_WORDS.get(ctx.command_path, {}).get(word)
+    if command is not None:
+        ctx.fail(f"No such command '{word}'. Use `shunter {command}`.")
+
+
 class LazyGroup(TyperGroup):
     """A group that builds a command on first use."""
 
@@ -115,6 +139,10 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002
         return build(ENTRIES[cmd_name]) if cmd_name in ENTRIES else None
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        _point_to_command(ctx, args)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
         width = max(map(len, ENTRIES))
@@ -127,6 +155,7 @@ class SingleObjectGroup(TyperGroup):
     """Commands about one object. If a user writes its name instead of a command, the error says how to show it."""
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        _point_to_command(ctx, args)
         is_name = args and not args[0].startswith("-") and not get_close_matches(args[0], self.commands)
         if is_name and args[0] not in self.commands:
             ctx.fail(

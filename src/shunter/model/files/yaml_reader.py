@@ -26,6 +26,7 @@ _PLAIN_CONSTANTS = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
 }  # fmt: skip
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _PREFIXED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
@@ -63,10 +64,27 @@ def _parse_yaml(text: str) -> list[object]:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             builder.handle(event)
     except yaml.MarkedYAMLError as error:
-        _refuse(_location(error.problem_mark or error.context_mark), error.problem or "is not YAML")
+        _refuse_syntax(text, error.problem_mark or error.context_mark, error.problem or "is not YAML")
     except (yaml.YAMLError, UnicodeEncodeError) as error:
         _refuse("document", f"is not YAML: {error}")
     return builder.documents
+
+
+def _refuse_syntax(text: str, mark: Any, problem: str) -> NoReturn:
+    """Name the usual mistakes; for the others, the words of the library must do."""
+    if mark is not None and text.splitlines()[mark.line : mark.line + 1]:
+        line = text.splitlines()[mark.line]
+        if "\t" in line[: len(line) - len(line.lstrip())]:
+            _refuse(_location(mark), "starts with a tab", fix="YAML needs spaces for the indentation")
+    if problem.startswith(("did not find expected", "expected <block end>")):
+        _refuse(_location(mark), "does not belong to what is above it", fix="check the indentation")
+    if "invalid Unicode character escape" in problem and (found := _SURROGATE.search(text)) is not None:
+        _refuse(
+            _location(mark),
+            f"has an unpaired surrogate ({found[0]}), which is no character",
+            fix="write the character itself",
+        )
+    _refuse(_location(mark), problem)
 
 
 class _OpenContainer:

@@ -33,6 +33,7 @@ NOTHING_TO_FORMAT = {
     "context add": "it writes a file of this user",
     "context use": "it writes a file of this user",
     "context remove": "it writes a file of this user",
+    "context delete": "it is context remove by another name",
     "version": "one word",
 }
 FAMILIES = {"context", "queue", "node", "batchjob", "metrics", "store"}  # they only have commands below them

@@ -87,7 +87,7 @@ def test_a_merge_key_in_quotes_is_a_key_like_any_other() -> None:
         ("a: !!set {x}", "line 1, column 4: tags are not supported"),
         ("? [1]\n: 2", "line 1, column 5: keys must be text"),
         ("<<: 5", "line 1, column 5: << must have a mapping"),
-        ("\ta: 1", "line 1, column 1: found character that cannot start any token"),
+        ("\ta: 1", "line 1, column 1: starts with a tab"),
         ("a: \x00", "document: is not YAML"),
         ("a: \ud800", "document: is not YAML"),
         (b"a: \xff", "byte 3: is not UTF-8"),
@@ -156,3 +156,21 @@ def test_what_looks_like_yaml_is_either_read_or_refused_as_invalid(seed: int) ->
             continue
         except Exception as error:
             pytest.fail(f"seed {seed}, text {text!r}: {error!r}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a:\n\tb: 1\n", "line 2, column 1: starts with a tab; YAML needs spaces for the indentation"),
+        ("a:\n  b: 1\n  \tc: 2\n", "line 3, column 3: starts with a tab; YAML needs spaces for the indentation"),
+        ("a:\n  b: [x]\n c: 3\n", "line 3, column 2: does not belong to what is above it; check the indentation"),
+        (
+            '{"a": "x", "b": ["\\ud800"]}',
+            "line 1, column 21: has an unpaired surrogate (\\ud800), which is no character; write the character itself",
+        ),
+    ],
+)
+def test_usual_mistakes_are_named(text: str, said: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        parse_documents(text)
+    assert str(caught.value) == said

@@ -104,6 +104,7 @@ def list_all(output: Output = Format.TABLE) -> None:
     )
 
 
+@context.command("delete", hidden=True)
 @context.command("remove")
 def remove(name: Name) -> None:
     """Remove a context, including its token.

@@ -94,7 +94,7 @@ def _delete(client: Client, target: Target, should_wait: bool) -> str:
 def _targets_by_name(kind: str | None, names: list[str], namespace: str) -> list[Target]:
     if kind is not None and not names:
         raise typer.BadParameter(f"no name given; name the {kind} to delete", param_hint="NAME")
-    return [(kind_of(kind), name, namespace) for name in names] if kind is not None else []
+    return [(kind_of(kind, "delete", name), name, namespace) for name in names] if kind is not None else []
 
 
 def _targets_from_files(files: list[str], namespace: str) -> list[Target]:

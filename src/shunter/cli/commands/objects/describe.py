@@ -48,7 +48,7 @@ def describe(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -
     shunter describe bj spark-crawler
     """
     with open_client(namespace) as client:
-        found = client.get(kind_of(kind), name)
+        found = client.get(kind_of(kind, "show", name), name)
         if found.kind == "Testbed":
             _testbed(found)
         elif found.kind == "BatchJob":

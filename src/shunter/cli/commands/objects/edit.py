@@ -37,7 +37,7 @@ def edit(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> No
     EDITOR=nano shunter edit bj spark-crawler
     """
     with open_client(namespace) as client:
-        original = client.get(kind_of(kind), name)
+        original = client.get(kind_of(kind, "edit", name), name)
         path = _write(original)
         try:
             _open_editor(path)

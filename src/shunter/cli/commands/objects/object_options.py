@@ -13,12 +13,15 @@ from shunter.model.objects.objects import KINDS, PLURALS, TESTBED
 
 # Kinds that users of kubectl may try here; each has its own command.
 OTHER_COMMANDS = {
-    "job": "jobs",
-    "jobs": "jobs",
-    "node": "nodes",
-    "nodes": "nodes",
-    "events": "events",
-    "queues": "queues",
+    "job": {"list": "jobs", "show": "job {name}", "delete": "stop {name}", "edit": "submit"},
+    "node": {"list": "nodes", "show": "node show {name}", "edit": "node label {name}"},
+    "event": {"list": "events"},
+    "queue": {
+        "list": "queues",
+        "show": "queue show {name}",
+        "delete": "queue delete {name}",
+        "edit": "queue set {name}",
+    },
 }
 KIND_HELP = "testbed (tb), batchjob (bj) or scheduling (sched)."
 
@@ -60,10 +63,13 @@ NameOfKind = Annotated[  # after AnyKind, whose bracket it closes
 ]
 
 
-def kind_of(word: str) -> str:
-    """The kind with this name. Raises Invalid, with the closest match or the right command."""
+def kind_of(word: str, action: str = "list", name: str | None = None) -> str:
+    """The kind with this name. Raises Invalid, with the closest match or the right command to list, show, edit or
+    delete it."""
     from shunter.model.objects.object_manifests import parse_kind
 
-    if word.lower() in OTHER_COMMANDS:
-        raise Invalid([Problem("KIND", "has its own command", word, f"use: shunter {OTHER_COMMANDS[word.lower()]}")])
+    commands = OTHER_COMMANDS.get(word.lower().removesuffix("s"))
+    if commands is not None:
+        command = commands.get(action, commands["list"]).format(name=name or "NAME")
+        raise Invalid([Problem("KIND", "has its own command", word, f"use: shunter {command}")])
     return parse_kind(word, "KIND")

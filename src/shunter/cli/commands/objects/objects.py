@@ -41,7 +41,7 @@ def get(
     shunter get bj spark-crawler -o yaml
     shunter get schedulings --past
     """
-    found_kind = kind_of(kind)
+    found_kind = kind_of(kind, "list" if name is None else "show", name)
     with open_client(namespace) as client:
         if past:
             _get_past(client, found_kind, name, output)
