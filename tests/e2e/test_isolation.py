@@ -70,7 +70,7 @@ def test_a_worker_of_root_is_told_to_name_the_user_of_its_tasks(make_home: Calla
     refused = home.shunter(*words, code=2)
     assert "--task-user" in refused.err and "runs as root" in refused.err
     unknown = home.shunter(*words, "--task-user", "nosuchuser", code=2)
-    assert "this node has no user nosuchuser" in unknown.err
+    assert "--task-user: no such user on this machine (got 'nosuchuser')" in unknown.err
 
 
 def test_tokens_are_no_options(make_home: Callable[[], Cluster]) -> None:

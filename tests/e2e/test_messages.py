@@ -42,6 +42,28 @@ def test_a_mistake_is_answered_in_words_of_the_command_line(cluster: Cluster, li
     assert cluster.shunter(*line.split(), code=None).err == f"shunter: error: {said}\n"
 
 
+def test_an_image_without_a_runtime_is_said_at_once(cluster: Cluster) -> None:
+    if any("runtime.docker" in node["attributes"] for node in cluster.items("nodes")):
+        pytest.skip("this machine has a container runtime")
+    said = cluster.shunter("run", "--image", "busybox", "--queue-timeout", "1s", "--", "true", code=None).err
+    assert said.startswith(
+        "shunter: no node has a container runtime; install Docker or podman there and restart its worker. "
+        "Ctrl-C cancels the job.\n"
+    )
+
+
+def test_a_node_that_accepts_tasks_is_uncordoned_without_effect(cluster: Cluster) -> None:
+    [node] = cluster.items("nodes")
+    assert cluster.shunter("node", "uncordon", node["name"]).out == f"{node['name']} accepts new tasks\n"
+
+
+def test_options_that_a_running_cluster_ignores_are_named(cluster: Cluster) -> None:
+    assert cluster.shunter("up", "--detach", "--cpu", "3", "--label", "a=b").err == (
+        "shunter: ignored --cpu, --label: the cluster runs already; stop it with `shunter down` first\n"
+    )
+    assert cluster.shunter("up", "--detach").err == ""
+
+
 def test_a_bare_number_is_a_timeout_in_seconds(cluster: Cluster) -> None:
     cluster.shunter("run", "--timeout", "50", "--", "true")
 

@@ -101,7 +101,7 @@ async def test_a_container_that_is_stopped_hears_term_first(tmp_path: Path, dock
 async def test_time_and_memory_limits_are_told_as_such(tmp_path: Path, docker: TestDaemon) -> None:
     async with docker_worker(tmp_path, docker) as harness:
         late = await harness.run("/bin/sleep", "60", **fields(run_timeout_s=0.3, stop_grace_s=0.1))
-        assert (late.how, late.detail) == ("timeout", "ran longer than 0.3 s")
+        assert (late.how, late.detail) == ("timeout", "exceeded its timeout of 0.3s")
         hungry = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=200M")
         large = await harness.run(*hungry, first=1, **fields(memory_bytes=32 * 2**20))
         assert (large.exits, large.how, large.detail) == ([137], "memory", "memory limit of 32Mi")

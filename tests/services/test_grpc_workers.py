@@ -9,7 +9,7 @@ import pytest
 
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
 from shunter.adapters.grpc.worker_server import WorkerServer
-from shunter.model.errors import Unavailable
+from shunter.model.errors import Rejected, Unavailable
 from shunter.model.job.spec import TaskSpec
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import (
@@ -173,3 +173,10 @@ async def test_two_managers_cannot_share_a_port() -> None:
         port = int(served.address.rpartition(":")[2])
         with pytest.raises(Unavailable, match=f"cannot listen for workers on 127.0.0.1:{port}"):
             await WorkerServer(served.watcher, TOKEN, "127.0.0.1", port).start()
+
+
+async def test_an_address_of_another_machine_is_refused_in_one_sentence() -> None:
+    async with manager() as served:
+        server = WorkerServer(served.watcher, TOKEN, host="192.0.2.1", port=1)
+        with pytest.raises(Rejected, match=r"on 192\.0\.2\.1:1: this machine does not have that address"):
+            await server.start()

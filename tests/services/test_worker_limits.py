@@ -78,7 +78,7 @@ async def test_many_small_files_beyond_the_disk_limit_end_the_task_too(tmp_path:
 async def test_a_task_that_runs_too_long_is_ended(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         ended = await harness.run("/bin/sleep", "60", run_timeout_s=0.2)
-        assert (ended.how, ended.detail, ended.exits) == ("timeout", "ran longer than 0.2 s", [128 + 15])
+        assert (ended.how, ended.detail, ended.exits) == ("timeout", "exceeded its timeout of 0.2s", [128 + 15])
         took_ms = ended.ended_ms[0] - ended.started_ms[0]
         assert took_ms >= 190
 

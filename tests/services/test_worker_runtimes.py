@@ -176,7 +176,7 @@ async def test_a_time_limit_and_health_checks_end_it_like_any_task(
         boxes[1].is_healthy = False
         await harness.all_ended(2)
         found = {ended.first: (ended.how, ended.detail) for ended in harness.ended}
-        assert found[0] == ("timeout", "ran longer than 0.05 s")
+        assert found[0] == ("timeout", "exceeded its timeout of 0.05s")
         detail = "command check ok ? failed 2 times in a row: exited with 9: ok ? within 2 s"
         assert found[1] == ("unhealthy", detail)
         assert boxes[0].signals == [signal.SIGTERM, signal.SIGKILL]

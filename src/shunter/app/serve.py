@@ -74,7 +74,7 @@ def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
         report(Readiness(error=format_error(error), is_rejected=error.status < 500))
         return 2 if error.status < 500 else 1
     except OSError as error:
-        report(Readiness(error=f"cannot start: {error}"))
+        report(Readiness(error=f"cannot start: {error.strerror or error}"))
         return 1
     finally:
         os.close(lock_fd)

@@ -30,6 +30,7 @@ class Verification(msgspec.Struct):
     committed_version: int = 0
     jobs: int = 0  # that have not ended
     nodes: int = 0
+    finished_jobs: int = 0
     problems: list[str] = []
 
 
@@ -49,6 +50,7 @@ def verify_store(home: Home) -> Verification:
             found.epoch = rounds.read_leading_epoch(connection)
             found.version = rounds.read_last_version(connection)
             state, _ = asyncio.run(recover(cast("Store", _ReadOnlyLog(connection))))
+            found.finished_jobs = connection.execute("SELECT count(*) FROM jobs").fetchone()[0]
             found.jobs, found.nodes = len(state.jobs), len(state.nodes.records)
     except Exception as error:  # any error of SQLite or a decoder on a damaged file
         found.problems.append(f"it cannot be read: {error}")

@@ -104,7 +104,8 @@ def _check_task_user(user: str) -> None:
             find_identity(user)
     except StartError as error:
         fix = "name a user of this machine; only a worker that runs as root can run tasks as another user"
-        raise Invalid([Problem("--task-user", str(error), user, fix)]) from None
+        fault = "no such user on this machine" if "has no user" in str(error) else str(error)
+        raise Invalid([Problem("--task-user", fault, user, fix)]) from None
 
 
 def local_address(manager: str) -> str:

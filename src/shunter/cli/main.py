@@ -14,8 +14,9 @@ from typer.main import get_command
 from shunter.cli.exit_codes import BROKEN_PIPE, INTERNAL_ERROR, INTERRUPTED, SUCCESS, exit_code_for, print_error
 from shunter.cli.option_names import command_name, describe_error
 from shunter.cli.registry import LazyGroup, plain_typer
-from shunter.model.errors import ShunterError, Unauthorized
+from shunter.model.errors import Busy, ShunterError, Unauthorized
 from shunter.sdk.errors import NotReachable
+from shunter.sdk.retry import PATIENCE_S
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # it has no public name
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -130,4 +131,5 @@ def _describe(error: ShunterError, arguments: list[str]) -> str:
         from shunter.cli.connection import describe_refused_token, describe_unreachable
 
         return describe_refused_token() if isinstance(error, Unauthorized) else describe_unreachable(error)
-    return describe_error(error, arguments)
+    text = describe_error(error, arguments)
+    return f"{text}; gave up after {PATIENCE_S:.0f} s, nothing was done" if isinstance(error, Busy) else text

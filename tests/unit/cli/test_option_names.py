@@ -64,7 +64,9 @@ def test_every_field_that_run_can_set_has_an_option_that_exists() -> None:
     from shunter.cli.option_names import RUN_FIELDS
     from shunter.sdk.manifests import RunOptions
 
-    options = {option for parameter in find_command(["run"]).params for option in parameter.opts}
+    command = find_command(["run"])
+    assert command is not None
+    options = {option for parameter in command.params for option in parameter.opts}
     named = {option for candidates in RUN_FIELDS.values() for option in candidates}
     assert named - options <= {"COMMAND"}
     for field in RunOptions.__annotations__.keys() - {"type", "health", "cpu", "memory", "disk", "retries"}:

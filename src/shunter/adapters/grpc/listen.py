@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from dataclasses import dataclass
 
 import grpc
 import grpc.aio
 
-from shunter.model.errors import Unavailable
+from shunter.model.errors import Rejected, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +21,25 @@ class ServerTls:
 
 
 def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | None, peers: str) -> int:
-    """The port in use. Raises Unavailable where it cannot be had."""
+    """The port in use. Raises Unavailable where it cannot be had, and Rejected where this machine can never have it."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    _check_host(host, f"cannot listen for {peers} on {address}")
     try:
         if tls is None:
             return server.add_insecure_port(address)
         return server.add_secure_port(address, grpc.ssl_server_credentials([(tls.key, tls.certificate)]))
     except RuntimeError as error:
         raise Unavailable(f"cannot listen for {peers} on {address}: {error}") from error
+
+
+def _check_host(host: str, fault: str) -> None:
+    """gRPC itself says it in several lines of its own log."""
+    try:
+        family, kind, protocol, _, target = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(target)
+    except socket.gaierror as error:
+        raise Rejected(f"{fault}: the name {host} is not known") from error
+    except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise Rejected(f"{fault}: this machine does not have that address") from error

@@ -29,7 +29,7 @@ def on_release_node(round: Round, name: str, by: str) -> None:
         commands = {CORDON: "uncordon", QUARANTINE: "release", "": "undrain"}
         if node.cordoned_by or node.is_drain_requested:
             raise _conflict(node, f"is not in {by}", f"use: shunter node {commands[node.cordoned_by]} {name}")
-        raise _conflict(node, "is already schedulable", "no action is needed")
+        return  # it accepts tasks already
     node.failures = None
     round.record(c.NodeCordonSet(node.id, "", "", round.now_ms, node.name))
 

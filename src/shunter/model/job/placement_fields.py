@@ -93,6 +93,16 @@ DISCONNECT = Section(
     },
 )
 
+
+def _distinct() -> Field:
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if value in ("node", "nodes", "hosts", "machine"):
+            problems.add(path, "is not a node label", value=value, fix="to spread over machines write `distinct: host`")
+        return LABEL_KEY.read(value, path, problems)
+
+    return replace(LABEL_KEY, read=read, default="")
+
+
 SPREAD = Section(
     "spread tasks evenly across the values of a node label",
     {"label": replace(LABEL_KEY, required=True), "weight": number(0, WEIGHT_MAX, default=Spread("").weight)},
@@ -172,7 +182,7 @@ PLACEMENT_FIELDS: dict[str, Field] = {
     "parallel_max": integer(1, COUNT_MAX, default=0).about("maximum number of tasks of the group that run at once"),
     "gang": boolean(default=False).about("start all tasks together or none"),
     "exclusive": boolean(default=False).about("run on nodes that no other job uses at the same time"),
-    "distinct": replace(LABEL_KEY, default="").about(
+    "distinct": _distinct().about(
         "host or a node label: no two tasks of the group run on the same host, or on nodes with the same label value"
     ),
     "spread": section_list(shorthand(SPREAD, "label"), count_max=SPREADS_MAX).about(

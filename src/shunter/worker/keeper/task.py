@@ -129,7 +129,7 @@ class Starter:
         """How a task ended that did not simply exit with 0: just its exit code, or a limit."""
         spec = task.task_range.spec
         if task.ending == "timeout":
-            return "timeout", f"ran longer than {spec.run_timeout_s:g} s"
+            return "timeout", f"exceeded its timeout of {spec.run_timeout_s:g}s"
         if task.ending == "disk" or (spec.disk_bytes and task.exit_code() == EXIT_FILE_TOO_LARGE):
             return "disk", f"disk limit of {_format_size(spec.disk_bytes)}"
         if task.ending:

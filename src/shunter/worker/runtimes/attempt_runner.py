@@ -248,7 +248,7 @@ class AttemptRunner:
         limit_s = self.spec.run_timeout_s
         if limit_s:
             left_s = max(0.0, running.started_ms / 1000 + limit_s - self._runner_context.clock.now())
-            timeout = Termination(self.spec.stop_grace_s, how="timeout", detail=f"ran longer than {limit_s:g} s")
+            timeout = Termination(self.spec.stop_grace_s, how="timeout", detail=f"exceeded its timeout of {limit_s:g}s")
             self._timeout = asyncio.get_running_loop().call_later(left_s, self.end, timeout)
         self._runner_context.monitor.watch(self.name, self.spec.health, running, running.started_ms, self._on_unhealthy)
 

@@ -319,3 +319,10 @@ def test_top_prints_once_where_there_is_no_terminal(cluster: Cluster, shunter: S
     out = shunter("top").out
     assert "yard: up" in out and "1.5 of 2" in out
     assert "render-of-the-night  pending" in out and "[red]xyy" in out
+
+
+def test_jobs_are_found_by_a_pattern(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /jobs"] = page(*(job_document(name) for name in ("render-1", "fetch", "render-2", "render-3")))
+    said = shunter("jobs", "--name", "render*", "--limit", "2")
+    assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["render-1", "render-2"]
+    assert "fetch" in shunter("jobs", "--name", "fetch").out

@@ -258,3 +258,9 @@ def test_a_wrong_resource_is_answered_with_what_was_probably_meant(resources: di
 
 def test_no_memory_and_a_mebibyte_are_accepted() -> None:
     assert [group(resources={"memory": text}).needs.get("memory", 0) for text in (0, "1Mi", 2**20)] == [0, 2**20, 2**20]
+
+
+def test_a_machine_is_no_label() -> None:
+    [problem] = problems(manifest(distinct="node"))
+    assert problem.fix == "to spread over machines write `distinct: host`"
+    assert group(distinct="host").distinct == "host" and group(distinct="rack").distinct == "rack"

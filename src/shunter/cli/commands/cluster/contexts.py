@@ -151,8 +151,8 @@ def _read_token(file: Path | None) -> str:
         if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise Invalid([Problem("--token-file", "does not look like a token", str(file), COPY_TOKEN)])
         return token
-    if token := os.environ.get("SHUNTER_TOKEN"):
-        return token
+    if given := os.environ.get("SHUNTER_TOKEN"):
+        return given
     if not sys.stdin.isatty():
         raise Invalid([Problem("--token-file", "is missing", fix="give the file with the token, or set SHUNTER_TOKEN")])
     return str(typer.prompt("Token", hide_input=True))

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import print_notice
 from shunter.cli.options import Format, NodeName, Output, duration_s
 from shunter.cli.registry import SingleObjectGroup, plain_typer
-from shunter.cli.render.tables import Column, age, print_document, print_facts, print_items, print_table
+from shunter.cli.render.tables import Column, age, plural, print_document, print_facts, print_items, print_table
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.resources import format_amount, parse_amount
@@ -140,6 +141,8 @@ def drain(
     duration_s(deadline, "--deadline")
     with open_client() as client:
         found = client.drain_node(name, deadline)
+        if wait and found.tasks:
+            print_notice(f"waiting for {plural(found.tasks, 'task')} on {found.name}")
         while wait and found.state not in ("drained", "down"):
             time.sleep(POLL_INTERVAL_S)
             found = client.node(name)
@@ -288,7 +291,7 @@ def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
 
 
 def _facts(view: NodeView) -> list[tuple[str, str]]:
-    resources = [f"{name} {share(view, name)}" for name in view.capacity]
+    resources = [f"{name} {share(view, name)}" for name, amount in view.capacity.items() if amount != "0"]
     reason = (view.reason or "").removeprefix(f"{view.state}: ")
     return [
         ("state", view.state + (f": {reason}" if reason and reason != view.state else "")),

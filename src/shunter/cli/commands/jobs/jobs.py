@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import chain, islice
 from typing import Annotated
 
@@ -43,6 +44,10 @@ def jobs(
         list[str] | None,
         typer.Option("--label", metavar="KEY=VALUE", help="Show only jobs with this label. May be repeated."),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="PATTERN", help="Show only jobs with this name; * matches any text."),
+    ] = None,
     limit: Limit = JOBS_SHOWN,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
@@ -52,11 +57,15 @@ def jobs(
     \b
     shunter jobs --state running --state pending
     shunter jobs --label team=film --output json
+    shunter jobs --name 'render*'
     shunter jobs -n '*' --limit 0          list all jobs of all namespaces
     """
     with open_client(namespace) as client:
-        found = client.jobs(states=states or (), labels=pairs(label, "--label"), limit=limit or None)
-        views = (each.view for each in found)
+        wanted = limit or None
+        # The cluster does not know patterns, so the limit counts what is left here.
+        found = client.jobs(states=states or (), labels=pairs(label, "--label"), limit=wanted if name is None else None)
+        matching = (each.view for each in found if name is None or fnmatchcase(each.view.name, name))
+        views = islice(matching, wanted)
         if output is not Format.TABLE:
             print_items(views, output)
             return

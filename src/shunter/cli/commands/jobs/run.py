@@ -15,12 +15,14 @@ from shunter.cli.exit_codes import INTERNAL_ERROR, INTERRUPTED, JOB_FAILED, SUCC
 from shunter.cli.follow import follow_submit
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.render.progress import Progress
+from shunter.model.errors import ShunterError
 from shunter.model.job.arrays import count_indexes, parse_array
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.job_views import FollowLine
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest, job_manifest
 
+CONTAINER_RUNTIME = "runtime.docker"  # attribute of nodes that run containers; podman's too
 SIGNALLED = 128  # exit codes from 128 on mean that a signal ended the task
 
 Command = Annotated[
@@ -31,6 +33,7 @@ Command = Annotated[
 def run(
     command: Command = None,
     env: options.Env = None,
+    env_file: options.EnvFile = None,
     dir: options.Dir = None,
     stdout: options.Stdout = None,
     stderr: options.Stderr = None,
@@ -91,7 +94,7 @@ def run(
     lines = options.entries(each_line)
     is_single = array is None and lines is None
     fields: dict[str, Any] = {
-        "name": name, "labels": pairs(label, "--label"), "env": options.environment(env),
+        "name": name, "labels": pairs(label, "--label"), "env": options.environment(env, env_file),
         "dir": dir or (None if image else os.getcwd()), "stdout": stdout, "stderr": stderr, "user": user,  # noqa: PTH109
         "image": image, "mounts": mount, "ports": port, "network": network,
         "count": 1 if count is None and is_single else count, "array": array, "entries": lines,
@@ -113,8 +116,21 @@ def run(
         if detach:
             print(client.submit(manifest).name)
             return
+        if image is not None:
+            _warn_without_runtime(client)
         tasks = _task_count(count, array, lines)
         raise typer.Exit(_run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks))
+
+
+def _warn_without_runtime(client: Client) -> None:
+    """At once, because such a job stays pending, and pulling an image takes a while too."""
+    try:
+        nodes = list(client.nodes())
+    except ShunterError:
+        return  # the submit gets the same error
+    if nodes and not any(CONTAINER_RUNTIME in node.attributes for node in nodes):
+        fix = "install Docker or podman there and restart its worker"
+        print_notice(f"no node has a container runtime; {fix}. Ctrl-C cancels the job.")
 
 
 def _task_count(count: int | None, array: str | None, lines: Sequence[str] | None) -> int:

@@ -16,6 +16,7 @@ from shunter.model.job.arrays import ENTRIES_MAX, ENTRY_SIZE_MAX, parse_entries
 from shunter.model.job.spec import COUNT_MAX
 
 LINES_SIZE_MAX = ENTRIES_MAX * 1024  # of the file of --each-line
+ENV_FILE_SIZE_MAX = 2**20
 STDIN = "-"
 
 Words = list[str] | None
@@ -37,6 +38,12 @@ Env = Annotated[
         "-e",
         metavar="KEY[=VALUE]",
         help="Environment variable; KEY alone copies your value. May be repeated.",
+    ),
+]
+EnvFile = Annotated[
+    Words,
+    _option(
+        _WHAT, "--env-file", metavar="FILE", help="File of KEY=VALUE lines; --env takes precedence. May be repeated."
     ),
 ]
 Dir = Annotated[
@@ -191,9 +198,11 @@ def countables(gpu: int | None, words: Words) -> dict[str, int | str]:
     return found if gpu is None else {"gpu": gpu, **found}
 
 
-def environment(words: Words) -> dict[str, str]:
-    """KEY=VALUE as given; KEY alone with its value in this environment."""
-    found = {}
+def environment(words: Words, files: Words = None) -> dict[str, str]:
+    """KEY=VALUE as given; KEY alone with its value in this environment. Files come first. Raises Invalid."""
+    found: dict[str, str] = {}
+    for file in files or ():
+        found |= _environment_file(file)
     for word in words or ():
         key, equals, value = word.partition("=")
         if not equals and key not in os.environ:
@@ -201,6 +210,29 @@ def environment(words: Words) -> dict[str, str]:
                 [Problem("--env", "variable is not set in your environment", word, f"write it as {word}=VALUE")]
             )
         found[key] = value if equals else os.environ[key]
+    return found
+
+
+def _environment_file(file: str) -> dict[str, str]:
+    """As Docker reads it: no quotes, no expansion; empty lines and lines that start with # do not count."""
+    try:
+        with Path(file).open("rb") as opened:
+            data = opened.read(ENV_FILE_SIZE_MAX + 1)
+        lines = data.decode().splitlines()
+    except OSError as error:
+        raise Invalid([Problem("--env-file", f"cannot be read: {error.strerror}", file)]) from error
+    except UnicodeDecodeError as error:
+        raise Invalid([Problem("--env-file", "must be UTF-8", file, "save it as UTF-8")]) from error
+    if len(data) > ENV_FILE_SIZE_MAX:
+        raise Invalid([Problem("--env-file", f"must be at most {ENV_FILE_SIZE_MAX:,} bytes", file)])
+    found = {}
+    for number, line in enumerate(lines, 1):
+        key, equals, value = line.strip().partition("=")
+        if not key or key.startswith("#"):
+            continue
+        if not equals:
+            raise Invalid([Problem("--env-file", f"line {number} of {file} must have the form KEY=VALUE", key)])
+        found[key] = value
     return found
 
 

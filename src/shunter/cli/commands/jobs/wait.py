@@ -93,5 +93,8 @@ def _wait(job: Job, deadline_s: float | None) -> None:
 def _wait_to_end(job: Job, left_s: float | None) -> None:
     try:
         job.wait(left_s)
+    except KeyboardInterrupt:
+        print_notice(f"{job.name} continues; stop it with `shunter stop {job.name}`")
+        raise
     except TimeoutError:
         raise TimeoutError(f"{job.name} has not ended within the timeout; it continues to run") from None

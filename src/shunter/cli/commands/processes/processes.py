@@ -291,32 +291,37 @@ def _start(options: dict[str, Any], detach: bool) -> int:
     if detach:
         from shunter.app.up import start_in_background
 
-        return _report_start(start_in_background(_json(options)), options["policy"])
+        started = start_in_background(_json(options))
+        _report_ignored(started, options)
+        return _report_start(started, options["policy"])
     import logging
 
     from shunter.app.options import UpOptions
     from shunter.app.serve import run
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    return run(msgspec.json.decode(_json(options), type=UpOptions), partial(_report_ready, options["policy"]))
+    return run(msgspec.json.decode(_json(options), type=UpOptions), partial(_report_ready, options))
 
 
-def _report_ready(policy: str | None, readiness: Readiness) -> None:
+def _report_ready(options: dict[str, Any], readiness: Readiness) -> None:
     from shunter.app.home import Home
     from shunter.app.serve import ALREADY_RUNNING
     from shunter.app.up import StartResult, running_cluster
 
     if readiness.error == ALREADY_RUNNING:
         running = running_cluster(Home.find())
+        if running is not None:
+            _report_ignored(running, options)
         _report_start(running or StartResult(error="another cluster has just ended here; try again"))
     else:
-        _report_start(StartResult(**msgspec.structs.asdict(readiness)), policy)
+        _report_start(StartResult(**msgspec.structs.asdict(readiness)), options["policy"])
 
 
 def _report_start(started: StartResult, policy: str | None = None) -> int:
     """Print the result of a start with `policy`. Returns the exit code."""
     if started.error:
-        print_notice(f"error: {started.error}")
+        error = started.error
+        print_notice(f"error: {'--' if error.startswith('policy: ') else ''}{error}")
         return USAGE_ERROR if started.is_rejected else JOB_FAILED
     print(
         f"the cluster {'is already running' if started.was_running else 'is ready'} at {started.url}",
@@ -334,6 +339,18 @@ def _report_start(started: StartResult, policy: str | None = None) -> int:
             f"change it with: shunter policies use {policy}"
         )
     return SUCCESS
+
+
+def _report_ignored(started: StartResult, options: dict[str, Any]) -> None:
+    """Options of `up` have no effect on a cluster that runs already."""
+    given = dict(options) | options.get("machine", {})
+    given.pop("machine", None)
+    defaults = {"speed": 1.0, "store": "sqlite", "has_worker": False, "policy": given["policy"]}
+    names = [f"--{name.replace('_', '-')}" for name, value in given.items() if value and value != defaults.get(name)]
+    if started.was_running and names:
+        singular = {"--resources": "--resource", "--devices": "--device", "--labels": "--label"}
+        listed = ", ".join(singular.get(name, name) for name in names)
+        print_notice(f"ignored {listed}: the cluster runs already; stop it with `shunter down` first")
 
 
 def _json(options: dict[str, Any]) -> bytes:

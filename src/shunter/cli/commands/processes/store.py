@@ -37,7 +37,8 @@ def verify(output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_items([msgspec.to_builtins(found)], output)
     else:
-        counts = f"{plural(found.jobs, 'job')}, {plural(found.nodes, 'node')}"
+        jobs = f"{plural(found.jobs, 'unfinished job')}, {found.finished_jobs:,} finished"
+        counts = f"{jobs}, {plural(found.nodes, 'node')}"
         print(f"{found.path}: version {found.version} of epoch {found.epoch}, {counts}")
         for problem in found.problems:
             print(f"  {problem}")

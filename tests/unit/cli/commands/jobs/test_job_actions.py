@@ -110,7 +110,7 @@ def test_run_has_a_task_for_each_line(cluster: Cluster, shunter: Shunter, tmp_pa
 def test_an_image_may_run_what_it_has(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["POST /jobs"] = chunks(201, JOB, end())
     assert shunter("run", "--image", "busybox").code == 0
-    sent: Any = cluster.server.received[0].json
+    sent: Any = cluster.server.received[-1].json
     assert sent["spec"] == {"image": "busybox", "count": 1, "env": {}}
 
 
@@ -320,3 +320,18 @@ def test_wrong_words_are_refused_before_anything_is_asked(
     cluster: Cluster, shunter: Shunter, arguments: list[str]
 ) -> None:
     assert shunter(*arguments).code == 2 and cluster.received == []
+
+
+def test_variables_come_from_files_too(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    file.write_text("# for tests\nA=1\n\nB=two words = x\n")
+    cluster.answers["POST /jobs"] = answer(201, job_document("echo-1"))
+    said = shunter("run", "--detach", "--env-file", str(file), "--env", "A=3", "--", "true")
+    assert said.code == 0
+    sent: Any = cluster.server.received[0].json
+    assert sent["spec"]["env"] == {"A": "3", "B": "two words = x"}
+    file.write_text("A\n")
+    assert shunter("run", "--env-file", str(file), "true").err == (
+        f"shunter: error: --env-file: line 1 of {file} must have the form KEY=VALUE (got 'A')\n"
+    )
+    assert "--env-file: cannot be read: No such file" in shunter("run", "--env-file", str(file) + "x", "true").err
