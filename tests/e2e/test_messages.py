@@ -64,6 +64,25 @@ def test_options_that_a_running_cluster_ignores_are_named(cluster: Cluster) -> N
     assert cluster.shunter("up", "--detach").err == ""
 
 
+def test_a_kind_of_another_system_is_answered_with_all_kinds(cluster: Cluster, tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text("apiVersion: shunter.dev/v1\nkind: Pod\nmetadata: {name: a}\nspec: {command: [ls]}\n")
+    for command in (("submit", str(file)), ("validate", "-f", str(file))):
+        said = cluster.shunter(*command, code=2).err
+        assert "kind: must be Job, Testbed, BatchJob or Scheduling (got 'Pod')" in said
+
+
+def test_a_backup_into_no_directory_names_it(cluster: Cluster, tmp_path: Path) -> None:
+    said = cluster.shunter("backup", str(tmp_path / "no" / "x.db"), code=2).err
+    assert said.endswith(f"cannot be written: the directory {tmp_path}/no does not exist\n")
+
+
+def test_a_policy_without_a_module_says_where_it_was_looked_for(home: Cluster) -> None:
+    said = home.shunter("up", "--detach", "--policy", "nosuch:Cls", code=2).err
+    assert said.startswith("shunter: error: --policy: no module nosuch in ")
+    assert said.endswith("; start the command in the directory of nosuch.py\n")
+
+
 def test_a_bare_number_is_a_timeout_in_seconds(cluster: Cluster) -> None:
     cluster.shunter("run", "--timeout", "50", "--", "true")
 

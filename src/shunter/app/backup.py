@@ -154,6 +154,8 @@ def _create(path: Path, fix: str) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
         raise Conflict(f"{path} already exists; {fix}") from None
+    except FileNotFoundError as error:
+        raise Rejected(f"{path} cannot be written: the directory {path.parent} does not exist") from error
     except OSError as error:
         raise Rejected(f"{path} cannot be written: {error.strerror}") from error
 

@@ -31,6 +31,9 @@ def import_policy(name: str, folders: Sequence[Path] = ()) -> PluginEntry:
         sys.path[:0] = searched
         return PluginEntry(name, f"module {module}", getattr(import_module(module), target))
     except (Exception, SystemExit) as error:  # a stranger's module
+        if isinstance(error, ModuleNotFoundError) and error.name == module:
+            fix = f"start the command in the directory of {module}.py"
+            return PluginEntry(name, f"module {module}", error=f"no module {module} in {folder}; {fix}")
         return PluginEntry(name, f"module {module}", error=f"{type(error).__name__}: {error}")
     finally:
         for folder in searched:

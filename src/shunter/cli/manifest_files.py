@@ -74,6 +74,13 @@ def with_locations(problems: Iterable[Problem], labels: Sequence[str]) -> list[P
     return [_with_location(problem, labels) for problem in problems]
 
 
+def name_all_kinds(problem: Problem) -> Problem:
+    """A document of an unknown kind is checked as a Job, but files may have other kinds too."""
+    if problem.message != "must be Job":
+        return problem
+    return replace(problem, message="must be Job, Testbed, BatchJob or Scheduling")
+
+
 def _with_location(problem: Problem, labels: Sequence[str]) -> Problem:
     found = _ITEM.match(problem.field)
     if found is None or int(found[1]) >= len(labels):

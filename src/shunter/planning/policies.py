@@ -146,7 +146,10 @@ class Catalogue:
     def _unknown(self, name: str) -> Problem:
         unusable = [entry for entry in self._unusable if entry.name == name]
         if unusable:
-            return Problem("policy", f"could not be loaded: {unusable[0].error}", name, f"fix {unusable[0].source}")
+            fault = unusable[0].error
+            if fault.startswith("no module"):  # it says what to do
+                return Problem("policy", fault)
+            return Problem("policy", f"could not be loaded: {fault}", name, f"fix {unusable[0].source}")
         near = get_close_matches(name, self._entries, n=1)
         known = f"known policies: {', '.join(self._entries)}"
         return Problem("policy", "unknown policy", name, f"did you mean {near[0]}? {known}" if near else known)

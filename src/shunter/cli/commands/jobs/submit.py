@@ -9,7 +9,15 @@ import typer
 from shunter.cli.commands.jobs.wait import wait_for
 from shunter.cli.commands.services import wait_until_settled
 from shunter.cli.connection import open_client
-from shunter.cli.manifest_files import FilePath, OptionalFile, chosen_file, document_labels, read_file, with_locations
+from shunter.cli.manifest_files import (
+    FilePath,
+    OptionalFile,
+    chosen_file,
+    document_labels,
+    name_all_kinds,
+    read_file,
+    with_locations,
+)
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.tables import format_local_time, print_items
 from shunter.model.errors import Invalid, Problem
@@ -46,7 +54,9 @@ def submit(
         try:
             submitted = _submit(client, manifests)
         except Invalid as error:
-            raise Invalid(with_locations(error.problems, document_labels([(file, manifests)]))) from error
+            raise Invalid(
+                with_locations(map(name_all_kinds, error.problems), document_labels([(file, manifests)]))
+            ) from error
         if output is not Format.TABLE:
             print_items(submitted, output)
         else:

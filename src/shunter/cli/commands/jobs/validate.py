@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from shunter.cli.exit_codes import SUCCESS, USAGE_ERROR
-from shunter.cli.manifest_files import document_labels, read_file, with_locations
+from shunter.cli.manifest_files import document_labels, name_all_kinds, read_file, with_locations
 from shunter.cli.options import Format, Output
 from shunter.cli.render.tables import plural, print_document
 from shunter.model.errors import Invalid, Problem
@@ -112,5 +112,5 @@ def _print_report(report: FileReport, labels: list[str]) -> None:
     if report.valid:
         found = [plural(count, word) for count, word in ((report.jobs, "job"), (report.objects, "object")) if count]
         print(f"{report.name}: valid, {', '.join(found)}")
-    for problem in with_locations(report.problems, labels):
+    for problem in with_locations(map(name_all_kinds, report.problems), labels):
         print(f"{report.name}: {problem}", file=sys.stderr)
