@@ -33,7 +33,7 @@ def import_policy(name: str, folders: Sequence[Path] = ()) -> PluginEntry:
     except (Exception, SystemExit) as error:  # a stranger's module
         if isinstance(error, ModuleNotFoundError) and error.name == module:
             fix = f"start the command in the directory of {module}.py"
-            return PluginEntry(name, f"module {module}", error=f"no module {module} in {folder}; {fix}")
+            return PluginEntry(name, f"module {module}", error=f"no module {module} in {Path.cwd()}; {fix}")
         return PluginEntry(name, f"module {module}", error=f"{type(error).__name__}: {error}")
     finally:
         for folder in searched:
