@@ -98,7 +98,8 @@ class Watcher:
         self._background_tasks = [asyncio.create_task(task) for task in (ticker.run(), self._events.run(engine))]
 
     def suspend(self, reason: str) -> None:
-        """The engine cannot commit, and so accepts no worker: a node that cannot reconnect is not down for that."""
+        """The engine cannot commit, and so accepts no worker: a node that cannot reconnect is not down for that.
+        Workers that are connected stay so, and their logs can be read."""
         log.warning("watcher.suspended", reason=reason)
         self._liveness.is_suspended = True
 
@@ -220,6 +221,8 @@ class Watcher:
         await self._require_engine().inventory(session.node, msgspec.structs.replace(inventory, seq=number))
 
     async def handle_report(self, session: WorkerSession, report: Report) -> None:
+        if self._liveness.is_suspended:
+            return  # the connection stays, for logs; `reset` ends it, and the worker sends the report again
         number = next(self._numbers)
         session.acknowledgements.track(number, report.seq)
         await self._require_engine().report(session.node, msgspec.structs.replace(report, seq=number))

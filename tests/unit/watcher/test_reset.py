@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from shunter.model.errors import Unavailable
-from shunter.model.protocol.worker_messages import Ack, Inventory, Refused, Report, Welcome
+from shunter.model.protocol.worker_messages import Ack, Inventory, LogData, ReadLog, Refused, Report, Welcome
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.harness import HEARD, SILENT, TIMED_OUT, Harness, hello, virtual
 
@@ -66,6 +66,26 @@ async def test_no_node_is_down_because_the_manager_could_not_commit() -> None:
     (await harness.join(worker.name)).beat_every(1.0)
     await harness.advance(30.0)
     assert harness.engine.events_of(worker.node) == [HEARD, SILENT, HEARD]
+
+
+@virtual
+async def test_a_worker_stays_connected_while_the_manager_cannot_commit() -> None:
+    """So the output of its tasks can be read. Its reports wait for the reset, after which it sends them again."""
+    harness = await Harness().open()
+    worker = await harness.join()
+    harness.engine.message_error = Unavailable("the disk is full")
+    harness.watcher.suspend("the disk is full")
+    await worker.send(Report(seq=7))
+    assert (worker.link.refused, harness.watcher.connected) == (None, 1)
+    reading = asyncio.create_task(harness.watcher.read_log(worker.node, 1, 0, "stdout", 0, 100))
+    await harness.settle()
+    [request] = worker.link.of(ReadLog)
+    await worker.send(LogData(request.request, data=b"output", eof=True))
+    assert (await reading).data == b"output"
+    harness.engine.message_error = None
+    harness.watcher.reset("new epoch")
+    assert worker.link.refused == Refused("reset", "new epoch", retry=True)
+    assert worker.link.of(Ack) == []
 
 
 @virtual
