@@ -60,7 +60,7 @@ def test_a_file_with_one_bad_document_changes_nothing(cluster: Cluster) -> None:
     """D-08, D-49: a file is applied whole or not at all; the problem says in which document it is."""
     text = as_yaml(job("good-one"), job("bad-one", count=0), job("good-two"))
     done = cluster.shunter("submit", "-f", "-", stdin=text, code=2)
-    assert "items[1].spec.count" in done.err
+    assert "Job bad-one: spec.count" in done.err
     for name in ("good-one", "bad-one", "good-two"):
         cluster.shunter("job", name, code=2)
 

@@ -39,8 +39,8 @@ async def test_more_processors_than_there_are_is_no_limit(tmp_path: Path, docker
 
 async def test_a_container_cannot_have_more_processes_than_its_limit(tmp_path: Path, docker: TestDaemon) -> None:
     async with open_docker_harness(tmp_path, docker) as harness:
-        script = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 60 & done; echo all"
-        outcome, out, err = await harness.run("/bin/sh", "-c", script, pids_max=5)
+        script = "for i in $(seq 40); do sleep 60 & done; echo all"
+        outcome, out, err = await harness.run("/bin/sh", "-c", script, pids_max=20)  # starting a container takes some
         assert (outcome.exit_code != 0, out) == (True, b"")
         assert b"fork" in err
 

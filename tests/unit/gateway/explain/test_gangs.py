@@ -44,7 +44,7 @@ def test_a_gang_that_waits_for_others_says_what_is_free() -> None:
 def test_a_gang_of_distinct_tasks_needs_as_many_nodes() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=16)
-        found = await why_gang(harness, 2, distinct="node")
+        found = await why_gang(harness, 2, distinct="host")
         assert "nodes have room for 1 of them now (1 if nothing else ran)" in found.sentence
 
     run_scenario(scenario)
