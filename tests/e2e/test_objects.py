@@ -29,9 +29,15 @@ def testbed_cluster(cluster: Cluster) -> Iterator[Cluster]:
     yield cluster
     with cluster.client() as client:
         for kind in KINDS:
+            if kind == "batchjob":
+                eventually(lambda: all(is_ready(job) for job in client.objects("batchjob", "*")), "every run has ended")
             for each in client.objects(kind, "*"):
                 client.delete(kind, each.name, each.namespace)
             eventually(lambda kind=kind: not client.objects(kind, "*"), f"every {kind} is gone")  # type: ignore[misc]
+
+
+def is_ready(job: Any) -> bool:
+    return bool(job.status["state"] == "ReadyState")
 
 
 def document(kind: str, name: str, **spec: Any) -> dict[str, Any]:

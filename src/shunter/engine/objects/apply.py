@@ -56,22 +56,26 @@ def on_delete(round: Round, kind: str, name: ObjectName, revision: int | None = 
     object = find_object(round, kind, name)
     if revision is not None:
         _check_revision(kind, object, revision)
-    if isinstance(object, BatchJob) and (object.claim is not None or object.status.application):
-        scheduling = object.claim.scheduling if object.claim is not None else object.status.active_scheduling
-        raise Conflict(
-            f"BatchJob '{name}' is in use by Scheduling '{scheduling}'; delete the Scheduling first",
-            (
-                Problem(
-                    "metadata.name", f"is in use by Scheduling '{scheduling}'", str(name), "delete the Scheduling first"
-                ),
-            ),
-        )
+    if isinstance(object, BatchJob):
+        _check_unused(object)
     if object.meta.is_deleting:
         return
     if kind == BATCH_JOB:
         round.record(c.ObjectDropped(kind, object.meta.uid, round.now_ms, str(name)))
     else:
         _set(round, kind, replace(object.meta, deleting_ms=round.now_ms), object.spec)
+
+
+def _check_unused(job: BatchJob) -> None:
+    """Raises Conflict while a Scheduling has the BatchJob, or tasks of a deleted Scheduling are still stopping."""
+    if job.claim is None and not job.status.application:
+        return
+    name = job.meta.object_name
+    scheduling = job.claim.scheduling if job.claim is not None else job.status.active_scheduling
+    fault, fix = f"is in use by Scheduling '{scheduling}'", "delete the Scheduling first"
+    if scheduling is None:
+        fault, fix = "cannot be deleted: its last run is still stopping", "try again when it is in ReadyState"
+    raise Conflict(f"BatchJob '{name}' {fault}; {fix}", (Problem("metadata.name", fault, str(name), fix),))
 
 
 def on_write_external(round: Round, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> None:

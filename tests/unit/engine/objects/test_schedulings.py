@@ -99,6 +99,8 @@ def test_a_deleted_scheduling_stops_its_jobs_and_gives_the_slots_back_when_they_
         assert state_of(harness, "a") is BatchJobState.PENDING_DELETION
         assert [word for *_, word in slots(harness)] == ["OCCUPIED", "OCCUPIED"]
         assert harness.orders() == []
+        with pytest.raises(Conflict, match="its last run is still stopping; try again when it is in ReadyState"):
+            await harness.engine.delete_object(BATCH_JOB, ObjectName("default", "a"))
         await harness.end(*orders[0], exit_code=143, how="stopped")
         assert state_of(harness, "a") is BatchJobState.PENDING_DELETION
         assert [order.job_name for _, order in harness.orders()] == ["bj.b"]  # there is one free slot
