@@ -53,16 +53,26 @@ class Streams:
         return await self._job_logs.open(job, query)
 
     async def _follow_run(self, run: AnyRun, mode: str) -> AsyncGenerator[FollowLine, None]:
-        """The job, what the mode asks for, and its end. Starts to watch before the first line goes out."""
+        """The job, what the mode asks for, and its end. A job may end between the request and the first line."""
+        if isinstance(run, Job) and run.id not in self._engine.state.jobs:
+            run = await self._runs.find(JobReference(run.namespace, id=run.id))
+        followed = self._follow_live(run, mode) if isinstance(run, Job) else self._follow_finished(run, mode)
+        async with aclosing(followed) as lines:
+            async for line in lines:
+                yield line
+
+    async def _follow_finished(self, run: FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         output = _Output()
-        if isinstance(run, FinishedRun):
-            yield FollowLine(job=run.view)
-            if mode == "logs" and run.view.count == 1:
-                async with aclosing(self._all_logs(run, output)) as lines:
-                    async for line in lines:
-                        yield line
-            yield FollowLine(end=run.view, exit_code=run.summary.exit_code, output_error=output.error)
-            return
+        yield FollowLine(job=run.view)
+        if mode == "logs" and run.view.count == 1:
+            async with aclosing(self._all_logs(run, output)) as lines:
+                async for line in lines:
+                    yield line
+        yield FollowLine(end=run.view, exit_code=run.summary.exit_code, output_error=output.error)
+
+    async def _follow_live(self, run: Job, mode: str) -> AsyncGenerator[FollowLine, None]:
+        """Starts to watch before the first line goes out."""
+        output = _Output()
         watch = self._engine.feed.watch(run.id)
         try:
             yield FollowLine(job=job_view(run, self._engine.state, self._engine.now_ms()))

@@ -48,6 +48,23 @@ def test_following_what_has_ended_tells_it_at_once() -> None:
     run_scenario(scenario)
 
 
+@pytest.mark.parametrize("mode", ["end", "progress", "logs"])
+def test_a_job_that_ends_before_its_first_line_is_read_is_told_with_its_end(mode: str) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join()
+        await harness.run("job")
+        followed = await harness.gateway.streams.follow_job(reference("job"), mode)
+        [(_, order)] = harness.orders()
+        await harness.end(node, order, exit_code=4)
+        lines: list[FollowLine] = []
+        async with asyncio.timeout(5):
+            await read_all(followed, lines)
+        assert [line.end is not None for line in lines] == [False, True]
+        assert lines[-1].exit_code == 4
+
+    run_scenario(scenario)
+
+
 def test_progress_shows_every_rest_however_close_the_changes_were() -> None:
     """A change that comes right after another is shown too, even if nothing follows it for a long time."""
 
