@@ -14,6 +14,7 @@ from shunter.sdk.client import Client, Job
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("*.md", "docs/**/*.md", "examples/*.md", "examples/*/*.md", "benchmarks/*.md", "proto/**/*.md")
 PAGES = sorted(page for pattern in FOLDERS for page in ROOT.glob(pattern))
+FOLDERS_NAMED = ("src", "tests", "docs", "proto", "scripts", "examples")  # by the checklists
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -63,6 +64,25 @@ def test_the_map_has_every_package() -> None:
     modules = [path.name for path in source.glob("*.py") if path.name != "__init__.py"]
     adapters = [path.parent.name for path in source.glob("adapters/*/__init__.py")]
     assert [name for name in (*packages, *modules, *adapters) if name not in text] == []
+
+
+def test_every_folder_on_the_map_exists() -> None:
+    """The indentation says in which folder each one is."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    folders = {0: ROOT}
+    for indent, name in re.findall(r"^( *)([a-z_/]+)/(?=\s)", text[text.index("\nsrc/shunter/\n") :], re.MULTILINE):
+        folders[len(indent) + 2] = folders[len(indent)] / name
+        assert folders[len(indent) + 2].is_dir(), f"{name}/ is on the map, and not in the tree"
+    assert len(folders) > 3
+
+
+def test_every_file_that_a_checklist_names_exists() -> None:
+    """A path may lack its beginning: those of the package always do."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:[a-z_0-9.-]+/)*[a-z_0-9.-]+(?:/|\.(?:py|md|proto|toml|json)))`", text)
+    tree = [f"/{path.relative_to(ROOT)}" for folder in FOLDERS_NAMED for path in (ROOT / folder).rglob("*")]
+    assert len(named) > 50
+    assert {name for name in named if not any(path.endswith(f"/{name.rstrip('/')}") for path in tree)} == set()
 
 
 def test_the_index_of_documents_has_every_page() -> None:

@@ -1,7 +1,7 @@
 """Every struct of every format round-trips with every field set.
 
 Structs are found by reflection: a new struct or field is tested too, and fails here until its codec knows it.
-`test_snapshot_round_trips` does the same for snapshots."""
+`tests/unit/engine/state/test_snapshot_round_trips.py` does the same for snapshots."""
 
 from __future__ import annotations
 
