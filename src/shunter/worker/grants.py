@@ -28,7 +28,7 @@ class HostPorts:
         self._in_use: set[int] = set()
 
     def allocate(self, task: TaskName, ports: Iterable[Port]) -> dict[str, int]:
-        """Name -> host port: the one that the engine chose, or a free one. Raises NoPortFree."""
+        """Name -> host port: the one that the engine chose, or a free one. Raises NoFreePort."""
         allocated = self._allocated.get(task)
         if allocated is None:
             allocated = {}

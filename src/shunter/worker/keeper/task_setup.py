@@ -32,7 +32,7 @@ class TaskSetup:
         self.ports: dict[tuple[int, int, int, int], dict[str, int]] = {}  # of tasks that the lane has
 
     def prepare(self, task_range: TaskRange, index: int, path: bytes, environment: Environment) -> Callable[[], int]:
-        """Prepare what the task needs; returns the call that starts it. Raises OSError or NotStartable."""
+        """Prepare what the task needs; returns the call that starts it. Raises OSError or StartError."""
         spec = task_range.spec
         identity = self._identity_of(spec.user)
         folder = spec.dir

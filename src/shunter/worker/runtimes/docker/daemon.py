@@ -77,7 +77,8 @@ class Stream:
 
 
 class Daemon:
-    """Every call raises DaemonAway or DaemonRefused. Looks for the socket again until the daemon has answered once."""
+    """Every call raises DaemonUnavailable or DaemonError. Until the daemon has answered once, each call looks for its
+    socket again."""
 
     def __init__(self, host: str = "") -> None:
         self._configured_host = host

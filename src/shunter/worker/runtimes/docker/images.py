@@ -59,7 +59,7 @@ class Images:
         self._pull_semaphore = asyncio.Semaphore(PULLS_MAX)
 
     async def pull(self, image: str, notify: Notify) -> None:
-        """Wait until the image is on this node. `notify` gets the progress. Raises NotStarted, DaemonAway."""
+        """Wait until the image is on this node. `notify` gets the progress. Raises NotStarted, DaemonUnavailable."""
         pull = self._pulls.setdefault(image, Pull())
         if pull.task is None:
             pull.task = asyncio.get_running_loop().create_task(self._pull(image, pull))
