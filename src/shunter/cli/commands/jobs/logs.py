@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, BinaryIO, TextIO
 from zlib import crc32
@@ -19,8 +20,9 @@ from shunter.cli.render.tables import on_terminal
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.log_views import JobLogEnd, JobLogLine, LogGap, TaskLogView
-from shunter.sdk.client import Job
+from shunter.sdk.client import Client, Job
 
+STREAMS = ("stdout", "stderr")
 PREFIX_COLOURS = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
 
 
@@ -57,33 +59,66 @@ def logs(
     shunter logs render/17 --stderr | less
     """
     name, task = job_and_task(target)
-    streams = ("stderr",) if stderr and not stdout else ("stdout",) if stdout and not stderr else ("stdout", "stderr")
-    is_selected = tail is not None or since is not None or grep is not None or bool(group) or failed or bool(index)
-    if task is not None and (group or index or failed):
+    streams = _chosen_streams(stdout, stderr)
+    selection = Selection(tail, duration_s(since, "--since"), grep, tuple(group or ()), index or None, failed)
+    if task is not None and selection.has_tasks:
         raise Invalid([Problem("task", "is one task already", target, f"write {name}, or leave the options out")])
-    if attempt is not None and is_selected:
+    if attempt is not None and selection != ALL:
         raise Invalid([Problem("--attempt", "must be the only option that selects output", attempt)])
-    since_s = duration_s(since, "--since")
     with open_client(namespace) as client:
         job = client.job(name)
         is_single = task is not None or job.view.count == 1
         if attempt is not None and not is_single:
             fix = f"write {name}/{first_task(job)}"
             raise Invalid([Problem("--attempt", f"must be of one task, and {name} has {job.view.count}", attempt, fix)])
-        if is_single and not is_selected:
+        if is_single and selection == ALL:
             _copy_task(job, task or first_task(job), streams, follow, attempt)
             return
-        if task is not None:
-            group_name, _, index = task.rpartition("/")
-            group = [group_name] if group_name else None
-            if "~" in index:
-                raise Invalid([Problem("task", "was replaced: only all of its output can be shown", target)])
-        lines = client.job_logs(
-            f"id:{job.view.id}", job.view.namespace, follow=follow, tail=tail, grep=grep, groups=group or (),
-            since=None if since_s is None else datetime.now(UTC) - timedelta(seconds=since_s), index=index,
-            states=("failed",) if failed else (), streams=streams if len(streams) == 1 else (),
+        selection = selection if task is None else selection.of_task(task, target)
+        lines = selection.read(client, job, streams, follow)
+        _print_lines(lines, has_prefix=not is_single, to_stdout=streams == ("stderr",))
+
+
+def _chosen_streams(stdout: bool, stderr: bool) -> tuple[str, ...]:
+    """Both, if both options or none of them was given."""
+    if stdout == stderr:
+        return STREAMS
+    return ("stdout",) if stdout else ("stderr",)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which tasks, and which lines of their output. All of them by default."""
+
+    tail: int | None = None
+    since_s: float | None = None
+    grep: str | None = None
+    groups: tuple[str, ...] = ()
+    index: str | None = None
+    is_failed_only: bool = False
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether it leaves out tasks by what they are, and not only lines."""
+        return bool(self.groups or self.index or self.is_failed_only)
+
+    def of_task(self, task: str, target: str) -> Selection:
+        """The same lines of one task: [GROUP/]INDEX."""
+        group, _, index = task.rpartition("/")
+        if "~" in index:
+            raise Invalid([Problem("task", "was replaced: only all of its output can be shown", target)])
+        return replace(self, groups=(group,) if group else (), index=index)
+
+    def read(self, client: Client, job: Job, streams: tuple[str, ...], follow: bool) -> Iterator[JobLogLine]:
+        since = None if self.since_s is None else datetime.now(UTC) - timedelta(seconds=self.since_s)
+        return client.job_logs(
+            f"id:{job.view.id}", job.view.namespace, follow=follow, tail=self.tail, since=since, grep=self.grep,
+            groups=self.groups, index=self.index, states=("failed",) if self.is_failed_only else (),
+            streams=() if streams == STREAMS else streams,
         )  # fmt: skip
-        _print_lines(lines, has_prefix=not is_single, to_stdout=stderr and not stdout)
+
+
+ALL = Selection()
 
 
 def _print_lines(lines: Iterable[JobLogLine], *, has_prefix: bool, to_stdout: bool) -> None:
