@@ -3,7 +3,8 @@ Called by `gateway.explain.why`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from shunter.engine.state.state import State
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -35,21 +36,32 @@ def describe_testbed_holds(
     others = tuple(each for each in filters if each.name != RESOURCES)
     accepted = feasible(without_licence_needs(task_class), ledger, slice(0, ledger.count), others)
     for name, testbed in testbeds.items():
-        nodes, held = 0, dict.fromkeys(needs, 0)
-        for node, amounts in _held_by_node(testbed).items():
+        nodes, held = 0, Counter[str]()
+        for node, slots in _held_by_node(testbed).items():
             row = state.nodes.by_name[node].id if node in state.nodes.by_name else 0
-            if not row or not accepted[row] or only_node not in (0, row):
-                continue
-            free = {resource: int(ledger.free[ledger.column[resource]][row]) for resource in needs}
-            short = [resource for resource, need in needs.items() if free[resource] < need]
-            if missing and not short:
-                short = [resource for resource in needs if amounts.get(resource)]
-            if short and all(free[resource] + amounts.get(resource, 0) >= needs[resource] for resource in short):
-                nodes += 1
-                for resource in short:
-                    held[resource] += amounts.get(resource, 0)
+            if row and accepted[row] and only_node in (0, row):
+                amounts = _decisive_amounts(needs, _free_on(ledger, row, needs), slots, is_gang=missing > 0)
+                nodes += bool(amounts)
+                held.update(amounts)
         if nodes:
-            yield _describe(name, nodes, {resource: amount for resource, amount in held.items() if amount}, missing)
+            yield _describe(name, nodes, {resource: held[resource] for resource in needs if held[resource]}, missing)
+
+
+def _free_on(ledger: NodeLedger, row: int, needs: Mapping[str, int]) -> dict[str, int]:
+    return {resource: int(ledger.free[ledger.column[resource]][row]) for resource in needs}
+
+
+def _decisive_amounts(
+    needs: Mapping[str, int], free: Mapping[str, int], slots: Mapping[str, int], is_gang: bool
+) -> dict[str, int]:
+    """What the slots on a node hold of the resources that a task lacks there, if it would fit without them; else
+    nothing. A gang may lack room on a node where one of its tasks fits: then all that the slots hold counts."""
+    short = [resource for resource, need in needs.items() if free[resource] < need]
+    if is_gang and not short:
+        short = [resource for resource in needs if slots.get(resource)]
+    if any(free[resource] + slots.get(resource, 0) < needs[resource] for resource in short):
+        return {}
+    return {resource: slots.get(resource, 0) for resource in short}
 
 
 def _missing_gang_tasks(state: State, task_class: TaskClass, filters: Sequence[Filter]) -> int:
