@@ -15,7 +15,7 @@ from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, first_task_of
 from shunter.gateway.streams.job_logs import JobLogs
-from shunter.gateway.streams.log_chunks import read_chunk
+from shunter.gateway.streams.log_chunks import GIVE_UP_AFTER_S, read_chunk
 from shunter.model.errors import Gone, Unavailable
 from shunter.model.rest.job_views import FollowLine, LogView, ProgressView
 from shunter.model.rest.log_views import JobLogLine
@@ -25,7 +25,6 @@ from shunter.ports.workers import Workers
 
 PROGRESS_INTERVAL_S = 0.1
 LOG_INTERVAL_S = 0.1
-LOG_PATIENCE_S = 10.0  # how long to try to read the output of a job that has ended
 LOG_SIZE_MAX = 256 * 2**10
 STREAMS = ("stdout", "stderr")
 
@@ -65,7 +64,7 @@ class Streams:
         output = _Output()
         yield FollowLine(job=run.view)
         if mode == "logs" and run.view.count == 1:
-            async with aclosing(self._all_logs(run, output)) as lines:
+            async with aclosing(self._rest_of_output(JobReference(run.view.namespace, id=run.id), output)) as lines:
                 async for line in lines:
                     yield line
         yield FollowLine(end=run.view, exit_code=run.summary.exit_code, output_error=output.error)
@@ -142,16 +141,10 @@ class Streams:
             async for line in lines:
                 yield line
 
-    async def _all_logs(self, run: FinishedRun, output: _Output) -> AsyncGenerator[FollowLine, None]:
-        reference = JobReference(run.view.namespace, id=run.id)
-        async with aclosing(self._rest_of_output(reference, output)) as lines:
-            async for line in lines:
-                yield line
-
     async def _rest_of_output(self, reference: JobReference, output: _Output) -> AsyncGenerator[FollowLine, None]:
-        """Of a job that has ended. If it cannot be read now, try again for a while: who follows output wants all of
-        it, but also the end of the job."""
-        give_up_at = asyncio.get_running_loop().time() + LOG_PATIENCE_S
+        """Of a job that has ended. If it cannot be read now, try again for a while: a follower wants all of it,
+        but also the end of the job."""
+        give_up_at = asyncio.get_running_loop().time() + GIVE_UP_AFTER_S
         while True:
             output.error, has_data = None, False
             async with aclosing(self._new_output(reference, output)) as lines:

@@ -1,6 +1,6 @@
-"""The output of many tasks of a job as one stream: task by task, or as it is written. Called by `follow`.
+"""Streams the output of many tasks of a job: task by task, or as they write it. Called by `follow`.
 
-It holds one piece of output at a time and, of each task that it follows, how far it was read."""
+In memory are one chunk of output and, for each task that is followed, the position up to which it was read."""
 
 from __future__ import annotations
 
@@ -14,18 +14,25 @@ from shunter.gateway.jobs.log_tasks import LogGaps, LogTask, TasksWithOutput, ch
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
 from shunter.gateway.jobs.task_refs import FinishedRun, group_name
-from shunter.gateway.streams.log_chunks import CHUNK_SIZE, TAIL_SIZE_MAX, Lines, all_lines, read_lines, tail_offset
+from shunter.gateway.streams.log_chunks import (
+    CHUNK_SIZE,
+    GIVE_UP_AFTER_S,
+    TAIL_SIZE_MAX,
+    Lines,
+    all_lines,
+    read_lines,
+    tail_offset,
+)
 from shunter.model.errors import Busy, Gone, NotFound, Unavailable
 from shunter.model.rest.log_views import JobLogEnd, JobLogLine, TaskLogView
 from shunter.ports.callers import JobReference
 from shunter.ports.jobs import JobLogQuery
 from shunter.ports.workers import Workers
 
-INTERVAL_S = 0.1
-SLOW_INTERVAL_S = 1.0  # for jobs with more than MANY_TASKS tasks
+INTERVAL_S = 0.1  # between two passes over the tasks of a followed job
+SLOW_INTERVAL_S = 1.0  # the same for jobs with more than MANY_TASKS tasks
 MANY_TASKS = 10_000
 READS_PER_INTERVAL = 64  # of one follower, so that it does not slow others down
-PATIENCE_S = 10.0  # how long to try to read output of a job that has ended
 
 
 @dataclass(slots=True)
@@ -37,7 +44,10 @@ class _Stream:
     found: TasksWithOutput
     missing: LogGaps = field(default_factory=LogGaps)
     down_nodes: dict[int, str] = field(default_factory=dict)  # node -> why it does not answer
-    tasks: int = 0
+    tasks: int = 0  # whose output was read, at least in part
+    open_tasks: dict[tuple[int, int], LogTask] = field(default_factory=dict)  # followed, and not read to their end
+    is_first_pass: bool = True
+    has_more: bool = False  # a task writes faster than one pass reads
 
     def end(self) -> JobLogLine:
         left_out, missing = list(self.found.left_out.found.values()), list(self.missing.found.values())
@@ -121,46 +131,56 @@ class JobLogs:
     # ---- as it is written ----
 
     async def _follow(self, stream: _Stream) -> AsyncGenerator[JobLogLine, None]:
-        """Look at all tasks again and again. A task that is read to its end is not looked at any more."""
-        open_tasks: dict[tuple[int, int], LogTask] = {}
-        is_first_pass, give_up_at = True, 0.0
+        """Pass over all tasks again and again. A task that was read to its end is left out of the next passes."""
+        give_up_at = float("inf")
         while True:
             run = await self._runs.find(stream.job)
             is_over = isinstance(run, FinishedRun)
             now = asyncio.get_running_loop().time()
-            give_up_at = give_up_at or (now + PATIENCE_S if is_over else 0.0)
+            if is_over:
+                give_up_at = min(give_up_at, now + GIVE_UP_AFTER_S)
             stream.down_nodes.clear()
-            reads, has_more = 0, False
-            async with aclosing(stream.found.tasks()) as tasks:
-                async for task in tasks:
-                    known = open_tasks.get(task.key)
-                    if known is None and not stream.found.last_finished(task):
-                        stream.tasks += 1
-                    if known is None and is_first_pass:
-                        await self._skip_to_tail(stream, task)
-                    if known is not None and known.attempt != task.attempt:  # first the rest of the attempt before
-                        known.location = _ended(known.location)
-                        task = known
-                    elif known is not None:
-                        known.location, task = task.location, known
-                    open_tasks[task.key] = task
-                    async with aclosing(self._news(stream, task, now >= give_up_at > 0)) as lines:
-                        async for line in lines:
-                            has_more |= line.log is not None and len(line.log.data) > CHUNK_SIZE // 2
-                            yield line
-                    if stream.found.last_finished(task) >= task.attempt:
-                        open_tasks.pop(task.key, None)
-                    reads += len(stream.query.streams)
-                    if reads >= READS_PER_INTERVAL:
-                        await asyncio.sleep(INTERVAL_S)
-                        reads = 0
-            is_first_pass = False
-            if is_over and not open_tasks:
+            stream.has_more = False
+            async with aclosing(self._pass(stream, is_last_try=now >= give_up_at)) as lines:
+                async for line in lines:
+                    yield line
+            stream.is_first_pass = False
+            if is_over and not stream.open_tasks:
                 break
-            if not has_more:
+            if not stream.has_more:
                 await asyncio.sleep(SLOW_INTERVAL_S if self._runs.view_of(run).count > MANY_TASKS else INTERVAL_S)
         await stream.found.count_not_started()
         yield stream.end()
+
+    async def _pass(self, stream: _Stream, is_last_try: bool) -> AsyncGenerator[JobLogLine, None]:
+        """What all tasks have written since the last pass."""
+        reads = 0
+        async with aclosing(stream.found.tasks()) as tasks:
+            async for found in tasks:
+                task = await self._open_task(stream, found)
+                async with aclosing(self._new_lines(stream, task, is_last_try)) as lines:
+                    async for line in lines:
+                        stream.has_more |= line.log is not None and len(line.log.data) > CHUNK_SIZE // 2
+                        yield line
+                if stream.found.last_finished(task) >= task.attempt:
+                    stream.open_tasks.pop(task.key, None)
+                reads += len(stream.query.streams)
+                if reads >= READS_PER_INTERVAL:
+                    await asyncio.sleep(INTERVAL_S)
+                    reads = 0
+
+    async def _open_task(self, stream: _Stream, found: LogTask) -> LogTask:
+        """The attempt to read on with. If a new attempt has started, the rest of the old one comes first."""
+        known = stream.open_tasks.get(found.key)
+        if known is not None:
+            known.location = found.location if known.attempt == found.attempt else _ended(known.location)
+            return known
+        if not stream.found.last_finished(found):
+            stream.tasks += 1
+        if stream.is_first_pass:
+            await self._skip_to_tail(stream, found)
+        stream.open_tasks[found.key] = found
+        return found
 
     async def _skip_to_tail(self, stream: _Stream, task: LogTask) -> None:
         if stream.query.tail is None:
@@ -173,8 +193,8 @@ class JobLogs:
         if any(task.offsets.values()):
             stream.found.left_out.add(_tail_reason(stream.query), [task.view.name])
 
-    async def _news(self, stream: _Stream, task: LogTask, is_last_try: bool) -> AsyncGenerator[JobLogLine, None]:
-        """What a task has written since the last look. An unfinished line waits until it is whole or the task ends."""
+    async def _new_lines(self, stream: _Stream, task: LogTask, is_last_try: bool) -> AsyncGenerator[JobLogLine, None]:
+        """What a task has written since the last pass. An unfinished line waits until it is whole or the task ends."""
         location, is_end = task.location, True
         if location.node in stream.down_nodes and not is_last_try:
             return

@@ -1,4 +1,4 @@
-"""Reads pieces of the log of one attempt from its worker: the next bytes, whole lines, the last lines. Never holds a
+"""Reads parts of the log of one attempt from its worker: the next bytes, whole lines, the last lines. Never holds a
 whole log. Used by `follow` and `job_logs`."""
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from shunter.ports.workers import Workers
 
 CHUNK_SIZE = 64 * 2**10  # a line that is longer comes in several pieces
 TAIL_SIZE_MAX = 2**20  # of the last lines of one stream
+GIVE_UP_AFTER_S = 10.0  # how long readers retry after the end of a job whose output cannot be read
 NEWLINE = b"\n"
 
 
