@@ -53,7 +53,7 @@ RULES: dict[str, tuple[str, str]] = {
     "engine.timers": (".state", ""),
     "engine.dirty_sets": ("model .changes .state", ""),
     "engine.outbox": ("model .state", ""),
-    "engine.round": ("planning ports .changes .dirty_sets .outbox .settings .state .timers", ""),
+    "engine.round": ("model planning ports .changes .dirty_sets .outbox .settings .state .timers", ""),
     "engine.read": ("model .changes .jobs .services .state .state.registries", "numpy"),
     "engine.jobs": (
         "model ports testbeds .changes .objects .read .round .services .state .state.registries .timers",

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
 
-from shunter.engine.changes import Change
+from shunter.engine.changes import Change, TasksTransitioned
 from shunter.engine.dirty_sets import MARKERS, DirtySets
 from shunter.engine.outbox import Outbox
 from shunter.engine.settings import EngineSettings
+from shunter.engine.state.records import TaskSet
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
+from shunter.model.lifecycles import TaskEvent
 from shunter.planning.view import ClusterView, Decision
 from shunter.ports.store import FinishedJob, PastRecord
 
@@ -62,3 +64,8 @@ class Round:
         mark_dirty = MARKERS.get(type(change))
         if mark_dirty is not None:
             mark_dirty(self.dirty, self.state, change)
+
+    def transition(self, task_set: TaskSet, first: int, last: int, event: TaskEvent, reason: str = "") -> None:
+        """Record that an event of the lifecycle happens to these tasks."""
+        ref = task_set.ref_of(first, last)
+        self.record(TasksTransitioned(task_set.job.id, task_set.number, first, last, event, self.now_ms, reason, ref))

@@ -148,11 +148,7 @@ def transition_waiting(round: Round, task_set: TaskSet, event: TaskEvent, reason
     """Move the tasks that are still waiting; single ones may have been stopped."""
     states = round.state.table.state[task_set.base : task_set.base + task_set.count]
     for first, last in list(ranges_of(np.flatnonzero(states == _WAITING))):
-        round.record(
-            c.TasksTransitioned(
-                task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref_of(first, last)
-            )
-        )
+        round.transition(task_set, first, last, event, reason)
 
 
 def is_blocked(state: State, job: Job, now_ms: int) -> bool:

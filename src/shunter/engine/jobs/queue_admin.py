@@ -63,19 +63,7 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
                 continue
             states = round.state.table.state[task_set.base : task_set.base + task_set.count]
             for first, last in list(ranges_of(np.flatnonzero(states == _QUEUED))):
-                reason = f"queue {name} purged by {user}"
-                round.record(
-                    c.TasksTransitioned(
-                        job.id,
-                        task_set.number,
-                        first,
-                        last,
-                        TaskEvent.CANCELLED,
-                        round.now_ms,
-                        reason,
-                        task_set.ref_of(first, last),
-                    )
-                )
+                round.transition(task_set, first, last, TaskEvent.CANCELLED, f"queue {name} purged by {user}")
                 purged += last - first + 1
             round.dirty.maybe_finished[job.id] = None
     return purged

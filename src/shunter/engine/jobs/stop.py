@@ -55,7 +55,7 @@ def on_queue_timeout(round: Round, task_set: TaskSet) -> None:
     expired = np.flatnonzero(queued & (since_ms + limit_ms <= round.now_ms))
     for first, last in ranges_of(expired):
         reason = f"exceeded timeout.queue of {task_set.spec.queue_timeout_s:g} s"
-        _transition(round, task_set, first, last, TaskEvent.GAVE_UP, reason)
+        round.transition(task_set, first, last, TaskEvent.GAVE_UP, reason)
     round.dirty.maybe_finished[task_set.job.id] = None
     unfinished = table.state[rows] < int(TaskState.SUCCEEDED)
     if unfinished.any():
@@ -91,16 +91,16 @@ def stop_range(round: Round, task_set: TaskSet, first: int, last: int, now: bool
     table, base = round.state.table, task_set.base
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _QUEUED)):
-        _transition(round, task_set, first + start, first + end, TaskEvent.CANCELLED, reason)
+        round.transition(task_set, first + start, first + end, TaskEvent.CANCELLED, reason)
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _WAITING)):
-        _transition(round, task_set, first + start, first + end, TaskEvent.CANCELLED, reason)
+        round.transition(task_set, first + start, first + end, TaskEvent.CANCELLED, reason)
     live = (states == _ASSIGNED) | (states == _RUNNING)
     for index in task_set.requeue_when_stopped or ():
         if first <= index <= last:
             live[index - first] = True
     for start, end in ranges_of(np.flatnonzero(live)):
-        _transition(round, task_set, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
+        round.transition(task_set, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
     grace_s = 0.0 if now else task_set.spec.task.stop_grace_s
     states = table.state[base + first : base + last + 1]
     for start, end in ranges_of(np.flatnonzero(states == _STOPPING)):
@@ -114,14 +114,5 @@ def send_stop_orders(round: Round, task_set: TaskSet, first: int, last: int, gra
     for start, end in itertools.pairwise(boundaries):
         node = int(nodes[start])
         round.outbox.stop(task_set, first + start, first + end - 1, node, grace_s, signal)
-        if round.state.nodes.records[node].state is NodeState.DOWN:  # no worker hears it
+        if round.state.nodes.records[node].state is NodeState.DOWN:  # no worker receives the order
             round.timers.add_job(round.now_ms, TimerKind.DISCONNECT, node)
-
-
-def _transition(round: Round, task_set: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:
-    job = task_set.job
-    round.record(
-        c.TasksTransitioned(
-            job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref_of(first, last)
-        )
-    )

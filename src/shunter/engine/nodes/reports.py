@@ -337,11 +337,7 @@ def _stop_or_requeue(round: Round, task_set: TaskSet, index: int) -> TaskEvent:
 def _transition(round: Round, task_set: TaskSet, node: int, first: int, last: int, event: TaskEvent) -> None:
     round.dirty.underfilled[task_set.task_class.id, node] = None
     reason = task_set.job.reason if event is TaskEvent.STOPPED else ""
-    round.record(
-        c.TasksTransitioned(
-            task_set.job.id, task_set.number, first, last, event, round.now_ms, reason, task_set.ref_of(first, last)
-        )
-    )
+    round.transition(task_set, first, last, event, reason)
     if event is TaskEvent.STOPPED:
         round.dirty.maybe_finished[task_set.job.id] = None
 

@@ -147,11 +147,8 @@ def _preempt_youngest(
 
 def evict_task(round: Round, task_set: TaskSet, index: int, reason: str) -> None:
     """Stop a live attempt so that its task is queued again."""
-    job, node = task_set.job, int(round.state.table.node[task_set.base + index])
-    move = c.TasksTransitioned(
-        job.id, task_set.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, task_set.ref_of(index, index)
-    )
-    round.record(move)
+    node = int(round.state.table.node[task_set.base + index])
+    round.transition(task_set, index, index, TaskEvent.PREEMPTED, reason)
     round.outbox.stop(task_set, index, index, node, task_set.spec.task.stop_grace_s)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from shunter.engine import changes as c
 from shunter.engine.jobs.stop import send_stop_orders
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, Job, TaskSet, ranges_of
@@ -98,17 +97,5 @@ def _evict_members(round: Round, members: list[TaskSet], reason: str) -> None:
         states = round.state.table.state[task_set.base : task_set.base + task_set.count]
         live = np.flatnonzero((states == _ASSIGNED) | (states == _RUNNING))
         for first, last in ranges_of(live):
-            event = TaskEvent.PREEMPTED
-            round.record(
-                c.TasksTransitioned(
-                    task_set.job.id,
-                    task_set.number,
-                    first,
-                    last,
-                    event,
-                    round.now_ms,
-                    reason,
-                    task_set.ref_of(first, last),
-                )
-            )
+            round.transition(task_set, first, last, TaskEvent.PREEMPTED, reason)
             send_stop_orders(round, task_set, first, last, task_set.spec.task.stop_grace_s)

@@ -123,8 +123,7 @@ class DryRun:
         for task_set in job.task_sets:
             states = self.state.table.state[task_set.base : task_set.base + task_set.count]
             for first, last in ranges_of(np.flatnonzero(states <= TaskState.QUEUED)):
-                event, now_ms = TaskEvent.CANCELLED, round.now_ms
-                round.record(c.TasksTransitioned(job.id, task_set.number, first, last, event, now_ms, "", job.ref))
+                round.transition(task_set, first, last, TaskEvent.CANCELLED)
         self.state.jobs_by_name.get(job.namespace, {}).pop(job.name, None)
 
     def finish_stopping(self, job_id: int) -> None:
