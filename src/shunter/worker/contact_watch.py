@@ -1,13 +1,13 @@
-"""Stops tasks with `stop_after` when this worker has had no contact to a manager for so long. Used by `worker.worker`.
+"""Stops tasks with `stop_after` when this worker has had no contact with a manager for that long. Used by
+`worker.worker`.
 
 It costs nothing while no such task is here. The last contact and the limits are in a file, so that a worker that was
-restarted without a connection counts on. The clock is that of the machine since its boot: changes of the date do not
-matter, and time in suspension counts."""
+restarted without a connection continues to count. Time is measured since the boot of the machine: changes of the date
+do not matter, and time in suspension counts."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,10 +18,11 @@ from shunter.log import Log
 from shunter.model.protocol.contact import Contact, TaskKey
 from shunter.model.protocol.worker_messages import ManagerMessage, Orders, Ping, Pong
 from shunter.ports.clock import Clock
+from shunter.worker.identity import machine_boot_id
 
 log = Log(__name__)
 
-DEFERRED_MAX = 10_000  # messages that wait for contact; beyond it the oldest connection has failed anyway
+DEFERRED_MAX = 10_000  # messages that wait for contact; further ones are dropped until the worker connects again
 
 
 class _Saved(msgspec.Struct):
@@ -58,7 +59,7 @@ class ContactWatch:
             saved = msgspec.json.decode(self._path.read_bytes(), type=_Saved)
         except (OSError, msgspec.MsgspecError):
             return
-        if saved.machine_boot == machine_boot():
+        if saved.machine_boot and saved.machine_boot == machine_boot_id():
             self._contact.at_s = saved.at_s
             self._contact.stop_after_s = {(job, group): limit_s for job, group, limit_s in saved.limits}
             self._wake.set()
@@ -117,7 +118,7 @@ class ContactWatch:
         limits = [(job, group, limit_s) for (job, group), limit_s in self._contact.stop_after_s.items()]
         draft = self._path.with_suffix(".new")
         try:
-            draft.write_bytes(msgspec.json.encode(_Saved(machine_boot(), self._contact.at_s, limits)))
+            draft.write_bytes(msgspec.json.encode(_Saved(machine_boot_id(), self._contact.at_s, limits)))
             draft.replace(self._path)
         except OSError as error:  # counts only if this process dies while it is isolated
             log.warning("contact.not_saved", error=error)
@@ -125,11 +126,3 @@ class ContactWatch:
 
 def boot_time_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
-def machine_boot() -> str:
-    """Differs for every boot of the machine."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return str(os.getpid())

@@ -1,4 +1,4 @@
-"""Names the home and the machine of a worker in its Hello. By them a manager knows whether a worker that restarted can
+"""Identifies the home and the machine of a worker in its Hello. They tell a manager whether a worker that restarted can
 know what ran here before: it finds only the keepers of its own home."""
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ READ_MAX_BYTES = 256
 
 
 def worker_id(home: Path) -> str:
-    """A random text, made once for each home. Raises OSError."""
-    file = home / ID_FILE
+    """Differs for every home. Raises OSError."""
+    return read_or_make_id(home / ID_FILE)
+
+
+def read_or_make_id(file: Path) -> str:
+    """The random text in a file. It is made once; anything else in the file is replaced. Raises OSError."""
     if ID_PATTERN.fullmatch(found := _read(file)):
         return found
     made = secrets.token_hex(ID_BYTES)

@@ -6,9 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import resource
-import secrets
 import shutil
 import signal
 import socket
@@ -17,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shunter.worker.identity import read_or_make_id
 from shunter.worker.isolation import Isolation
 from shunter.worker.keeper.task_setup import user_folder
 from shunter.worker.machine import cores
@@ -30,8 +29,7 @@ LISTENER_FD = 3
 ATTACH_MAX_S = 10.0
 INHERITED_ENV = ("PATH", "HOME", "LANG")
 HOME_VARIABLE = "SHUNTER_WORKER_HOME"  # of keepers, not of tasks
-MARK_BYTES = 16
-MARK_FILE = "mark"
+MARK_FILE = "mark"  # what distinguishes the tasks of this home; it does not tell them where the home is
 SOCKET_MODE = 0o600
 NO_ISOLATION = Isolation()
 NOT_ISOLATED = {"masks": None, "user": ""}  # keepers of 0.1.0, whose records do not say so
@@ -67,7 +65,7 @@ class KeeperLauncher:
         """Create the folders; returns the numbers of keepers that an earlier worker process left."""
         for name in ("keepers", "logs", "work"):
             (self._home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._home_mark = _ensure_mark(self._home / MARK_FILE)
+        self._home_mark = read_or_make_id(self._home / MARK_FILE)
         self._folder_fd = os.open(self._folder, os.O_PATH | os.O_DIRECTORY)
         numbers = sorted(int(path.stem) for path in self._folder.glob("*.json"))
         self._next = numbers[-1] + 1 if numbers else 1
@@ -226,23 +224,6 @@ class KeeperLauncher:
         except OSError:
             connection.close()
             raise
-
-
-def _ensure_mark(file: Path) -> str:
-    """The random text that distinguishes this home's processes, made once. It says nothing about where the home is.
-    Tasks get it, so anything but such a text is replaced."""
-    try:
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), "r") as opened:
-            mark = opened.read(2 * MARK_BYTES)
-        if re.fullmatch(r"[0-9a-f]+", mark) and len(mark) == 2 * MARK_BYTES:
-            return mark
-    except (OSError, UnicodeDecodeError):
-        pass
-    file.unlink(missing_ok=True)
-    mark = secrets.token_hex(MARK_BYTES)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
-        opened.write(mark)
-    return mark
 
 
 def _current_umask() -> int:
