@@ -1,4 +1,4 @@
-"""The watcher: the only contact to workers. Transports bring connections (`WorkerAcceptor`), the engine sends
+"""The watcher: the only part that talks to workers. Transports bring connections (`WorkerAcceptor`), the engine sends
 (`Workers`).
 
 It owns the connections, the heartbeat interval, the latest sample of each machine, and the verdict on which nodes are

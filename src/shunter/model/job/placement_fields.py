@@ -88,7 +88,7 @@ DISCONNECT = Section(
             "time after its node went down until a task runs on another node"
         ),
         "stop_after": duration(TIMEOUT_MAX_S, default=0.0).about(
-            "time without contact to the manager after which the worker stops the task, at least 10s; 0 means never"
+            "time without contact with the manager after which the worker stops the task, at least 10s; 0 means never"
         ),
     },
 )

@@ -86,7 +86,7 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         str, int
     ] = {}  # custom resources by name: where the node has them as devices, their ids are handed out
     payload: bytes | None = None  # arrives as a file, named by SHUNTER_PAYLOAD; it may be empty
-    stop_after_s: float = 0.0  # without contact to a manager the worker stops it; 0 means never
+    stop_after_s: float = 0.0  # without contact with a manager the worker stops it; 0 means never
 
 
 # ---- where and when the tasks of a group may run ----

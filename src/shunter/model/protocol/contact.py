@@ -1,9 +1,9 @@
-"""How long a worker has been without contact to a manager, and which of its tasks must stop for it. Used by workers,
-real and simulated; pure: the time of a clock that never jumps is passed in.
+"""Tracks how long a worker has been without contact with a manager, and which of its tasks must stop because of that.
+Used by real and by simulated workers. Pure: callers pass in the time of a clock that never jumps.
 
-Contact is the time at which the last Ping was *sent* that a manager has answered. A manager that declares a node down
-does so later than that, so it may count `stop_after_s` from its own verdict. For the same reason orders of such tasks
-are carried out only with fresh contact: an order may have been under way for long."""
+The last contact is the time at which the worker *sent* the last Ping that a manager has answered. A manager declares a
+node down later than that, so it may count `stop_after_s` from that moment. For the same reason a worker carries out
+orders of such tasks only after recent contact: an order may have been under way for a long time."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Assignments:
         return longest_s
 
     def stop_isolated(self, key: tuple[int, int], reason: str) -> None:
-        """Without contact to a manager these tasks must not go on. They are lost, and not failed."""
+        """Without contact with a manager these tasks must not go on. They are lost, and not failed."""
         held = list(self._ledger.task_ranges())
         self._isolated = {key: reason} | {
             each: why for each, why in self._isolated.items() if any(task_range.key == each for task_range in held)

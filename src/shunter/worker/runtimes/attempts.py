@@ -121,7 +121,7 @@ class Attempts:
         return max((runner.spec.stop_grace_s for runner in self._active.values()), default=0.0)
 
     def stop_isolated(self, key: tuple[int, int], reason: str) -> None:
-        """Without contact to a manager these tasks must not go on. They are lost, and not failed."""
+        """Without contact with a manager these tasks must not go on. They are lost, and not failed."""
         self._isolated = {key: reason} | {
             each: why for each, why in self._isolated.items() if any(name[:2] == each for name in self._by_task)
         }
