@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from shunter.model.job.arrays import format_indexes, index_at, part_of, position_of
+from shunter.model.job.arrays import IndexRange, format_indexes, index_at, part_of, position_of
 from shunter.model.job.spec import DEFAULT_OPTIONS, LONG_RUNNING, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.model.protocol.worker_messages import MachineStats
@@ -114,11 +114,7 @@ class TaskSet:
 
     def local_index_of(self, visible_index: int) -> int | None:
         """The opposite of `visible_index_of`; None if it has no such task."""
-        if self.spec.array:
-            return position_of(self.spec.array, visible_index)
-        if self.visible_index is None:
-            return visible_index if 0 <= visible_index < self.count else None
-        return self.visible_index.index(visible_index) if visible_index in self.visible_index else None
+        return local_index(visible_index, self.count, self.visible_index, self.spec.array)
 
     def task_name(self, index: int) -> str:
         job = self.job
@@ -129,6 +125,17 @@ class TaskSet:
     def is_finished(self) -> bool:
         """Whether every task has reached an end."""
         return sum(self.counts[TaskState.SUCCEEDED :]) == self.count
+
+
+def local_index(
+    index: int, count: int, visible_index: tuple[int, ...] | None, array: tuple[IndexRange, ...]
+) -> int | None:
+    """Where the task with this SHUNTER_TASK_INDEX is in a task set; None if it has no such task."""
+    if array:
+        return position_of(array, index)
+    if visible_index is None:
+        return index if 0 <= index < count else None
+    return visible_index.index(index) if index in visible_index else None
 
 
 PastAttempt = tuple[int, int, int, int, int, int, int, str]

@@ -13,7 +13,7 @@ from shunter.engine.jobs.finish import TaskSetRef
 from shunter.engine.read.views import TaskBlock, task_view
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
-from shunter.gateway.jobs.task_refs import AnyRun, array_of, local_index, task_sets_of
+from shunter.gateway.jobs.task_refs import AnyRun, array_of, local_index_of, task_sets_of
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job.arrays import IndexRange, count_indexes, format_indexes, index_at
 from shunter.model.lifecycles import TaskState
@@ -121,7 +121,7 @@ class TasksWithOutput:
             selected &= np.isin(block.columns["state"], [_CODES[state] for state in query.states])
         if query.indexes:
             array = array_of(run, task_set.name)
-            positions = [local_index(task_set, array, index) for index in _indexes(query.indexes)]
+            positions = [local_index_of(task_set, array, index) for index in _indexes(query.indexes)]
             rows = np.arange(block.first, block.first + len(block))
             selected &= np.isin(rows, [position for position in positions if position is not None])
         return selected
@@ -158,7 +158,7 @@ def check_indexes(run: AnyRun, query: JobLogQuery) -> None:
     task_sets = [each for each in task_sets_of(run) if not query.groups or each.name in query.groups]
     arrays = {each.name: array_of(run, each.name) for each in task_sets}
     for index in _indexes(query.indexes):
-        if all(local_index(each, arrays[each.name], index) is None for each in task_sets):
+        if all(local_index_of(each, arrays[each.name], index) is None for each in task_sets):
             shown = [format_indexes(array) for array in arrays.values() if array]
             counts = [f"0 to {each.count - 1}" for each in task_sets if not arrays[each.name]]
             raise NotFound(f"job '{run.name}' has no task {index}: its tasks are {', '.join([*shown, *counts])}")

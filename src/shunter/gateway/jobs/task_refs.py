@@ -9,10 +9,10 @@ import msgspec
 
 from shunter.engine.jobs.finish import Summary, TaskSetRef
 from shunter.engine.jobs.stop import find_task
-from shunter.engine.state.records import Job, TaskSet
+from shunter.engine.state.records import Job, TaskSet, local_index
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, NotFound, Problem
-from shunter.model.job.arrays import IndexRange, format_indexes, position_of
+from shunter.model.job.arrays import IndexRange, format_indexes
 from shunter.model.job.groups import GROUP_DEFAULT
 from shunter.model.job.spec import GroupSpec
 from shunter.model.rest.job_views import JobView
@@ -81,19 +81,15 @@ def locate_task(state: State, run: AnyRun, reference: TaskReference) -> tuple[Ta
     for task_set in reversed(task_sets_of(run)):
         if task_set.name != name:
             continue
-        position = local_index(task_set, array_of(run, name), reference.index)
+        position = local_index_of(task_set, array_of(run, name), reference.index)
         if position is not None:
             return task_set, position
     raise _task_not_found(run, name, reference.index)
 
 
-def local_index(task_set: TaskSetRef, array: tuple[IndexRange, ...], index: int) -> int | None:
+def local_index_of(task_set: TaskSetRef, array: tuple[IndexRange, ...], index: int) -> int | None:
     """Where the task with this index is in its task set; None if it has no such task."""
-    if array:
-        return position_of(array, index)
-    if task_set.visible_index is None:
-        return index if index < task_set.count else None
-    return task_set.visible_index.index(index) if index in task_set.visible_index else None
+    return local_index(index, task_set.count, task_set.visible_index, array)
 
 
 def array_of(run: AnyRun, group: str) -> tuple[IndexRange, ...]:
