@@ -81,10 +81,11 @@ def plan(
 ) -> PlanView:
     """What submitting these jobs would do now. Raises what the submit would."""
     dry_run = DryRun(dry_run_source)
-    planned = planned_jobs(dry_run, specs, jobs_named_in(specs, dry_run.state), dry_run_source.now_ms)
+    before = jobs_before(dry_run, specs)
     submitted = dry_run.submit(specs, user, ended_runs)
     dry_run.place()
-    jobs, preemptions = planned(submitted), planned_preemptions(dry_run)
+    jobs = planned_jobs(dry_run, specs, submitted, before, dry_run_source.now_ms)
+    preemptions = planned_preemptions(dry_run)
     return PlanView(
         starts=not any(job.waits for job in jobs),
         sentence=summarize_jobs(jobs, preemptions),
@@ -95,22 +96,37 @@ def plan(
     )
 
 
-def planned_jobs(
-    dry_run: DryRun, specs: list[JobSpec], existing: list[Job], now_ms: int
-) -> Callable[[list[SubmitResult]], list[PlannedJobView]]:
-    """Call it before the submit, for a function that says afterwards what happened to each job. `existing` are the jobs
-    that the submit may change."""
-    before = {job.id: _Before.of(job) for job in existing}
+@dataclass(frozen=True, slots=True)
+class JobBefore:
+    """What a plan compares an updated job with."""
 
-    def describe(spec: JobSpec, result: SubmitResult) -> PlannedJobView:
+    version: int
+    count: int
+    stopping: int
+
+
+def jobs_before(dry_run: DryRun, specs: list[JobSpec]) -> dict[int, JobBefore]:
+    """The jobs that a submit of these specs may update, by id, as they are before it."""
+    return {
+        job.id: JobBefore(job.version, _desired_count(job), job.counts()[TaskState.STOPPING])
+        for job in jobs_named_in(specs, dry_run.state)
+    }
+
+
+def planned_jobs(
+    dry_run: DryRun, specs: list[JobSpec], submitted: list[SubmitResult], before: dict[int, JobBefore], now_ms: int
+) -> list[PlannedJobView]:
+    """What the submit did to each job."""
+    views = []
+    for spec, result in zip(specs, submitted, strict=True):
         job = dry_run.state.jobs.get(result.job_id)
         if job is None:
-            return _planned_template(spec)
-        if result.updated:
-            return _planned_update(dry_run, job, before[job.id])
-        return _planned(dry_run, job, now_ms) if result.created else _planned_unchanged(job)
-
-    return lambda submitted: [describe(spec, result) for spec, result in zip(specs, submitted, strict=True)]
+            views.append(_planned_template(spec))
+        elif result.updated:
+            views.append(_planned_update(dry_run, job, before[job.id]))
+        else:
+            views.append(_planned(dry_run, job, now_ms) if result.created else _planned_unchanged(job))
+    return views
 
 
 def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
@@ -118,13 +134,12 @@ def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
     count = sum(task_set.count for task_set in job.task_sets)
     starts = sum(placement.count for placement in placements)
     waits = count - starts
+    sentence = describe_state(dry_run.state, job, now_ms) if waits else f"{_format_placements(placements)} would start."
     return PlannedJobView(
         name=job.name,
         namespace=job.namespace,
         verdict="waits" if waits else "starts",
-        sentence=describe_state(dry_run.state, job, now_ms)
-        if waits
-        else f"{_format_placements(placements)} would start.",
+        sentence=sentence,
         count=count,
         starts=starts,
         waits=waits,
@@ -133,20 +148,7 @@ def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """A job before its update."""
-
-    version: int
-    count: int
-    stopping: int
-
-    @classmethod
-    def of(cls, job: Job) -> _Before:
-        return cls(job.version, _desired_count(job), job.counts()[TaskState.STOPPING])
-
-
-def _planned_update(dry_run: DryRun, job: Job, before: _Before) -> PlannedJobView:
+def _planned_update(dry_run: DryRun, job: Job, before: JobBefore) -> PlannedJobView:
     """The first step of an update. The next steps follow when it is healthy."""
     placements = _placements(dry_run, job)
     starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
@@ -177,7 +179,7 @@ def _planned_update(dry_run: DryRun, job: Job, before: _Before) -> PlannedJobVie
     )
 
 
-def _describe_change(job: Job, before: _Before) -> str:
+def _describe_change(job: Job, before: JobBefore) -> str:
     count = _format_task_count(_desired_count(job))
     instead = f" instead of {before.count:,}" if _desired_count(job) != before.count else ""
     if job.version != before.version:

@@ -14,7 +14,7 @@ from shunter.engine.policy.dry_run import DryRun, DryRunSource
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job
 from shunter.engine.state.state import State
-from shunter.gateway.explain.plan import jobs_named_in, planned_jobs, planned_preemptions, summarize_jobs
+from shunter.gateway.explain.plan import jobs_before, jobs_named_in, planned_jobs, planned_preemptions, summarize_jobs
 from shunter.gateway.explain.why import describe_state
 from shunter.gateway.explain.why_objects import why_object
 from shunter.model.lifecycles import TaskState
@@ -38,8 +38,7 @@ def jobs_of_file(file: MixedFile, state: State) -> list[Job]:
 def plan_file(dry_run_source: DryRunSource, file: MixedFile, user: str, ended_runs: EndedRuns) -> PlanView:
     """What applying this file would do now. Raises what the apply would."""
     dry_run, now_ms = DryRun(dry_run_source), dry_run_source.now_ms
-    before = jobs_named_in(file.specs, dry_run.state)
-    planned = planned_jobs(dry_run, file.specs, before, now_ms)
+    before = jobs_before(dry_run, file.specs)
 
     def apply(round: Round) -> tuple[list[SubmitResult], list[ApplyResult]]:
         results = on_apply_file(round, file, user, None, ended_runs)
@@ -48,7 +47,7 @@ def plan_file(dry_run_source: DryRunSource, file: MixedFile, user: str, ended_ru
 
     submitted, applied = dry_run.do(apply)
     _place_until_settled(dry_run)
-    jobs = planned(submitted)
+    jobs = planned_jobs(dry_run, file.specs, submitted, before, now_ms)
     objects = [_planned_object(dry_run, each, now_ms) for each in applied]
     preemptions = planned_preemptions(dry_run)
     sentences = [_summarize_objects(objects), summarize_jobs(jobs, preemptions) if jobs or preemptions else ""]
