@@ -139,7 +139,6 @@ def test_a_program_that_fails_fails_its_job_until_it_is_released(
     ended = framework_cluster.wait_until_ended("spark-words")
     assert ended["status"]["state"] == "FailedSubmissionState"
     assert any("driver/0" in problem for problem in ended["status"]["problems"]), ended["status"]["problems"]
-    assert "no words today" in framework_cluster.stdout(
-        "spark-words"
-    )  # to which Spark sends all that a Python program writes
+    # Spark sends everything that a Python program writes to stdout.
+    assert "no words today" in framework_cluster.stdout("spark-words")
     framework_cluster.release("spark-words")

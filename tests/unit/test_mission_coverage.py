@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "development" / "mission-coverage.md"
 ROW = re.compile(r"^\| ([A-Z]\d?-\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 NUMBER = re.compile(r"\b(?:S0|S1|C|R|D|U)-\d\d\b")
+# Folders whose tests name the requirements that they show.
 FOLDERS = (
     "tests/e2e",
     "tests/frameworks",
@@ -20,7 +21,7 @@ FOLDERS = (
     "tests/unit/gateway",
     "tests/unit/schedulers",
     "tests/unit/testbeds",
-)  # whose tests name the lines that they show
+)
 
 
 def rows() -> dict[str, list[str]]:

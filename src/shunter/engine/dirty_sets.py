@@ -16,16 +16,14 @@ from shunter.model.job.spec import BATCH, PER_NODE
 class DirtySets:
     """Sets in the order of insertion (dicts without values), because rounds are deterministic."""
 
-    jobs: dict[tuple[int, int], None] = field(
-        default_factory=dict
-    )  # (job id, node or 0): `services.reconcile` looks at the whole long-running job, or at its part on the node
+    # (job id, node or 0): `services.reconcile` looks at the whole long-running job, or at its part on the node
+    jobs: dict[tuple[int, int], None] = field(default_factory=dict)
     nodes: dict[int, None] = field(default_factory=dict)  # `services.per_node` checks them for every per-node job
     had_nodes: bool = False  # `objects.controller` reconciles testbeds after `nodes` was taken
     gangs: dict[int, None] = field(default_factory=dict)  # ids of jobs: `placement.gang_restart`
     maybe_finished: dict[int, None] = field(default_factory=dict)  # ids of jobs: `jobs.finish`
-    underfilled: dict[tuple[int, int], None] = field(
-        default_factory=dict
-    )  # (class id, node) of lanes that lost work: `placement` refills or releases them
+    # (class id, node) of lanes that lost work: `placement` refills or releases them
+    underfilled: dict[tuple[int, int], None] = field(default_factory=dict)
 
 
 def _mark_job(dirty: DirtySets, state: State, change: Any) -> None:

@@ -80,9 +80,8 @@ class Engine(EngineCommands):
         self._is_paused = False
         # why nothing can be committed, from a failed commit until this manager leads again
         self._state_lost_reason = ""
-        self._readable = (
-            asyncio.Event()
-        )  # the state is a committed one; it may be read even if nothing can be committed
+        # set while `state` is a committed one: it may be read even if nothing can be committed
+        self._readable = asyncio.Event()
         self._has_backlog = True
         self._recall_at_ms = 0
         self._next_placement_ms: int | None = None

@@ -103,9 +103,8 @@ class SchedulingView(msgspec.Struct, frozen=True):
     job: Callable[[ObjectName], BatchJob | None]
     testbed: Testbed | None
     now_ms: int
-    claimed_jobs: Callable[
-        [], Iterable[BatchJob]
-    ]  # every job whose claim names this Scheduling, whatever its spec says now
+    # every job whose claim names this Scheduling, whatever its spec says now
+    claimed_jobs: Callable[[], Iterable[BatchJob]]
     find_scheduling: Callable[[ObjectName], Scheduling | None]  # any Scheduling: the holder of what this one needs
     cache: ReconcileCache = msgspec.field(default_factory=ReconcileCache)  # of the looks before
 

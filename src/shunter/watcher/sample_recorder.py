@@ -43,9 +43,8 @@ class SampleRecorder:
             task_set = self._engine.state.task_set(task.job, task.group)
             if task_set is not None and task.index < task_set.count:
                 source = TaskSource(task.job, task_set.spec.name, task_set.visible_index_of(task.index))
-                incarnation = (
-                    task_set.number * ATTEMPTS_MAX + task.attempt
-                )  # an instance of a service is replaced by a new task set
+                # an instance of a service is replaced by a new task set
+                incarnation = task_set.number * ATTEMPTS_MAX + task.attempt
                 used = (task.cpu_s, task.memory_bytes, task.read_bytes, task.written_bytes)
                 since_ms = task.started_ms - skew_ms if task.started_ms else None
                 self._sink.record(source, Measurement(at_ms, node, incarnation, used, since_ms))

@@ -117,11 +117,12 @@ FLIGHT = Format(
     "flight records",
     (flight_records,),
     each_of(flight_records.FlightRecord, lambda it: flight_records.decode_record(flight_records.encode_record(it))),
+    # answers about records, which are not stored
     apart=(
         flight_records.Replayed,
         flight_records.FlightSegment,
         flight_records.FlightPage,
-    ),  # said of records, not kept
+    ),
 )
 CHANGES = Format(
     "committed changes",

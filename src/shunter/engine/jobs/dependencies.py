@@ -139,9 +139,8 @@ def unblock_if_ready(round: Round, job: Job) -> None:
         if task_set.counts[_WAITING] and not task_set.spec.after:
             transition_waiting(round, task_set, TaskEvent.UNBLOCKED, "")
     if len(job.spec_version.groups) > 1:
-        round.dirty.maybe_finished[job.id] = (
-            None  # its groups' dependencies may have ended already: users can stop single tasks earlier
-        )
+        # The dependencies of its groups may have ended already: users can stop single tasks earlier.
+        round.dirty.maybe_finished[job.id] = None
 
 
 def transition_waiting(round: Round, task_set: TaskSet, event: TaskEvent, reason: str) -> None:

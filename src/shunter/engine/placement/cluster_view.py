@@ -71,9 +71,8 @@ def refresh_pending(state: State) -> None:
     """Update the pending entries of the classes that changed since the last view."""
     state.dirty_classes.update(state.avoiding_classes)  # nodes determine whether there is an alternative node for them
     state.avoiding_classes.clear()
-    state.dirty_classes.update(
-        state.incomplete_gang_classes
-    )  # and all of its classes determine whether a gang is complete
+    # whether a gang is complete depends on all of its classes
+    state.dirty_classes.update(state.incomplete_gang_classes)
     state.incomplete_gang_classes.clear()
     for class_id in state.dirty_classes:
         record = state.classes.get(class_id)

@@ -24,11 +24,12 @@ from shunter.model.rest.node_views import NodeView
 from shunter.model.timestamps import iso
 
 _STATE_NAMES = [state.wire_name for state in TaskState]
+# states without a reason
 _STATES_WITHOUT_REASON = (
     TaskState.ASSIGNED,
     TaskState.RUNNING,
     TaskState.SUCCEEDED,
-)  # states without a reason
+)
 
 
 def counts_view(counts: list[int]) -> dict[str, int]:

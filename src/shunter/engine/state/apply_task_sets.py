@@ -77,9 +77,8 @@ def job_held(state: State, change: c.JobHeld) -> None:
             _clear_ready(task_set, change.at_ms)
         else:
             queued = state.table.state[task_set.base : task_set.base + task_set.count] == _QUEUED
-            state.table.ended_ms[task_set.base : task_set.base + task_set.count][queued] = (
-                change.at_ms
-            )  # queued since now
+            # they are queued from now on
+            state.table.ended_ms[task_set.base : task_set.base + task_set.count][queued] = change.at_ms
             make_queued_ready(state, task_set)
 
 

@@ -61,17 +61,15 @@ class State:
         self.job_counts = [0] * len(JobState)
         self.usage_by_user: dict[tuple[str, str], UserUsage] = {}  # (namespace, user) -> what their lanes reserve
         self.licences_used: Counter[str] = Counter()
-        self.anti_affinity_task_sets: dict[
-            int, TaskSet
-        ] = {}  # by slot: groups whose own spec has an anti-affinity to other jobs
+        # by slot: groups whose own spec has an anti-affinity to other jobs
+        self.anti_affinity_task_sets: dict[int, TaskSet] = {}
         self.gang_jobs: dict[int, Job] = {}  # jobs with gangs
         # Not part of the committed state: pending classes as policies see them, and the classes to update there.
         self.pending_queue = PendingQueue()
         self.dirty_classes: dict[int, None] = {}
         self.held_rows: tuple[int, HeldRows] | None = None  # the policy's last reservations, and their time
-        self.incomplete_gang_classes: dict[
-            int, None
-        ] = {}  # classes of gangs that are hidden until the whole gang is queued
+        # classes of gangs that are hidden until the whole gang is queued
+        self.incomplete_gang_classes: dict[int, None] = {}
         self.avoiding_classes: dict[int, None] = {}  # classes shown as avoiding the nodes of their last attempts
         self.queue_lanes: Counter[str] = Counter()  # queue -> lanes of its classes
         self.cluster = ClusterSettingsRegistry()

@@ -82,9 +82,8 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     user: str | None = None
     stdout: str | None = None  # a path with %j %g %i %a, instead of the captured log
     stderr: str | None = None
-    devices: dict[
-        str, int
-    ] = {}  # custom resources by name: where the node has them as devices, their ids are handed out
+    # custom resources by name: where the node has them as devices, their ids are handed out
+    devices: dict[str, int] = {}
     payload: bytes | None = None  # arrives as a file, named by SHUNTER_PAYLOAD; it may be empty
     stop_after_s: float = 0.0  # without contact with a manager the worker stops it; 0 means never
 

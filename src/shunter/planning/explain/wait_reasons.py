@@ -18,11 +18,12 @@ from shunter.planning.view import ClusterView, IntArray, Nodes, TaskClass
 
 EXAMPLES_MAX = 3
 REASONS_MAX = 20
+# filters by the job's request, regardless of the state of a node
 REQUESTED_FILTERS = (
     "datacenter",
     "runtime",
     "constraints",
-)  # filters by the job's request, regardless of the state of a node
+)
 
 
 @dataclass(frozen=True, slots=True)

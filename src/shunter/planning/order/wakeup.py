@@ -23,9 +23,8 @@ def may_fit(pending_classes: PendingClassTable, numbers: IntArray, rows: IntArra
         return np.zeros(len(numbers), np.bool_)
     rows = rows[np.argsort(ledger.free[0][rows], kind="stable")] if len(rows) > GROUPS_MAX else rows
     starts = np.linspace(0, len(rows), min(len(rows), GROUPS_MAX) + 1).astype(np.int64)[:-1]
-    free = np.maximum.reduceat(
-        np.maximum(ledger.free[:, rows], 0), starts, axis=1
-    )  # a class that needs none may ignore a debt
+    # negative room counts as none: a class that does not need the resource may still start
+    free = np.maximum.reduceat(np.maximum(ledger.free[:, rows], 0), starts, axis=1)
     suits = _suits(pending_classes, rows, starts, ledger)
     found = np.empty(len(numbers), np.bool_)
     batch = max(1, CELLS_MAX // len(starts))

@@ -95,9 +95,8 @@ class Checkers:
         record = self.shadow.classes[change.class_id]
         lanes = record.lanes.get(change.node)
         width = lanes.width if lanes else 0
-        takes_resources = bool(
-            record.task_class.needs
-        )  # an executor takes nothing: its slot, whose node may have shrunk, has it
+        # an executor takes nothing itself: its slot has the resources, and the slot's node may have shrunk
+        takes_resources = bool(record.task_class.needs)
         self.shadow.apply(change)
         view = self.shadow.nodes.view
         fits = bool((view.reserved[change.node] <= view.capacity[change.node]).all()) or not takes_resources

@@ -58,9 +58,8 @@ class ReferenceModel:
         self.forgotten_keys: set[str] = set()
         self.purged_names: set[tuple[str, str]] = set()  # history has forgotten them: their runs may count anew
         self.ended = 0  # attempts that came to an end, of whatever kind
-        self.lost_in_round: list[
-            tuple[int, int, int, int, int]
-        ] = []  # job, group, index, attempt, node: in the last round
+        # job, group, index, attempt, node: in the last round
+        self.lost_in_round: list[tuple[int, int, int, int, int]] = []
         self.placed_in_round: list[Placed] = []  # in the last round
         # Of services: job, group and index of what was well and told to end, and which indexes were well then.
         self.healthy_stopped_in_round: list[tuple[int, str, int, set[int]]] = []

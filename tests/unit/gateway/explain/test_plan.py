@@ -160,9 +160,8 @@ def test_what_a_plan_says_is_what_a_submit_does(
         await harness.complete_stops()
         for node, order in harness.orders()[:ended]:
             await harness.end(node, order)
-        await (
-            harness.complete_stops()
-        )  # a plan is of now: what comes when others have ended who are ending is not in it
+        # A plan is about now: it does not wait for tasks that are stopping.
+        await harness.complete_stops()
         harness.orders()
         documents = [manifest(f"planned-{number}", **spec) for number, spec in enumerate(planned)]
         with patch.object(dry_run, "ALL_JOBS_MAX", all_jobs_max):

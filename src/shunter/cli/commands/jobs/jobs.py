@@ -162,9 +162,8 @@ def _describe(found: Job) -> None:
     notable = [state for state in view.counts if state != "succeeded"]
     if notable:
         print()
-        wanted = (
-            () if view.update is not None else notable
-        )  # a task that is being replaced runs alongside its successor
+        # Of a service, list all tasks: one that is being replaced runs alongside its successor.
+        wanted = () if view.update is not None else notable
         row_count = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
         if row_count == TASKS_SHOWN:
             print_notice(f"showing {TASKS_SHOWN} tasks; list all with: shunter tasks {view.name}")

@@ -60,25 +60,21 @@ class ObjectRegistry:
         self._names: dict[int, ObjectName] = {}  # by uid
         # Derived from the objects:
         self.applications: dict[int, ObjectName] = {}  # job of the core -> the BatchJob that it runs, until released
-        self.jobs_by_testbed: dict[
-            ObjectName, dict[ObjectName, None]
-        ] = {}  # testbed -> BatchJobs with executors in its slots
-        self.requests_by_testbed: dict[
-            ObjectName, dict[ObjectName, None]
-        ] = {}  # testbed -> BatchJobs that were assigned to it
+        # testbed -> BatchJobs with executors in its slots
+        self.jobs_by_testbed: dict[ObjectName, dict[ObjectName, None]] = {}
+        # testbed -> BatchJobs that were assigned to it
+        self.requests_by_testbed: dict[ObjectName, dict[ObjectName, None]] = {}
         self.schedulings_by_job: dict[ObjectName, dict[ObjectName, None]] = {}  # BatchJob -> Schedulings that name it
         self.claimed_jobs: dict[ObjectName, dict[ObjectName, None]] = {}  # Scheduling -> BatchJobs, as it claimed them
-        self.schedulings_by_testbed: dict[
-            ObjectName, dict[ObjectName, None]
-        ] = {}  # testbed -> Schedulings that target it
+        # testbed -> Schedulings that target it
+        self.schedulings_by_testbed: dict[ObjectName, dict[ObjectName, None]] = {}
         self.submitted: dict[ObjectName, None] = {}  # BatchJobs of which some executors have no node yet
         # Not part of the committed state:
         self.recent_events = RecentEvents()
         self.dirty_objects: dict[Key, None] = {}  # objects to reconcile, each once
         self.scheduling_memories: dict[ObjectName, ReconcileCache] = {}  # of reconciled Schedulings
-        self.unplaced_testbeds: dict[
-            ObjectName, tuple[tuple[int, int], ...]
-        ] = {}  # testbeds that do not fit -> what nodes were
+        # testbeds that do not fit -> the nodes as they were when that was found
+        self.unplaced_testbeds: dict[ObjectName, tuple[tuple[int, int], ...]] = {}
 
     def get(self, kind: str, name: ObjectName) -> Object | None:
         found: Object | None = self._tables[kind].get(name)

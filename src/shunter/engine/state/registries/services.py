@@ -87,13 +87,11 @@ class ServiceRegistry:
     jobs: dict[int, ServiceState] = field(default_factory=dict)
     # Derived, and not part of the committed state:
     per_node: dict[int, Job] = field(default_factory=dict)  # jobs with one task on each matching node
-    task_sets_by_node: dict[int, dict[tuple[str, int], list[TaskSet]]] = field(
-        default_factory=dict
-    )  # job -> (group, node) -> task sets
+    # job -> (group, node) -> task sets
+    task_sets_by_node: dict[int, dict[tuple[str, int], list[TaskSet]]] = field(default_factory=dict)
     next_check_ms: dict[int, int] = field(default_factory=dict)  # job -> when it is reconciled next
-    colocation_masks: dict[tuple[int, str], BoolArray] = field(
-        default_factory=dict
-    )  # (job, group) -> of `engine.placement.colocation`
+    # (job, group) -> the nodes that `engine.placement.colocation` allows
+    colocation_masks: dict[tuple[int, str], BoolArray] = field(default_factory=dict)
     colocation_tick: int = -1  # of the nodes, when that was computed
     ledger: NodeLedger | None = None  # of `engine.services.per_node`, to ask which nodes match
 
