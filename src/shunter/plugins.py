@@ -149,7 +149,7 @@ def find_plugins(group: str) -> list[Plugin]:
 def _load(entry: EntryPoint) -> Plugin:
     try:
         return Plugin(entry.group, entry.name, _source(entry), entry.load())
-    except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
+    except (Exception, SystemExit) as error:  # third-party code may raise anything
         return Plugin(entry.group, entry.name, _source(entry), error=f"{entry.value}: {type(error).__name__}: {error}")
 
 

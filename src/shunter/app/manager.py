@@ -184,8 +184,8 @@ class Manager:
         return await self._stop_request
 
     async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
-        """Tasks first (they are queued again, not failed), then the doors, then the store. Workers on other machines
-        keep their tasks and wait for the next manager, unless the whole cluster stops."""
+        """Tasks first (they are queued again, not failed), then the listeners, then the store. Workers on other
+        machines keep their tasks and wait for the next manager, unless the whole cluster stops."""
         self._engine.pause_placement()
         await self._backend.stop(self._engine, leave_running, is_whole_cluster)
         self._home.remove_description()

@@ -30,7 +30,7 @@ def import_policy(name: str, folders: Sequence[Path] = ()) -> PluginEntry:
     try:
         sys.path[:0] = searched
         return PluginEntry(name, f"module {module}", getattr(import_module(module), target))
-    except (Exception, SystemExit) as error:  # a stranger's module
+    except (Exception, SystemExit) as error:  # third-party code may raise anything
         if isinstance(error, ModuleNotFoundError) and error.name == module:
             fix = f"start the command in the directory of {module}.py"
             return PluginEntry(name, f"module {module}", error=f"no module {module} in {Path.cwd()}; {fix}")

@@ -43,7 +43,7 @@ class Policies:
         self._catalogue.build(name)
 
     def apply_settings(self) -> None:
-        """Apply the stored settings for external schedulers: fall-back policy and lease."""
+        """Apply the stored settings for external schedulers: fallback policy and lease."""
         stored, catalogue = self._engine.state.cluster, self._catalogue
         fallback = stored.get(FALLBACK_SETTING, POLICY_DEFAULT)
         try:

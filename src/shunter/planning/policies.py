@@ -130,7 +130,7 @@ class Catalogue:
         assert entry.make is not None
         try:
             return entry.make()
-        except (Exception, SystemExit) as error:  # a stranger's class
+        except (Exception, SystemExit) as error:  # third-party code may raise anything
             fault = f"cannot be created: {type(error).__name__}: {error}"
             raise Invalid([Problem("policy", fault, name, f"fix {entry.source}, or choose another policy")]) from error
 

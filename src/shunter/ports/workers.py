@@ -74,7 +74,7 @@ class Session(Protocol):
 
 
 class WorkerAcceptor(Protocol):
-    """The watcher's front door: every transport brings its connections here."""
+    """Accepts the connections of workers, from every transport. Implemented by the watcher."""
 
     def connect(self, link: WorkerLink) -> Session: ...
 

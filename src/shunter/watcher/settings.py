@@ -9,7 +9,7 @@ HEARTBEAT_MAX_S = 15.0
 HEARTBEATS_PER_S_MAX = 200  # what the manager wants to see of all nodes together, as far as HEARTBEAT_MAX_S allows
 SILENT_HEARTBEATS = 2.5  # two were missed, and the second is half an interval late
 TIMEOUT_HEARTBEATS = 3.0
-TIMEOUT_MIN_S = 10.0  # a short cut of a link must not run tasks twice
+TIMEOUT_MIN_S = 10.0  # a short network outage must not run tasks twice
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def test_a_scheduler_is_shown_as_connected_silent_or_overruled_with_its_refusals
         assert (connected.state, connected.refusals, connected.error) == ("connected", 3, None)
         assert connected.last_refusal is not None and "must name each node row once" in connected.last_refusal
         why = await harness.gateway.explain.why(reference("job"))
-        assert "the last 3 decisions were refused that mine made; last refusal: placements[0]: must" in why.sentence
+        assert "the last 3 decisions of mine were refused; last refusal: placements[0]: must" in why.sentence
         await decide_badly(harness, session, FRUITLESS_MAX - 3)
         overruled = await remote_view()
         assert (overruled.state, overruled.refusals) == ("overruled", FRUITLESS_MAX)

@@ -21,7 +21,7 @@ class ServerTls:
 
 
 def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | None, peers: str) -> int:
-    """The port in use. Raises Unavailable where it cannot be had, and Rejected where this machine can never have it."""
+    """Returns the port. Raises Unavailable if another process uses it, Rejected if this machine lacks the address."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     _check_host(host, f"cannot listen for {peers} on {address}")
     try:
@@ -33,7 +33,7 @@ def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | No
 
 
 def _check_host(host: str, fault: str) -> None:
-    """gRPC itself says it in several lines of its own log."""
+    """Raises Rejected. Without this check, only the log of the gRPC library would tell what is wrong."""
     try:
         family, kind, protocol, _, target = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:

@@ -19,9 +19,10 @@ CACHED_STATEMENTS_MAX = 256
 
 
 def create_file(path: Path) -> None:
-    """Make the file and its folder, for our user's eyes only; the files that SQLite puts beside it inherit the mode.
+    """Make the file and its folder, readable for our user only. The files that SQLite creates next to it inherit the
+    mode.
 
-    A file that is there must not be opened here: closing it again would drop every lock that this process has on it,
+    A file that exists must not be opened here: closing it again would drop every lock that this process has on it,
     and another process could then remove the log under a store that is open.
     """
     try:

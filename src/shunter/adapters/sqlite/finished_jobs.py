@@ -98,7 +98,7 @@ def read_tasks(connection: sqlite3.Connection, id: int, group: int, first: int, 
 
 
 def read_names(connection: sqlite3.Connection) -> list[FinishedName]:
-    # Bare columns beside max() come from the row that has the maximum: SQLite promises it.
+    # Bare columns next to max() come from the row that has the maximum: SQLite promises it.
     rows = connection.execute("SELECT namespace, name, max(run), id, state FROM jobs GROUP BY name, namespace")
     return [FinishedName(*row) for row in rows]
 

@@ -64,7 +64,7 @@ class _ProtocolError(Exception):
 
 class Session:
     def __init__(self, is_valid_token: TokenCheck, *, is_authenticated: bool) -> None:
-        """`is_authenticated`: the door asks for no token, or the WebSocket's own request has brought one."""
+        """`is_authenticated`: the listener asks for no token, or the WebSocket's own request has brought one."""
         self.is_connected = False
         self.is_closed = False
         self.send_interval_ms = 0  # how often we must be heard of; 0: not at all

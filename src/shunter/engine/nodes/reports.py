@@ -122,8 +122,8 @@ def _apply_lost(round: Round, node: int, lost: Lost) -> None:
 
 
 def _on_lost_with_keeper(round: Round, task_set: TaskSet, index: int, lost: Lost) -> None:
-    """A keeper died. The task that ran in it may be the reason: it backs off, and fails if that happens again. The
-    tasks behind it are queued again; it counts as no loss."""
+    """A keeper died. The task that ran in it may be the reason: it backs off, and fails if that happens again. Tasks
+    that waited behind it are queued again, which does not count as a loss."""
     table, row = round.state.table, task_set.base + index
     if lost.with_keeper == LOST_WAITING and table.state[row] == _ASSIGNED:
         requeue(round, task_set, int(table.node[row]), index, index)

@@ -1,10 +1,10 @@
-"""Counts what was refused of a policy's decisions, and overrules a policy of which everything is refused. Used for
+"""Counts the refused items of a policy's decisions, and overrules a scheduler whose decisions are all refused. Used for
 sessions (`engine.policy.sessions`), and for policies that decide in rounds (`engine.policy.active_policy`), which are
 never overruled.
 
-While a scheduler is overruled, the fall-back policy places tasks. Tasks would wait for ever otherwise, because a
-scheduler that makes the same mistake again and again is neither silent nor failing. If nothing fits anywhere, its
-mistakes cost nothing, and it is not overruled."""
+While a scheduler is overruled, the fallback policy places tasks. Otherwise tasks would wait forever, because a
+scheduler that repeats the same mistake is neither silent nor failing. If no pending task fits on any node, mistakes
+cost nothing, and the scheduler is not overruled."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, ItemRefusal
 
 FRUITLESS_MAX = 20  # decisions in a row of which nothing applied
-TRIES = 5  # fruitless decisions that it has after that before it is overruled again
+TRIES = 5  # further fruitless decisions, after that time, before it is overruled again
 OVERRULED_MS = 60_000
-RENEWED_MS = 5_000  # that a new session of an overruled scheduler stays overruled, at most
+RENEWED_MS = 5_000  # how long a new session of an overruled scheduler stays overruled, at most
 RETRY_MS = 100  # after a fruitless decision, the policy is asked again
 IDLE_RETRY_MS = 1_000  # where nothing fits anywhere
 REASON_SIZE_MAX = 300
@@ -67,8 +67,9 @@ class RefusalRecord:
         if self.is_overruled(now_ms):
             return f"{name} is overruled, because its decisions were refused; last refusal: {self.last_reason}"
         if self.fruitless:
-            decisions = "decision was" if self.fruitless == 1 else f"{self.fruitless} decisions were"
-            return f"the last {decisions} refused that {name} made; last refusal: {self.last_reason}"
+            count = self.fruitless
+            refused = f"decision of {name} was" if count == 1 else f"{count} decisions of {name} were"
+            return f"the last {refused} refused; last refusal: {self.last_reason}"
         return ""
 
 

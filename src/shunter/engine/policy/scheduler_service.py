@@ -157,7 +157,7 @@ class SchedulerService:
         session.decisions += 1
         session.next_decision_ms = self._now_ms() + session.refusals.retry_ms(self._now_ms())
         session.wakeup.set()
-        self._host.wake()  # if it is overruled now, the fall-back policy decides
+        self._host.wake()  # if it is overruled now, the fallback policy decides
 
     def _fits_somewhere(self) -> bool:
         """Whether some pending task fits on a node. Looks at some classes only: that is enough to tell."""

@@ -316,7 +316,7 @@ class NodeRecord:
     # Not part of the committed state:
     is_synced: bool = False  # its inventory has been processed since it connected
     synced_boot: str = ""  # the worker process whose inventory was processed last
-    down_since_ms: int = 0  # since when this life of the manager knows that it is down; 0: it is not, or nobody looked
+    down_since_ms: int = 0  # when this manager process found it down; 0: it is not down, or that was not checked yet
     failures: list[tuple[int, str, str]] | None = None  # (at_ms, namespace, job) since a task succeeded there
     last_heartbeat_ms: int = 0
     stats: MachineStats | None = None

@@ -168,7 +168,7 @@ class GroupSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     array: tuple[tuple[int, int, int], ...] = ()  # (first, last, step): what SHUNTER_TASK_INDEX counts through
     entries: tuple[str, ...] = ()  # one for each task, as SHUNTER_ENTRY
     total: int = 0  # what SHUNTER_TASK_COUNT says in a run that repeats some tasks of another; 0 means the count
-    estimate_bits: int = 0  # see `estimate_bucket`; kept, so that jobs from before have the class that they had
+    estimate_bits: int = 0  # see `estimate_bucket`; stored, so that jobs of earlier versions keep their class
     replace_after_s: float = 0.0  # how long after their node went down its tasks run elsewhere
     at_most_once: bool = False  # a task is replaced only when its old attempt is known to have ended
 

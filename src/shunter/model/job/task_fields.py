@@ -43,9 +43,9 @@ LOG_PATH_PATTERN = r"^([^%\u0000]|%[jgia%])+$"
 IMAGE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$"
 SOURCE_PATTERN = r"^(/[^\u0000]*|[A-Za-z0-9][A-Za-z0-9_.-]*)$"
 USER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,31})?$"
-STANDARD_CUTOFF = 0.8  # a custom resource spelt nearer than this to a standard one is taken for a slip of the pen
+STANDARD_CUTOFF = 0.8  # a custom resource whose name is more similar than this to a standard one counts as a typo
 STANDARD_ALIASES = {"mem": MEMORY, "ram": MEMORY, "cpus": CPU, "cores": CPU}  # usual in other systems
-MEMORY_MIN_BYTES = 2**20  # less is a number that was meant in another unit; 0 is no limit
+MEMORY_MIN_BYTES = 2**20  # a smaller number was probably meant in another unit; 0 means no limit
 ENV_RESERVED = frozenset(
     f"SHUNTER_{word}"
     for word in (

@@ -248,7 +248,7 @@ class DecisionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     placed: int = 0  # tasks
     refusals: list[ItemRefusal] = []
     agrees: bool | None = None  # in shadow: whether the active policy decided alike; nothing applied
-    is_overruled: bool = False  # too many decisions in a row were refused: the fall-back policy places tasks for now
+    is_overruled: bool = False  # too many decisions in a row were refused: the fallback policy places tasks for now
 
 
 # The names that programs for 0.1.0 import.

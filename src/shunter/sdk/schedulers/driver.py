@@ -65,10 +65,10 @@ class _Session:
 class ExternalScheduler:
     """`run` until `stop`, which may be called from anywhere.
 
-    `address` is HOST:PORT of the manager's door (`shunter up --external-grpc`); without one, that of the cluster that
-    runs on this machine. The policy leads where the cluster's policy is `remote:NAME`; in `mode="shadow"` its decisions
-    are compared with those of the active policy and change nothing. With `transport="rest"` the address is the API's
-    URL, and the policy sees objects and makes Schedulings only: it says `wants = ("objects",)`.
+    `address` is HOST:PORT of the manager's gRPC listener (`shunter up --external-grpc`); by default, that of the
+    cluster on this machine. The policy leads if the cluster's policy is `remote:NAME`. With `mode="shadow"`, its
+    decisions are compared with those of the active policy and change nothing. With `transport="rest"`, the address is
+    the URL of the API, and the policy must have `wants = ("objects",)`: it sees objects and makes Schedulings only.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class ExternalScheduler:
         self._last_failure = ""
 
     def run(self) -> None:
-        """Decide until `stop`. Comes back by itself when the manager was away; raises what will not pass: a wrong
-        token, a name that is none. If the policy fails, or the manager refuses its decision as a whole, that is logged
-        and the policy is asked again."""
+        """Decide until `stop`. Reconnects after the manager was away. Raises errors that a retry does not cure: a wrong
+        token, an invalid name. If the policy fails, or the manager refuses its decision as a whole, that is logged and
+        the policy is asked again."""
         delay_s = RETRY_MIN_S
         while not self._is_stopping.is_set():
             began_s = time.monotonic()
@@ -204,7 +204,7 @@ class ExternalScheduler:
         try:
             return _retry_while_busy(partial(link.decide, token, row), self._is_stopping)
         except (Conflict, Unauthorized, NotFound):
-            raise  # of the session, not of the decision
+            raise  # the session is refused, not the decision
         except Rejected as error:
             log.error("scheduler.refused", scheduler=self.name, reason=error.detail)
             return None

@@ -86,7 +86,7 @@ class GrpcLink:
 
 
 def find_address(address: str | None, token: str | None) -> tuple[str, str]:
-    """The door's address and the token: as given, else of the cluster that runs in the home. Raises NotReachable."""
+    """The address of the listener and the token: as given, or those of the local cluster. Raises NotReachable."""
     address = address or os.environ.get("SHUNTER_EXTERNAL_GRPC")
     token = token or os.environ.get("SHUNTER_TOKEN")
     home = home_folder()

@@ -102,7 +102,7 @@ class RestLink:
             self._items.put(error)
         except Aborted:
             pass
-        except Exception as error:  # else nobody would hear of it, and the scheduler wait forever
+        except Exception as error:  # otherwise the scheduler would wait forever
             self._items.put(NotReachable(f"the watch ended: {error!r}"))
 
     def _next(self) -> Situation | None:

@@ -1,7 +1,7 @@
-"""Cuts the links of workers for long, in worlds whose jobs say what happens then: `disconnect` and `at_most_once`. Run
-beside the faults of some worlds.
+"""Cuts the network links of workers for a long time, in worlds whose jobs have `disconnect` and `at_most_once`. Runs
+alongside the other faults of such worlds.
 
-The draws have a random source of their own, so that worlds without cuts stay as they are."""
+It has its own random source, so that worlds without cuts stay as they are."""
 
 from __future__ import annotations
 

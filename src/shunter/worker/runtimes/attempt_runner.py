@@ -187,7 +187,7 @@ class AttemptRunner:
             if self._termination is None:
                 self._launching = self._launch()
                 running = await asyncio.shield(self._launching)
-                if not hasattr(running, "ended"):  # a stranger's runtime may return anything
+                if not hasattr(running, "ended"):  # the runtime of a plugin may return anything
                     raise NotStarted(f"runtime {self.spec.runtime}: launch returned {running!r}")
                 self._running = running
         except (NotStarted, NoFreePort, LookupError) as error:

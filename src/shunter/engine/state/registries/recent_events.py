@@ -11,8 +11,7 @@ BYTES_MAX = 32 * 2**20  # of the objects in the events, as they are encoded; the
 
 
 class RecentEvents:
-    """Every event holds a version of its whole object. So each one counts as the whole object, although neighbours may
-    share parts: what shares with what changes as events go."""
+    """Every event holds a version of its whole object, and counts as that much, although versions may share parts."""
 
     def __init__(self) -> None:
         self.bytes = 0
