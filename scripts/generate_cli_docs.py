@@ -72,14 +72,16 @@ def sections() -> Iterator[str]:
 
 
 def commands(command: Command, path: str) -> Iterator[str]:
-    """The command's help, if it does anything by itself, and that of its own commands."""
+    """The help of a command, if it does anything by itself, and that of its own commands. Hidden ones are left out:
+    they are other words for commands that are listed."""
     below: dict[str, Any] = getattr(command, "commands", {})
     if not below or getattr(command, "invoke_without_command", False):
         names = HELP_SETTINGS["help_option_names"]
         context = command.context_class(command, info_name=path, terminal_width=WIDTH, help_option_names=names)
         yield f"### {path}\n\n```\n{command.get_help(context).rstrip()}\n```\n"
     for name, each in below.items():
-        yield from commands(each, f"{path} {name}")
+        if not each.hidden:
+            yield from commands(each, f"{path} {name}")
 
 
 if __name__ == "__main__":
