@@ -1,4 +1,4 @@
-"""One campaign: load and faults together, then calm, then the checks. docs/operations/reliability.md has figures.
+"""One campaign: load and faults together, then calm, then the checks. docs/operations/reliability.md describes it.
 
 SHUNTER_CHAOS_SECONDS sets how long faults are injected (60), SHUNTER_CHAOS_SEED repeats the choices of a run, not its
 timing."""
