@@ -110,7 +110,7 @@ class ContactWatch:
                 continue
             self._stopped.add(key)
             limit_s = self._contact.stop_after_s[key]
-            log.warning("tasks.isolated", job=key[0], group=key[1], stop_after_s=limit_s)
+            log.warning("tasks.without_contact", job=key[0], group=key[1], stop_after_s=limit_s)
             self._stop(key, f"its worker had no contact with the manager for {limit_s:g} s (disconnect.stop_after)")
 
     def _save(self) -> None:
@@ -120,7 +120,7 @@ class ContactWatch:
         try:
             draft.write_bytes(msgspec.json.encode(_Saved(machine_boot_id(), self._contact.at_s, limits)))
             draft.replace(self._path)
-        except OSError as error:  # counts only if this process dies while it is isolated
+        except OSError as error:  # it matters only if this process dies while there is no contact
             log.warning("contact.not_saved", error=error)
 
 

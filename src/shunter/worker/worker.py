@@ -81,7 +81,9 @@ class Worker:
         self._attempts = Attempts(self._outbox, grants, self._runtimes, runner_context)
         grants.devices.on_freed = lambda: self._call_soon(self._devices_freed)
         self._samples = Samples(clock, self._keeper_pool, self._attempts)
-        self._contact_watch = ContactWatch(settings.home, clock, self._send, self._held_keys, self._stop_isolated)
+        self._contact_watch = ContactWatch(
+            settings.home, clock, self._send, self._held_keys, self._stop_without_contact
+        )
         self._uplink: Uplink | None = None
         self._last_refusal: Refused | None = None
         self._was_refused = False
@@ -270,9 +272,9 @@ class Worker:
     def _held_keys(self) -> set[TaskKey]:
         return {(held.job, held.group) for held in (*self._assignments.held(), *self._attempts.held())}
 
-    def _stop_isolated(self, key: TaskKey, reason: str) -> None:
-        self._assignments.stop_isolated(key, reason)
-        self._attempts.stop_isolated(key, reason)
+    def _stop_without_contact(self, key: TaskKey, reason: str) -> None:
+        self._assignments.stop_without_contact(key, reason)
+        self._attempts.stop_without_contact(key, reason)
 
     def _on_attributes_changed(self) -> None:
         """The node's attributes changed: reconnect, at the cost of an inventory."""

@@ -46,7 +46,7 @@ class Assignments:
         self._specs = Specs()
         self._superseding: list[TaskRange] = []  # newer attempts that wait for older ones to end
         self._closing = False
-        self._isolated: dict[tuple[int, int], str] = {}  # (job, group) -> why its tasks were told to stop
+        self._without_contact: dict[tuple[int, int], str] = {}  # (job, group) -> why its tasks were told to stop
         self._grants = grants
         self.lanes = Lanes(self._ledger, self._specs, request_keepers, grants)
 
@@ -109,11 +109,13 @@ class Assignments:
             self.stop(StopRange(*task_range.key, task_range.first, task_range.last, grace_s))
         return longest_s
 
-    def stop_isolated(self, key: tuple[int, int], reason: str) -> None:
-        """Without contact with a manager these tasks must not go on. They are lost, and not failed."""
+    def stop_without_contact(self, key: tuple[int, int], reason: str) -> None:
+        """Stop tasks that must not run without contact with a manager. They count as lost, not as failed."""
         held = list(self._ledger.task_ranges())
-        self._isolated = {key: reason} | {
-            each: why for each, why in self._isolated.items() if any(task_range.key == each for task_range in held)
+        self._without_contact = {key: reason} | {
+            each: why
+            for each, why in self._without_contact.items()
+            if any(task_range.key == each for task_range in held)
         }
         for task_range in [each for each in held if each.key == key]:
             grace_s = STOP_GRACE_UNKNOWN_S if task_range.spec is None else self._specs[task_range.spec].stop_grace_s
@@ -159,7 +161,7 @@ class Assignments:
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport, now: float) -> None:
         reservation = None if keeper.reservation is None else self.lanes.find_reservation(keeper.reservation)
-        if self._closing or self._isolated or any(ended.detail == CLUSTER_STOPPED for ended in report.ended):
+        if self._closing or self._without_contact or any(ended.detail == CLUSTER_STOPPED for ended in report.ended):
             self._turn_stopped_into_lost(keeper, report)
         for ended in report.ended:
             self._ledger.add_ended(ended)
@@ -193,7 +195,7 @@ class Assignments:
         """Which task a dead keeper ran is clear if that task was reported to run, or if it had no other. Otherwise the
         first is lost as by any other fault; its reservation then gives keepers one task at a time, which makes it clear
         if it happens again. A keeper that was told to end, or to stop its tasks because the cluster stops or this
-        worker is isolated, did not die of a task."""
+        worker lost contact, did not die of a task."""
         is_clear = keeper.running is not None or keeper.held == 1
         for position, task_range in enumerate(keeper.task_ranges):
             stopped = self._stopped_because(task_range.key)
@@ -265,7 +267,7 @@ class Assignments:
             self.lanes.dispatch_all()
 
     def _turn_stopped_into_lost(self, keeper: Keeper, report: KeeperReport) -> None:
-        """A task that ended because the cluster stops, or because this worker is isolated, has no result of its
+        """A task that ended because the cluster stops, or because this worker lost contact, has no result of its
         own."""
         for ended in [ended for ended in report.ended if ended.how == "stopped"]:
             reason = self._stopped_because((ended.job, ended.group))
@@ -278,8 +280,8 @@ class Assignments:
                 self._outbox.add_lost(Lost(*name, ended.first, ended.first, reason))
 
     def _stopped_because(self, key: tuple[int, int]) -> str | None:
-        """Why tasks were told to stop that nobody wanted to stop; None: they were not."""
-        return CLUSTER_STOPPED if self._closing else self._isolated.get(key)
+        """Why this worker told tasks to stop that no user wanted to stop; None if it did not."""
+        return CLUSTER_STOPPED if self._closing else self._without_contact.get(key)
 
     def _supersede(self, order: Order, first: int, last: int) -> bool:
         """Stop older attempts that this worker still has; returns whether any of them is in a keeper."""

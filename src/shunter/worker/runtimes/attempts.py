@@ -59,7 +59,7 @@ class Attempts:
         self._queues: dict[int, deque[AttemptRunner]] = {}  # by reservation
         self._widths: dict[int, int] = {}
         self._closing = False
-        self._isolated: dict[tuple[int, int], str] = {}  # (job, group) -> why its tasks were told to stop
+        self._without_contact: dict[tuple[int, int], str] = {}  # (job, group) -> why its tasks were told to stop
         self._changed = asyncio.Event()
 
     async def start(self) -> None:
@@ -120,10 +120,10 @@ class Attempts:
             self._end(runner, Termination(runner.spec.stop_grace_s))
         return max((runner.spec.stop_grace_s for runner in self._active.values()), default=0.0)
 
-    def stop_isolated(self, key: tuple[int, int], reason: str) -> None:
-        """Without contact with a manager these tasks must not go on. They are lost, and not failed."""
-        self._isolated = {key: reason} | {
-            each: why for each, why in self._isolated.items() if any(name[:2] == each for name in self._by_task)
+    def stop_without_contact(self, key: tuple[int, int], reason: str) -> None:
+        """Stop tasks that must not run without contact with a manager. They count as lost, not as failed."""
+        self._without_contact = {key: reason} | {
+            each: why for each, why in self._without_contact.items() if any(name[:2] == each for name in self._by_task)
         }
         for runner in list(self._active.values()):
             if (runner.attempt.job, runner.attempt.group) == key:
@@ -179,7 +179,7 @@ class Attempts:
 
     def attempt_ended(self, runner: AttemptRunner, ended: Ended) -> None:
         self._release(runner)
-        reason = CLUSTER_STOPPED if self._closing else self._isolated.get((ended.job, ended.group))
+        reason = CLUSTER_STOPPED if self._closing else self._without_contact.get((ended.job, ended.group))
         if reason is not None and ended.how == "stopped":
             self._records.remove(runner.attempt)
             self._report_lost(runner, reason)
