@@ -13,19 +13,19 @@ from shunter.engine.timers import JOB_TIMERS, TimerKind
 
 
 def fire_due_timers(round: Round) -> None:
-    for kind, job_id, number, index in round.timers.due(round.now_ms):
+    for kind, subject, number, index in round.timers.due(round.now_ms):
         if kind in JOB_TIMERS:
-            on_job_timer(round, kind, job_id)
+            on_job_timer(round, kind, subject)
         elif kind is TimerKind.TEMPLATE:
-            on_template_due(round, job_id)
+            on_template_due(round, subject)
         elif kind is TimerKind.SCHEDULING:
-            on_scheduling_due(round, job_id)
+            on_scheduling_due(round, subject)
         elif kind is TimerKind.DISCONNECT:
-            replace_due_tasks(round, job_id)
+            replace_due_tasks(round, subject)
         elif kind is TimerKind.SERVICE:
-            on_service_timer(round, job_id)
+            on_service_timer(round, subject)
         elif kind is not TimerKind.DRAIN:  # only starts a round: every round looks at draining nodes
-            _fire_task_timer(round, kind, job_id, number, index)
+            _fire_task_timer(round, kind, subject, number, index)
 
 
 def _fire_task_timer(round: Round, kind: TimerKind, job_id: int, number: int, index: int) -> None:

@@ -34,12 +34,12 @@ def _timers(state: State) -> Timers:
     for template in state.templates.by_id.values():
         arm_timer(timers, template)
     for job_id in state.services.jobs:
-        timers.add_job(0, TimerKind.SERVICE, job_id)  # the first round finds out what is due
+        timers.add_for(0, TimerKind.SERVICE, job_id)  # the first round finds out what is due
     for node in state.nodes.records.values():
         if node.drain_deadline_ms:
-            timers.add_job(node.drain_deadline_ms, TimerKind.DRAIN, node.id)
+            timers.add_for(node.drain_deadline_ms, TimerKind.DRAIN, node.id)
         if node.state is NodeState.DOWN and state.nodes.tasks[node.id]:
-            timers.add_job(0, TimerKind.DISCONNECT, node.id)  # the first round begins to count
+            timers.add_for(0, TimerKind.DISCONNECT, node.id)  # the first round begins to count
     for job in state.jobs.values():
         set_job_timers(timers, state, job)
         for task_set in job.task_sets:

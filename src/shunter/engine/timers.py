@@ -12,16 +12,18 @@ from shunter.engine.state.records import TaskSet
 
 
 class TimerKind(IntEnum):
-    BACK_OFF = 1
-    QUEUE_TIMEOUT = 2
-    JOB_START = 3  # from here on for a whole job
-    JOB_TIMEOUT = 4
-    JOB_DEADLINE = 5
-    TEMPLATE = 6  # of a template, by its id
-    SERVICE = 8  # of a long-running job
-    DRAIN = 9  # for a node, in place of a job
-    SCHEDULING = 10  # of a Scheduling, by its uid
-    DISCONNECT = 11  # for a node that is down, in place of a job
+    """The comment says what the subject of a timer is: the first two have a task set, all others only an id."""
+
+    BACK_OFF = 1  # a task
+    QUEUE_TIMEOUT = 2  # a task set
+    JOB_START = 3  # a job
+    JOB_TIMEOUT = 4  # a job
+    JOB_DEADLINE = 5  # a job
+    TEMPLATE = 6  # a template
+    SERVICE = 8  # a long-running job
+    DRAIN = 9  # a node
+    SCHEDULING = 10  # a Scheduling, by its uid
+    DISCONNECT = 11  # a node that is down
 
 
 JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE)
@@ -31,20 +33,22 @@ JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE
 class Timers:
     """A timer is never disarmed: its handler checks whether it still applies."""
 
-    heap: list[tuple[int, int, int, int, int]] = field(default_factory=list)  # at_ms, kind, job, task set, index
+    heap: list[tuple[int, int, int, int, int]] = field(
+        default_factory=list
+    )  # at_ms, kind, subject or job, task set, index
 
     def add(self, at_ms: int, kind: TimerKind, task_set: TaskSet, index: int = 0) -> None:
         heapq.heappush(self.heap, (at_ms, int(kind), task_set.job.id, task_set.number, index))
 
-    def add_job(self, at_ms: int, kind: TimerKind, job_id: int) -> None:
-        """Arm a timer of a whole job, or of another subject as defined by the kind."""
-        heapq.heappush(self.heap, (at_ms, int(kind), job_id, 0, 0))
+    def add_for(self, at_ms: int, kind: TimerKind, subject: int) -> None:
+        """Arm a timer for a subject that has no task set, by its id."""
+        heapq.heappush(self.heap, (at_ms, int(kind), subject, 0, 0))
 
     def due(self, now_ms: int) -> Iterator[tuple[TimerKind, int, int, int]]:
-        """Take the due timers: kind, job, task set, index."""
+        """Take the due timers: kind, subject or job, task set, index."""
         while self.heap and self.heap[0][0] <= now_ms:
-            _, kind, job, number, index = heapq.heappop(self.heap)
-            yield TimerKind(kind), job, number, index
+            _, kind, subject, number, index = heapq.heappop(self.heap)
+            yield TimerKind(kind), subject, number, index
 
     @property
     def next_ms(self) -> int | None:

@@ -23,11 +23,11 @@ def set_job_timers(timers: Timers, state: State, job: Job) -> None:
     if options is DEFAULT_OPTIONS:
         return
     if earliest_start_ms(job) and (job.counts()[TaskState.WAITING] or not job.task_sets):
-        timers.add_job(earliest_start_ms(job), TimerKind.JOB_START, job.id)
+        timers.add_for(earliest_start_ms(job), TimerKind.JOB_START, job.id)
     if options.timeout_s and not state.flags.must_fail(job.id):
-        timers.add_job(_timeout_ms(job), TimerKind.JOB_TIMEOUT, job.id)
+        timers.add_for(_timeout_ms(job), TimerKind.JOB_TIMEOUT, job.id)
     if job.deadline_ms and not state.flags.has(job.id, DEADLINE):
-        timers.add_job(job.deadline_ms, TimerKind.JOB_DEADLINE, job.id)
+        timers.add_for(job.deadline_ms, TimerKind.JOB_DEADLINE, job.id)
 
 
 def on_job_timer(round: Round, kind: TimerKind, job_id: int) -> None:

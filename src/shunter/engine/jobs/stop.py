@@ -115,4 +115,4 @@ def send_stop_orders(round: Round, task_set: TaskSet, first: int, last: int, gra
         node = int(nodes[start])
         round.outbox.stop(task_set, first + start, first + end - 1, node, grace_s, signal)
         if round.state.nodes.records[node].state is NodeState.DOWN:  # no worker receives the order
-            round.timers.add_job(round.now_ms, TimerKind.DISCONNECT, node)
+            round.timers.add_for(round.now_ms, TimerKind.DISCONNECT, node)

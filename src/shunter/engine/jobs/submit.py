@@ -147,7 +147,7 @@ def _store_template(round: Round, spec: JobSpec, user: str) -> SubmitResult:
 def arm_timer(timers: Timers, template: Template) -> None:
     """Arm the timer of a template's next firing."""
     if template.next_ms is not None:
-        timers.add_job(template.next_ms, TimerKind.TEMPLATE, template.id)
+        timers.add_for(template.next_ms, TimerKind.TEMPLATE, template.id)
 
 
 def encode_options(options: JobOptions) -> msgspec.Raw:

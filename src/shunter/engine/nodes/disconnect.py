@@ -47,7 +47,7 @@ def replace_due_tasks(round: Round, node: int) -> None:
             next_ms = min(next_ms or due_ms, due_ms)
     _release_empty_lanes(round, record)
     if next_ms and round.state.nodes.tasks[node]:
-        round.timers.add_job(next_ms, TimerKind.DISCONNECT, node)
+        round.timers.add_for(next_ms, TimerKind.DISCONNECT, node)
 
 
 def on_forget(round: Round, name: str, user: str) -> None:

@@ -27,7 +27,7 @@ def on_drain(round: Round, name: str, deadline_s: float | None, user: str) -> No
     if NODE.allows(node.state, NodeEvent.DRAIN_ASKED):
         begin_drain(round, node, f"requested by {user}")
     if deadline_ms:
-        round.timers.add_job(deadline_ms, TimerKind.DRAIN, node.id)
+        round.timers.add_for(deadline_ms, TimerKind.DRAIN, node.id)
 
 
 def begin_drain(round: Round, node: NodeRecord, reason: str) -> None:

@@ -227,7 +227,7 @@ def _reconcile_scheduling(round: Round, scheduling: Scheduling) -> bool:
     for status in outcome.statuses:
         set_status(round, SCHEDULING, scheduling, status)
     if outcome.requeue_at_ms is not None:
-        round.timers.add_job(outcome.requeue_at_ms, TimerKind.SCHEDULING, scheduling.meta.uid)
+        round.timers.add_for(outcome.requeue_at_ms, TimerKind.SCHEDULING, scheduling.meta.uid)
     if scheduling.meta.is_deleting and _has_released_all(round.state, scheduling):
         round.archived_objects.append(past_scheduling(round, scheduling))
         round.record(c.ObjectDropped(SCHEDULING, scheduling.meta.uid, round.now_ms, str(name)))

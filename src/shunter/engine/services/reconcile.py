@@ -56,7 +56,7 @@ def reconcile_services(round: Round) -> None:
         job_id,
         _,
     ) in round.dirty.jobs:  # it should have converged: go on in a later round, so that others get their turn
-        round.timers.add_job(round.now_ms + RETRY_MS, TimerKind.SERVICE, job_id)
+        round.timers.add_for(round.now_ms + RETRY_MS, TimerKind.SERVICE, job_id)
 
 
 def on_service_timer(round: Round, job_id: int) -> None:
@@ -194,4 +194,4 @@ def _arm_service_timer(round: Round, job: Job, at_ms: int | None) -> None:
     next_check_ms = round.state.services.next_check_ms
     if at_ms is not None and (job.id not in next_check_ms or at_ms < next_check_ms[job.id]):
         next_check_ms[job.id] = at_ms
-        round.timers.add_job(at_ms, TimerKind.SERVICE, job.id)
+        round.timers.add_for(at_ms, TimerKind.SERVICE, job.id)
