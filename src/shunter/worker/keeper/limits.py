@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from .scratch import make_folders
+from .syscalls import write_kernel_file
 
 KEEPER_MEMORY_BYTES = 8 * 2**20  # the keeper's own part of the lane's memory
 KEEPER_CPU_MILLI = 50
@@ -38,7 +39,7 @@ class Limits:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         for folder in self._folders.values():
             make_folders(folder, 0o755)
-            _write(f"{folder}/cgroup.procs", str(os.getpid()))
+            write_kernel_file(f"{folder}/cgroup.procs", str(os.getpid()))
         self._limit_processes()
 
     def leave(self, is_final: bool) -> None:
@@ -49,7 +50,7 @@ class Limits:
                 self._leave_group(controller)
                 os.rmdir(folder)
                 if is_final:
-                    _write(f"{os.path.dirname(self._parents[controller])}/cgroup.procs", str(os.getpid()))
+                    write_kernel_file(f"{os.path.dirname(self._parents[controller])}/cgroup.procs", str(os.getpid()))
                     os.rmdir(self._parents[controller])
             except OSError:
                 pass
@@ -95,45 +96,45 @@ class Limits:
         freeze, frozen, thawed = ("cgroup.freeze", "1", "0") if self._unified else ("freezer.state", "FROZEN", "THAWED")
         self._leave_group(controller)
         try:
-            _write(f"{folder}/{freeze}", frozen)
+            write_kernel_file(f"{folder}/{freeze}", frozen)
             for pid in self.members() or []:
                 try:
                     os.kill(pid, 9)
                 except OSError:
                     pass
         finally:
-            _write(f"{folder}/{freeze}", thawed)
-            _write(f"{folder}/cgroup.procs", str(os.getpid()))
+            write_kernel_file(f"{folder}/{freeze}", thawed)
+            write_kernel_file(f"{folder}/cgroup.procs", str(os.getpid()))
 
     def _leave_group(self, controller: str) -> None:
         parent = self._parents[controller]
         if self._unified:  # a group with controllers below it may not hold processes itself
             parent = f"{parent}/parking"
             make_folders(parent, 0o755)
-        _write(f"{parent}/cgroup.procs", str(os.getpid()))
+        write_kernel_file(f"{parent}/cgroup.procs", str(os.getpid()))
 
     def _limit_processes(self) -> None:
         """For all tasks alike: a fork bomb must not take the process ids of the machine."""
         folder = self._folders.get("unified") or self._folders.get("pids")
         if self._pids_max and folder is not None and os.path.exists(f"{folder}/pids.max"):
-            _write(f"{folder}/pids.max", str(self._pids_max + KEEPER_PIDS))
+            write_kernel_file(f"{folder}/pids.max", str(self._pids_max + KEEPER_PIDS))
 
     def _set_cpu(self, cpu_milli: int) -> None:
         quota_us = (cpu_milli + KEEPER_CPU_MILLI) * PERIOD_US // 1000 if cpu_milli else UNLIMITED
         if self._unified:
-            _write(f"{self._folders['unified']}/cpu.max", f"{quota_us if cpu_milli else 'max'} {PERIOD_US}")
+            write_kernel_file(f"{self._folders['unified']}/cpu.max", f"{quota_us if cpu_milli else 'max'} {PERIOD_US}")
         elif "cpu" in self._folders:
-            _write(f"{self._folders['cpu']}/cpu.cfs_quota_us", str(quota_us))
+            write_kernel_file(f"{self._folders['cpu']}/cpu.cfs_quota_us", str(quota_us))
 
     def _set_memory(self, memory_bytes: int) -> None:
         limit = memory_bytes + KEEPER_MEMORY_BYTES if memory_bytes else UNLIMITED
         if self._unified:
             folder = self._folders["unified"]
-            _write(f"{folder}/memory.max", str(limit) if memory_bytes else "max")
+            write_kernel_file(f"{folder}/memory.max", str(limit) if memory_bytes else "max")
             if memory_bytes and os.path.exists(f"{folder}/memory.swap.max"):
-                _write(f"{folder}/memory.swap.max", "0")
+                write_kernel_file(f"{folder}/memory.swap.max", "0")
         elif "memory" in self._folders:
-            _write(f"{self._folders['memory']}/memory.limit_in_bytes", str(limit))
+            write_kernel_file(f"{self._folders['memory']}/memory.limit_in_bytes", str(limit))
         self._oom_kills_seen = self._oom_kill_count()
 
     def _oom_kill_count(self) -> int:
@@ -146,11 +147,3 @@ class Limits:
                 if word == "oom_kill":
                     return int(count)
         return 0
-
-
-def _write(path: str, text: str) -> None:
-    fd = os.open(path, os.O_WRONLY)
-    try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)

@@ -1,14 +1,14 @@
 """Hides the cluster's secrets from tasks: in a mount namespace of its own, the process sees the folders of the
 cluster's home, but none of its files. Used by `keeper.lane`, so that tasks inherit the view, and by `masked_exec.py`.
 
-A user other than root needs a user namespace for that. There a task has no rights over the mounts, and cannot look
-through processes outside of it either. A task of root can: it is hidden from, not locked out."""
+A user other than root needs a user namespace for that. A task in it has no rights over the mounts, and cannot inspect
+processes outside of it. For a task of root, the secrets are only hidden: root can find them in other processes."""
 
 from __future__ import annotations
 
 import os
 
-from .syscalls import mount, unshare
+from .syscalls import mount, unshare, write_kernel_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def hide_secrets(masks: dict[str, Any]) -> None:
     uid, gid = os.geteuid(), os.getegid()
     unshare(NEW_MOUNTS if uid == 0 else NEW_MOUNTS | NEW_USER)
     if uid != 0:
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/uid_map", f"{uid} {uid} 1")
-        _write("/proc/self/gid_map", f"{gid} {gid} 1")
+        write_kernel_file("/proc/self/setgroups", "deny")
+        write_kernel_file("/proc/self/uid_map", f"{uid} {uid} 1")
+        write_kernel_file("/proc/self/gid_map", f"{gid} {gid} 1")
     mount(None, "/", None, SLAVE | RECURSIVE)  # what the machine mounts later appears here too, but not vice versa
     for file in masks["files"]:
         if os.path.exists(file):
@@ -55,11 +55,3 @@ def _cover(home: str, visible: list[str]) -> None:
         mount(f"/proc/self/fd/{fd}", f"{home}/{name}", None, BIND | RECURSIVE)
         os.close(fd)
     mount(None, home, None, REMOUNT | BIND | READ_ONLY | flags)
-
-
-def _write(path: str, text: str) -> None:
-    fd = os.open(path, os.O_WRONLY)
-    try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)

@@ -1,4 +1,5 @@
-"""Kernel calls that the standard library does not offer. Used throughout the keeper."""
+"""Kernel calls that the standard library does not offer, and writes to files of the kernel. Used throughout the
+keeper."""
 
 from __future__ import annotations
 
@@ -44,6 +45,15 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
     """Raises OSError."""
     texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
     _check(_libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3]), target)
+
+
+def write_kernel_file(path: str, text: str) -> None:
+    """Write a file below /proc or of a control group: all in one call, and without creating it. Raises OSError."""
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
 
 
 def _check(result: int, path: str | None) -> None:
