@@ -7,7 +7,7 @@ import os
 import platform
 import random
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
@@ -42,6 +42,13 @@ PURGE_EVERY_S = 60.0
 log = Log(__name__)
 
 
+class StopRequest(NamedTuple):
+    """How to stop; the arguments of `Manager.stop`."""
+
+    leave_running: bool  # tasks
+    is_whole_cluster: bool  # all workers too
+
+
 class Manager:
     """`start`, then `wait` until someone asks it to stop, then `stop`."""
 
@@ -50,8 +57,7 @@ class Manager:
         self._options = config.fill_options(options)
         self._address = _checked_address(self._options)
         self._external_address = _checked_external_address(self._options)
-        # -> whether to leave tasks running, and whether to end all workers
-        self._stop_request: asyncio.Future[tuple[bool, bool]] = asyncio.get_running_loop().create_future()
+        self._stop_request: asyncio.Future[StopRequest] = asyncio.get_running_loop().create_future()
         self._background_tasks: list[asyncio.Task[None]] = []
         grpc = self._options.external_grpc
         self._grpc_address = _secure_address(grpc, "--external-grpc", self._options) if grpc is not None else None
@@ -176,11 +182,10 @@ class Manager:
 
     def request_stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
         if not self._stop_request.done():
-            self._stop_request.set_result((leave_running, is_whole_cluster))
+            self._stop_request.set_result(StopRequest(leave_running, is_whole_cluster))
 
-    async def wait(self) -> tuple[bool, bool]:
-        """Wait until asked to stop; returns whether to leave tasks running, and whether to end all workers. Raises the
-        engine's error, if any."""
+    async def wait(self) -> StopRequest:
+        """Wait until asked to stop. Raises the engine's error, if any."""
         return await self._stop_request
 
     async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:

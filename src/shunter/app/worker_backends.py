@@ -160,11 +160,11 @@ async def _wait_until_idle(engine: Engine, nodes: list[int]) -> None:
     while loop.time() < deadline:
         try:
             await engine.wait_committed()
+            problem = engine.commit_problem
         except Unavailable as error:
-            log.warning("stop.wait_aborted", error=error)  # the store cannot be written: nothing more will become known
-            return
-        if engine.commit_problem:
-            log.warning("stop.blind", error=engine.commit_problem)
+            problem = error.detail
+        if problem:  # nothing can be committed, so no end of a task will become known
+            log.warning("stop.wait_aborted", error=problem)
             return
         if not any(engine.state.nodes.tasks[node] for node in nodes):
             return

@@ -88,10 +88,8 @@ class Policies:
             agreed = session.decisions - session.refused
             source = f"agrees with {agreed:,} of {session.decisions:,} decisions"
             return PolicyView(name=session.name, kind="shadow", source=source, active=False)
-        state, is_active = (
-            self._engine.schedulers.state_of(session),
-            session.name == self._engine.active_policy.leader_session,
-        )
+        state = self._engine.schedulers.state_of(session)
+        is_active = session.name == self._engine.active_policy.leader_session
         return PolicyView(
             name=f"{REMOTE_PREFIX}{session.name}", kind="remote", source=f"{state}, {session.decisions:,} decisions",
             active=is_active, state=state, refusals=refusals.count, last_refusal=refusals.last_reason or None,

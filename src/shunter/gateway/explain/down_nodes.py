@@ -1,8 +1,8 @@
-"""Explains what the tasks of a job wait for that are on nodes that are down. Called by `gateway.explain.why`."""
+"""Explains what the tasks of a job on down nodes wait for. Called by `gateway.explain.why`."""
 
 from __future__ import annotations
 
-from collections import Counter
+import numpy as np
 
 from shunter.engine.nodes.disconnect import replacement_due_ms
 from shunter.engine.state.records import Job, NodeRecord, TaskSet
@@ -28,7 +28,7 @@ def describe_tasks_on_down_nodes(state: State, job: Job, now_ms: int) -> str:
 def _count_on(state: State, task_set: TaskSet, node: int) -> int:
     rows = slice(task_set.base, task_set.base + task_set.count)
     live = (state.table.state[rows] >= TaskState.ASSIGNED) & (state.table.state[rows] <= TaskState.STOPPING)
-    return Counter((live & (state.table.node[rows] == node)).tolist())[True]
+    return int(np.count_nonzero(live & (state.table.node[rows] == node)))
 
 
 def _describe(task_set: TaskSet, node: NodeRecord, count: int, now_ms: int) -> str:
