@@ -19,7 +19,7 @@ from shunter.app.home import PRIVATE_UMASK, Home
 from shunter.app.options import WorkerOptions, parse_address
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem, Rejected, ShunterError, Unauthorized
-from shunter.worker.keeper.task_user import StartError, find_identity
+from shunter.worker.keeper.task_user import StartError, UnknownUser, find_identity
 from shunter.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _check_task_user(user: str) -> None:
             find_identity(user)
     except StartError as error:
         fix = "name a user of this machine; only a worker that runs as root can run tasks as another user"
-        fault = "no such user on this machine" if "has no user" in str(error) else str(error)
+        fault = "no such user on this machine" if isinstance(error, UnknownUser) else str(error)
         raise Invalid([Problem("--task-user", fault, user, fix)]) from None
 
 

@@ -28,6 +28,10 @@ class StartError(ValueError):
     """Why a task cannot be started, in words for its user."""
 
 
+class UnknownUser(StartError):
+    """The node has no such user."""
+
+
 class Identity:
     """The user and groups of a task."""
 
@@ -141,7 +145,7 @@ def find_identity(user: str) -> Identity:
         uid, gid, home, login = entry.pw_uid, entry.pw_gid, entry.pw_dir, entry.pw_name
     except KeyError:
         if not name.isdigit():
-            raise StartError(f"user {user}: this node has no user {name}") from None
+            raise UnknownUser(f"user {user}: this node has no user {name}") from None
         uid, gid, home, login = int(name), int(name), "/", ""
     if group:
         try:
