@@ -33,9 +33,8 @@ JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE
 class Timers:
     """A timer is never disarmed: its handler checks whether it still applies."""
 
-    heap: list[tuple[int, int, int, int, int]] = field(
-        default_factory=list
-    )  # at_ms, kind, subject or job, task set, index
+    # at_ms, kind, subject or job, task set, index
+    heap: list[tuple[int, int, int, int, int]] = field(default_factory=list)
 
     def add(self, at_ms: int, kind: TimerKind, task_set: TaskSet, index: int = 0) -> None:
         heapq.heappush(self.heap, (at_ms, int(kind), task_set.job.id, task_set.number, index))

@@ -182,9 +182,7 @@ class _Decision:
         reference = _reference_task(instance, active)
         matching = [task for task in active if _matches(task, reference) and not task.is_on_draining_node]
         if len(alive) > 1 or self.view.status in ROLLOUT_IN_PROGRESS or self.view.status is RolloutStatus.STARTING:
-            for task in matching:
-                if task.healthy_at_ms > self.view.now_ms:
-                    self._wake_at(task.healthy_at_ms)
+            self._wake_when_healthy(matching)
         healthy = [task for task in matching if task.is_healthy]
         if healthy:
             self._retain_one(healthy[-1], active)
@@ -196,6 +194,11 @@ class _Decision:
         else:
             self.awaiting_health += 1  # the next reconcile finds it ended, and starts its successor
             self.is_pending = True
+
+    def _wake_when_healthy(self, tasks: list[TaskView]) -> None:
+        for task in tasks:
+            if task.healthy_at_ms > self.view.now_ms:
+                self._wake_at(task.healthy_at_ms)
 
     def _check_failure(self, newest: TaskView) -> None:
         if newest.state == _FAILED and newest.is_of_rollout:

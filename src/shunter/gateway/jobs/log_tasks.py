@@ -98,22 +98,25 @@ class TasksWithOutput:
         done = self._done.setdefault(number, np.zeros(task_set.count, np.int32))[block.first : block.first + len(block)]
         wanted = (block.columns["log"] != 0) & (attempts > done) & self._selected(run, task_set, block, query)
         rows = np.flatnonzero(wanted[first - block.first :])[:BATCH_SIZE] + (first - block.first)
-        found: list[LogTask] = []
-        for row in rows.tolist():
-            index, attempt = block.first + row, int(attempts[row])
-            view = task_view(block, index)
-            state, log = int(block.columns["state"][row]), int(block.columns["log"][row])
-            is_over = state >= _ENDED or state <= _ASSIGNED
-            ended_ms = int(block.columns["ended_ms"][row])
-            if query.since_ms is not None and state >= _ENDED and ended_ms < query.since_ms:
-                done[row] = attempt
-                self.left_out.add(ENDED_EARLIER, [view.name])
-                continue
-            location = LogLocation(int(block.columns["node"][row]), log, is_over, attempt)
-            if index not in block.hidden:
-                found.append(LogTask(number, index, view, attempt, location))
+        tasks = (self._log_task(task_set, block, row, int(attempts[row])) for row in rows.tolist())
+        found = [task for task in tasks if task is not None]
         has_more = len(rows) == BATCH_SIZE
         return found, block.first + int(rows[-1]) + 1 if has_more else block.first + len(block)
+
+    def _log_task(self, task_set: TaskSetRef, block: TaskBlock, row: int, attempt: int) -> LogTask | None:
+        """The attempt to read in a row of the block; None if its output is left out."""
+        index, columns = block.first + row, block.columns
+        view, state = task_view(block, index), int(columns["state"][row])
+        has_ended = state >= _ENDED
+        if self._query.since_ms is not None and has_ended and int(columns["ended_ms"][row]) < self._query.since_ms:
+            self._done[task_set.number][index] = attempt
+            self.left_out.add(ENDED_EARLIER, [view.name])
+            return None
+        if index in block.hidden:
+            return None
+        is_over = has_ended or state <= _ASSIGNED  # the log of an assigned task is that of its last attempt
+        location = LogLocation(int(columns["node"][row]), int(columns["log"][row]), is_over, attempt)
+        return LogTask(task_set.number, index, view, attempt, location)
 
     def _selected(self, run: AnyRun, task_set: TaskSetRef, block: TaskBlock, query: JobLogQuery) -> NDArray[np.bool_]:
         selected = np.ones(len(block), np.bool_)

@@ -51,19 +51,14 @@ def explain(
     ledger = NodeLedger()
     ledger.sync(nodes)
     limit_reasons = [] if view is None else [Reason(text, 0, ()) for text in limits_reached(task_class, view)]
-    own_filters = filters
-    if view is not None:
-        filters = (*filters, rules_filter(RuleSet(view, ledger)), avoid_filter(_avoided(task_class, view)))
-    with_licences, task_class = task_class, without_licence_needs(task_class)
     rows = np.array([only_node]) if only_node else np.arange(1, nodes.count)
-    never_fits = None if only_node else _never_fits(task_class, ledger)
-    if (
-        view is not None
-        and not never_fits
-        and (gang := describe_gang(with_licences, _gang_counts(with_licences, view), nodes, own_filters))
-    ):
-        limit_reasons.append(Reason(gang, 0, ()))
-    refusals = [(never_fits, rows)] if never_fits else _refusals(task_class, ledger, rows, filters)
+    on_node = without_licence_needs(task_class)  # licences are not resources of nodes
+    never_fits = None if only_node else _never_fits(on_node, ledger)
+    if view is not None:
+        gang = "" if never_fits else describe_gang(task_class, _gang_counts(task_class, view), nodes, filters)
+        limit_reasons += [Reason(gang, 0, ())] if gang else []
+        filters = (*filters, rules_filter(RuleSet(view, ledger)), avoid_filter(_avoided(task_class, view)))
+    refusals = [(never_fits, rows)] if never_fits else _refusals(on_node, ledger, rows, filters)
     if len(refusals) > REASONS_MAX:
         rest = np.concatenate([rows for _, rows in refusals[REASONS_MAX - 1 :]])
         refusals[REASONS_MAX - 1 :] = [("other reasons", rest)]
