@@ -11,7 +11,7 @@ JM_HEAP_MIN = 128
 TM_METASPACE, TM_OVERHEAD, TM_NETWORK, TM_FRAMEWORK_OFF_HEAP, TM_FRAMEWORK_HEAP = 160, 104, 64, 64, 96
 # from here on the parts grow with the process, and a collector with threads of its own is worth it
 LARGE_PROCESS_MIB = 2048
-BATCH_SHUFFLE = 16  # of the framework's memory beside the heap; 64 are its default
+BATCH_SHUFFLE = 16  # MiB of the framework's memory besides the heap; its default is 64
 MANAGED_SHARE = 0.4  # of what is left for the program, as Flink itself has it
 PREFIX = "taskmanager.memory"
 

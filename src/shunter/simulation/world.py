@@ -227,7 +227,7 @@ class World:
         for connection in self.network.connections_of(manager):
             connection.reset("manager gone")
 
-    # ---- what the checkers hear ----
+    # ---- what the checkers are told ----
 
     def durable(self, manager: SimulatedManager, commit: Commit) -> None:
         self.trace.record("committed", f"{manager.name} version {commit.version} ({len(commit.body)} bytes)")

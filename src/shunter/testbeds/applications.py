@@ -99,7 +99,7 @@ def _executors(job: BatchJob, start: StartApplication, hosts: Sequence[str], par
         runtime=parts.runtime,
         payload=_encode(parts.executor),
     )
-    # The slot's own reservation holds the room: the executors need nothing beside it.
+    # The slot's own reservation holds the room: the executors need nothing in addition.
     return GroupSpec(EXECUTOR, len(slots), task, needs={}, entries=slots)
 
 

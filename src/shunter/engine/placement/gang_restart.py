@@ -29,7 +29,7 @@ def restart_broken_gangs(round: Round) -> None:
             name = _first_broken_task(round.state, members)
             if name:
                 _evict_members(round, members, f"task {name} of the same gang restarts")
-    round.dirty.gangs.clear()  # what was called back is no news
+    round.dirty.gangs.clear()  # these evictions must not restart the gang once more
 
 
 def is_gathering(record: ClassRecord, task_set: TaskSet) -> bool:

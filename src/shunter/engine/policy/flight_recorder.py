@@ -75,7 +75,7 @@ class FlightRecorder:
         return recorder.view
 
     def after_decision(self, decision: Decision) -> None:
-        assert self._pending_situation is not None, "look comes first"
+        assert self._pending_situation is not None, "`before_decision` must be called first"
         now, budget, delta, recorder = self._pending_situation
         situation, inputs = self._encode_and_hash(
             ROUNDS, Situation(now, budget, replace(delta, answers=recorder.answers()))

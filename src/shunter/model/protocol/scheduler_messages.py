@@ -42,10 +42,11 @@ class NodeKind(msgspec.Struct, frozen=True, array_like=True):
 class NodeRows(msgspec.Struct, frozen=True, array_like=True):
     """Rows of the node columns that changed. Each part has rows of its own: most changes are of amounts and counts."""
 
-    rows: list[int]  # those that `changed` speaks of, for the next two; the one that changed last stands last
+    rows: list[int]  # rows that changed, for the next two fields; the one that changed last comes last
     tasks: list[int]
     reserved: dict[str, list[int]]  # resource -> amounts; a resource that changed on none of them is left out
-    uncounted: dict[int, int] = {}  # row -> tasks, of rows on which nothing else changed and `changed` stands still
+    # row -> tasks, of rows on which nothing else changed, so that their `changed` stays the same
+    uncounted: dict[int, int] = {}
     busy: dict[int, float] = {}
     eligible: dict[int, bool] = {}
     owner: dict[int, int] = {}
@@ -130,8 +131,8 @@ class RunningRows(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Answers(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a view answered, or would answer, to what it works out on demand. `repels` is None where no job on a node
-    keeps others away, and an entry of it where nobody keeps this class away."""
+    """What a view answered, or would answer, to queries that it computes on demand. `repels` is None if no job on any
+    node has a required anti-affinity; an entry of it is None if none of these repels the class."""
 
     classes: list[ClassRow] = []  # of what runs
     running: RunningRows | None = None

@@ -138,8 +138,8 @@ SIMULATED_BOOT = "simulated"  # of every node that exists only in the memory of 
 
 
 class Hello(msgspec.Struct, tag=True):
-    """Who this worker is and what its machine has. `boot` differs for every life of the worker's process, `worker_id`
-    for every home, and `machine_boot` for every boot of `machine`; workers of 0.1.0 send none of these three."""
+    """Who this worker is and what its machine has. `boot` differs for every worker process, `worker_id` for every
+    home, and `machine_boot` for every boot of `machine`; workers of 0.1.0 send none of these three."""
 
     protocol: int
     name: str

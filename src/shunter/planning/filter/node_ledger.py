@@ -172,7 +172,7 @@ class NodeLedger:
         self._free_most: list[int] = free.max(axis=1, initial=-1).tolist()
 
     def _view(self) -> Nodes:
-        assert self._nodes is not None, "sync comes first"
+        assert self._nodes is not None, "`sync` must be called first"
         return self._nodes
 
     def _start(self, nodes: Nodes) -> None:

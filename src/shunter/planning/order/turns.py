@@ -82,7 +82,7 @@ class Turns:
 
     def end_turn(self, has_to_wait: bool) -> None:
         """The class of the last turn is done for now: all its tasks are placed, or the rest must wait."""
-        assert self._rank_turns is not None, "a turn comes first"
+        assert self._rank_turns is not None, "there must have been a turn"
         turn_group = self._rank_turns.turn_group
         if has_to_wait and turn_group.number < 0:
             self._blocked_queues.add(turn_group.number)

@@ -43,8 +43,8 @@ def build_queue(pairs: Sequence[Pair], layout: SlotLayout) -> list[str]:
     """One entry for each executor: all of the first pass, then all of the second.
 
     Entry i gets slot i, and slots are numbered over all nodes first. So the first pass fills the first half of each
-    node's slots, and the second puts the partners beside them. Each job gets slots / jobs executors; where that
-    leaves a rest, the first pairs get one more node. Of an odd number of slots on a node, the last stays free.
+    node's slots, and the second puts the partners next to them. Each job gets slots / jobs executors; if there
+    is a remainder, the first pairs get one more node. Of an odd number of slots on a node, the last stays free.
     """
     pair_by_node = [pairs[node % len(pairs)] for node in range(layout.nodes)]
     half = layout.slots_per_node // JOBS_PER_NODE

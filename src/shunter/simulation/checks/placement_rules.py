@@ -97,7 +97,7 @@ def _check_anti_affinity(model: ReferenceModel, node: int) -> None:
         for other, name in present_jobs.items():
             if other != job.id and name in _avoided_jobs(group.spec):
                 is_new = other in placed_jobs or job.id in placed_jobs
-                require(not is_new, f"job {job.id} avoids job {other} ({name}), and is beside it on node {node}")
+                require(not is_new, f"job {job.id} avoids job {other} ({name}), and both are on node {node}")
 
 
 def _avoided_jobs(spec: GroupSpec) -> list[str]:

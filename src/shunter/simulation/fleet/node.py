@@ -39,8 +39,8 @@ class FleetPort(EndScheduler, Protocol):
 
 
 class SimulatedNode:
-    """A worker's memory: who it is, whom it obeys, and its machine. `on_result_dropped` hears of results no longer
-    kept."""
+    """A worker's memory: who it is, which epoch it obeys, and its machine. `on_result_dropped` is called for each
+    result that it drops."""
 
     __slots__ = ("_fleet", "epoch", "hello", "id", "is_dirty", "machine", "on_result_dropped")
 

@@ -61,7 +61,7 @@ class Faults:
         manager.resume()
 
     async def _manager_replaced(self) -> None:
-        """A manager stands still, another takes over, and then the old one wakes and knows nothing of it."""
+        """A manager is paused, another takes over, and the old one resumes without knowing it."""
         manager = self._newest_manager()
         if manager is None or not manager.is_leading:
             return
@@ -118,7 +118,7 @@ class Faults:
             self._world.add_node(self._nodes_to_join.pop())
 
     async def _node_leaves(self) -> None:
-        """With a word or without. Only nodes that joined later go for good: all jobs must still fit somewhere."""
+        """With or without a Goodbye. Only nodes that joined later leave for good, because all jobs must still fit."""
         extra = [worker for name, worker in self._world.workers.items() if name.startswith("extra-")]
         if extra and self._rng.random() < 0.5:
             self._rng.choice(extra).leave()

@@ -21,7 +21,7 @@ class Stalled(RuntimeError):
 
 
 class Livelock(RuntimeError):
-    """Callbacks schedule callbacks and time stands still."""
+    """Callbacks schedule callbacks, and time does not advance."""
 
 
 class VirtualLoop(asyncio.BaseEventLoop):

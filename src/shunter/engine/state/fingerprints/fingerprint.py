@@ -22,7 +22,7 @@ from shunter.engine.state.fingerprints.records import (
 from shunter.engine.state.fingerprints.registries import ALL_OF_REGISTRIES, REGISTRIES
 from shunter.engine.state.state import State
 
-_SENT_TO_POLICIES = "what policies were shown in this life"
+_SENT_TO_POLICIES = "what this manager process has shown to policies"
 
 
 def fingerprint(state: State) -> dict[str, Any]:
@@ -95,7 +95,7 @@ STATE = ComparedFields(
         **{name: _registry(name) for name in REGISTRIES},
     },
     left_out={
-        "last_runs": "history's: the store forgets names a while before the round that says so",
+        "last_runs": "belongs to history: the store drops names a while before the round that records it",
         "pending_queue": _SENT_TO_POLICIES,
         "dirty_classes": _SENT_TO_POLICIES,
         "held_rows": _SENT_TO_POLICIES,

@@ -31,11 +31,11 @@ NODE = ComparedFields(
     ),
     described={"lanes": _lanes},
     left_out={
-        "is_synced": "whether it has reported in this life",
-        "synced_boot": "which worker process has reported in this life",
-        "down_since_ms": "counts anew in every life of the manager",
-        "failures": "counted in this life",
-        "last_heartbeat_ms": "when it was heard in this life",
+        "is_synced": "whether it has reported to this manager process",
+        "synced_boot": "which worker process has reported to this manager process",
+        "down_since_ms": "counts from the start of each manager process",
+        "failures": "counted by this manager process",
+        "last_heartbeat_ms": "when this manager process heard from it",
         "stats": "measured",
     },
 )  # fmt: skip

@@ -70,7 +70,7 @@ TABLE = ComparedFields(
         "_free_rows": _unaccounted,
     },
     left_out={
-        "rows": "how far it has grown in this life",
+        "rows": "how far it has grown in this process",
         "_columns": "the columns, each of which is an attribute too",
         "_packed": "the columns, each of which is an attribute too",
     },
@@ -147,7 +147,7 @@ TASK_SET = ComparedFields(
     },
     left_out={
         "base": "where its rows lie depends on who left when; the rows are compared with the table",
-        "in_queue": "forgotten when somebody looks; the audit looks whether it can be found",
+        "in_queue": "cleaned up on demand; the audit checks that it can be found",
     },
 )
 
@@ -161,7 +161,7 @@ JOB = ComparedFields(
         "spec_version": lambda _, job: job.spec_version.body,
         "task_sets": lambda context, job: [TASK_SET.of(context, task_set) for task_set in job.task_sets],
     },
-    left_out={"cached_ref": "a cache: made when somebody asks"},
+    left_out={"cached_ref": "a cache: computed on demand"},
 )  # fmt: skip
 
 # ---- classes ----
@@ -171,9 +171,9 @@ LANES = ComparedFields(
     plain=("node", "width", "outstanding"),
     described={"task_class": lambda _, lanes: lanes.task_class.id},
     left_out={
-        "last_progress_ms": "what workers said in this life",
-        "recalled": "what was asked of workers in this life",
-        "may_refill": "what the policy chose in this life",
+        "last_progress_ms": "what workers reported to this manager process",
+        "recalled": "what this manager process asked of workers",
+        "may_refill": "what the policy chose in this manager process",
     },
 )
 
@@ -198,7 +198,7 @@ CLASS = ComparedFields(
     },
     left_out={
         "task_sets": "those with something ready, which is a matter of time; the audit looks whether each can be found",
-        "depth": "learnt in this life from how long tasks took",
+        "depth": "learnt in this manager process from how long tasks took",
     },
 )
 

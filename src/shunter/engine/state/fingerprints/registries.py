@@ -17,7 +17,7 @@ from shunter.engine.state.registries.queues import QueueRegistry
 from shunter.engine.state.registries.services import ServiceRegistry
 from shunter.engine.state.registries.templates import Template, TemplateRegistry
 
-_CACHE = "a cache: worked out when somebody asks"
+_CACHE = "a cache: computed on demand"
 
 
 def _items(name: str) -> Callable[[FingerprintContext, Any], list[tuple[Any, Any]]]:
@@ -93,7 +93,7 @@ OBJECTS = ComparedFields(
     left_out={
         "_nodes": "the columns of nodes, which the state has too",
         "_tables": "the objects by kind, each of which is an attribute too",
-        "recent_events": "what watchers can resume from in this life",
+        "recent_events": "what watchers of this manager process can resume from",
         "dirty_objects": "what is to be looked at: after recovery all is",
         "scheduling_memories": _CACHE,
         "unplaced_testbeds": _CACHE,

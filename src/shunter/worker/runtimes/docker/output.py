@@ -87,7 +87,7 @@ class OutputCopier:
 
     def switch_to_log(self, oldest_ns: int) -> None:
         """From now on the daemon's log is read, whose oldest entry has this time; 0 means that it has none."""
-        is_new = not self._position.first_ns  # the stream gave nothing: all that the log has is news
+        is_new = not self._position.first_ns  # the stream gave nothing: all of the log is new
         if is_new or oldest_ns <= self._position.first_ns + OVERLAP_NS:  # it is whole: pass over all that we have
             self._position.places = StreamPosition(), StreamPosition(log_bytes=self._position.own_bytes)
         self._position.is_live = False

@@ -79,8 +79,8 @@ class DockerRuntime:
             started = await self._start(id, launch, copier, facts)
             return started
         except DaemonUnavailable as error:
-            self.abandon_container(name)  # it may have got further than we heard
-            await self._check_daemon()  # or the next attempts would be sent here too, to be lost
+            self.abandon_container(name)  # the daemon may have created it all the same
+            await self._check_daemon()  # otherwise the next attempts would be sent here too, and be lost
             raise RuntimeGone(str(error)) from error
         except OSError as error:
             raise NotStarted(f"runtime docker: {error}") from error
