@@ -48,8 +48,8 @@ class Workers(Protocol):
         size_max: int,
         unstarted_attempt: AttemptKey | None = None,
     ) -> LogData:
-        """With a segment of 0, of an attempt that is `unstarted_attempt`: it has been ordered, and has not been
-        reported to have started. Raises Unavailable where the node is not connected or does not answer in time."""
+        """Read a part of an attempt's log. A segment of 0 means the log of `unstarted_attempt`, which was ordered and
+        has not reported its start. Raises Unavailable if the node is not connected or does not answer in time."""
         ...
 
     async def read_stats(self, node: int) -> StatsData: ...

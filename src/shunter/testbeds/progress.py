@@ -65,7 +65,7 @@ class JobRecords:
         return self._snapshot
 
     def matches(self, records: tuple[JobRecord, ...]) -> bool:
-        """Whether these are the same: then they are taken for its own, so that the next comparison is a short one."""
+        """Whether the records are equal. If so, it adopts them, so that the next comparison is quick."""
         if self.snapshot is records:
             return True
         is_same = self.snapshot == records
@@ -91,7 +91,7 @@ def most_advanced(record: JobRecord, seen: JobRecord) -> JobRecord:
 
 
 def has_started(job: BatchJob, occupied: Set[SlotPlace]) -> bool:
-    """That each of its executors runs, or has the slot that it was sent to."""
+    """Whether each of its executors runs, or has the slot that it was sent to."""
     if job.status.state is BatchJobState.SCHEDULED:
         return occupied >= set(job.status.places)
     return job.status.state in (BatchJobState.RUNNING, BatchJobState.COMPLETED)

@@ -98,8 +98,8 @@ def _testbed_problems(
 
 
 def free_slot_ids(slots: Sequence[Slot], submitted: Iterable[BatchJob] = ()) -> list[int]:
-    """Global numbers of those that a job can have now: less those that were requested for these jobs, and are not seen
-    to be reserved yet."""
+    """The global numbers of the slots that a job can get now, without those that were requested for the `submitted`
+    jobs and do not show as reserved yet."""
     places: set[SlotPlace] = set()
     numbers: set[int] = set()
     for job in submitted:

@@ -44,7 +44,7 @@ class HostPorts:
             self._in_use.update(allocated.values())
 
     def release(self, job: int, group: int, attempt: int, indexes: Iterable[int]) -> None:
-        """Those tasks need them no longer."""
+        """Free the ports of tasks that no longer need them."""
         if not self._allocated:
             return
         for index in indexes:

@@ -8,7 +8,7 @@ import random
 BACKOFF_FIRST_S = 0.1
 BACKOFF_FACTOR = 2.0
 BACKOFF_MAX_S = 3.0  # low, so that all workers are back within seconds when a manager returns
-BACKOFF_PERMANENT_S = 15.0  # after a refusal that only a person can mend
+BACKOFF_PERMANENT_S = 15.0  # after a refusal whose cause somebody has to fix
 
 
 class Backoff:

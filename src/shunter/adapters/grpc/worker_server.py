@@ -63,7 +63,7 @@ class WorkerServer:
         return port
 
     async def stop(self) -> None:
-        """Ends every connection that the reception has not ended yet."""
+        """Ends every connection that the acceptor has not ended yet."""
         for link in list(self._links):
             link.refuse(RefusalCode.SHUTTING_DOWN, "the manager is stopping")
         if self._server is not None:

@@ -183,7 +183,7 @@ class MemoryStore:
         self._past = {past.uid: past for past in newest_first if past.deleted_at > cutoff}
 
     def _drop_jobs(self, retention: Retention, now: float) -> list[FinishedName]:
-        """Those that ended first go first."""
+        """Drop the jobs that ended first."""
         cutoff = _cutoff(retention.finished_age_s, now)
         surplus = len(self._jobs) - retention.finished_max
         dropped_names = []

@@ -56,7 +56,7 @@ class Outbox:
         return self._cut_batch()
 
     def _cut_batch(self) -> list[str]:
-        """Mostly all of it."""
+        """Take as many of the queued texts as one message may hold; usually all of them."""
         if self._size <= self._limits.batch_size_max:
             taken, self._waiting, self._size = self._waiting, [], 0
             return taken

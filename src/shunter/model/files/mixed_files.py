@@ -24,7 +24,7 @@ _ITEM = re.compile(r"items\[(\d+)\]\.?")
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """Those documents of a file that are alike, and where they stand in it."""
+    """Either the Jobs of a file or its other documents, with their positions in the file."""
 
     documents: Sequence[object]
     positions: tuple[int, ...]
@@ -53,7 +53,7 @@ def read_parts(jobs: FilePart, read_jobs: Read[J], objects: FilePart, read_objec
 
 @contextmanager
 def file_problem_paths(part: FilePart) -> Iterator[None]:
-    """An Invalid about the part says where in the file it is meant."""
+    """Converts the field paths of an Invalid about the part to paths in the file."""
     try:
         yield
     except Invalid as error:
@@ -75,7 +75,7 @@ def _file_part(documents: Sequence[object], *, jobs: bool) -> FilePart:
 
 
 def _field(field: str, part: FilePart) -> str:
-    """Readers number the documents where they get several."""
+    """Readers number the documents only if they get several."""
     found = _ITEM.match(field)
     if found is None:
         return f"items[{part.positions[0]}].{field}" if len(part.positions) == 1 else field

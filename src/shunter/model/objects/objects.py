@@ -33,20 +33,20 @@ def kind_of(each: Object) -> str:
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A manifest after validation: an object to make, or to change into this."""
+    """A manifest after validation: the object to create, or what an existing one is to become."""
 
     kind: str
     name: ObjectName
     spec: Spec
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    revision: int | None = None  # the present one must be this: metadata.resourceVersion, where it is given
+    revision: int | None = None  # metadata.resourceVersion, if given: the object must still have it
     own: Document = {}  # path -> value, of fields that only Shunter writes, as the manifest has them
 
 
 class ObjectEvent(msgspec.Struct, frozen=True):
-    """One change of an object, as watchers hear of it. `object` is what it was right after the change; what was deleted
-    is as it was before."""
+    """One change of an object, as watchers see it. `object` is the object right after the change, or right before its
+    deletion."""
 
     revision: int
     action: str  # ADDED | MODIFIED | DELETED

@@ -77,7 +77,7 @@ class Matrix:
 
     @property
     def samples_min(self) -> int:
-        """So often every pair was measured at least."""
+        """How often every pair was measured at least."""
         return min(map(self.samples, self.pairs), default=0)
 
     def next_pair(self, failures: Mapping[Pair, int]) -> Pair:

@@ -13,7 +13,7 @@ KEEPALIVE_IDLE_S = 30
 
 
 def set_socket_options(connected: socket.socket) -> None:
-    """No waiting for fuller packets; and probes, because a stream may be silent for hours."""
+    """Send small packets at once, and probe idle connections: a stream may be silent for hours."""
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_KEEPIDLE"):

@@ -104,7 +104,7 @@ def moved(model: ReferenceModel, change: c.TasksTransitioned) -> None:
 
 
 def _healthy_indexes(model: ReferenceModel, change: c.TasksTransitioned) -> list[int]:
-    """Those of a service that are well."""
+    """The healthy tasks of a service."""
     job = model.unfinished[change.job]
     group, indexes = job.groups[change.task_set], range(change.first, change.last + 1)
     if job.type != SERVICE:

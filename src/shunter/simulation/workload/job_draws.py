@@ -1,7 +1,7 @@
 """Draws random jobs for a simulated world: arrays, graphs, gangs, rules, limits, times and templates.
 
-Called by `simulation.scenario`. Every job can finish on the first node alone, except jobs drawn to wait or run for
-ever; those are stopped at the end."""
+Called by `simulation.scenario`. Every job can finish on the first node alone, except jobs drawn to wait or run
+forever; those are stopped at the end."""
 
 from __future__ import annotations
 

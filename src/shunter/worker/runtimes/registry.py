@@ -18,7 +18,7 @@ PROCESS = "process"  # which keepers run
 
 
 class RuntimeRegistry:
-    """`changed` is called when the node's attributes that come with them have."""
+    """`changed` is called when the attributes that runtimes give to the node have changed."""
 
     def __init__(self, settings: WorkerSettings, changed: Callable[[], None]) -> None:
         self._settings = settings
