@@ -27,7 +27,9 @@ class Cluster:
     home: Path
 
     def shunter(self, *words: str) -> str:
-        return subprocess.run([SHUNTER, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+        return subprocess.run(
+            [SHUNTER, *words], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        ).stdout
 
     def job(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.shunter("job", name, "--output", "json"))
@@ -83,5 +85,5 @@ def home() -> Iterator[Path]:
 def seconds_of(*command: str) -> float:
     """How long a command takes, its output thrown away."""
     begun = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     return time.perf_counter() - begun

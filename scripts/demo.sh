@@ -8,7 +8,7 @@ said=$("$shunter" up --detach)
 url=$(echo "$said" | sed -n '1s/.* //p') # the last word of "the cluster is ready at URL"
 echo "$said"
 echo "Demo: 200 short tasks."
-"$shunter" run --name demo --count 200 -- /bin/sh -c 'sleep 0.05; echo "task $SHUNTER_TASK_INDEX of $SHUNTER_TASK_COUNT"'
+"$shunter" run --name demo --count 200 -- /bin/sh -c 'sleep 0.05; echo "task $SHUNTER_TASK_INDEX of $SHUNTER_TASK_COUNT"' </dev/null
 cat <<END
 
 Commands to try ($shunter --help lists all):

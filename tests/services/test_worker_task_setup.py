@@ -149,6 +149,26 @@ async def test_a_payload_arrives_byte_for_byte(tmp_path: Path) -> None:
         assert (await harness.run("/bin/sh", "-c", 'test -z "$SHUNTER_PAYLOAD"', job=4)).exits == []
 
 
+async def test_a_task_reads_its_standard_input_byte_for_byte(tmp_path: Path) -> None:
+    full = bytes(range(256)) * 4096
+    script = f'cat > {tmp_path}/copy; test -z "$SHUNTER_PAYLOAD"'
+    async with open_harness(tmp_path) as harness:
+        for job, data in ((1, full), (2, b"")):
+            ended = await harness.run("/bin/sh", "-c", script, job=job, payload=data, payload_is_stdin=True)
+            assert (ended.how, ended.exits) == ("", [])
+            assert (tmp_path / "copy").read_bytes() == data
+        await harness.run("/bin/sh", "-c", script, job=3)
+        assert (tmp_path / "copy").read_bytes() == b""
+
+
+@AS_ROOT
+async def test_a_task_of_another_user_reads_its_standard_input_twice(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        script = "id -un; cat /dev/stdin; cat"
+        ended = await harness.run("/bin/sh", "-c", script, user="nobody", payload=b"data\n", payload_is_stdin=True)
+        assert await output(harness, ended) == "nobody\ndata\ndata\n"
+
+
 @AS_ROOT
 async def test_a_task_runs_as_the_user_that_it_names(tmp_path: Path) -> None:
     nobody = pwd.getpwnam("nobody")

@@ -16,7 +16,7 @@ class EngineSettings:
     jobs_max: int = 1_000_000  # unfinished
     tasks_max: int = 50_000_000  # of unfinished jobs
     templates_max: int = 10_000
-    payload_bytes_max: int = 256 * 2**20  # of all unfinished dispatches
+    payload_bytes_max: int = 256 * 2**20  # of all unfinished jobs, standard input included
     queues_max: int = 1_000  # with rules
     keys_max: int = 100_000
     keys_age_s: float = 86_400.0

@@ -32,6 +32,7 @@ class RunOptions(TypedDict, total=False):
     # what to run
     env: Mapping[str, str] | None
     dir: str | Path | None  # default: a fresh folder, removed with the task
+    stdin: str | bytes | None  # what each task reads from standard input
     stdout: str | Path | None  # a file with %j %g %i %a, relative to dir, instead of the captured log
     stderr: str | Path | None
     user: str | int | None

@@ -6,6 +6,7 @@ is left to the cluster, which refuses it together with all other problems."""
 from __future__ import annotations
 
 import os
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,6 +29,8 @@ def expand(options: dict[str, Any]) -> dict[str, Any]:
     for name in ("start_at", "deadline"):
         if name in fields:
             fields[name] = _timestamp(fields[name])
+    if isinstance(fields.get("stdin"), str | bytes):
+        fields["stdin"] = _base64(fields["stdin"])
     has_image = "image" in fields
     for name, read in (
         ("mounts", _mount),
@@ -51,6 +54,10 @@ def _array(text: str, parallel_max: int | None) -> dict[str, Any]:
         fix = f"remove %{limit} or parallel_max"
         raise Invalid([Problem("array", f"has a limit of {limit}, but parallel_max is {parallel_max}", text, fix)])
     return {"array": text.partition("%")[0].strip()} | ({"parallel_max": limit} if limit else {})
+
+
+def _base64(data: str | bytes) -> str:
+    return b2a_base64(data.encode() if isinstance(data, str) else data, newline=False).decode()
 
 
 def _retries(count: int, restart: object) -> dict[str, Any]:

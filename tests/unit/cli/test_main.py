@@ -177,7 +177,9 @@ def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: 
         return raw_response(204, b"")
 
     cluster.answers |= {"POST /jobs": follow, "DELETE /jobs/id:7": stop}
-    with subprocess.Popen([*SHUNTER, "run", "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*SHUNTER, "run", "x"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "hello\n"
         process.send_signal(number)
@@ -289,7 +291,9 @@ def test_a_reader_that_has_seen_enough_ends_the_job_and_the_command_silently(clu
         return raw_response(204, b"")
 
     cluster.answers |= {"POST /jobs": follow, "DELETE /jobs/id:7": stop}
-    with subprocess.Popen([*SHUNTER, "run", "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*SHUNTER, "run", "x"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "hello\n"
         process.stdout.close()

@@ -69,7 +69,7 @@ def test_every_field_that_run_can_set_has_an_option_that_exists() -> None:
     options = {option for parameter in command.params for option in parameter.opts}
     named = {option for candidates in RUN_FIELDS.values() for option in candidates}
     assert named - options <= {"COMMAND"}
-    for field in RunOptions.__annotations__.keys() - {"type", "health", "cpu", "memory", "disk", "retries"}:
+    for field in RunOptions.__annotations__.keys() - {"type", "health", "cpu", "memory", "disk", "retries", "stdin"}:
         assert f"spec.{field}" in RUN_FIELDS or f"metadata.{field}" in RUN_FIELDS
 
 

@@ -33,6 +33,12 @@ def test_two_limits_that_differ_are_refused() -> None:
         job_of(array="1-9%3", parallel_max=4)
 
 
+@pytest.mark.parametrize("data", ["grüße", "grüße".encode()])
+def test_standard_input_is_text_or_bytes(data: str | bytes) -> None:
+    task = job_of(stdin=data).groups[0].task
+    assert (task.payload, task.payload_is_stdin) == ("grüße".encode(), True)
+
+
 def test_entries_give_the_count() -> None:
     assert job_of(entries=["a", "b"]).groups[0].count == 2
 

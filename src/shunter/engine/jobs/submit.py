@@ -176,6 +176,11 @@ def check_cluster_limits(round: Round, specs: list[JobSpec]) -> None:
         added = sum(spec.is_template for spec in specs)
         if added and len(state.templates.by_id) + added > settings.templates_max:
             raise Busy(f"the cluster has the maximum of {settings.templates_max} templates", 5.0)
+    payload_bytes = sum(len(group.task.payload or b"") for spec in specs for group in spec.groups)
+    if payload_bytes and state.payload_bytes + payload_bytes > settings.payload_bytes_max:
+        raise Busy(
+            f"payloads of unfinished jobs use {state.payload_bytes:,} of {settings.payload_bytes_max:,} bytes", 5.0
+        )
     check_queue_limits(round, specs)
 
 

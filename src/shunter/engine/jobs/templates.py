@@ -54,9 +54,6 @@ def on_dispatch(round: Round, dispatch: Dispatch) -> SubmitResult:
     check_cluster_limits(round, [spec])
     if len(round.state.unfinished_runs(template.namespace, template.name)) >= UNFINISHED_RUNS_MAX:
         raise Busy(f"template '{template.name}' already has {UNFINISHED_RUNS_MAX} unfinished runs", 5.0)
-    limit = round.settings.payload_bytes_max
-    if round.state.payload_bytes + len(dispatch.payload or b"") > limit:
-        raise Busy(f"payloads of unfinished dispatches use {round.state.payload_bytes:,} of {limit:,} bytes", 5.0)
     run = start_run(round, spec, dispatch.user)
     reason = f"dispatched by {dispatch.user}"
     round.record(c.TemplateFired(template.namespace, template.name, 0, run.job_id, reason, round.now_ms))

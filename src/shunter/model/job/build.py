@@ -141,6 +141,8 @@ def _build_task(values: dict[str, Any], amounts: dict[str, int], ports: tuple[Po
         stdout=values["stdout"],
         stderr=values["stderr"],
         devices={name: amount for name, amount in amounts.items() if amount and name not in STANDARD},
+        payload=values["stdin"],
+        payload_is_stdin=values["stdin"] is not None,
         stop_after_s=values["disconnect"].get("stop_after", 0.0),
     )
 

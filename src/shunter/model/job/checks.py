@@ -49,6 +49,7 @@ def check_job(spec: dict[str, Any], groups: list[Group], path: str, problems: Pr
     if not TIMING_FIELDS.keys().isdisjoint(spec):
         _check_times(spec, path, problems)
         _check_parameters(spec.get("parameters"), f"{path}.parameters", problems)
+        _check_template_stdin(spec, groups, problems)
         for number, name in _duplicates(edge["job"] for edge in spec.get("after", ())):
             problems.add(f"{path}.after[{number}]", "names the same job twice", value=name, fix="remove it")
 
@@ -150,6 +151,15 @@ def _check_parameters(parameters: dict[str, Any] | None, path: str, problems: Pr
         problems.add(path, "has the same parameter twice", value=names[number], fix=fix)
 
 
+def _check_template_stdin(spec: dict[str, Any], groups: list[Group], problems: Problems) -> None:
+    """Data for one run: the cluster does not store it for all runs of a template."""
+    template = next((name for name in ("schedule", "parameters") if name in spec), None)
+    path = next((group.field_path("stdin") for group in groups if group.values["stdin"] is not None), None)
+    if template is not None and path is not None:
+        fix = "pass the data as the payload of a dispatch" if template == "parameters" else "read it from a file"
+        problems.add(path, f"is not allowed together with {template}", fix=fix)
+
+
 def parameter_variable(parameter: str) -> str:
     """The variable in which a task finds a parameter."""
     return f"SHUNTER_PARAM_{parameter.upper().replace('-', '_')}"
@@ -225,6 +235,11 @@ class GroupCheck:
                     "is the target of another mount",
                     value=target,
                 )
+
+    def _check_stdin(self) -> None:
+        if self._values["image"] is not None or self._values["runtime"] not in (None, "process"):
+            fix = "leave it out, and mount a file with the data"
+            self._add_problem(self._group.field_path("stdin"), "is only allowed for processes", fix=fix)
 
     def _check_isolation(self) -> None:
         isolation, image = self._values["isolation"], self._values["image"]
@@ -356,6 +371,7 @@ class GroupCheck:
 
 _CHECKS: tuple[tuple[frozenset[str], Callable[[GroupCheck], None]], ...] = (
     (frozenset({"image", "runtime", *CONTAINER_FIELDS}), GroupCheck._check_container),
+    (frozenset({"stdin"}), GroupCheck._check_stdin),
     (frozenset({"isolation"}), GroupCheck._check_isolation),
     (frozenset({"ports"}), GroupCheck._check_ports),
     (frozenset({"health"}), GroupCheck._check_health),

@@ -34,6 +34,7 @@ FIELDS_BY_TYPE: Mapping[str, tuple[str, ...]] = {
     "deadline": (BATCH, SYSBATCH),
     "schedule": (BATCH, SYSBATCH),
     "parameters": (BATCH, SYSBATCH),
+    "stdin": (BATCH, SYSBATCH),
     "distinct": (BATCH, SERVICE),
     "spread": (BATCH, SERVICE),
     "update": (SERVICE, SYSTEM),

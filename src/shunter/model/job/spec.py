@@ -86,6 +86,7 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     devices: dict[str, int] = {}
     payload: bytes | None = None  # arrives as a file, named by SHUNTER_PAYLOAD; it may be empty
     stop_after_s: float = 0.0  # without contact with a manager the worker stops it; 0 means never
+    payload_is_stdin: bool = False  # the task reads its payload from standard input instead
 
 
 # ---- where and when the tasks of a group may run ----

@@ -3,6 +3,7 @@ checks. `model.job.job_fields` assembles them."""
 
 from __future__ import annotations
 
+from base64 import b64decode
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ ENV_NAME_SIZE_MAX = 127
 ENV_VALUE_SIZE_MAX = 32 * 2**10
 ARGUMENTS_SIZE_MAX = 2**20  # command and env together; kernels take about twice this
 PATH_SIZE_MAX = 4095
+STDIN_BYTES_MAX = 2**20
 RESOURCES_MAX = 32
 STOP_GRACE_MAX_S = 3600.0
 LOG_SIZE_MIN = 4 * 2**10
@@ -135,6 +137,25 @@ def _memory_hint(value: object, found: int) -> str:
     return f"{found} means {found} bytes; did you mean {found}Mi?" if is_number else "write it like 256Mi or 4Gi"
 
 
+def _base64(size_max: int) -> Field:
+    """Bytes, written in base64."""
+
+    def read(value: Any, path: str, problems: Problems) -> bytes | None:
+        try:
+            data = b64decode(value, validate=True) if type(value) is str else None
+        except ValueError:
+            data = None
+        if data is None:
+            problems.add(path, "must be text in base64", fix="encode it, for example with the command base64")
+        elif len(data) > size_max:
+            fix = "put the data into a file that the nodes can read"
+            problems.add(path, f"must be at most {size_max:,} bytes", value=len(data), fix=fix)
+        return data
+
+    encoded_size_max = (size_max + 2) // 3 * 4
+    return Field(read, {"type": "string", "contentEncoding": "base64", "maxLength": encoded_size_max})
+
+
 def _user() -> Field:
     named = text(USER_PATTERN, size_max=65, rule="a user name or number, optionally with :GROUP")
     numbered = integer(0, UID_MAX)
@@ -237,6 +258,7 @@ TASK_FIELDS: dict[str, Field] = {
     "log_max": amount(DISK, LOG_SIZE_MIN, LOG_SIZE_MAX, default=_TASK.log_max_bytes).about(
         "maximum stored size of each output stream"
     ),
+    "stdin": _base64(STDIN_BYTES_MAX).about("what each task reads from standard input, in base64; processes only"),
     "stdout": _LOG_PATH,
     "stderr": _LOG_PATH,
     "user": _user().about("user that runs the task: name or number, optionally with :GROUP"),

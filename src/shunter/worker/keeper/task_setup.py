@@ -1,5 +1,5 @@
-"""Sets up tasks that need more than a command in a folder: files for their streams, a payload, another user, ports.
-Used by `keeper.task` for such tasks only.
+"""Sets up tasks that need more than a command in a folder: files for their streams, data to read, a payload,
+another user, ports. Used by `keeper.task` for such tasks only.
 
 The process of a task of another user drops its rights before it accesses any path of the user."""
 
@@ -42,7 +42,7 @@ class TaskSetup:
             folder = folder or self._make_user_folder(identity)
             if not spec.has_home:
                 environment[b"HOME"] = os.fsencode(identity.home)
-        if spec.payload is not None:
+        if spec.payload is not None and not spec.payload_is_stdin:
             environment[b"SHUNTER_PAYLOAD"] = os.fsencode(self._write_payload(spec.payload, identity))
         if spec.has_ports:
             ports = self.ports.get((task_range.job, task_range.group, index, task_range.attempt))
@@ -57,11 +57,12 @@ class TaskSetup:
             task_range.attempt,
         )
         paths = expand_path_pattern(spec.stdout, *names), expand_path_pattern(spec.stderr, *names)
+        stdin = spec.payload if spec.payload_is_stdin else None
         if identity is None:
-            return lambda: _spawn(path, task_range.spec.argv, environment, paths)
+            return lambda: _spawn(path, task_range.spec.argv, environment, paths, stdin)
         assert folder is not None
-        start = ExecRequest(path, task_range.spec.argv, environment, paths, folder)
-        return lambda: fork_and_exec(lambda: _exec_as(identity, start))
+        start = ExecRequest(path, task_range.spec.argv, environment, paths, folder, stdin)
+        return lambda: _fork(identity, start)
 
     def folder_of(self, user: str | None) -> str | None:
         """Where a task of another user works; None for the lane's own scratch folder."""
@@ -123,7 +124,7 @@ class TaskSetup:
 class ExecRequest:
     """What a child process needs to become the task."""
 
-    __slots__ = ("argv", "environment", "folder", "path", "paths")
+    __slots__ = ("argv", "environment", "folder", "path", "paths", "stdin")
 
     def __init__(
         self,
@@ -132,7 +133,9 @@ class ExecRequest:
         environment: Environment,
         paths: tuple[str | None, str | None],
         folder: str,
+        stdin: str | None,
     ) -> None:
+        self.stdin = stdin  # in base64; None: nothing to read
         self.path = path
         self.argv = argv
         self.environment = environment
@@ -168,9 +171,13 @@ def expand_path_pattern(pattern: str | None, job: str, group: str, index: int, a
     return text
 
 
-def _spawn(path: bytes, argv: list[bytes], environment: Environment, paths: tuple[str | None, str | None]) -> int:
+def _spawn(
+    path: bytes, argv: list[bytes], environment: Environment, paths: tuple[str | None, str | None], stdin: str | None
+) -> int:
     opened = _open_streams(paths)
     try:
+        if stdin is not None:
+            opened[0] = _open_stdin(stdin)
         actions = [(os.POSIX_SPAWN_DUP2, fd, stream) for stream, fd in opened.items()]
         return os.posix_spawn(path, argv, environment, file_actions=actions, setsid=True)
     finally:
@@ -178,7 +185,16 @@ def _spawn(path: bytes, argv: list[bytes], environment: Environment, paths: tupl
             os.close(fd)
 
 
-def _exec_as(identity: Identity, start: ExecRequest) -> None:
+def _fork(identity: Identity, start: ExecRequest) -> int:
+    stdin_fd = None if start.stdin is None else _open_stdin(start.stdin)
+    try:
+        return fork_and_exec(lambda: _exec_as(identity, start, stdin_fd))
+    finally:
+        if stdin_fd is not None:
+            os.close(stdin_fd)
+
+
+def _exec_as(identity: Identity, start: ExecRequest, stdin_fd: int | None) -> None:
     os.setsid()
     if os.geteuid() == 0:
         os.setgroups(identity.groups)
@@ -186,6 +202,8 @@ def _exec_as(identity: Identity, start: ExecRequest) -> None:
     os.chdir(start.folder)
     for stream, fd in _open_streams(start.paths).items():
         os.dup2(fd, stream)
+    if stdin_fd is not None:
+        os.dup2(stdin_fd, 0)
     os.execve(start.path, start.argv, start.environment)
 
 
@@ -207,6 +225,17 @@ def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
             problem = "it is a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
             raise StartError(f"{name} cannot be written to {path}: {problem}") from None
     return opened
+
+
+def _open_stdin(data: str) -> int:
+    """A file in memory with what the task reads from standard input: no user needs the right to reach it."""
+    from binascii import a2b_base64
+
+    fd = os.memfd_create("stdin")
+    with os.fdopen(os.dup(fd), "wb") as file:
+        file.write(a2b_base64(data))
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def _open(path: str) -> int:

@@ -41,6 +41,7 @@ class Spec:
         self.stderr: str | None = fields.get("stderr")
         self.user: str | None = fields.get("user")
         self.payload: str | None = fields.get("payload")  # in base64
+        self.payload_is_stdin: bool = fields.get("payload_is_stdin", False)
         self.has_ports = bool(fields.get("ports"))
         # Clients and health checks must know that it runs, and the next worker must know its spec.
         self.is_watched = self.has_ports or bool(fields.get("health"))

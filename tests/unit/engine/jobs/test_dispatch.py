@@ -7,7 +7,7 @@ import pytest
 from shunter.engine.jobs.templates import Dispatch
 from shunter.engine.outbox import PAYLOADS_BYTES_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
-from shunter.model.job.spec import JobOptions, JobSpec, Parameters
+from shunter.model.job.spec import JobOptions, JobSpec, Parameters, TaskSpec
 from shunter.model.protocol.worker_messages import Orders
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
@@ -15,6 +15,10 @@ from tests.unit.engine.harness import Harness, run_scenario, spec
 def parameterised_job(**fields: object) -> JobSpec:
     parameters = Parameters(("input",), {"quality": "high"}, **fields)  # type: ignore[arg-type]
     return spec("render", options=JobOptions(parameters=parameters))
+
+
+def job_with_stdin(data: bytes) -> JobSpec:
+    return spec("reader", task=TaskSpec(("cat",), payload=data, payload_is_stdin=True))
 
 
 def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> None:
@@ -85,11 +89,13 @@ def test_payloads_are_bounded_together_and_room_comes_back_when_runs_end() -> No
         await harness.submit(parameterised_job())
         for number in range(3):
             await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 300))
-        with pytest.raises(Busy, match="payloads of unfinished dispatches use 900 of 1,000 bytes"):
+        with pytest.raises(Busy, match="payloads of unfinished jobs use 900 of 1,000 bytes"):
             await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
+        with pytest.raises(Busy, match="payloads of unfinished jobs use 900 of 1,000 bytes"):
+            await harness.submit(job_with_stdin(b"x" * 200))
         await harness.settle()
         await harness.end_all()
-        await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
+        await harness.submit(job_with_stdin(b"x" * 200))
         assert harness.engine.state.payload_bytes == 200
 
     run_scenario(scenario, payload_bytes_max=1_000)

@@ -15,7 +15,7 @@ from tests.unit.model.job.manifest_samples import container, fields, manifest, p
 SOME: dict[str, Any] = {
     "count": 2, "array": "1-2", "entries": ["a"], "gang": True, "parallel_max": 1, "failures_max": 1, "estimate": "1m",
     "deadline": "1h", "schedule": "@daily", "parameters": {}, "distinct": "host", "spread": ["rack"], "update": {},
-    "at_most_once": True,
+    "at_most_once": True, "stdin": "",
 }  # fmt: skip
 
 

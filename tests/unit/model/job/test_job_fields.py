@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from shunter.model.job.spec import (
     Spread,
     Update,
 )
+from shunter.model.job.task_fields import STDIN_BYTES_MAX
 from shunter.planning.filter.cel import parse_constraint
 from shunter.planning.view import NodeKind
 from tests.unit.model.job.manifest_samples import container, fields, group, job, manifest, parse_job, problems
@@ -211,6 +213,24 @@ def test_schedules_and_parameters_make_a_template() -> None:
     assert job(schedule="@daily").is_template
     assert job(parameters={}).is_template
     assert not job().is_template
+
+
+def test_standard_input_is_base64_for_processes_that_are_no_templates() -> None:
+    task = group(stdin="AAH/").task
+    assert (task.payload, task.payload_is_stdin) == (b"\0\1\xff", True)
+    assert (group().task.payload, group().task.payload_is_stdin) == (None, False)
+    for wrong in ("a?", 3, "QQ", b64encode(bytes(STDIN_BYTES_MAX + 1)).decode()):
+        assert fields(manifest(stdin=wrong)) == ["spec.stdin"]
+    assert group(stdin=b64encode(bytes(STDIN_BYTES_MAX)).decode()).task.payload == bytes(STDIN_BYTES_MAX)
+    others: list[dict[str, Any]] = [
+        {"image": "busybox"},
+        {"runtime": "plugin"},
+        {"schedule": "@daily"},
+        {"parameters": {}},
+    ]
+    for other in others:
+        assert fields(manifest(stdin="", **other)) == ["spec.stdin"]
+    assert fields(manifest(stdin="", type="service")) == ["spec.stdin"]
 
 
 def test_an_unknown_time_zone_is_refused_with_the_nearest_one() -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from shunter.cli.commands.jobs import run_options as options
+from shunter.cli.commands.jobs.run_stdin import read_stdin
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import INTERNAL_ERROR, INTERRUPTED, JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.follow import follow_submit
@@ -82,11 +83,14 @@ def run(
     after Ctrl-C. Ctrl-C, SIGTERM or a closed terminal stops the job gracefully; a second one kills it, and if it has
     not ended 10 s later, the command exits with 130. With --detach, the job continues in the background.
 
+    A single task reads the standard input of this command, up to 1 MiB; the job starts when the input has ended.
+
     \b
     shunter run -- echo hello
     shunter run --count 10000 --cpu 1 -- /bin/true
     shunter run --array 1-100:2%4 --stdout 'out/%i.txt' -- ./simulate.sh
     shunter run --each-line files.txt -- sh -c 'gzip "$SHUNTER_ENTRY"'
+    sort names.txt | shunter run -- uniq -c
     shunter run --memory 2Gi --timeout 10m --retries 3 --env SEED=7 -- python train.py
     shunter run --detach --name report --after nightly -- ./report.sh
     shunter run --image busybox --mount .:/work:ro -- ls /work
@@ -111,14 +115,16 @@ def run(
     words = command or []
     if keep_entrypoint:
         fields["args"], words = words or None, []
+    manifest = job_manifest(words, fields)
+    tasks = _task_count(count, array, lines)
+    if each_line != options.STDIN and (data := read_stdin(tasks, has_image=image is not None)) is not None:
+        manifest = job_manifest(words, fields | {"stdin": data})
     with open_client(namespace) as client:
-        manifest = job_manifest(words, fields)
         if detach:
             print(client.submit(manifest).name)
             return
         if image is not None:
             _warn_without_runtime(client)
-        tasks = _task_count(count, array, lines)
         raise typer.Exit(_run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks))
 
 

@@ -172,7 +172,7 @@ class Container(_message.Message):
     def __init__(self, image: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., network: _Optional[str] = ..., cap_add: _Optional[_Iterable[str]] = ..., pids_max: _Optional[int] = ..., pull: _Optional[str] = ..., read_only: _Optional[bool] = ...) -> None: ...
 
 class TaskSpec(_message.Message):
-    __slots__ = ("command", "env", "dir", "cpu_milli", "memory_bytes", "disk_bytes", "run_timeout_s", "stop_grace_s", "log_max_bytes", "runtime", "container", "mounts", "ports", "health", "user", "stdout", "stderr", "devices", "payload", "stop_after_s")
+    __slots__ = ("command", "env", "dir", "cpu_milli", "memory_bytes", "disk_bytes", "run_timeout_s", "stop_grace_s", "log_max_bytes", "runtime", "container", "mounts", "ports", "health", "user", "stdout", "stderr", "devices", "payload", "stop_after_s", "payload_is_stdin")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -207,6 +207,7 @@ class TaskSpec(_message.Message):
     DEVICES_FIELD_NUMBER: _ClassVar[int]
     PAYLOAD_FIELD_NUMBER: _ClassVar[int]
     STOP_AFTER_S_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_IS_STDIN_FIELD_NUMBER: _ClassVar[int]
     command: _containers.RepeatedScalarFieldContainer[str]
     env: _containers.ScalarMap[str, str]
     dir: str
@@ -227,7 +228,8 @@ class TaskSpec(_message.Message):
     devices: _containers.ScalarMap[str, int]
     payload: bytes
     stop_after_s: float
-    def __init__(self, command: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., dir: _Optional[str] = ..., cpu_milli: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., run_timeout_s: _Optional[float] = ..., stop_grace_s: _Optional[float] = ..., log_max_bytes: _Optional[int] = ..., runtime: _Optional[str] = ..., container: _Optional[_Union[Container, _Mapping]] = ..., mounts: _Optional[_Iterable[_Union[Mount, _Mapping]]] = ..., ports: _Optional[_Iterable[_Union[Port, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[HealthCheck, _Mapping]]] = ..., user: _Optional[str] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., devices: _Optional[_Mapping[str, int]] = ..., payload: _Optional[bytes] = ..., stop_after_s: _Optional[float] = ...) -> None: ...
+    payload_is_stdin: bool
+    def __init__(self, command: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., dir: _Optional[str] = ..., cpu_milli: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., run_timeout_s: _Optional[float] = ..., stop_grace_s: _Optional[float] = ..., log_max_bytes: _Optional[int] = ..., runtime: _Optional[str] = ..., container: _Optional[_Union[Container, _Mapping]] = ..., mounts: _Optional[_Iterable[_Union[Mount, _Mapping]]] = ..., ports: _Optional[_Iterable[_Union[Port, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[HealthCheck, _Mapping]]] = ..., user: _Optional[str] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., devices: _Optional[_Mapping[str, int]] = ..., payload: _Optional[bytes] = ..., stop_after_s: _Optional[float] = ..., payload_is_stdin: _Optional[bool] = ...) -> None: ...
 
 class Orders(_message.Message):
     __slots__ = ("epoch", "orders", "specs")

@@ -1,0 +1,64 @@
+"""Reads standard input for `run`: the data goes to a single task, or is refused. It is never dropped silently."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+from pathlib import Path
+
+from shunter.cli.exit_codes import print_notice
+from shunter.model.errors import Invalid, Problem
+from shunter.model.job.task_fields import STDIN_BYTES_MAX
+
+FIELD = "standard input"
+WITHOUT_FIX = "add </dev/null if the command does not need it"
+SILENCE_S = 2.0  # without data, after which the user is told what the command waits for
+CHUNK_SIZE = 2**16
+
+
+def read_stdin(tasks: int, has_image: bool) -> bytes | None:
+    """What the task reads from standard input; None if there is nothing. A terminal is not read. Raises Invalid."""
+    fd = _readable_fd()
+    if fd is None:
+        return None
+    data = _read(fd, STDIN_BYTES_MAX if tasks == 1 and not has_image else 0)
+    if data and tasks > 1:
+        fix = f"{WITHOUT_FIX}, or use --each-line - for one task per line"
+        raise Invalid([Problem(FIELD, f"can be passed to one task only, not to {tasks:,}", fix=fix)])
+    if data and has_image:
+        raise Invalid([Problem(FIELD, "cannot be passed to a container", fix=f"{WITHOUT_FIX}, or mount a file")])
+    if len(data) > STDIN_BYTES_MAX:
+        fix = "write it to a file that the nodes can read, and name the file in the command"
+        raise Invalid([Problem(FIELD, f"must be at most {STDIN_BYTES_MAX:,} bytes", fix=fix)])
+    return data or None
+
+
+def _readable_fd() -> int | None:
+    """The descriptor of standard input, if data can come from it: not from a terminal, /dev/null or a closed one."""
+    if sys.stdin is None:
+        return None
+    try:
+        fd = sys.stdin.fileno()
+        status = os.fstat(fd)
+    except (OSError, ValueError):
+        return None
+    is_null = stat.S_ISCHR(status.st_mode) and status.st_rdev == Path(os.devnull).stat().st_rdev
+    return None if is_null or stat.S_ISDIR(status.st_mode) or os.isatty(fd) else fd
+
+
+def _read(fd: int, size_max: int) -> bytes:
+    """All data, but at most one byte more than `size_max`."""
+    data = bytearray()
+    if not select.select([fd], [], [], SILENCE_S)[0]:
+        print_notice(f"reading standard input until it ends; {WITHOUT_FIX}")
+    while len(data) <= size_max:
+        try:
+            chunk = os.read(fd, min(CHUNK_SIZE, size_max + 1 - len(data)))
+        except OSError as error:
+            raise Invalid([Problem(FIELD, f"cannot be read: {error.strerror}", fix=WITHOUT_FIX)]) from error
+        if not chunk:
+            break
+        data += chunk
+    return bytes(data)

@@ -1,0 +1,77 @@
+"""Standard input of `shunter run`: it reaches a single task, or is refused. It is never dropped silently."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cluster import SHUNTER, Cluster
+from tests.e2e.terminal import Terminal
+
+MIB = 2**20
+
+
+def test_a_pipe_reaches_the_task(cluster: Cluster) -> None:
+    process = cluster.begin("run", "--", "cat", stdin=subprocess.PIPE)
+    assert process.communicate("two\nlines\n", timeout=60) == ("two\nlines\n", "")
+
+
+def test_a_file_of_a_mebibyte_reaches_the_task_byte_for_byte(cluster: Cluster, tmp_path: Path) -> None:
+    data = bytes(range(256)) * (MIB // 256)
+    (tmp_path / "in").write_bytes(data)
+    with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as target:
+        process = cluster.begin("run", "--", "cat", stdin=source, stdout=target)
+        assert process.communicate(timeout=60)[1] == ""
+    assert (tmp_path / "out").read_bytes() == data
+
+
+def test_every_attempt_reads_it_from_the_beginning(cluster: Cluster) -> None:
+    script = 'cat; test "$SHUNTER_ATTEMPT" = 2'
+    done = cluster.shunter("run", "--retries", "1", "--", "sh", "-c", script, stdin="data\n")
+    assert done.out == "data\n" * 2
+
+
+def test_a_job_in_the_background_reads_it_too(cluster: Cluster) -> None:
+    cluster.shunter("run", "--detach", "--name", "reader", "--", "cat", stdin="later\n")
+    cluster.shunter("wait", "reader")
+    assert cluster.shunter("logs", "reader").out == "later\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "problem"),
+    [
+        (["--count", "2"], "x", "standard input: can be passed to one task only, not to 2; add </dev/null"),
+        (["--array", "1-9:2"], "x", "standard input: can be passed to one task only, not to 5"),
+        (["--image", "busybox"], "x", "standard input: cannot be passed to a container; add </dev/null"),
+        ([], "x" * (MIB + 1), "standard input: must be at most 1,048,576 bytes; write it to a file"),
+    ],
+)
+def test_what_cannot_be_passed_on_is_refused(cluster: Cluster, options: list[str], data: str, problem: str) -> None:
+    before = len(cluster.items("jobs"))
+    done = cluster.shunter("run", *options, "--", "cat", code=125, stdin=data)
+    assert problem in done.err
+    assert len(cluster.items("jobs")) == before
+
+
+def test_the_user_is_told_what_run_waits_for(cluster: Cluster) -> None:
+    process = cluster.begin("run", "--", "cat", stdin=subprocess.PIPE)
+    assert process.stderr is not None
+    assert process.stderr.readline() == (
+        "shunter: reading standard input until it ends; add </dev/null if the command does not need it\n"
+    )
+    assert process.communicate("late\n", timeout=60)[0] == "late\n"
+
+
+@pytest.mark.parametrize("redirection", ["</dev/null", "<&-"])
+def test_nothing_is_read_where_nothing_can_come(cluster: Cluster, redirection: str) -> None:
+    command = ["sh", "-c", f"{SHUNTER} run -- cat {redirection}"]
+    done = subprocess.run(command, env=cluster.environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_terminal_is_not_read(cluster: Cluster) -> None:
+    with Terminal(cluster, "run", "--", "sh", "-c", "cat; echo ended") as terminal:
+        terminal.see("ended")
+        assert terminal.end() == 0
