@@ -101,6 +101,16 @@ def check_address(text: str | None, option: str) -> str | None:
     return text
 
 
+def current_task(reference: str) -> tuple[str, str | None]:
+    """Like `job_and_task`, for commands that replaced instances do not have."""
+    successor, tilde, _ = reference.partition("~")
+    job, task = job_and_task(reference)
+    if task is not None and tilde:
+        message = "is a replaced instance, which only logs, tasks and metrics show"
+        raise Invalid([Problem("task", message, reference, f"write {successor} for its successor")])
+    return job, task
+
+
 def job_and_task(reference: str) -> tuple[str, str | None]:
     """Split JOB, JOB/INDEX or JOB/GROUP/INDEX into the job and its task; INDEX~N is a replaced instance. Raises
     Invalid."""

@@ -10,7 +10,7 @@ import typer
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
 from shunter.cli.manifest_files import File, read_file
-from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, job_and_task
+from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, current_task
 from shunter.cli.render.job_status import describe_end, describe_trouble, is_in_trouble
 from shunter.cli.render.tables import print_document
 from shunter.model.errors import Invalid, Problem
@@ -111,7 +111,7 @@ def restart(
     shunter restart web
     shunter restart web/2
     """
-    name, task = job_and_task(target)
+    name, task = current_task(target)
     with open_client(namespace) as client:
         _report_change(client.job(name).restart(task), f"{target} is restarting", f"{target} restarted", wait, output)
 

@@ -8,7 +8,7 @@ import typer
 
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
-from shunter.cli.options import Format, Namespace, NodeName, Output, job_and_task
+from shunter.cli.options import Format, Namespace, NodeName, Output, current_task
 from shunter.cli.render.tables import print_result
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -31,7 +31,7 @@ def move(
     \b
     shunter move web/2 worker-3
     """
-    name, task = job_and_task(target)
+    name, task = current_task(target)
     if task is None:
         raise Invalid([Problem("task", "index is missing", target, "write JOB/0 for the first task")])
     with open_client(namespace) as client:

@@ -11,7 +11,7 @@ from shunter.cli.completion import complete_jobs, complete_policies
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.manifest_files import File, read_file
-from shunter.cli.options import Format, Namespace, Output, job_and_task
+from shunter.cli.options import Format, Namespace, Output, current_task
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import (
     Column,
@@ -61,7 +61,7 @@ def why(name: WhyTarget, namespace: Namespace = NAMESPACE_DEFAULT, output: Outpu
         if slash and kind.lower() in OBJECT_WORDS and not object_name.replace("~", "").isdigit():
             found = client.why_object(kind, object_name)
         else:
-            found = client.why(*job_and_task(name))
+            found = client.why(*current_task(name))
     if output is not Format.TABLE:
         print_document(found, output)
     else:

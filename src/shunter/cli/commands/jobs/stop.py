@@ -9,7 +9,7 @@ import typer
 
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
-from shunter.cli.options import Format, Namespace, Output, job_and_task
+from shunter.cli.options import Format, Namespace, Output, current_task
 from shunter.cli.render.tables import report_each
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -46,7 +46,7 @@ def stop(
     signal_name = None if signal is None else signal.upper().removeprefix("SIG")
     if signal_name is not None and signal_name not in SIGNALS:
         raise Invalid([Problem("--signal", "signal is not supported", signal, f"use {', '.join(SIGNALS)}")])
-    wanted = [job_and_task(target) for target in targets]
+    wanted = [current_task(target) for target in targets]
     with open_client(namespace) as client, report_each(output) as report:
         for (name, task), target in zip(wanted, targets, strict=True):
             job = client.job(name)

@@ -85,7 +85,7 @@ def _wait(job: Job, deadline_s: float | None) -> None:
             job.wait(slice_s)
         except TimeoutError:
             job.refresh()
-        if (found := describe_trouble(job.view)) != trouble:
+        if not job.ended and (found := describe_trouble(job.view)) != trouble:
             trouble = found
             print_notice(found or f"{job.name} is {job.state} again")
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from shunter.cli.commands.jobs import wait
 from tests.unit.cli.conftest import Cluster, Shunter
-from tests.unit.sdk.scripted_server import answer, job_document
+from tests.unit.sdk.scripted_server import answer, chunks, job_document, lines
 
 CRASH = "restart 3, last exit code 1"
 
@@ -64,3 +67,28 @@ def test_waiting_ends_with_1_where_a_task_gave_up(cluster: Cluster, shunter: Shu
     cluster.answers["POST /jobs/id:7/restart"] = answer(200, gave_up)
     said = shunter("restart", "web", "--wait")
     assert (said.code, said.err) == (1, "shunter: web is degraded: 1 of 2 tasks gave up\n")
+
+
+def test_waiting_for_a_service_says_what_crashes_and_how_it_ended(
+    cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wait, "TROUBLE_INTERVAL_S", 0.05)
+    ended = service("ended") | {"state": "failed", "reason": "exit code 1", "ended_at": "2026-01-01T00:00:00Z"}
+    cluster.answers["GET /jobs/web"] = answer(200, service("starting"))
+    cluster.answers["GET /jobs/id:7"] = answer(200, service("crashing", CRASH))
+    streams = iter([chunks(200, lines({"job": service("starting")}), ended=False)])
+    cluster.answers["GET /jobs/id:7/follow"] = lambda _: next(
+        streams, chunks(200, lines({"end": ended, "exit_code": 1}))
+    )
+    said = shunter("wait", "web")
+    assert (said.code, said.err) == (1, f"shunter: web is crashing: {CRASH}\nshunter: web failed: exit code 1\n")
+
+
+@pytest.mark.parametrize("command", [["why"], ["stop"], ["restart"], ["move"]])
+def test_a_replaced_instance_can_only_be_read(cluster: Cluster, shunter: Shunter, command: list[str]) -> None:
+    said = shunter(*command, "web/front/0~2", *(["n1"] if command == ["move"] else []))
+    assert (said.code, cluster.server.received) == (2, [])
+    assert said.err == (
+        "shunter: error: task: is a replaced instance, which only logs, tasks and metrics show "
+        "(got 'web/front/0~2'); write web/front/0 for its successor\n"
+    )
