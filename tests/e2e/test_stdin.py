@@ -71,6 +71,14 @@ def test_nothing_is_read_where_nothing_can_come(cluster: Cluster, redirection: s
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize("command", ["submit -f -", "run --each-line - -- true"])
+def test_closed_standard_input_is_empty(cluster: Cluster, command: str) -> None:
+    words = ["sh", "-c", f"{SHUNTER} {command} <&-"]
+    done = subprocess.run(words, env=cluster.environment, capture_output=True, text=True, check=False)
+    assert done.returncode in (2, 125)
+    assert done.stderr.startswith("shunter: error: ")
+
+
 def test_a_terminal_is_not_read(cluster: Cluster) -> None:
     with Terminal(cluster, "run", "--", "sh", "-c", "cat; echo ended") as terminal:
         terminal.see("ended")

@@ -187,6 +187,10 @@ class Engine(EngineCommands):
             record.stats = stats
             self.state.nodes.update_load(record, stats.cpu_busy)
 
+    def node_name(self, node: int) -> str:
+        """The name of a node that is or was registered."""
+        return self.state.nodes.view.names[node]
+
     async def is_leading(self) -> bool:
         """Whether no other manager has taken the lead by now."""
         try:

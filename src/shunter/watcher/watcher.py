@@ -331,5 +331,5 @@ class Watcher:
     def _session_or_raise(self, node: int) -> WorkerSession:
         session = self._session(node)
         if session is None:
-            raise Unavailable(f"node '{node}' is not connected")
+            raise Unavailable(f"node '{self._require_engine().node_name(node)}' is not connected")
         return session

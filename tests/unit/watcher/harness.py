@@ -75,6 +75,9 @@ class RecordingEngine:
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         self.calls.append(("heartbeat", node, stats))
 
+    def node_name(self, node: int) -> str:
+        return next(name for name, number in self._nodes.items() if number == node)
+
     async def is_leading(self) -> bool:
         return self.leads
 

@@ -36,14 +36,9 @@ def read_stdin(tasks: int, has_image: bool) -> bytes | None:
 
 
 def _readable_fd() -> int | None:
-    """The descriptor of standard input, if data can come from it: not from a terminal, /dev/null or a closed one."""
-    if sys.stdin is None:
-        return None
-    try:
-        fd = sys.stdin.fileno()
-        status = os.fstat(fd)
-    except (OSError, ValueError):
-        return None
+    """The descriptor of standard input, if data can come from it: not from a terminal or /dev/null."""
+    fd = sys.stdin.fileno()
+    status = os.fstat(fd)
     is_null = stat.S_ISCHR(status.st_mode) and status.st_rdev == Path(os.devnull).stat().st_rdev
     return None if is_null or stat.S_ISDIR(status.st_mode) or os.isatty(fd) else fd
 
