@@ -64,7 +64,7 @@ def main() -> NoReturn:
 def run_command(arguments: list[str]) -> int:
     """Run one command line. Returns the exit code."""
     if sys.stdin is None:  # closed: nothing can be read, and no connection may take its place
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     has_task_exit_codes = command_name(arguments) == "run"
     try:
         code: object = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)

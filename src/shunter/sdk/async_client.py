@@ -56,7 +56,7 @@ from shunter.sdk.calls.requests import (
     quoted,
     window_query,
 )
-from shunter.sdk.calls.wait import list_jobs, submitted_view, wait_for_ends
+from shunter.sdk.calls.wait import job_list, list_jobs, submitted_view, wait_for_ends
 from shunter.sdk.core import PAGE_MAX, Core, OnRetry, Page
 from shunter.sdk.endpoint import finder
 from shunter.sdk.manifests import Manifest, RunOptions, Source, each_manifest, job_manifest, read_manifest
@@ -154,7 +154,7 @@ class Client:
         """These jobs in the order in which they end, over one stream of events. After `timeout` seconds, raises
         TimeoutError; the jobs continue."""
         by_id: dict[int, list[Job]] = {}
-        for job in jobs:
+        for job in job_list(jobs):
             by_id.setdefault(job.id, []).append(job)
         views = [same[0].view for same in by_id.values()]
         async for ended in self._transport.stream(wait_for_ends(self._core, views, timeout)):
@@ -169,7 +169,7 @@ class Client:
     async def wait(self, jobs: Iterable[Job], timeout: float | None = None, *, check: bool = False) -> list[Job]:
         """Return these jobs when all have ended. With `check`, raise JobFailed if one did not succeed. After `timeout`
         seconds, raise TimeoutError; the jobs continue."""
-        waited = list(jobs)
+        waited = job_list(jobs)
         async for _ in self.as_completed(waited, timeout):
             pass
         for job in waited if check else ():

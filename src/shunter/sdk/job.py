@@ -11,7 +11,7 @@ from shunter.model.rest.job_views import AttemptPage, AttemptView, FollowLine, J
 from shunter.model.rest.metric_views import MetricsView
 from shunter.model.rest.plan_views import WhyView
 from shunter.sdk.calls.follow import Ended, LogSelector, Progress, follow_job, follow_log, read_log
-from shunter.sdk.calls.requests import Query, TaskKey, Time, job_path, json_request, window_query
+from shunter.sdk.calls.requests import Query, TaskKey, Time, job_path, json_request, task_fields, window_query
 from shunter.sdk.calls.texts import TextLines, last_lines, task_key
 from shunter.sdk.calls.wait import JOB_ENDS, SUCCEEDED, describe_timeout, job_name
 from shunter.sdk.errors import JobFailed, ShunterError
@@ -172,8 +172,7 @@ class Job:
 
     def restart(self, index: TaskKey | None = None) -> Job:
         """Replace all instances of a service or system job, or one, by fresh ones."""
-        group, _, number = ("", "", "") if index is None else str(index).rpartition("/")
-        fields = {} if index is None else {"index": int(number), "group": group or None}
+        fields = {} if index is None else task_fields(index)
         return self._fetch_view(json_request("POST", self._path("/restart"), fields, repeatable=False))
 
     def move(self, index: TaskKey, node: str) -> Job:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypedDict
 
 from shunter.model.files.yaml_reader import TEXT_SIZE_MAX, parse_documents
@@ -111,6 +111,9 @@ def _check_command(command: object, has_image: bool) -> None:
         raise Invalid([Problem("command", "must be a list of strings", command, fix)])
     if not (command or has_image):
         raise Invalid([Problem("command", "must be a list with at least one item", command, fix)])
+    for number, word in enumerate(command):
+        if not isinstance(word, str | int | float | PurePath):
+            raise Invalid([Problem(f"command[{number}]", "must be a string", str(word), fix)])
 
 
 def _check_options(fields: Mapping[str, Any]) -> None:
@@ -142,6 +145,8 @@ def read_manifests(source: Source) -> list[Manifest]:
     a brace, else it is a path. Raises Invalid."""
     if isinstance(source, Mapping):
         return [source]
+    if not isinstance(source, str | Path):
+        raise Invalid([Problem("manifest", "must be a mapping, a path, or YAML or JSON text", str(source))])
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("{")):
         return parse_manifests(source)
     try:

@@ -116,3 +116,21 @@ def test_a_function_is_not_a_command(command: Any) -> None:
 def test_what_is_no_list_is_refused(command: Any) -> None:
     with pytest.raises(Invalid, match="command: must be a list of strings"):
         job_manifest(command, {})
+
+
+@pytest.mark.parametrize("word", [print, None, ["a"], {"a": 1}, b"a"])
+def test_what_is_no_text_or_number_is_no_word_of_a_command(word: Any) -> None:
+    with pytest.raises(Invalid, match=r"command\[1\]: must be a string"):
+        job_manifest(["echo", word], {})
+
+
+def test_numbers_and_paths_are_words_of_a_command() -> None:
+    words: list[Any] = ["sleep", 3, 0.5, Path("/a")]
+    assert job_manifest(words, {})["spec"]["command"] == ["sleep", "3", "0.5", "/a"]
+
+
+@pytest.mark.parametrize("source", [3, None, b"{}", ["a"]])
+def test_what_is_no_manifest_is_refused_before_it_is_opened(source: Any) -> None:
+    """A number would be a descriptor: reading it would close a connection of the program."""
+    with pytest.raises(Invalid, match="must be a mapping, a path, or YAML or JSON text"):
+        read_manifest(source)

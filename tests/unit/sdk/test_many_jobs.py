@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -146,3 +147,24 @@ def test_a_time_out_names_the_job() -> None:
         job = client.run(["true"])
         with pytest.raises(TimeoutError, match=r"^timed out after 0.01 s: job render@1 has not ended$"):
             job.wait(0.01)
+
+
+def test_waiting_for_what_is_no_list_of_jobs_says_what_to_write() -> None:
+    with serving(script) as server, shunter.connect(server.url, "t") as client:
+        [job, _] = client.submit_many([{}, {}])
+        wrong: Any
+        for wrong in (["job-1"], "job-1"):
+            with pytest.raises(shunter.Invalid, match=r"must be a list of Jobs .* client\.job\('job-1'\)"):
+                client.wait(wrong)
+        wrong = job
+        for wait in (client.wait, client.gather, lambda jobs: list(client.as_completed(jobs))):
+            with pytest.raises(shunter.Invalid, match=r"must be a list of Jobs .*; write \[job\], or job\.wait"):
+                wait(wrong)
+
+
+def test_restarting_what_is_no_task_is_refused() -> None:
+    with serving(script) as server, shunter.connect(server.url, "t") as client:
+        [job, _] = client.submit_many([{}, {}])
+        for wrong in ("x", "0~1", "a/b"):
+            with pytest.raises(shunter.Rejected, match="index: must be the index of a task"):
+                job.restart(wrong)

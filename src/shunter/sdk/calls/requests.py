@@ -46,6 +46,14 @@ def job_path(reference: str, namespace: str, subpath: str = "", query: Query = (
     return path_with(f"/jobs/{quote(reference, safe='@:')}{subpath}", [*pairs, *query])
 
 
+def task_fields(task: TaskKey) -> dict[str, object]:
+    """INDEX or GROUP/INDEX as fields of a body. Raises Invalid."""
+    group, _, index = str(task).rpartition("/")
+    if not (index.isascii() and index.isdigit()):
+        raise Invalid([Problem("index", "must be the index of a task", str(task), "write it as 3, or GROUP/3")])
+    return {"index": int(index), "group": group or None}
+
+
 def path_with(path: str, query: Query) -> str:
     """Appends parameters to a path, which may have some already."""
     pairs = [(name, _query_value(value)) for name, value in query if value is not None]

@@ -16,7 +16,7 @@ from shunter.model.rest.job_views import JobPage, JobView, SubmittedJob
 from shunter.sdk.calls.follow import ALL_NAMESPACES, parse_event, read_events
 from shunter.sdk.calls.requests import path_with
 from shunter.sdk.core import PAGE_MAX, Core
-from shunter.sdk.errors import Conflict, Gone, NotFound
+from shunter.sdk.errors import Conflict, Gone, Invalid, NotFound, Problem
 from shunter.sdk.responses import decode
 from shunter.sdk.retry import Deadline
 from shunter.sdk.transport.steps import Conversation, Emit, Request
@@ -49,6 +49,17 @@ def wait_for_ends(core: Core, views: Iterable[JobView], timeout_s: float | None)
     except TimeoutError as error:
         names = [job_name(view) for view in wait.unfinished.values()]
         raise TimeoutError(describe_timeout(names, wait.total, timeout_s)) from error
+
+
+def job_list(jobs: Iterable[T]) -> list[T]:
+    """Raises Invalid if these are no Jobs."""
+    if hasattr(jobs, "view"):
+        raise Invalid([Problem("jobs", "must be a list of Jobs", str(jobs), "write [job], or job.wait()")])
+    found = list(jobs)
+    for job in [jobs] if isinstance(jobs, str) else found:
+        if not hasattr(job, "view"):
+            raise Invalid([Problem("jobs", "must be a list of Jobs", str(job), f"get one with client.job({job!r})")])
+    return found
 
 
 def submitted_view(job: SubmittedJob) -> JobView:

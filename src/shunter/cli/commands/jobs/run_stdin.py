@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import stat
@@ -37,7 +38,10 @@ def read_stdin(tasks: int, has_image: bool) -> bytes | None:
 
 def _readable_fd() -> int | None:
     """The descriptor of standard input, if data can come from it: not from a terminal or /dev/null."""
-    fd = sys.stdin.fileno()
+    try:
+        fd = sys.stdin.fileno()
+    except io.UnsupportedOperation:
+        return None  # a program that calls the command in its own process has replaced it
     status = os.fstat(fd)
     is_null = stat.S_ISCHR(status.st_mode) and status.st_rdev == Path(os.devnull).stat().st_rdev
     return None if is_null or stat.S_ISDIR(status.st_mode) or os.isatty(fd) else fd
