@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -190,13 +191,15 @@ def _describe_change(job: Job, before: JobBefore) -> str:
 
 
 def _placements(dry_run: DryRun, job: Job) -> list[PlannedPlacementView]:
+    """A group may have several task sets: an update adds one to those that exist."""
     names = dry_run.state.nodes.view.names
-    placements = [
-        PlannedPlacementView(node=names[node], count=count, group=_group_name(job, group))
-        for (job_id, group, node), count in dry_run.placed.items()
-        if job_id == job.id
+    counts: Counter[tuple[str, str]] = Counter()
+    for (job_id, task_set, node), count in dry_run.placed.items():
+        if job_id == job.id:
+            counts[_group_name(job, task_set), names[node]] += count
+    return [
+        PlannedPlacementView(node=node, count=count, group=group) for (group, node), count in sorted(counts.items())
     ]
-    return sorted(placements, key=lambda placement: (placement.group, placement.node))
 
 
 def _format_placements(placements: list[PlannedPlacementView]) -> str:

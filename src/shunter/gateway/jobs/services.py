@@ -9,7 +9,7 @@ from shunter.engine.engine import Engine
 from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
-from shunter.gateway.jobs.task_refs import group_name
+from shunter.gateway.jobs.task_refs import group_name, locate_task
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.job.manifests import JobReader
 from shunter.model.job.spec import LONG_RUNNING
@@ -50,6 +50,7 @@ class Services:
 
     async def move(self, job: JobReference, task: TaskReference, node: str) -> JobView:
         run = await self._live(job)
+        locate_task(self._engine.state, run, task)  # its error lists the tasks
         await self._engine.move(run.id, (group_name(run, task.group), task.index), node, self._caller.user)
         return await self._view(run)
 

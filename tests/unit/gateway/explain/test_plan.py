@@ -186,6 +186,8 @@ SERVICE = st.fixed_dictionaries({  # of one priority: a plan counts what starts 
     "count": st.integers(1, 6),
     "env": st.sampled_from([{}, {"A": "1"}]),
     "resources": st.fixed_dictionaries({"cpu": st.sampled_from(["500m", "1"])}),
+    "constraints": st.sampled_from([[], ["node.capacity.cpu >= 2.0"]]),
+    "spread": st.sampled_from([[], ["host"]]),
     "update": st.sampled_from([{}, {"parallel": 2}, {"unavailable_max": 1}, {"unavailable_max": 3, "parallel": 3}]),
 })  # fmt: skip
 
@@ -195,7 +197,7 @@ SERVICE = st.fixed_dictionaries({  # of one priority: a plan counts what starts 
 def test_what_a_plan_says_of_an_update_is_what_the_update_begins_with(
     nodes: list[int], old: dict[str, Any], new: dict[str, Any], started: int
 ) -> None:
-    """U-04: whatever changes at once: count, environment, resources, and the pace of the update."""
+    """U-04: whatever changes at once: count, environment, resources, rules of placement, the pace of the update."""
 
     async def scenario(harness: GatewayHarness) -> None:
         for number, cpu in enumerate(nodes):
@@ -207,6 +209,8 @@ def test_what_a_plan_says_of_an_update_is_what_the_update_begins_with(
         stopping = job.counts()[TaskState.STOPPING]
         document = manifest("web", type="service", **new)
         [planned] = (await harness.gateway.explain.plan([document], namespace="default")).jobs
+        places = [(placement.group, placement.node) for placement in planned.placements]
+        assert len(places) == len(set(places))
         await harness.gateway.jobs.submit([document], namespace="default", key=None)
         await harness.settle()
         orders = sum(order.last - order.first + 1 for _, order in harness.orders())

@@ -54,6 +54,9 @@ def test_an_error_lists_the_indexes_that_there_are(ended: bool) -> None:
         for index in (0, 2, 10, 21):
             with pytest.raises(NotFound, match=rf"job 'odd' has no task {index}: its tasks are 1-9:4,20"):
                 await harness.gateway.tasks.get(reference("odd"), TaskReference(index))
+            if not ended:
+                with pytest.raises(NotFound, match=rf"job 'odd' has no task {index}: its tasks are 1-9:4,20"):
+                    await harness.gateway.services.move(reference("odd"), TaskReference(index), "n1")
 
     run_scenario(scenario)
 
