@@ -34,10 +34,10 @@ async def read_job_logs(gateway: CallerGateway, exchange: Exchange) -> None:
 def _read_indexes(value: str, path: str, problems: Problems) -> tuple[arrays.IndexRange, ...]:
     try:
         if "%" in value or len(value) > INDEX_TEXT_MAX:
-            raise ValueError("must be indexes like 3, 1-9:2 or 1-3,7")
+            raise ValueError("is not a list of indexes")
         return arrays.parse_array(value).parts
     except ValueError as error:
-        problems.add(path, str(error), value=value)
+        problems.add(path, str(error), value=value, fix="write it as 3, 1-9:2 or 1-3,7")
         return ()
 
 

@@ -162,9 +162,12 @@ def check_indexes(run: AnyRun, query: JobLogQuery) -> None:
     arrays = {each.name: array_of(run, each.name) for each in task_sets}
     for index in _indexes(query.indexes):
         if all(local_index_of(each, arrays[each.name], index) is None for each in task_sets):
-            shown = [format_indexes(array) for array in arrays.values() if array]
-            counts = [f"0 to {each.count - 1}" for each in task_sets if not arrays[each.name]]
-            raise NotFound(f"job '{run.name}' has no task {index}: its tasks are {', '.join([*shown, *counts])}")
+            counts = {each.name: each.count for each in task_sets}
+            known = {
+                name: format_indexes(array) if array else f"0 to {counts[name] - 1}" for name, array in arrays.items()
+            }
+            listed = known.values() if len(known) == 1 else (f"{name}/{tasks}" for name, tasks in known.items())
+            raise NotFound(f"job '{run.name}' has no task {index}: its tasks are {', '.join(listed)}")
 
 
 def _indexes(parts: tuple[IndexRange, ...]) -> list[int]:

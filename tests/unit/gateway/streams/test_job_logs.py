@@ -92,6 +92,16 @@ def test_tasks_lines_and_streams_are_selected() -> None:
     run_scenario(scenario)
 
 
+def test_an_error_lists_the_indexes_of_each_group() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.run("shop", 4, groups=[{"name": "front"}, {"name": "back", "count": 5, "array": "1-9:2"}])
+        for groups, known in (((), "front/0 to 3, back/1-9:2"), (("back",), "1-9:2")):
+            with pytest.raises(NotFound, match=f"job 'shop' has no task 10: its tasks are {known}$"):
+                await read(harness, "shop", indexes=parse_array("10").parts, groups=groups)
+
+    run_scenario(scenario)
+
+
 @pytest.mark.parametrize("count", [1, 10, 5000, 60_000])
 def test_the_last_lines_of_a_long_log_are_found(count: int) -> None:
     """Without a read of all of it; at most a mebibyte."""
