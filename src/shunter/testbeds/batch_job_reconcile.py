@@ -94,11 +94,16 @@ class _Reconciliation:
         return claim is None or self.view.scheduling is None or claim.scheduling != self.status.active_scheduling
 
     def enqueue(self) -> bool:
-        claim, scheduling = self.view.job.claim, self.view.scheduling
-        if claim is None or scheduling is None or scheduling.status.state is SchedulingState.FAILED:
+        claim = self.view.job.claim
+        if claim is None or not self.can_run():
             return False
-        status = msgspec.structs.replace(self.status, active_scheduling=claim.scheduling, problems=[])
-        return self.move(BatchJobEvent.ENQUEUED, status)
+        return self.move(
+            BatchJobEvent.ENQUEUED, msgspec.structs.replace(self.status, active_scheduling=claim.scheduling)
+        )
+
+    def can_run(self) -> bool:
+        scheduling = self.view.scheduling
+        return scheduling is not None and scheduling.status.state is not SchedulingState.FAILED
 
     def release(self) -> bool:
         application = self.view.application
@@ -143,6 +148,7 @@ class _Reconciliation:
             slot_ids=request.slot_ids,
             places=places,
             application=0,
+            problems=[],
         )
         return self.move(BatchJobEvent.SUBMITTED, status)
 
@@ -190,9 +196,12 @@ class _Reconciliation:
         return self.move(BatchJobEvent.NODE_LOST, status)
 
     def status_when_gone(self) -> BatchJobStatus:
-        claim, status = self.view.job.claim, _cleared(self.status)
-        is_restarting = claim is not None and claim.scheduling == self.status.active_scheduling
-        return msgspec.structs.replace(status, restarts=self.status.restarts) if is_restarting else status
+        """A run that shall restart shows why until it is submitted again."""
+        claim, before, status = self.view.job.claim, self.status, _cleared(self.status)
+        is_restarting = claim is not None and claim.scheduling == before.active_scheduling and self.can_run()
+        if not is_restarting:
+            return status
+        return msgspec.structs.replace(status, restarts=before.restarts, problems=before.problems)
 
     def fail(self, application: Application) -> bool:
         self.stop, self.stop_reason = application.has_processes, application.reason

@@ -190,6 +190,8 @@ class _Reconciliation:
         infeasible, failed = infeasible_reasons(self.spec, self.view.testbed, self.submitted()), self.failures(wanted)
         if failed or (infeasible and not self.may_still_grow(missing)):
             return self.fail(*infeasible, *failed)
+        if self.view.testbed is None and (restarting := self.restarting_job(wanted)):
+            return self.fail(self.missing_testbed_problem(restarting))
         is_held = holds_testbed(self.view.testbed, self.own_name)
         if not wanted and not is_held:
             return self.move(SchedulingEvent.ACQUIRED)  # all are submitted, and the testbed is gone
@@ -210,6 +212,11 @@ class _Reconciliation:
             return self.wait(f"batch job {unqueued} to be queued" if unqueued else "", *problems)
         self.records.put_all(wanted.values(), JobRecord(JobProgress.IN_QUEUE))
         return self.move(SchedulingEvent.ACQUIRED)
+
+    def restarting_job(self, wanted: Iterable[ObjectName]) -> ObjectName | None:
+        """One of its jobs that waits to run again after the loss of a node."""
+        own = (name for name in wanted if holds_job(self.view.job(name), self.own_name))
+        return next((name for name in own if (job := self.view.job(name)) and job.status.restarts), None)
 
     def may_still_grow(self, missing: Iterable[ObjectName]) -> bool:
         """Whether its needs may still be created: a job is missing, and only the testbed's size is wrong."""
@@ -296,7 +303,10 @@ class _Reconciliation:
         return self.wait(wanted + ("; nodes of the testbed have problems" if has_node_problems else ""))
 
     def missing_testbed_problem(self, first: ObjectName) -> str:
-        fate = "was deleted" if self.view.testbed is None else "is being deleted"
+        fate, job = "was deleted" if self.view.testbed is None else "is being deleted", self.view.job(first)
+        if job is not None and job.status.restarts:
+            reason = " ".join(job.status.problems)
+            return f"Testbed {self.spec.testbed} {fate}, but batch job {first} must run again: {reason}"
         return f"Testbed {self.spec.testbed} {fate}, but batch job {first} has not run."
 
     def await_completion(self) -> bool:

@@ -360,7 +360,9 @@ def test_a_run_that_lost_a_node_restarts_with_a_new_request_when_its_processes_a
     outcome = reconcile_batch_job(view(job, application(A.FAILED, has_processes=False)))
     assert states(outcome) == [B.READY, B.IN_QUEUE]
     assert outcome.statuses[-1].restarts == 1
-    assert outcome.statuses[-1].problems == []
+    assert outcome.statuses[-1].problems == ["node n1 is down"], "until it is submitted again"
+    submitted = reconcile_batch_job(view(replace(job, claim=ASKED, status=outcome.statuses[-1]))).statuses[-1]
+    assert (submitted.state, submitted.problems, submitted.restarts) == (B.SUBMITTED, [], 1)
     [run] = outcome.statuses[-1].events
     assert (run.successful, run.reason) == (False, "node n1 is down")
 

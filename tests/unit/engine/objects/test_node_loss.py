@@ -191,6 +191,25 @@ def test_a_run_that_is_to_restart_waits_for_its_node() -> None:
     run_scenario(scenario)
 
 
+def test_a_run_that_cannot_restart_because_its_testbed_was_deleted_fails() -> None:
+    async def scenario(harness: Harness) -> None:
+        (kept, kept_order), (lost, _) = await run_pair(harness, RESTART)
+        await harness.engine.delete_object(TESTBED, TESTBED_NAME)
+        await lose(harness, lost)
+        await stop(harness, kept, kept_order)
+        assert harness.engine.state.objects.testbeds == {}
+        assert decision(harness).status.state is SchedulingState.FAILED
+        assert decision(harness).status.problems == [
+            f"Testbed {TESTBED_NAME} was deleted, but batch job default/a must run again: "
+            f"executor 1 was lost: node n1 is down: {SILENT}"
+        ]
+        await harness.engine.delete_object(SCHEDULING, Q)
+        await harness.settle()
+        assert state_of(harness, "a") is BatchJobState.READY
+
+    run_scenario(scenario)
+
+
 def test_a_run_that_lost_its_nodes_too_often_fails() -> None:
     async def scenario(harness: Harness) -> None:
         orders = await run_pair(harness, RESTART)
