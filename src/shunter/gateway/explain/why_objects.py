@@ -56,7 +56,7 @@ def _describe_testbed(state: State, testbed: Testbed) -> str:
     name, status = f"Testbed {testbed.meta.object_name}", testbed.status
     slots = f"{len(status.slots):,} slot{'' if len(status.slots) == 1 else 's'}"
     if testbed.meta.is_deleting:
-        return f"{name} is being deleted, and waits until its {slots} are not in use."
+        return f"{name} is being deleted, and waits for the end of what runs in its {slots}."
     if not status.slots:
         what = "is not reconciled yet" if status.state is TestbedState.INITIAL else "has no slots"
         first = next((reason for reason in object_reasons(testbed)), None)
@@ -92,16 +92,17 @@ def _describe_batch_job(state: State, job: BatchJob) -> str:
     name, own, status = f"BatchJob {job.meta.object_name}", job.meta.object_name, job.status
     if status.state in _FAILED:
         problems = " ".join(status.problems).rstrip(".")
-        fix = f"shunter batchjob reset {own.name}{_space(own)}"
-        holder = f"after Scheduling {job.claim.scheduling} is deleted, " if job.claim is not None else ""
-        return f"{name} has failed{f': {problems}' if problems else ''}; {holder}it can run again after `{fix}`."
+        return f"{name} has failed{f': {problems}' if problems else ''}; {_describe_recovery(job)}."
+    if status.restarts and status.problems:  # until it is submitted again
+        waits = (
+            _describe_claimed(state, job) if status.state is BatchJobState.IN_QUEUE else "Its last tasks are stopping"
+        )
+        return f"{name} restarts: {' '.join(status.problems).rstrip('.')}. {waits}."
     if status.state is BatchJobState.READY:
         return f"{name} has not been submitted: {_describe_unclaimed(state, own)}."
-    by = status.active_scheduling or (job.claim.scheduling if job.claim is not None else None)
+    by = _claimant(job)
     if status.state is BatchJobState.IN_QUEUE:
-        scheduling = None if by is None else state.objects.schedulings.get(by)
-        detail = _describe_waits(state, scheduling) if scheduling is not None else ""
-        return f"{name} has not been submitted: Scheduling {by} has claimed it, and it waits for free slots{detail}."
+        return f"{name} has not been submitted: {_describe_claimed(state, job)}."
     if status.state is BatchJobState.COMPLETED:
         return f"{name} has completed for Scheduling {by}, which holds it until it is deleted."
     if status.state is BatchJobState.PENDING_DELETION:
@@ -109,6 +110,28 @@ def _describe_batch_job(state: State, job: BatchJob) -> str:
     slots = _format_slots(status.slot_ids)
     why = f"see `shunter why {APPLICATION_PREFIX}{own.name}{_space(own)}`"
     return f"{name} was submitted by Scheduling {by} to {slots} of testbed {status.testbed}; {why}."
+
+
+def _describe_recovery(job: BatchJob) -> str:
+    """Only a BatchJob that could not be submitted at all needs a reset."""
+    own, by = job.meta.object_name, None if job.claim is None else job.claim.scheduling
+    if job.status.state is BatchJobState.FAILED:
+        released = "" if by is None else f"after Scheduling {by} is deleted, "
+        return f"{released}it can run again after `shunter batchjob reset {own.name}{_space(own)}`"
+    if by is None:
+        return "it is ready again when its last tasks have stopped"
+    return f"it is ready again when Scheduling {by} is deleted ({_delete(by)})"
+
+
+def _claimant(job: BatchJob) -> ObjectName | None:
+    return job.status.active_scheduling or (job.claim.scheduling if job.claim is not None else None)
+
+
+def _describe_claimed(state: State, job: BatchJob) -> str:
+    by = _claimant(job)
+    scheduling = None if by is None else state.objects.schedulings.get(by)
+    detail = _describe_waits(state, scheduling) if scheduling is not None else ""
+    return f"Scheduling {by} has claimed it, and it waits for free slots{detail}"
 
 
 def _describe_unclaimed(state: State, job: ObjectName) -> str:
@@ -147,8 +170,8 @@ def _describe_scheduling(state: State, scheduling: Scheduling) -> str:
         return f"{name} has failed{f': {problems}' if problems else ''}; delete it with `{_delete(own)}`."
     if status.state in _ENDED:
         return f"{name} has ended. It holds its testbed and jobs until you delete it: `{_delete(own)}`."
-    details = describe_progress(scheduling)
-    if status.state is SchedulingState.ACQUIRE:
+    details, testbed = describe_progress(scheduling), state.objects.testbeds.get(scheduling.spec.testbed)
+    if status.state is SchedulingState.ACQUIRE and (testbed is None or own not in testbed.status.claims):
         waits = f" for {status.waits_for}{_describe_ended_holder(state, scheduling)}" if status.waits_for else ""
         return f"{name} has claimed nothing yet: it waits{waits or ' for the next round'}."
     waits = f" It waits for {status.waits_for}." if status.waits_for else ""

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import Invalid
+from shunter.model.lifecycles import NodeEvent
+from shunter.model.objects.batch_jobs import FAIL, RESTART, BatchJobSpec
 from shunter.model.objects.object_meta import ObjectName
-from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from tests.unit.engine.object_harness import LABEL, apply_drafts, command, label, queue, setup_testbed, testbed_draft
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
@@ -78,6 +80,38 @@ def test_why_of_a_scheduling_says_what_runs_and_what_it_waits_for() -> None:
         for node, order in harness.orders():
             await harness.end(node, order, 1)
         assert "`shunter delete scheduling q` releases it" in await why_sentence(harness, SCHEDULING, "later")
+
+    run_scenario(scenario)
+
+
+@pytest.mark.parametrize("on_node_loss", [FAIL, RESTART])
+def test_why_of_a_run_that_lost_a_node_says_what_comes_next(on_node_loss: str) -> None:
+    lost = "executor 1 was lost: node n1 is down: no heartbeat"
+
+    async def scenario(harness: GatewayHarness) -> None:
+        await setup_testbed(harness, slots_per_node=1)
+        spec = BatchJobSpec(command={"command": ["/bin/true"]}, on_node_loss=on_node_loss)
+        await apply_drafts(harness, Draft(BATCH_JOB, ObjectName("default", "a"), spec), queue("q", "a", "a"))
+        [(node, order), _] = orders = harness.orders()
+        for each in orders:
+            await harness.started(*each)
+        await harness.engine.node_event(orders[1][0], NodeEvent.TIMED_OUT, "no heartbeat")
+        await harness.settle()
+        said = await why_sentence(harness, BATCH_JOB, "a")
+        if on_node_loss == FAIL:
+            assert said == (
+                f"BatchJob default/a has failed: {lost}; it is ready again when Scheduling default/q is deleted "
+                "(shunter delete scheduling q)."
+            )
+            return
+        assert said == f"BatchJob default/a restarts: {lost}. Its last tasks are stopping."
+        assert "has claimed nothing" not in await why_sentence(harness, SCHEDULING, "q")
+        await harness.end(node, order, exit_code=143, how="stopped")
+        assert await why_sentence(harness, BATCH_JOB, "a") == (
+            f"BatchJob default/a restarts: {lost}. Scheduling default/q has claimed it, and it waits for free slots; "
+            "the Scheduling waits for 2 free slots of testbed default/bed, for batch job default/a; nodes of the "
+            "testbed have problems."
+        )
 
     run_scenario(scenario)
 
