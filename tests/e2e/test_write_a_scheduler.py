@@ -70,7 +70,7 @@ class Reader:
     def decisions(self, name: str) -> int:
         """Of one that decides from outside, once it has been asked to."""
         self.cluster.shunter("run", "--", "true")
-        found = re.search(r"connected, ([\d,]+) decisions", self.source(name))
+        found = re.search(r"connected, ([\d,]+) decisions?", self.source(name))
         return int(found[1].replace(",", "")) if found else 0
 
 

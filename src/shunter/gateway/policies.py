@@ -90,8 +90,9 @@ class Policies:
             return PolicyView(name=session.name, kind="shadow", source=source, active=False)
         state = self._engine.schedulers.state_of(session)
         is_active = session.name == self._engine.active_policy.leader_session
+        decisions = f"{session.decisions:,} decision{'' if session.decisions == 1 else 's'}"
         return PolicyView(
-            name=f"{REMOTE_PREFIX}{session.name}", kind="remote", source=f"{state}, {session.decisions:,} decisions",
+            name=f"{REMOTE_PREFIX}{session.name}", kind="remote", source=f"{state}, {decisions}",
             active=is_active, state=state, refusals=refusals.count, last_refusal=refusals.last_reason or None,
             error=self._fallback_note(state) if is_active and state != CONNECTED else None,
         )  # fmt: skip

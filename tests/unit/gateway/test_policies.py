@@ -145,6 +145,8 @@ def test_a_scheduler_is_shown_as_connected_silent_or_overruled_with_its_refusals
         assert "mine is overruled, because its decisions were refused" in why.reasons[-1].text
         harness.engine.schedulers.close(session, "its stream ended")
         assert ((await remote_view()).state, (await remote_view()).refusals) == ("silent", FRUITLESS_MAX)
+        [other] = [each for each in (await harness.gateway.policies.use("remote:other")).items if each.active]
+        assert (other.name, other.refusals, other.last_refusal) == ("remote:other", 0, None)
 
     run_scenario(scenario)
 

@@ -185,8 +185,8 @@ class SchedulerService:
 
     @property
     def leader_refusals(self) -> RefusalRecord:
-        """What was refused of the session that leads, or led last."""
-        return self._sessions.leader_refusals
+        """What was refused of the session that leads, or led last under its name."""
+        return self._sessions.refusals_of(self._host.active_policy.leader_session)
 
     def lease_end_ms(self) -> int | None:
         return self._sessions.lease_end_ms()

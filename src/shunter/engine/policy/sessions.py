@@ -157,20 +157,19 @@ class SessionRegistry:
 
     def _log_loss(self, now_ms: int) -> None:
         """The scheduler decides no more about tasks."""
-        refusals = self.leader_refusals
+        refusals = self.refusals_of(self.leader)
         if refusals.is_overruled(now_ms):
             log.warning("scheduler.overruled", scheduler=self.leader, reason=refusals.last_reason)
         else:
             log.info("scheduler.silent", scheduler=self.leader)
 
-    @property
-    def leader_refusals(self) -> RefusalRecord:
-        """Of the session that leads, or led last."""
-        found = self._sessions.get(self.leader)
+    def refusals_of(self, leader: str) -> RefusalRecord:
+        """Of the session of this name, or of its last one if that led last."""
+        found = self._sessions.get(leader)
         if found is not None:
             return found.refusals
         name, refusals = self._last_refusals
-        return refusals if name == self.leader else RefusalRecord()
+        return refusals if name == leader else RefusalRecord()
 
     def _remember_refusals(self, session: Session) -> None:
         if session.name == self.leader and session.mode == LEAD:

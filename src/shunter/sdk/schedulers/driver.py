@@ -221,7 +221,8 @@ class ExternalScheduler:
     def _log_refusals(self, answer: DecisionAnswer) -> None:
         """Once for each reason, and when it is overruled; not with every decision."""
         refused = (answer.refusals[0].reason if answer.refusals else "", answer.is_overruled)
-        if refused != self._last_refused and any(refused):
+        is_newly_overruled = answer.is_overruled and not self._last_refused[1]
+        if refused != self._last_refused and (answer.refusals or is_newly_overruled):
             log.warning(
                 "scheduler.refused", scheduler=self.name, items=len(answer.refusals), reason=refused[0],
                 is_overruled=answer.is_overruled,

@@ -1,4 +1,4 @@
-"""How soon `ExternalScheduler` reconnects: sooner after a long session than after a short one."""
+"""What `ExternalScheduler` does when it is sent away or refused: how soon it reconnects, and what it logs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from shunter.model.errors import Conflict, ShunterError, Unavailable
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, ItemRefusal
 from shunter.scheduler import ClusterView, Decision, ExternalScheduler
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Link
@@ -77,3 +78,19 @@ def test_who_had_a_session_for_a_while_is_back_at_once(monkeypatch: pytest.Monke
             return super().watch()
 
     assert pauses(lambda: LongSessionLink(TOOK_OVER), 4) == [0.1, 0.2, 0.1, 0.2]
+
+
+def test_refusals_are_logged_once_for_each_reason_and_when_it_is_overruled(caplog: pytest.LogCaptureFixture) -> None:
+    scheduler, refused = ExternalScheduler(IdlePolicy()), [ItemRefusal("placements[0]", "no room")]
+    for answer in (
+        DecisionAnswer(1),
+        *[DecisionAnswer(2, refusals=refused)] * 3,
+        DecisionAnswer(3, refusals=refused, is_overruled=True),
+        *[DecisionAnswer(4, is_overruled=True)] * 3,  # it decided nothing since
+        DecisionAnswer(5),
+    ):
+        scheduler._log_refusals(answer)
+    assert [line.getMessage().partition("items=")[2] for line in caplog.records] == [
+        "1 reason='no room' is_overruled=False",
+        "1 reason='no room' is_overruled=True",
+    ]
