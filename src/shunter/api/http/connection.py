@@ -31,7 +31,7 @@ class Connection(HttpToolsProtocol):
         self._limits, self._timeouts = limits, limits.timeouts
         self._deadline = NEVER
         self._body_deadline = NEVER
-        self._late = ""  # what the peer owes
+        self._late, self._limit_s = "", 0.0  # what the peer owes, and within which time
         self._is_in_headers = self._is_in_body = False
         self._header_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -57,6 +57,8 @@ class Connection(HttpToolsProtocol):
             self._deadline = min(self.loop.time() + self._timeouts.body_pause_s, self._body_deadline)
         elif not self._is_in_headers:
             self._expect_headers()
+        elif self._deadline == NEVER:  # they began while an answer was on its way
+            self._set_header_deadline()
         was_in_headers = self._is_in_headers
         super().data_received(data)
         if was_in_headers and self._is_in_headers:
@@ -70,7 +72,7 @@ class Connection(HttpToolsProtocol):
         now = self.loop.time()
         self._body_deadline = now + self._timeouts.body_s
         self._deadline = now + self._timeouts.body_pause_s
-        self._late = "body"
+        self._late, self._limit_s = "body", self._timeouts.body_pause_s
         if self._limits.is_full and self.url != HEALTH_PATH:
             self._refuse(503, "too many connections", self._full_text())
             return
@@ -115,13 +117,17 @@ class Connection(HttpToolsProtocol):
             self.headers[:] = [each for each in self.headers if each[0] != b"host"] + [(b"host", authority)]
 
     def _expect_headers(self) -> None:
-        """While an answer is on its way, a peer may take its time for the next request."""
         self._is_in_headers, self._header_bytes = True, 0
-        is_answering = self.cycle is not None and not self.cycle.response_complete
-        self._deadline = NEVER if is_answering else self.loop.time() + self._timeouts.header_s
         self._late = "headers"
+        self._set_header_deadline()
+
+    def _set_header_deadline(self) -> None:
+        """While an answer is on its way, a peer may take its time for the next request."""
+        is_answering = self.cycle is not None and not self.cycle.response_complete
+        self._limit_s = self._timeouts.reserve_header_s if self._limits.is_full else self._timeouts.header_s
+        self._deadline = NEVER if is_answering else self.loop.time() + self._limit_s
         if self._timer is None:
-            self._timer = self.loop.call_later(self._timeouts.header_s, self._check_deadline)
+            self._timer = self.loop.call_later(self._limit_s, self._check_deadline)
 
     def _check_deadline(self) -> None:
         self._timer = None
@@ -137,8 +143,8 @@ class Connection(HttpToolsProtocol):
         if is_answered or (self._late == "headers" and not self._header_bytes):
             self.transport.abort()  # the peer has its answer already, or sent nothing at all
             return
-        limit_s = self._timeouts.header_s if self._late == "headers" else self._timeouts.body_pause_s
-        self._refuse(408, "request timed out", f"the {self._late} of the request did not come within {limit_s:g} s")
+        detail = f"the {self._late} of the request did not come within {self._limit_s:g} s"
+        self._refuse(408, "request timed out", detail)
 
     def _watch_writing(self, size: int) -> None:
         if self._write_timer is not None:

@@ -13,6 +13,7 @@ DESCRIPTORS_FOR_OTHERS = 256  # workers, keepers, the store, logs; at least, and
 @dataclass(frozen=True, slots=True)
 class ConnectionTimeouts:
     header_s: float = 10.0  # from the first byte of a request, or from the connection, to the end of its headers
+    reserve_header_s: float = 1.0  # the same while only health checks are answered
     body_pause_s: float = 30.0  # between two parts of a body
     body_s: float = 300.0  # for the whole body
     write_s: float = 300.0  # without any progress, for a peer that does not read its answer

@@ -123,6 +123,45 @@ async def test_a_pipelined_request_may_wait_for_its_turn() -> None:
     await server.stop()
 
 
+async def test_headers_that_began_during_an_answer_are_due_when_it_has_ended() -> None:
+    """Each byte ends the time-out of an idle connection."""
+    server, gateway = await start(ConnectionLimits(100, timeouts=replace(SHORT, header_bytes_max=2**20)))
+    await Client(build_app(gateway)).post("/api/v1/jobs", manifest())
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET /api/v1/jobs/render/tasks/0/logs?follow=true HTTP/1.1\r\n{TOKEN}\r\n".encode())
+    gateway.chunks.put_nowait(LogChunk(b"first", 0, eof=False))
+    async with asyncio.timeout(WAIT_S):
+        await reader.readuntil(b"first")
+        writer.write(b"GET /")
+        await asyncio.sleep(3 * SHORT.header_s)
+        gateway.chunks.put_nowait(LogChunk(b"last", 0, eof=False))
+        gateway.chunks.put_nowait(None)
+        await reader.readuntil(b"last")
+        answer = asyncio.create_task(reader.readuntil(b"HTTP/1.1 408"))
+        while not answer.done():
+            writer.write(b"x")
+            await asyncio.sleep(0.01)
+    await answer
+    writer.close()
+    await server.stop()
+
+
+async def test_health_checks_are_answered_while_half_requests_fill_their_reserve() -> None:
+    timeouts = ConnectionTimeouts(header_s=1_000.0, reserve_header_s=0.05)
+    server, _ = await start(ConnectionLimits(1, health_reserve=1, timeouts=timeouts))
+    taken = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
+    for _, writer in taken:
+        writer.write(b"GET /healthz HTTP/1.1\r\nx-slow: ")
+    async with asyncio.timeout(WAIT_S):
+        while not (await converse(server, "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n")).startswith(
+            b"HTTP/1.1 200"
+        ):
+            await asyncio.sleep(0.01)
+    for _, writer in taken:
+        writer.close()
+    await server.stop()
+
+
 async def test_beyond_the_limit_only_health_checks_are_answered() -> None:
     limits = ConnectionLimits(2, health_reserve=2)
     server, _ = await start(limits)
