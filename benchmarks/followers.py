@@ -34,6 +34,7 @@ EVENTS_PER_JOB = 4  # submitted, placed, tasks succeeded, job succeeded
 SUBMITTERS = 10
 PROBE_PAUSE_S = 0.01
 LATE_MAX_S = 20.0  # for the last events to come
+RATE_PER_S = Bar(at_least=0.95 * EVENTS_PER_S)
 DELIVERED_MS = Bar(at_most=200.0)
 API_MS = Bar(at_most=100.0)
 NONE = Bar(at_most=0)
@@ -123,7 +124,7 @@ def measure(report: Report, options: Options, target: Target) -> None:
         for name, value in uvloop.run(follow(target, everything, single, seconds)).items():
             figures.setdefault(name, []).append(value)
     samples = {name: Sample(tuple(values)) for name, values in figures.items()}
-    report.figure("jobs make", "events a second", samples["rate"])
+    report.figure("jobs make", "events a second", samples["rate"], RATE_PER_S)
     report.figure(f"{everything + single} followers get", "events a second", samples["received"])
     report.figure("half of them come within", "ms", samples["p50"])
     report.figure("99 % of them come within", "ms", samples["p99"], DELIVERED_MS)
