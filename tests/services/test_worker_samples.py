@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import sys
 from pathlib import Path
+
+import pytest
 
 from shunter.model.protocol.worker_messages import Heartbeat, MachineSample, SetHeartbeat, TaskStats
 from shunter.worker.samples import SAMPLES_BUFFERED_MAX, TASK_AGE_MIN_S
@@ -21,8 +24,12 @@ os.wait()
 """
 
 
+def heartbeats(harness: Harness) -> list[Heartbeat]:
+    return [message for message in harness.messages if isinstance(message, Heartbeat)]
+
+
 def samples(harness: Harness) -> list[MachineSample]:
-    return [sample for message in harness.messages if isinstance(message, Heartbeat) for sample in message.samples]
+    return [sample for heartbeat in heartbeats(harness) for sample in heartbeat.samples]
 
 
 def of_task(harness: Harness, index: int) -> list[tuple[int, TaskStats]]:
@@ -44,6 +51,24 @@ async def test_a_task_is_sampled_with_its_children(tmp_path: Path) -> None:
         assert task.started_ms == harness.started[0].started_ms and at_ms - task.started_ms >= TASK_AGE_MIN_S * 1000
         times = [at_ms for at_ms, _ in of_task(harness, 0)]
         assert times == sorted(set(times)), "each sample is sent once, in order"
+
+
+async def test_heartbeats_come_while_no_file_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that sends none is down, and its tasks are lost."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async with open_harness(tmp_path) as harness:
+        harness.worker.received(SetHeartbeat(0.05))
+        first = await harness.until(lambda: heartbeats(harness))
+        for name in ("_processor_ticks", "_memory_bytes", "_disk_bytes", "_network_bytes"):
+            monkeypatch.setattr(f"shunter.worker.stats.{name}", fail)
+        harness.messages.clear()
+        *_, last = await harness.until(lambda: found if len(found := heartbeats(harness)) > 1 else None)
+        assert last.stats.memory_total_bytes == first[0].stats.memory_total_bytes
+        assert last.stats.at_ms > first[0].stats.at_ms
+        monkeypatch.undo()
 
 
 async def test_what_the_processor_does_for_a_task_is_counted(tmp_path: Path) -> None:

@@ -44,10 +44,16 @@ class Samples:
             pause_s = max(SAMPLE_EVERY_S, cost_s / SAMPLING_SHARE_MAX)
 
     def drain(self) -> list[MachineSample]:
-        """The samples since the last call; at least one, of the machine as it is now."""
-        samples = list(self._buffered) or [machine_usage(self._now_ms())]
+        """The samples since the last call; if there are none, one of the machine as it is now, if it can be read."""
+        samples = list(self._buffered)
         self._buffered.clear()
-        return samples
+        if samples:
+            return samples
+        try:
+            return [machine_usage(self._now_ms())]
+        except OSError as error:
+            log.warning("sample.failed", error=error)
+            return []
 
     async def _take_sample(self) -> float:
         """Take a sample, if there is a task to sample; returns the core-seconds it took."""

@@ -7,7 +7,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from shunter.log import Log
 from shunter.model.protocol.worker_messages import MachineSample, MachineStats
+
+log = Log(__name__)
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -22,8 +27,18 @@ class MachineSampler:
         self._home = home
         self._busy, self._total = _processor_ticks()
         self._busy_share = 0.0
+        self._last = MachineStats(at_ms=0)
 
     def sample(self, at_ms: int, tasks_running: int, keepers: int) -> MachineStats:
+        """If the machine cannot be read now, for example because too many files are open, the values of the last
+        sample: a node without heartbeats is down."""
+        try:
+            self._last = self._read_machine(at_ms)
+        except OSError as error:
+            log.warning("sample.failed", error=error)
+        return replace(self._last, at_ms=at_ms, tasks_running=tasks_running, keepers=keepers)
+
+    def _read_machine(self, at_ms: int) -> MachineStats:
         busy, total = _processor_ticks()
         if total > self._total:
             self._busy_share = (busy - self._busy) / (total - self._total)
@@ -38,8 +53,6 @@ class MachineSampler:
             memory_available_bytes=memory["MemAvailable"],
             disk_total_bytes=disk.f_blocks * disk.f_frsize,
             disk_free_bytes=disk.f_bavail * disk.f_frsize,
-            tasks_running=tasks_running,
-            keepers=keepers,
         )
 
 

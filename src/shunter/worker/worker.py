@@ -335,11 +335,8 @@ class Worker:
             if await self._clock.wait(self._heartbeat_changed, self._next_heartbeat_s):
                 continue
             self._next_heartbeat_s = self._heartbeat_s
-            try:
-                if self._uplink is not None:  # else samples wait for the next manager
-                    self._send(Heartbeat(self._sample(), self._samples.drain()))
-            except OSError as error:  # a sample is missing; the node is not
-                log.warning("heartbeat.failed", error=error)
+            if self._uplink is not None:  # else samples wait for the next manager
+                self._send(Heartbeat(self._sample(), self._samples.drain()))
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
