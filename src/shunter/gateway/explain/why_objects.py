@@ -93,16 +93,21 @@ def _describe_batch_job(state: State, job: BatchJob) -> str:
     if status.state in _FAILED:
         problems = " ".join(status.problems).rstrip(".")
         return f"{name} has failed{f': {problems}' if problems else ''}; {_describe_recovery(job)}."
-    if status.restarts and status.problems:  # until it is submitted again
-        waits = (
-            _describe_claimed(state, job) if status.state is BatchJobState.IN_QUEUE else "Its last tasks are stopping"
-        )
+    by = status.active_scheduling or (job.claim.scheduling if job.claim is not None else None)
+    is_queued = status.state is BatchJobState.IN_QUEUE
+    claimant = None if by is None else state.objects.schedulings.get(by)
+    claimed = f"Scheduling {by} has claimed it, and it waits for free slots"
+    claimed += _describe_waits(state, claimant) if claimant is not None else ""
+    if is_queued and claimant is not None and claimant.status.state in _ENDED:
+        release = f"it is ready again when that is deleted ({_delete(claimant.meta.object_name)})"
+        return f"{name} will not run: Scheduling {by}, which has claimed it, has failed; {release}."
+    if status.restarts and status.problems and job.claim is not None:  # until it is submitted again
+        waits = claimed if is_queued else "Its last tasks are stopping"
         return f"{name} restarts: {' '.join(status.problems).rstrip('.')}. {waits}."
     if status.state is BatchJobState.READY:
         return f"{name} has not been submitted: {_describe_unclaimed(state, own)}."
-    by = _claimant(job)
-    if status.state is BatchJobState.IN_QUEUE:
-        return f"{name} has not been submitted: {_describe_claimed(state, job)}."
+    if is_queued:
+        return f"{name} has not been submitted: {claimed}."
     if status.state is BatchJobState.COMPLETED:
         return f"{name} has completed for Scheduling {by}, which holds it until it is deleted."
     if status.state is BatchJobState.PENDING_DELETION:
@@ -121,17 +126,6 @@ def _describe_recovery(job: BatchJob) -> str:
     if by is None:
         return "it is ready again when its last tasks have stopped"
     return f"it is ready again when Scheduling {by} is deleted ({_delete(by)})"
-
-
-def _claimant(job: BatchJob) -> ObjectName | None:
-    return job.status.active_scheduling or (job.claim.scheduling if job.claim is not None else None)
-
-
-def _describe_claimed(state: State, job: BatchJob) -> str:
-    by = _claimant(job)
-    scheduling = None if by is None else state.objects.schedulings.get(by)
-    detail = _describe_waits(state, scheduling) if scheduling is not None else ""
-    return f"Scheduling {by} has claimed it, and it waits for free slots{detail}"
 
 
 def _describe_unclaimed(state: State, job: ObjectName) -> str:

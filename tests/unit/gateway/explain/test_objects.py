@@ -84,6 +84,20 @@ def test_why_of_a_scheduling_says_what_runs_and_what_it_waits_for() -> None:
     run_scenario(scenario)
 
 
+def test_why_of_a_batch_job_in_the_queue_of_a_failed_scheduling_says_that_it_will_not_run() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, command("a"), command("b"), queue("q", "a", "a", "b"))
+        for node, order in harness.orders():
+            await harness.end(node, order, 1)
+        assert await why_sentence(harness, BATCH_JOB, "b") == (
+            "BatchJob default/b will not run: Scheduling default/q, which has claimed it, has failed; it is ready "
+            "again when that is deleted (shunter delete scheduling q)."
+        )
+
+    run_scenario(scenario)
+
+
 @pytest.mark.parametrize("on_node_loss", [FAIL, RESTART])
 def test_why_of_a_run_that_lost_a_node_says_what_comes_next(on_node_loss: str) -> None:
     lost = "executor 1 was lost: node n1 is down: no heartbeat"
