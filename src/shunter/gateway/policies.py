@@ -105,6 +105,9 @@ class Policies:
         is_active = entry.kind != "filter" and not entry.error and entry.name == active_policy.name
         error = entry.error or (active_policy.last_error if is_active else "")
         session = self._local_session() if is_active else None
+        state = None if session is None else self._engine.schedulers.state_of(session)
+        if state not in (None, CONNECTED):
+            error = "; ".join(filter(None, [self._fallback_note(str(state)), error]))
         refusals = session.refusals if session is not None else active_policy.refusals
         return PolicyView(
             name=entry.name,
@@ -113,7 +116,7 @@ class Policies:
             active=is_active or (entry.kind == "filter" and not entry.error),
             error=error or None,
             failures=active_policy.failures if is_active else 0,
-            state=None if session is None else self._engine.schedulers.state_of(session),
+            state=state,
             refusals=refusals.count if is_active else 0,
             last_refusal=(refusals.last_reason or None) if is_active else None,
         )

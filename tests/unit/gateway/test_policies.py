@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from shunter.engine.policy.refusals import FRUITLESS_MAX
@@ -15,7 +16,7 @@ from shunter.model.objects.schedulings import SchedulingSpec
 from shunter.model.protocol.scheduler_messages import DecisionRow, PlacementRow
 from shunter.model.rest.cluster_views import PolicyView
 from shunter.planning.policies import Catalogue, PluginEntry
-from shunter.planning.view import ClusterView, Decision, SchedulingDraft
+from shunter.planning.view import ClusterView, Decision, Placement, SchedulingDraft
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
@@ -165,5 +166,44 @@ def test_what_was_refused_of_a_policy_in_the_manager_is_shown() -> None:
         [active] = [each for each in (await policies.page()).items if each.active]
         assert active.refusals == 1 and active.state is None
         assert active.last_refusal is not None and active.last_refusal.startswith("schedulings[0]: ")
+
+    run_scenario(scenario)
+
+
+class FirstNode:
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        places = [Placement(each.task_class.id, np.array([1]), np.array([1])) for each in view.queued]
+        return Decision(view.version, placements=places)
+
+
+class SlowFirstNode(FirstNode):
+    fast = False
+
+
+def test_why_names_a_policy_in_the_manager_whose_placements_are_all_dropped() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        catalogue = Catalogue(policies=[PluginEntry("first", "example 1.0", FirstNode)])
+        await Policies(harness.engine, catalogue).use("first")
+        for name in ("n1", "n2"):
+            await harness.join(name)
+        await harness.engine.cordon_node("n1", "tester")
+        await harness.run("job")
+        why = await harness.gateway.explain.why(reference("job"))
+        assert "decision was refused that first made; last refusal: placements[0] on node n1: not feas" in why.sentence
+
+    run_scenario(scenario)
+
+
+def test_a_policy_in_the_manager_that_decides_outside_of_rounds_is_shown_as_overruled() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        catalogue = Catalogue(policies=[PluginEntry("slow", "example 1.0", SlowFirstNode)])
+        policies = Policies(harness.engine, catalogue)
+        await policies.use("slow")
+        await harness.join("n1")
+        session = harness.engine.schedulers.open("local:slow", ("tasks",), is_local=True)
+        await harness.run("job")
+        await decide_badly(harness, session, FRUITLESS_MAX)
+        [active] = [each for each in (await policies.page()).items if each.active]
+        assert (active.state, active.error) == ("overruled", "overruled: fallback e-pvm is active")
 
     run_scenario(scenario)

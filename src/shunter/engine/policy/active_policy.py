@@ -156,6 +156,8 @@ class ActivePolicy:
                 self.refusals.refuse(f"placements[{number}]{f' on node {node}' if node else ''}: not feasible")
             if len(admitted.nodes):
                 placements.append(admitted)
+        if decision.placements:
+            self.refusals.fruitless = 0 if placements else self.refusals.fruitless + 1
         return replace(decision, placements=placements)
 
     def record_failure(self, error: BaseException) -> None:

@@ -86,14 +86,15 @@ def reservation_reasons(
     last decision.
     """
     if leader is not None:
-        refused = leader.refusals.describe(leader.name, now_ms)
-        if refused:
-            return {record.id: refused for record in state.classes.values() if record.queued}
-        return _attributed(leader.name, leader.reasons)
-    policy = active_policy.round_policy
-    if not isinstance(policy, Planner):
-        return _attributed(active_policy.name, active_policy.last_decision.reasons)
-    return policy.fork().decide(build_view(state), now_ms / 1000, PROBE_BUDGET).reasons
+        name, refusals, reasons = leader.name, leader.refusals, leader.reasons
+    elif not isinstance(policy := active_policy.round_policy, Planner):
+        name, refusals, reasons = active_policy.name, active_policy.refusals, active_policy.last_decision.reasons
+    else:
+        return policy.fork().decide(build_view(state), now_ms / 1000, PROBE_BUDGET).reasons
+    refused = refusals.describe(name, now_ms)
+    if refused:
+        return {record.id: refused for record in state.classes.values() if record.queued}
+    return _attributed(name, reasons)
 
 
 def _attributed(name: str, reasons: Mapping[int, str]) -> Mapping[int, str]:
