@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import json
 import os
 import pwd
@@ -152,6 +153,15 @@ async def test_tasks_of_a_task_user_have_its_rights_and_no_others(tmp_path: Path
             assert said.count("Permission denied") == 2 and said.count("not permitted") == 1
             harness.forget()
         assert await output(harness, "sh", "-c", "cat $SHUNTER_PAYLOAD", payload=b"for it") == "for it"
+
+
+@AS_ROOT
+@pytest.mark.parametrize("user", ["root", "0", "root:root", "0:0", f"root:{grp.getgrgid(1).gr_name}"])
+async def test_a_task_user_with_the_number_of_root_is_root(tmp_path: Path, user: str) -> None:
+    async with open_harness(tmp_path, task_user=user) as harness:
+        assert harness.hello.attributes["isolation"] == "root"
+        group = "1" if user.endswith(grp.getgrgid(1).gr_name) else "0"
+        assert (await output(harness, "sh", "-c", "id -u; id -g")).split() == ["0", group]
 
 
 @AS_ROOT

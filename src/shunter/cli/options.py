@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from shunter.model.resources import parse_amount, parse_duration_s, quantity_hin
 from shunter.sdk.client import Job
 
 PORT_MAX = 65535
+TOKEN_SIZE_MAX_BYTES = 4096
 
 
 class Format(StrEnum):
@@ -126,6 +128,23 @@ def first_task(job: Job) -> str:
     """The first task of a job, of its first group: [GROUP/]INDEX."""
     first = next(iter(job.tasks(limit=1)), None)
     return "0" if first is None else first.name.partition("/")[2]
+
+
+def read_token_file(file: Path, fix: str) -> str:
+    """The token in the file of --token-file. No option is a token itself, because everybody can read command lines."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(TOKEN_SIZE_MAX_BYTES).decode(errors="replace")
+    except OSError as error:
+        raise Invalid([Problem("--token-file", f"cannot be read: {error.strerror}", str(file), fix)]) from error
+    return check_token(text.strip(), Problem("--token-file", "does not look like a token", str(file), fix))
+
+
+def check_token(text: str, problem: Problem) -> str:
+    """Raises Invalid with that problem if the text cannot be sent as a token."""
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise Invalid([problem])
+    return text
 
 
 def _is_task(text: str) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 
 from shunter.log import Log
 from shunter.model.job.isolation import NAMESPACE, NONE, ROOT, USER
+from shunter.worker.keeper.task_user import find_identity
 from shunter.worker.settings import WorkerSettings
 
 log = Log(__name__)
@@ -43,7 +44,9 @@ class Isolation:
 
 async def detect_isolation(settings: WorkerSettings) -> Isolation:
     """Try once what this machine allows."""
-    task_user = settings.task_user if os.geteuid() == 0 and settings.task_user != ROOT else ""
+    identity = find_identity(settings.task_user) if settings.task_user and os.geteuid() == 0 else None
+    is_other_user = identity is not None and identity.uid != 0
+    task_user = settings.task_user if identity is not None and (identity.uid, identity.gid) != (0, 0) else ""
     masks = None
     if settings.cluster_homes and settings.hide_secrets:
         wanted = {
@@ -55,10 +58,8 @@ async def detect_isolation(settings: WorkerSettings) -> Isolation:
         masks = wanted if not problem else None
         if problem:
             log.warning("secrets.not_hidden", error=problem)
-    if task_user:
-        return Isolation(USER, masks, task_user)
     if os.geteuid() == 0:
-        return Isolation(ROOT, masks)
+        return Isolation(USER if is_other_user else ROOT, masks, task_user)
     return Isolation(NONE if masks is None else NAMESPACE, masks)
 
 

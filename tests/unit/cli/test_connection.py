@@ -93,6 +93,27 @@ def test_a_file_without_a_token_is_named(user: Path, shunter: Shunter, text: str
     )
 
 
+@pytest.mark.parametrize("content", [b"two words", b"", b"a\nb", "\u00e9".encode(), b"\xff\xfe"])
+def test_a_file_without_a_token_of_a_worker_is_named(user: Path, shunter: Shunter, content: bytes) -> None:
+    (user / "token").write_bytes(content)
+    said = shunter("worker", "--manager", "127.0.0.1:9", "--token-file", str(user / "token"), "--task-user", "root")
+    assert said.code == 2
+    assert said.err == (
+        f"shunter: error: --token-file: does not look like a token (got '{user}/token'); "
+        "copy `worker-token` from the manager's SHUNTER_HOME\n"
+    )
+
+
+def test_a_variable_without_a_token_of_a_worker_is_named(shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHUNTER_WORKER_TOKEN", "two words")
+    said = shunter("worker", "--manager", "127.0.0.1:9", "--task-user", "root")
+    assert said.code == 2
+    assert said.err == (
+        "shunter: error: SHUNTER_WORKER_TOKEN: does not look like a token; "
+        "copy `worker-token` from the manager's SHUNTER_HOME\n"
+    )
+
+
 def test_a_wrong_token_of_a_new_context_is_named(cluster: Cluster, user: Path, shunter: Shunter) -> None:
     cluster.answers["GET /cluster"] = REFUSED
     (user / "token").write_text("wrong")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from shunter.cli.connection import COPY_TOKEN
-from shunter.cli.options import Format, Output
+from shunter.cli.options import Format, Output, read_token_file
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_items, print_table
 from shunter.model.errors import Invalid, Problem, Unauthorized, Unavailable
@@ -19,8 +19,6 @@ from shunter.sdk.client import connect
 from shunter.sdk.contexts import LOCAL, Context, Contexts, check_name, load_contexts
 from shunter.sdk.endpoint import parse_url
 from shunter.sdk.errors import NotReachable
-
-TOKEN_SIZE_MAX_BYTES = 4096
 
 context = plain_typer(
     no_args_is_help=True,
@@ -143,14 +141,7 @@ def _connect(url: str, token: str, token_file: Path | None) -> ClusterInfo:
 def _read_token(file: Path | None) -> str:
     """Never from the command line, which other users of the machine can see."""
     if file is not None:
-        try:
-            with file.open("rb") as opened:
-                token = opened.read(TOKEN_SIZE_MAX_BYTES).decode(errors="replace").strip()
-        except OSError as error:
-            raise Invalid([Problem("--token-file", f"cannot be read: {error.strerror}", str(file))]) from error
-        if not token or not token.isascii() or not token.isprintable() or " " in token:
-            raise Invalid([Problem("--token-file", "does not look like a token", str(file), COPY_TOKEN)])
-        return token
+        return read_token_file(file, COPY_TOKEN)
     if given := os.environ.get("SHUNTER_TOKEN"):
         return given
     if not sys.stdin.isatty():

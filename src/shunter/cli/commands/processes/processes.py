@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -13,7 +14,7 @@ import typer
 
 from shunter import __version__
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, USAGE_ERROR, print_notice
-from shunter.cli.options import check_address, check_amount, pairs
+from shunter.cli.options import check_address, check_amount, check_token, pairs, read_token_file
 from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
@@ -359,17 +360,11 @@ def _json(options: dict[str, Any]) -> bytes:
 
 
 def _worker_token(token_file: str | None) -> str:
-    """The token is no option itself, because everybody on the machine can read command lines."""
-    if token_file is None:
-        token = os.environ.pop(WORKER_TOKEN_VARIABLE, "")
-        if token:
-            return token
+    fix = "copy `worker-token` from the manager's SHUNTER_HOME"
+    if token_file is not None:
+        return read_token_file(Path(token_file), fix)
+    token = os.environ.pop(WORKER_TOKEN_VARIABLE, "")
+    if not token:
         fix = "give the file; the token is in SHUNTER_HOME/worker-token of the manager"
         raise Invalid([Problem("--token-file", "is missing", fix=fix)])
-    try:
-        with open(token_file) as file:
-            return file.read().strip()
-    except OSError as error:
-        raise Invalid(
-            [Problem("--token-file", f"cannot be read: {error.strerror}", token_file, "name a readable file")]
-        ) from error
+    return check_token(token, Problem(WORKER_TOKEN_VARIABLE, "does not look like a token", fix=fix))
