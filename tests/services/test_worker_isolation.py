@@ -16,7 +16,7 @@ import pytest
 from shunter.model.job.spec import HealthCheck
 from shunter.worker.isolation import MASKED_EXEC
 from tests.machine_limits import NO_CGROUPS
-from tests.services.worker_harness import Harness, open_harness, wait_gone
+from tests.services.worker_harness import Harness, marked_pids, open_harness, wait_gone
 
 pytestmark = pytest.mark.services
 
@@ -246,6 +246,27 @@ async def test_a_fork_bomb_that_does_not_end_by_itself_can_be_stopped(tmp_path: 
         harness.order(sys.executable, "-S", "-c", f"{BOMB}\ntime.sleep(600)", run_timeout_s=0.3, stop_grace_s=0.1)
         await harness.all_ended(1)
         assert harness.ended[0].how == "timeout"
+
+
+ENDLESS_BOMB = """
+import os, signal
+os.kill(os.getppid(), signal.SIGKILL)
+while True:
+    try:
+        if os.fork() == 0:
+            os.setsid()
+    except BlockingIOError:
+        pass
+"""
+
+
+async def test_a_fork_bomb_that_kills_its_keeper_leaves_nothing(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, task_pids_max=64) as harness:
+        if harness.hello.attributes["limits"] == "rlimits":
+            pytest.skip(NO_CGROUPS)
+        harness.order(sys.executable, "-S", "-c", ENDLESS_BOMB)
+        await harness.until(lambda: harness.lost)
+        assert set(marked_pids(harness.home)) <= set(harness.keeper_pids())
 
 
 SIGNAL_PROBE = """

@@ -89,18 +89,29 @@ def _members(folder: Path) -> list[int]:
 
 
 def _kill_members(folder: Path) -> None:
-    pids = _members(folder)
-    try:
-        thaw = folder / "freezer.state"
-        if thaw.exists():
-            thaw.write_text("THAWED")
-    except OSError:
-        return
-    for pid in pids:
+    """While they are frozen, where the group can be: some processes fork faster than they are killed. The keeper may
+    have died while it had frozen them itself."""
+    _set_frozen(folder, True)
+    for pid in _members(folder):
         try:
             os.kill(pid, signal.SIGKILL)
         except OSError:
             pass
+    _set_frozen(folder, False)
+
+
+def _set_frozen(folder: Path, is_frozen: bool) -> None:
+    for name, values in (("freezer.state", ("THAWED", "FROZEN")), ("cgroup.freeze", ("0", "1"))):
+        try:
+            fd = os.open(folder / name, os.O_WRONLY)  # never made: the folder may be removed meanwhile
+        except OSError:
+            continue  # the controller of this group cannot freeze
+        try:
+            os.write(fd, values[is_frozen].encode())
+        except OSError as error:
+            log.warning("cgroup.not_frozen", folder=folder, error=error)
+        finally:
+            os.close(fd)
 
 
 def _prepare_v1(mounts: dict[str, tuple[str, str]], own_paths: dict[str, str], name: str) -> Groups:

@@ -236,8 +236,9 @@ class KeeperPool:
         self._launcher.pids.discard(keeper.pid)
         in_order = keeper.is_ending and not keeper.kill_reason
         try:
-            while not (in_order or await self._orphans.end_all(self._launcher.pids)) or not (
-                await self._launcher.clean_up_after(keeper.number, in_order)
+            # First its groups: what forks there without end would be found again and again among the orphans.
+            while not await self._launcher.clean_up_after(keeper.number, in_order) or not (
+                in_order or await self._orphans.end_all(self._launcher.pids)
             ):
                 await self._clock.sleep(CLEAN_UP_AGAIN_S)  # what still runs must not be taken for ended
         except OSError as error:
