@@ -50,6 +50,22 @@ async def test_an_attempt_is_started_reported_and_removed(tmp_path: Path, monkey
         assert not list((harness.home / "attempts").iterdir())
 
 
+@pytest.mark.parametrize(
+    ("code", "how", "problem"),
+    [(70_000, "", "exit code 70000 is not within -1 and 32767"), (1, "oom", "how 'oom' is not one of ")],
+)
+async def test_an_outcome_that_no_manager_accepts_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, how: str, problem: str
+) -> None:
+    async with open_box_harness(tmp_path, monkeypatch) as (harness, boxes):
+        order(harness, first=4)
+        await harness.until(lambda: harness.started)
+        boxes[4].exit(code, how)
+        [ended] = await harness.until(lambda: harness.ended)
+        assert (ended.exits, ended.how) == ([-1], "error")
+        assert ended.detail.startswith(f"runtime box: {problem}")
+
+
 async def test_what_a_runtime_writes_while_it_starts_an_attempt_can_be_read_by_the_attempt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from shunter.model.protocol.message_limits import EXIT_CODE_MAX, HOWS, TEXT_MAX, TIME_MAX_MS
 from shunter.model.protocol.worker_messages import (
     Ended,
     Goodbye,
@@ -33,15 +34,11 @@ ID_MAX = 2**63 - 1  # of jobs
 NUMBER_MAX = 2**31 - 1  # of task sets, indexes, attempts and log segments: the state has 32 signed bits for them
 RECORD_MAX = 2**32 - 1  # in a log segment
 SEQ_MAX = 2**63 - 1
-TIME_MAX_MS = 253_402_300_799_999  # the last moment of the year 9999
 COUNTER_MAX = 2**63 - 1  # bytes, tasks and the like
-EXIT_CODE_MAX = 2**15 - 1
 PORT_MAX = 2**16 - 1
 TASKS_MAX = 10_000_000  # that one message names
 PORTS_MAX = 256  # of one task
-TEXT_MAX = 65_536  # characters of a reason or a detail
 SAMPLES_MAX = 10_000
-HOWS = frozenset({"", "timeout", "memory", "disk", "stopped", "unhealthy", "error"})
 
 
 class _Bad(Exception):

@@ -24,6 +24,8 @@ from shunter.model.protocol.worker_messages import (
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.protocol import KeeperReport
 
+TEXT_SENT_MAX = 4096  # characters of a reason or a detail; far below what a manager refuses
+
 
 @dataclass(slots=True)
 class Unacknowledged:
@@ -82,6 +84,8 @@ class Outbox:
         self._pending.keepers[keeper] = report.seq
         if report.ended:
             self._pending.with_results.add(keeper)
+        for ended in report.ended:
+            ended.detail = shorten(ended.detail)
         self._pending.ended += report.ended
         self._started += [
             Started(s.job, s.group, s.attempt, s.index, s.started_ms, s.segment, s.record, s.ports)
@@ -95,10 +99,12 @@ class Outbox:
 
     def add_ended(self, ended: Ended) -> None:
         """Add the result of an attempt that no keeper runs; its record is kept until the manager acknowledges."""
+        ended.detail = shorten(ended.detail)
         self._pending.ended.append(ended)
         self._schedule()
 
     def add_health(self, health: Health) -> None:
+        health.detail = shorten(health.detail)
         self._health.append(health)
         self._schedule()
 
@@ -107,6 +113,7 @@ class Outbox:
         self._schedule()
 
     def add_lost(self, lost: Lost) -> None:
+        lost.reason = shorten(lost.reason)
         self._pending.lost.append(lost)
         self._schedule()
 
@@ -153,3 +160,7 @@ class Outbox:
         part.seq = self._seq
         self._sent.append(part)
         self._empty.clear()
+
+
+def shorten(text: str) -> str:
+    return text if len(text) <= TEXT_SENT_MAX else f"{text[:TEXT_SENT_MAX]}..."

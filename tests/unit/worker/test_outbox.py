@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from shunter.model.protocol.worker_messages import Ended, Inventory, Lost, Report, Returned, WorkerMessage
+from shunter.model.protocol.worker_messages import (
+    Ended,
+    Health,
+    Inventory,
+    Lost,
+    Report,
+    Returned,
+    WorkerMessage,
+)
+from shunter.watcher.message_checks import message_problem
 from shunter.worker.outbox import Outbox
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.protocol import KeeperReport
@@ -75,3 +84,24 @@ async def test_the_next_connection_s_inventory_carries_what_was_not_acknowledged
     assert len(first.messages) == 2
     assert outbox.acknowledge(inventory.seq).keepers == {keeper: 2}
     await asyncio.wait_for(outbox.wait_empty(), 1)
+
+
+async def test_no_text_is_longer_than_a_manager_accepts() -> None:
+    """A manager ends the connection otherwise, again and again: the text is part of every inventory."""
+    outbox, uplink, keeper = Outbox(), Uplink(), Keeper(1, 0, NullOwner())
+    outbox.connect(uplink, [], [])
+    text = "/" + "x" * 100_000
+    failed = Ended(1, 0, 1, 0, [126], [1], [2], 1, 0, "error", text)
+    outbox.add_keeper_report(keeper, KeeperReport(1, [failed], [], 1))
+    outbox.add_ended(Ended(1, 0, 1, 1, [126], [1], [2], 1, 0, "error", text))
+    outbox.add_lost(Lost(1, 0, 1, 2, 2, text))
+    health = Health(1, 0, 1, 3, False, 1, text)
+    outbox.add_health(health)
+    await asyncio.sleep(0)
+    outbox.disconnect()
+    outbox.connect(uplink, [], [health])
+    _, report, inventory = uplink.messages
+    assert message_problem(report) is None and message_problem(inventory) is None
+    assert isinstance(report, Report) and isinstance(inventory, Inventory)
+    details = [*(each.detail for each in inventory.ended), inventory.lost[0].reason, inventory.health[0].detail]
+    assert len(details) == 4 and all(each.startswith("/xxx") and each.endswith("xxx...") for each in details)

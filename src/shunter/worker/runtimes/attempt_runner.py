@@ -12,6 +12,7 @@ from typing import Protocol
 
 from shunter.log import Log
 from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.message_limits import EXIT_CODE_MAX, HOWS, TIME_MAX_MS
 from shunter.model.protocol.worker_messages import Ended, Held, Order, Started, TaskStats
 from shunter.ports.clock import Clock
 from shunter.worker.environment import task_environment
@@ -29,6 +30,7 @@ from shunter.worker.settings import WorkerSettings
 log = Log(__name__)
 
 KILL_EVERY_S = 1.0  # until it is gone
+NO_EXIT_CODE = -1
 
 
 class AttemptRunnerOwner(Protocol):
@@ -271,6 +273,8 @@ class AttemptRunner:
 
     def _finish(self, outcome: Outcome, started_ms: int) -> None:
         job, group, index, number = self.name
+        if problem := _outcome_problem(outcome):
+            outcome = Outcome(NO_EXIT_CODE, self._now_ms(), "error", f"runtime {self.spec.runtime}: {problem}")
         how, detail = outcome.how, outcome.detail
         if not how and self._termination is not None:
             how, detail = self._termination.how, self._termination.detail
@@ -340,3 +344,14 @@ class AttemptRunner:
 
     def _now_ms(self) -> int:
         return int(self._runner_context.clock.now() * 1000)
+
+
+def _outcome_problem(outcome: Outcome) -> str:
+    """What a manager would refuse, each time that the attempt is reported; a stranger's runtime may return anything."""
+    if not NO_EXIT_CODE <= outcome.exit_code <= EXIT_CODE_MAX:
+        return f"exit code {outcome.exit_code} is not within {NO_EXIT_CODE} and {EXIT_CODE_MAX}"
+    if outcome.how not in HOWS:
+        return f"how {outcome.how!r} is not one of {', '.join(sorted(HOWS - {''}))}"
+    if not 0 <= outcome.ended_ms <= TIME_MAX_MS:
+        return f"ended_ms {outcome.ended_ms} is not within 0 and {TIME_MAX_MS}"
+    return ""
