@@ -23,6 +23,7 @@ from shunter.adapters.grpc.codec import (
 )
 from shunter.model.job.spec import Container, HealthCheck, Mount, Port, TaskSpec
 from shunter.model.protocol import worker_messages
+from shunter.model.protocol.message_limits import PARTS_MAX
 from shunter.model.protocol.worker_messages import Ack, Hello, ManagerMessage, WorkerMessage
 from shunter.proto.worker.v1 import worker_pb2 as pb
 
@@ -145,3 +146,19 @@ def test_bytes_that_are_no_message_are_malformed(data: bytes) -> None:
 def test_a_number_that_the_protocol_cannot_carry_is_malformed(seq: int) -> None:
     with pytest.raises(Malformed, match="ack"):
         encode_manager(Ack(seq))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pb.WorkerMessage(inventory=pb.Inventory(held=[pb.Held()] * PARTS_MAX, health=[pb.Health()])),
+        pb.WorkerMessage(report=pb.Report(lost=[pb.Lost()] * (PARTS_MAX + 1))),
+        pb.WorkerMessage(heartbeat=pb.Heartbeat(samples=[pb.MachineSample(tasks=[pb.TaskStats()] * PARTS_MAX)])),
+        pb.WorkerMessage(stats_data=pb.StatsData(tasks=[pb.TaskStats()] * (PARTS_MAX + 1))),
+    ],
+    ids=["inventory", "report", "heartbeat", "stats"],
+)
+def test_a_message_of_a_worker_with_too_many_entries_is_malformed(message: Any) -> None:
+    """Each entry costs microseconds to read, while nobody else is served."""
+    with pytest.raises(Malformed, match=r"has 250,001 entries, more than 250,000"):
+        decode_worker(message.SerializeToString())

@@ -15,6 +15,7 @@ import typing
 import msgspec
 from google.protobuf.message import DecodeError, Message
 
+from shunter.model.protocol.message_limits import PARTS_MAX
 from shunter.model.protocol.worker_messages import ManagerMessage, WorkerMessage
 from shunter.proto.worker.v1 import worker_pb2
 from shunter.wire.struct_codec import StructCodec, codec_of
@@ -43,10 +44,12 @@ def decode_worker(data: bytes) -> WorkerMessage | None:
 
 
 class Envelope:
-    """One side's messages: which entry of the oneof belongs to which struct."""
+    """One side's messages: which entry of the oneof belongs to which struct. `parts_max` limits what a peer that is not
+    trusted may send; 0: no limit."""
 
-    def __init__(self, envelope: type[Message], union: types.UnionType) -> None:
+    def __init__(self, envelope: type[Message], union: types.UnionType, parts_max: int = 0) -> None:
         self._envelope = envelope
+        self._parts_max = parts_max
         kinds = typing.get_args(union)
         self._names = {kind: snake_case(kind.__name__) for kind in kinds}
         self.entries: dict[str, StructCodec] = {
@@ -68,7 +71,21 @@ class Envelope:
         name = envelope.WhichOneof("message")
         if name is None:
             return None
+        parts = _count_parts(getattr(envelope, name)) if self._parts_max else 0
+        if parts > self._parts_max:
+            raise Malformed(f"{name}: has {parts:,} entries, more than {self._parts_max:,}")
         return self.entries[name].from_message(getattr(envelope, name))
+
+
+def _count_parts(message: Message) -> int:
+    """The messages in its lists, and in the lists of a few of them. Cheap, before any of them becomes a struct."""
+    parts = 0
+    for field, value in message.ListFields():
+        if field.message_type is not None and field.is_repeated and not field.message_type.GetOptions().map_entry:
+            parts += len(value)
+            if field.name == "samples" and parts <= PARTS_MAX:  # of a heartbeat
+                parts += sum(len(sample.tasks) for sample in value)
+    return parts
 
 
 @functools.cache
@@ -78,7 +95,7 @@ def manager_envelope() -> Envelope:
 
 @functools.cache
 def worker_envelope() -> Envelope:
-    return Envelope(worker_pb2.WorkerMessage, WorkerMessage)
+    return Envelope(worker_pb2.WorkerMessage, WorkerMessage, PARTS_MAX)
 
 
 def snake_case(name: str) -> str:
