@@ -7,6 +7,7 @@ import math
 import pytest
 
 from shunter.model.errors import Rejected
+from shunter.model.protocol.message_limits import TEXT_MAX
 from shunter.model.protocol.worker_messages import (
     Ended,
     Goodbye,
@@ -26,7 +27,7 @@ from shunter.model.protocol.worker_messages import (
     TaskStats,
     WorkerMessage,
 )
-from shunter.watcher.message_checks import TASKS_MAX, TEXT_MAX, message_problem
+from shunter.watcher.message_checks import TASKS_MAX, message_problem
 from tests.unit.watcher.harness import Harness, virtual
 
 NOW = 1_700_000_000_000
