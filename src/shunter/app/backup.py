@@ -17,13 +17,12 @@ import msgspec
 
 from shunter.adapters.sqlite import rounds
 from shunter.adapters.sqlite.connection import read_only, transaction
-from shunter.adapters.sqlite.errors import translate
+from shunter.adapters.sqlite.errors import is_disk_full, translate
 from shunter.adapters.sqlite.integrity import integrity_problems, record_mark
 from shunter.app.home import Home
 from shunter.model.errors import Conflict, NotFound, Rejected, StoreFailed
 
 FILES = ("token", "worker-token", "config.toml")
-EPOCHS_PER_SECOND = 2**20  # far more than a cluster begins
 
 
 class BackupSummary(msgspec.Struct):
@@ -52,6 +51,8 @@ def back_up(home: Home, target: Path) -> BackupSummary:
             target.unlink(missing_ok=True)
             raise
     except sqlite3.Error as error:
+        if is_disk_full(error):  # the store is only read
+            raise _unwritable(target, "the disk is full") from error
         raise translate(error, str(home.store)) from error
     return BackupSummary(str(target), target.stat().st_size, version)
 
@@ -78,19 +79,24 @@ def restore(home: Home, source: Path) -> BackupSummary:
             _check_checksum(copy, source)
             files = _take_files(copy)
             with transaction(copy):
-                epoch = max(rounds.read_leading_epoch(copy), int(time.time()) * EPOCHS_PER_SECOND)
+                epoch = rounds.unseen_epoch(rounds.read_leading_epoch(copy), time.time())
                 copy.execute("UPDATE leadership SET epoch = ?", (epoch,))
             record_mark(copy, exists=False)  # the new home has none before its first start
             version = rounds.read_last_version(copy)
+        for name, body in files.items():
+            _write_private(home.folder / name, body)
+        draft.replace(home.store)
     except sqlite3.Error as error:
         draft.unlink(missing_ok=True)
+        if is_disk_full(error):
+            raise _unwritable(home.folder, "the disk is full") from error
         raise Rejected(f"{source} is not a backup of a store ({error})") from error
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise _unwritable(home.folder, error.strerror) from error
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    for name, body in files.items():
-        _write_private(home.folder / name, body)
-    draft.replace(home.store)
     return BackupSummary(str(source), source.stat().st_size, version)
 
 
@@ -155,9 +161,13 @@ def _create(path: Path, fix: str) -> None:
     except FileExistsError:
         raise Conflict(f"{path} already exists; {fix}") from None
     except FileNotFoundError as error:
-        raise Rejected(f"{path} cannot be written: the directory {path.parent} does not exist") from error
+        raise _unwritable(path, f"the directory {path.parent} does not exist") from error
     except OSError as error:
-        raise Rejected(f"{path} cannot be written: {error.strerror}") from error
+        raise _unwritable(path, error.strerror) from error
+
+
+def _unwritable(path: Path, reason: str | None) -> Rejected:
+    return Rejected(f"{path} cannot be written: {reason}")
 
 
 def _write_private(path: Path, body: bytes) -> None:

@@ -54,7 +54,7 @@ def verify_store(home: Home) -> Verification:
             found.jobs, found.nodes = len(state.jobs), len(state.nodes.records)
     except Exception as error:  # any error of SQLite or a decoder on a damaged file
         found.problems.append(f"it cannot be read: {error}")
-    if (found.epoch, found.version) < (found.committed_epoch, found.committed_version):
+    if found.epoch < found.committed_epoch or found.version < found.committed_version:
         found.problems.append(
             f"committed work is missing: it ends at version {found.version} of epoch {found.epoch}, and version"
             f" {found.committed_version} of epoch {found.committed_epoch} was committed"

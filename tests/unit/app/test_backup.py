@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from shunter.adapters.sqlite import rounds
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.app.backup import back_up, restore
 from shunter.app.home import Home
-from shunter.model.errors import Conflict, StoreFailed
+from shunter.cli.main import run_command
+from shunter.model.errors import Conflict, Rejected, StoreFailed
 from shunter.ports.store import Commit
 
 
@@ -91,3 +97,67 @@ def test_a_backup_from_before_checksums_is_restored(backup: Path, tmp_path: Path
     assert restore(home, backup).version == 3
     tables = sqlite3.connect(home.store).execute("SELECT name FROM sqlite_master").fetchall()
     assert not [name for (name,) in tables if "backup" in name]
+
+
+def full_disk(*_: object) -> None:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorcode = sqlite3.SQLITE_FULL
+    raise error
+
+
+async def test_a_backup_to_a_full_disk_blames_the_file_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = await make_home(tmp_path / "home")
+    monkeypatch.setattr("shunter.app.backup._add_files", full_disk)
+    with pytest.raises(Rejected, match=r"backup\.db cannot be written: the disk is full"):
+        back_up(home, tmp_path / "backup.db")
+    assert [file.name for file in tmp_path.iterdir()] == ["home"]
+
+
+def test_a_restore_to_a_full_disk_does_not_blame_the_backup(
+    backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = new_home(tmp_path)
+    with monkeypatch.context() as patch, pytest.raises(Rejected, match="restored cannot be written: the disk is full"):
+        patch.setattr("shunter.app.backup._take_files", full_disk)
+        restore(home, backup)
+    assert list(home.folder.iterdir()) == []
+
+    def full_write(path: Path, _body: bytes) -> None:
+        path.write_bytes(b"")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(Rejected, match="restored cannot be written: No space left"):
+        patch.setattr("shunter.app.backup._write_private", full_write)
+        restore(home, backup)
+    assert [file.name for file in home.folder.iterdir()] == ["token"]
+    assert restore(home, backup).version == 3
+    assert home.token.read_text() == "secret"
+
+
+def test_a_restore_leads_above_the_original_though_the_clock_is_wrong(
+    backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The original goes on after the backup: workers know epochs above the one in the backup."""
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    home = new_home(tmp_path)
+    restore(home, backup)
+    with closing(sqlite3.connect(home.store)) as connection:
+        assert rounds.read_leading_epoch(connection) > 1000
+
+
+def test_a_home_in_use_is_not_restored(
+    backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cluster with --store memory has no store.db, but the tokens of its clients."""
+    home = new_home(tmp_path)
+    monkeypatch.setenv("SHUNTER_HOME", str(home.folder))
+    lock = home.lock()
+    assert lock is not None
+    assert run_command(["restore", str(backup)]) == 2
+    assert "is in use by a running cluster or worker" in capsys.readouterr().err
+    os.close(lock)
+    assert not home.token.exists()
+    assert run_command(["restore", str(backup)]) == 0
+    assert home.token.read_text() == "secret"

@@ -10,12 +10,16 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from shunter.adapters.sqlite.errors import RESTORE_HINT
 from shunter.model.errors import StoreFailed
 
 LOCK_TIMEOUT_S = 5.0  # how long a write waits for another process that writes
 WAL_SIZE_MAX_BYTES = 4 * 2**20  # past it the log is copied into the database; see checkpoints.py
 CACHE_BYTES = 4 * 2**20
 CACHED_STATEMENTS_MAX = 256
+LOG_ALONE = "its database is empty, and only its write-ahead log is left"
+
+_CODES_WITHOUT_INDEX = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
 def create_file(path: Path) -> None:
@@ -74,12 +78,14 @@ def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     the log into the database and removes it when it closes.
 
     To read a log, SQLite needs an index next to it. Where it cannot write one, nothing else writes to the database
-    either: it is read without a log if there is none, else from a copy."""
+    either: it is read without a log if there is none, else from a copy. Raises StoreFailed if there is only a log."""
+    if is_log_alone(path):
+        raise StoreFailed(f"store {path}: {LOG_ALONE}; {RESTORE_HINT}")
     with ExitStack() as stack:
         connection = stack.enter_context(closing(_connect_uri(path, "mode=ro")))
         if not _can_read(connection):
             log = Path(f"{path}-wal")
-            if log.exists() and log.stat().st_size:
+            if is_log_left(path):
                 folder = Path(stack.enter_context(TemporaryDirectory(prefix="shunter-")))
                 for source in (path, log):
                     shutil.copyfile(source, folder / source.name)
@@ -87,6 +93,19 @@ def read_only(path: Path) -> Iterator[sqlite3.Connection]:
             else:
                 connection = stack.enter_context(closing(_connect_uri(path, "immutable=1")))
         yield connection
+
+
+def is_log_left(path: Path) -> bool:
+    """Whether the store was last used without closing it."""
+    try:
+        return Path(f"{path}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def is_log_alone(path: Path) -> bool:
+    """Whether there is a log of a database that is gone. SQLite removes such a log when it opens the database."""
+    return is_log_left(path) and path.stat().st_size == 0
 
 
 def _connect_uri(path: Path, option: str) -> sqlite3.Connection:
@@ -98,7 +117,8 @@ def _can_read(connection: sqlite3.Connection) -> bool:
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
-        return error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+        code = error.sqlite_errorcode
+        return code != sqlite3.SQLITE_IOERR_SHMSIZE and code & 0xFF not in _CODES_WITHOUT_INDEX
     except sqlite3.DatabaseError:
         pass
     return True

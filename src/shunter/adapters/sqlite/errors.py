@@ -7,6 +7,8 @@ import sqlite3
 
 from shunter.model.errors import StoreFailed
 
+RESTORE_HINT = "put all its files back as they were, or restore a backup into an empty home (`shunter restore FILE`)"
+
 _PRIMARY_CODE = 0xFF  # the low byte of an extended result code
 
 _REASONS = {
@@ -20,7 +22,9 @@ _REASONS = {
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write",
     sqlite3.SQLITE_CONSTRAINT: "a constraint was violated",
+    sqlite3.SQLITE_IOERR_SHMSIZE: "the disk is full",  # the index of the log found no room
 }
+_HINTS = dict.fromkeys((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB), f"; {RESTORE_HINT}")
 
 
 def is_disk_failure(error: sqlite3.Error) -> bool:
@@ -29,8 +33,21 @@ def is_disk_failure(error: sqlite3.Error) -> bool:
     return code is not None and code & _PRIMARY_CODE == sqlite3.SQLITE_IOERR
 
 
+def is_disk_full(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+
+
 def translate(error: sqlite3.Error, path: str) -> StoreFailed:
     """The StoreFailed to raise `from error`; its text has the reason, the file and what SQLite said."""
+    return StoreFailed(f"store {path}: {explain(error)}")
+
+
+def explain(error: sqlite3.Error) -> str:
+    """The reason, what SQLite said, and what to do."""
     code = getattr(error, "sqlite_errorcode", None)  # absent where the module itself complains
-    reason = _REASONS.get(code & _PRIMARY_CODE, "SQLite failed") if code is not None else "SQLite failed"
-    return StoreFailed(f"store {path}: {reason} ({error})")
+    if code is None:
+        return f"SQLite failed ({error})"
+    primary = code & _PRIMARY_CODE
+    reason = _REASONS.get(code) or _REASONS.get(primary, "SQLite failed")
+    return f"{reason} ({error}){_HINTS.get(primary, '')}"

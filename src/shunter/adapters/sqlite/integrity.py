@@ -7,7 +7,8 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from shunter.adapters.sqlite.connection import read_only
+from shunter.adapters.sqlite.connection import is_log_left, read_only
+from shunter.adapters.sqlite.errors import RESTORE_HINT
 from shunter.adapters.sqlite.rounds import read_last_version, read_leading_epoch
 from shunter.adapters.sqlite.watermark import Mark
 from shunter.log import Log
@@ -32,13 +33,15 @@ def check_files(path: Path) -> FoundStore:
     """The newest epoch and version that can be read. Raises StoreFailed if the database is damaged. A store that was
     closed properly is assumed intact, and so is a large one."""
     size_bytes = path.stat().st_size
+    if not size_bytes:
+        return FoundStore(Mark(0, 0), is_mark_recorded=False)
     with read_only(path) as connection:
         if not _has_schema(connection):
             return FoundStore(Mark(0, 0), is_mark_recorded(connection))
-        if _is_log_left(path) and size_bytes <= CHECKED_MAX_BYTES:
+        if is_log_left(path) and size_bytes <= CHECKED_MAX_BYTES:
             problems = integrity_problems(connection, "quick_check")
             if problems:
-                raise StoreFailed(f"store {path}: it is damaged ({problems[0]}); replace it with an intact copy")
+                raise StoreFailed(f"store {path}: it is damaged ({problems[0]}); {RESTORE_HINT}")
         end = Mark(read_leading_epoch(connection), read_last_version(connection))
         return FoundStore(end, is_mark_recorded(connection))
 
@@ -62,11 +65,3 @@ def integrity_problems(connection: sqlite3.Connection, check: str = "integrity_c
 
 def _has_schema(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'leadership'").fetchone() is not None
-
-
-def _is_log_left(path: Path) -> bool:
-    """Whether the store was last used without closing it."""
-    try:
-        return Path(f"{path}-wal").stat().st_size > 0
-    except FileNotFoundError:
-        return False

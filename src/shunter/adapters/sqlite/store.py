@@ -6,16 +6,17 @@ can run in between."""
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 from shunter.adapters.sqlite import finished_jobs, finished_search, past_schedulings, rounds, schema
 from shunter.adapters.sqlite.checkpoints import Checkpoints, secure_log
-from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, connect, create_file
+from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, LOG_ALONE, connect, create_file, is_log_alone
 from shunter.adapters.sqlite.connection_thread import ConnectionThread
-from shunter.adapters.sqlite.errors import is_disk_failure
+from shunter.adapters.sqlite.errors import RESTORE_HINT, is_disk_failure
 from shunter.adapters.sqlite.integrity import check_files, is_mark_recorded, record_mark
 from shunter.adapters.sqlite.retention import drop_jobs, drop_rounds, free_pages
-from shunter.adapters.sqlite.watermark import Mark, Watermark, watermark_path
+from shunter.adapters.sqlite.watermark import Mark, MarkDamaged, Watermark, watermark_path
 from shunter.log import Log
 from shunter.model.errors import StoreFailed
 from shunter.ports.store import (
@@ -176,51 +177,52 @@ class SqliteStore:
         self._watermark.write(Mark(commit.epoch, commit.version))
 
     def _connect_writer(self) -> sqlite3.Connection:
-        mark = self._watermark.open()
-        store = check_files(self._path)
-        found = store.end
-        if mark is None and store.is_mark_recorded:
-            self._refuse_missing_mark()
-        if mark is not None and (found.epoch < mark.epoch or found.version < mark.version):
-            self._refuse_loss(found, mark)
+        lowest_epoch = self._check_files()
         connection = connect(self._path, lock_timeout_s=self._lock_timeout_s, size_max_bytes=self._size_max_bytes)
         try:
             schema.migrate(connection, schema.known_migrations())
-            if mark is not None and found.epoch < mark.epoch:
-                rounds.raise_epoch(connection, mark.epoch)  # workers know epochs up to the lost one
+            if rounds.read_leading_epoch(connection) < lowest_epoch:
+                rounds.raise_epoch(connection, lowest_epoch)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _refuse_missing_mark(self) -> None:
-        """Raises StoreFailed, unless a loss is accepted."""
-        mark_path = watermark_path(self._path)
-        if not self._accepts_loss:
-            raise StoreFailed(
-                f"store {self._path}: the file {mark_path.name} next to it is missing, so committed work may be missing"
-                " unnoticed. Put the files back as they were, or restore a backup into an empty home (`shunter restore"
-                " FILE`); or see what there is with `shunter store verify`, and go on with it with `shunter up"
-                " --accept-loss`"
+    def _check_files(self) -> int:
+        """Refuse a store that lacks commits. Returns the epoch up to which workers may know those of this store."""
+        if is_log_alone(self._path):
+            self._refuse(LOG_ALONE)
+        mark, fault = None, "missing"
+        try:
+            mark = self._watermark.open()
+        except MarkDamaged:
+            fault = "damaged"
+        store = check_files(self._path)
+        found = store.end
+        if mark is None:
+            if not store.is_mark_recorded and fault == "missing":
+                return found.epoch
+            name = watermark_path(self._path).name
+            self._refuse(f"the file {name} next to it is {fault}, so committed work may be missing unnoticed")
+            return rounds.unseen_epoch(found.epoch, time.time())
+        if found.epoch < mark.epoch or found.version < mark.version:
+            self._refuse(
+                f"committed work is missing: it ends at version {found.version} of epoch {found.epoch}, and version"
+                f" {mark.version} of epoch {mark.epoch} was committed. Its write-ahead log was lost or damaged"
             )
-        log.warning("store.loss_accepted", path=self._path, missing=mark_path.name)
+            accepted = Mark(mark.epoch, found.version)
+            self._watermark.write(accepted)
+            self._watermark.write(accepted)  # into both slots: neither may name what is lost
+        return max(found.epoch, mark.epoch)
 
-    def _refuse_loss(self, found: Mark, mark: Mark) -> None:
+    def _refuse(self, loss: str) -> None:
         """Raises StoreFailed, unless the loss is accepted."""
-        missing = (
-            f"it ends at version {found.version} of epoch {found.epoch},"
-            f" and version {mark.version} of epoch {mark.epoch} was committed"
-        )
         if not self._accepts_loss:
             raise StoreFailed(
-                f"store {self._path}: committed work is missing: {missing}. Its write-ahead log was lost or damaged."
-                " Put the files back as they were, or restore a backup into an empty home (`shunter restore FILE`); or"
-                " see what is left with `shunter store verify`, and go on without the rest with `shunter up"
-                " --accept-loss`"
+                f"store {self._path}: {loss}. {RESTORE_HINT[0].upper()}{RESTORE_HINT[1:]}; or see what is left with"
+                " `shunter store verify`, and go on with that with `shunter up --accept-loss`"
             )
-        log.warning("store.loss_accepted", path=self._path, missing=missing)
-        self._watermark.write(Mark(mark.epoch, found.version))
-        self._watermark.write(Mark(mark.epoch, found.version))  # into both slots: neither may name what is lost
+        log.warning("store.loss_accepted", path=self._path, loss=loss)
 
     def _connect_reader(self) -> sqlite3.Connection:
         connection = connect(self._path, lock_timeout_s=self._lock_timeout_s)

@@ -32,6 +32,10 @@ def watermark_path(store: Path) -> Path:
     return store.with_name(f"{store.name}-mark")
 
 
+class MarkDamaged(StoreFailed):
+    """There is a mark, and it cannot be read."""
+
+
 class Watermark:
     """Two slots, written in turn: an interrupted write leaves the other one intact."""
 
@@ -41,7 +45,7 @@ class Watermark:
         self._slot = 0
 
     def open(self, *, is_read_only: bool = False) -> Mark | None:
-        """The last mark; None if there never was one. Raises StoreFailed if it cannot be read."""
+        """The last mark; None if there never was one. Raises MarkDamaged, and StoreFailed if there is no access."""
         flags = os.O_RDONLY if is_read_only else os.O_RDWR | os.O_CREAT
         try:
             self._fd = os.open(self._path, flags | os.O_CLOEXEC, 0o600)
@@ -53,7 +57,7 @@ class Watermark:
         marks = [_decode(data[start : start + _SLOT.size]) for start in (0, _SLOT.size)]
         found = [mark for mark in marks if mark is not None]
         if not found:
-            raise StoreFailed(f"store {self._path}: it is damaged, so the last committed version is unknown")
+            raise MarkDamaged(f"store {self._path}: it is damaged, so the last committed version is unknown")
         newest = max(found)
         self._slot = 1 - marks.index(newest)
         return newest

@@ -6,12 +6,14 @@ import errno
 import os
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from shunter.adapters.sqlite import rounds
+from shunter.adapters.sqlite.connection import read_only
 from shunter.adapters.sqlite.integrity import record_mark
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.adapters.sqlite.watermark import Mark, Watermark, watermark_path
@@ -181,3 +183,61 @@ async def test_a_mark_that_cannot_be_written_fails_no_commit(tmp_path: Path, mon
     await again.open()
     assert await again.last_version() == 2
     await again.close()
+
+
+@pytest.mark.parametrize("is_missing", [False, True])
+async def test_a_log_without_its_database_is_left_as_it_is(tmp_path: Path, is_missing: bool) -> None:
+    """SQLite removes the log of an empty database, and with it all that was committed."""
+    path = await crashed_store(tmp_path)
+    wal = Path(f"{path}-wal")
+    before = wal.read_bytes()
+    path.unlink() if is_missing else path.write_bytes(b"")
+    for _ in range(2):
+        with pytest.raises(StoreFailed, match=r"only its write-ahead log is left.*--accept-loss"):
+            await SqliteStore(path).open()
+        with pytest.raises(StoreFailed, match="only its write-ahead log is left"), read_only(path):
+            pass
+        assert wal.read_bytes() == before
+    store = SqliteStore(path, accepts_loss=True)
+    await store.open()
+    assert await store.begin_epoch() == 2
+    await store.close()
+
+
+@pytest.mark.parametrize("body", [b"x" * 56, b"shunter1"])
+async def test_a_damaged_mark_is_refused_unless_the_loss_is_accepted(tmp_path: Path, body: bytes) -> None:
+    path = await crashed_store(tmp_path)
+    watermark_path(path).write_bytes(body)
+    with pytest.raises(StoreFailed, match=r"store.db-mark next to it is damaged.*--accept-loss"):
+        await SqliteStore(path).open()
+    store = SqliteStore(path, accepts_loss=True)
+    await store.open()
+    epoch = await store.begin_epoch()
+    await store.commit(commit(epoch, 21))
+    await store.close()
+    again = SqliteStore(path)
+    await again.open()
+    assert await again.last_version() == 21
+    await again.close()
+
+
+async def test_without_a_mark_an_accepted_loss_leads_above_all_epochs_of_the_past(tmp_path: Path) -> None:
+    """The store may have lost epochs that workers know: they would ignore the cluster for good."""
+    path = await crashed_store(tmp_path)
+    watermark_path(path).unlink()
+    store = SqliteStore(path, accepts_loss=True)
+    await store.open()
+    assert await store.begin_epoch() > int(time.time() - 3600) * rounds.EPOCHS_PER_SECOND
+    await store.close()
+
+
+@pytest.mark.parametrize("damaged_bytes", [slice(0, 40), slice(4096, None)])
+async def test_the_refusal_of_a_damaged_database_names_the_ways_out(tmp_path: Path, damaged_bytes: slice) -> None:
+    path = await crashed_store(tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(path.read_bytes())
+    data[damaged_bytes] = b"\x55" * len(data[damaged_bytes])
+    path.write_bytes(data)
+    with pytest.raises(StoreFailed, match=r"shunter restore FILE"):
+        await SqliteStore(path, accepts_loss=True).open()

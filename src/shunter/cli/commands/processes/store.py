@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import plural, print_items
+from shunter.model.errors import Conflict
 
 store = plain_typer(no_args_is_help=True, help="Check the store in SHUNTER_HOME.")
 
@@ -77,5 +79,11 @@ def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="File that
     from shunter.app.home import Home
 
     home = Home.find()
-    done = restore(home, file)
+    lock_fd = home.lock()
+    if lock_fd is None:
+        raise Conflict(f"{home.folder} is in use by a running cluster or worker; restore into an empty SHUNTER_HOME")
+    try:
+        done = restore(home, file)
+    finally:
+        os.close(lock_fd)
     print(f"restored {home.folder} from {done.path}: version {done.version}. Start it with: shunter up")
