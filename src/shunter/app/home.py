@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -12,6 +13,7 @@ from typing import Any
 from shunter.model.errors import Invalid, Problem
 from shunter.sdk.endpoint import home_folder
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 PRIVATE_UMASK = 0o077  # of the processes of a cluster: nobody else reads or writes its files
 
 
@@ -32,7 +34,7 @@ class Home:
                 if not folder.exists():  # `parents=True` would leave the modes of the folders above to the umask
                     folder.mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
-            raise _unusable(home.folder, error) from error
+            raise home.unusable(error) from error
         return home
 
     @property
@@ -75,7 +77,7 @@ class Home:
         try:
             descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise _unusable(self.folder, error) from error
+            raise self.unusable(error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -106,7 +108,7 @@ class Home:
     def remove_description(self) -> None:
         self.description.unlink(missing_ok=True)
 
-
-def _unusable(folder: Path, error: OSError) -> Invalid:
-    fix = "make it writable, or name another directory in SHUNTER_HOME"
-    return Invalid([Problem("SHUNTER_HOME", f"cannot be used: {error.strerror}", str(folder), fix)])
+    def unusable(self, error: OSError) -> Invalid:
+        fix = "free some space" if error.errno in DISK_FULL else "make it writable"
+        fix = f"{fix}, or name another directory in SHUNTER_HOME"
+        return Invalid([Problem("SHUNTER_HOME", f"cannot be used: {error.strerror}", str(self.folder), fix)])

@@ -16,7 +16,7 @@ import msgspec
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.adapters.system.garbage import tune_garbage_collector
 from shunter.app.config import Config, read_config
-from shunter.app.home import PRIVATE_UMASK, Home
+from shunter.app.home import DISK_FULL, PRIVATE_UMASK, Home
 from shunter.app.options import UpOptions
 from shunter.model.errors import ShunterError, Unavailable
 from shunter.model.schema.problems import format_error
@@ -74,11 +74,19 @@ def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
         report(Readiness(error=format_error(error), is_rejected=error.status < 500))
         return 2 if error.status < 500 else 1
     except OSError as error:
-        report(Readiness(error=f"cannot start: {error.strerror or error}"))
+        report(Readiness(error=start_error(home, error)))
         return 1
     finally:
         os.close(lock_fd)
     return 0
+
+
+def start_error(home: Home, error: OSError) -> str:
+    """What to tell the user. The error of a write to a full disk does not name the file."""
+    if error.errno in DISK_FULL:
+        return format_error(home.unusable(error))
+    text = error.strerror or str(error)
+    return f"cannot start: {error.filename}: {text}" if error.filename else f"cannot start: {text}"
 
 
 async def _serve(home: Home, options: UpOptions, config: Config, report: Callable[[Readiness], None]) -> None:

@@ -90,7 +90,8 @@ def run_command(arguments: list[str]) -> int:
         print_error(error)
         return exit_code_for(error, has_task_exit_codes)
     except OSError as error:  # of this machine: a full or read-only disk, a missing permission
-        print_error(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)
+        text = error.strerror or str(error)
+        print_error(f"{error.filename}: {text}" if error.filename else text)
         return exit_code_for(error, has_task_exit_codes)
     except Exception:
         traceback.print_exc()

@@ -13,16 +13,29 @@ TOKEN_BYTES = 32
 
 
 def ensure_token(path: Path) -> str:
-    """The token in a file. Creates the file, with mode 0600, if it does not exist."""
+    """The token in a file. Creates the file, with mode 0600, if it does not exist or is empty."""
     try:
-        return path.read_text().strip()
+        token = path.read_text().strip()
     except FileNotFoundError:
-        pass
+        token = ""
+    return token or _make_token(path)
+
+
+def _make_token(path: Path) -> str:
+    """Whole or not at all: a full disk leaves no empty token."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(token + "\n")
+    draft = path.with_name(f".{path.name}.draft")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, f"{token}\n".encode())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
     return token
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -32,6 +34,24 @@ def test_a_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> Non
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert ensure_token(path) == token
     assert ensure_token(tmp_path / "another") != token
+
+
+def test_a_token_that_a_full_disk_left_empty_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody could use the cluster."""
+    path = tmp_path / "token"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(os, "write", full)
+        ensure_token(path)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("\n")
+    token = ensure_token(path)
+    assert len(token) >= 40
+    assert path.read_text().strip() == token
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_all_manifests_of_a_submit_are_taken_or_none() -> None:
