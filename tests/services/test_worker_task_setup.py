@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -288,3 +289,16 @@ def test_a_plain_spec_costs_a_keeper_nothing() -> None:
     fields = {name: getattr(TaskSpec(("true",)), name) for name in TaskSpec.__struct_fields__}
     spec = Spec(fields, {})
     assert spec.is_plain and not spec.is_watched and spec.fields is None
+
+
+async def test_a_named_pipe_that_nobody_reads_does_not_hold_up_the_keeper(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    async with open_harness(tmp_path) as harness:
+        ended = await harness.run("/bin/echo", "unread", stdout=str(pipe))
+        assert ended.detail == f"stdout cannot be written to {pipe}: it is a named pipe that nobody reads, or a socket"
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        script = "import os; print(os.get_blocking(1))"
+        assert (await harness.run(sys.executable, "-c", script, job=2, stdout=str(pipe))).how == ""
+        assert os.read(reader, 100) == b"True\n"
+        os.close(reader)

@@ -207,6 +207,12 @@ def _exec_as(identity: Identity, start: ExecRequest, stdin_fd: int | None) -> No
     os.execve(start.path, start.argv, start.environment)
 
 
+_OPEN_PROBLEMS = {
+    errno.ELOOP: "it is a symbolic link",
+    errno.ENXIO: "it is a named pipe that nobody reads, or a socket",
+}
+
+
 def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
     """The files for stdout (1) and stderr (2), truncated; one file for both if they have the same path."""
     opened: dict[int, int] = {}
@@ -222,7 +228,7 @@ def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
             for fd in set(opened.values()):
                 os.close(fd)
             name = ("stdout", "stderr")[stream - 1]
-            problem = "it is a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
+            problem = _OPEN_PROBLEMS.get(error.errno or 0) or os.strerror(error.errno or 0)
             raise StartError(f"{name} cannot be written to {path}: {problem}") from None
     return opened
 
@@ -239,13 +245,16 @@ def _open_stdin(data: str) -> int:
 
 
 def _open(path: str) -> int:
-    """Refuse symbolic links: their creator would choose what is overwritten."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW
+    """Refuse symbolic links: their creator would choose what is overwritten. Do not wait for the reader of a named
+    pipe: all tasks of the lane would wait too."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        return os.open(path, flags, 0o644)
+        fd = os.open(path, flags, 0o644)
     except OSError as error:
         folder = os.path.dirname(path)
         if error.errno != errno.ENOENT or not folder:
             raise
         make_folders(folder, 0o755)
-        return os.open(path, flags, 0o644)
+        fd = os.open(path, flags, 0o644)
+    os.set_blocking(fd, True)
+    return fd

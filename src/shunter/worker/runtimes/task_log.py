@@ -86,9 +86,11 @@ class TaskLog:
         self._files.clear()
 
     def _open_files(self, how: int) -> None:
+        # The worker must not wait for the reader of a named pipe.
+        flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | how
         for stream, path in enumerate(self._paths):
             if path is not None:
-                self._files[stream] = _open_for_all_to_read(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | how)
+                self._files[stream] = _open_for_all_to_read(path, flags)
 
 
 def _open_for_all_to_read(path: str, flags: int) -> int:

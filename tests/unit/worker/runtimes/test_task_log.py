@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,9 @@ def test_a_stream_that_goes_to_a_file_is_not_captured(tmp_path: Path) -> None:
     assert target.read_text() == "seen here"
     assert read(tmp_path, again) == (b"", True)
     assert read(tmp_path, again, "stderr") == (b"captured", True)
+
+
+def test_a_named_pipe_that_nobody_reads_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="No such device or address"):
+        TaskLog.create(tmp_path, NAME, LIMIT, (str(tmp_path / "pipe"), None))
