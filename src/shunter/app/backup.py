@@ -17,7 +17,7 @@ import msgspec
 
 from shunter.adapters.sqlite import rounds
 from shunter.adapters.sqlite.connection import read_only, transaction
-from shunter.adapters.sqlite.errors import is_disk_full, translate
+from shunter.adapters.sqlite.errors import SQLITE_ERRORS, is_disk_full, translate
 from shunter.adapters.sqlite.integrity import integrity_problems, record_mark
 from shunter.app.home import Home
 from shunter.model.errors import Conflict, NotFound, Rejected, StoreFailed
@@ -50,7 +50,7 @@ def back_up(home: Home, target: Path) -> BackupSummary:
             draft.unlink(missing_ok=True)
             target.unlink(missing_ok=True)
             raise
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         if is_disk_full(error):  # the store is only read
             raise _unwritable(target, "the disk is full") from error
         raise translate(error, str(home.store)) from error
@@ -86,7 +86,7 @@ def restore(home: Home, source: Path) -> BackupSummary:
         for name, body in files.items():
             _write_private(home.folder / name, body)
         draft.replace(home.store)
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         draft.unlink(missing_ok=True)
         if is_disk_full(error):
             raise _unwritable(home.folder, "the disk is full") from error

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from shunter.engine import changes as c
 from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.jobs.submit import arm_timer
 from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
 from shunter.engine.timers import TimerKind, Timers
+from shunter.model.errors import StoreFailed
 from shunter.model.lifecycles import JobState, NodeState
 from shunter.ports.store import Store
 
@@ -15,18 +19,32 @@ ROUNDS_PER_READ = 1_000
 
 
 async def recover(store: Store) -> tuple[State, Timers]:
-    """Load the last committed state."""
+    """Load the last committed state. Raises StoreFailed if what was committed cannot be decoded."""
     snapshot = await store.snapshot()
-    state = load(snapshot) if snapshot else State()
+    state = State()
+    if snapshot is not None:
+        with _naming_damage(snapshot.version):
+            state = load(snapshot)
     for finished in await store.finished_names():
         ended = (finished.run, finished.id, int(JobState[finished.state.upper()]))
         state.last_runs.setdefault(finished.namespace, {})[finished.name] = ended
     while rounds := await store.rounds_after(state.version, ROUNDS_PER_READ):
         for logged in rounds:
-            for change in c.decode_round(logged.body):
+            with _naming_damage(logged.version):
+                changes = c.decode_round(logged.body)
+            for change in changes:
                 state.apply(change)
             state.version = logged.version
     return state, _timers(state)
+
+
+@contextmanager
+def _naming_damage(version: int) -> Iterator[None]:
+    try:
+        yield
+    except c.DECODE_ERRORS as error:
+        fix = "restore a backup into an empty home (`shunter restore FILE`)"
+        raise StoreFailed(f"the store is damaged at version {version} ({error}); {fix}") from error
 
 
 def _timers(state: State) -> Timers:

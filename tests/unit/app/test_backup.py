@@ -89,6 +89,15 @@ def test_altered_bytes_of_a_backup_are_noticed(backup: Path, tmp_path: Path, tex
     assert list(home.folder.iterdir()) == []
 
 
+def test_a_backup_with_a_damaged_schema_is_refused(backup: Path, tmp_path: Path) -> None:
+    """SQLite's error quotes what Python cannot decode."""
+    backup.write_bytes(backup.read_bytes().replace(b"CREATE TABLE leadership", b"CREATE TABL\xff leadership"))
+    home = new_home(tmp_path)
+    with pytest.raises(Rejected, match="not a backup of a store"):
+        restore(home, backup)
+    assert list(home.folder.iterdir()) == []
+
+
 def test_a_backup_from_before_checksums_is_restored(backup: Path, tmp_path: Path) -> None:
     connection = sqlite3.connect(backup)
     connection.execute("DROP TABLE backup_checksum")

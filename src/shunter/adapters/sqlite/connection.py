@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from shunter.adapters.sqlite.errors import RESTORE_HINT
+from shunter.adapters.sqlite.errors import RESTORE_HINT, SQLITE_ERRORS
 from shunter.model.errors import StoreFailed
 
 LOCK_TIMEOUT_S = 5.0  # how long a write waits for another process that writes
@@ -119,7 +119,7 @@ def _can_read(connection: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError as error:
         code = error.sqlite_errorcode
         return code != sqlite3.SQLITE_IOERR_SHMSIZE and code & 0xFF not in _CODES_WITHOUT_INDEX
-    except sqlite3.DatabaseError:
+    except SQLITE_ERRORS:
         pass
     return True
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from shunter.adapters.sqlite.errors import translate
+from shunter.adapters.sqlite.errors import SQLITE_ERRORS, translate
 from shunter.log import Log
 from shunter.model.errors import StoreFailed
 
@@ -86,7 +86,7 @@ class ConnectionThread:
             problem: BaseException | None = None
             try:
                 result = work()
-            except sqlite3.Error as error:
+            except SQLITE_ERRORS as error:
                 problem = translate(error, self._path)
                 problem.__cause__ = error
             except Exception as error:

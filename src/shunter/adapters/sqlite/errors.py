@@ -9,6 +9,9 @@ from shunter.model.errors import StoreFailed
 
 RESTORE_HINT = "put all its files back as they were, or restore a backup into an empty home (`shunter restore FILE`)"
 
+# Where SQLite's text quotes a damaged schema, Python fails to decode the text.
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+
 _PRIMARY_CODE = 0xFF  # the low byte of an extended result code
 
 _REASONS = {
@@ -27,24 +30,26 @@ _REASONS = {
 _HINTS = dict.fromkeys((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB), f"; {RESTORE_HINT}")
 
 
-def is_disk_failure(error: sqlite3.Error) -> bool:
+def is_disk_failure(error: Exception) -> bool:
     """Whether the disk failed to read, write or sync."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & _PRIMARY_CODE == sqlite3.SQLITE_IOERR
 
 
-def is_disk_full(error: sqlite3.Error) -> bool:
+def is_disk_full(error: Exception) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
-def translate(error: sqlite3.Error, path: str) -> StoreFailed:
+def translate(error: Exception, path: str) -> StoreFailed:
     """The StoreFailed to raise `from error`; its text has the reason, the file and what SQLite said."""
     return StoreFailed(f"store {path}: {explain(error)}")
 
 
-def explain(error: sqlite3.Error) -> str:
+def explain(error: Exception) -> str:
     """The reason, what SQLite said, and what to do."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is corrupt ({error}); {RESTORE_HINT}"
     code = getattr(error, "sqlite_errorcode", None)  # absent where the module itself complains
     if code is None:
         return f"SQLite failed ({error})"

@@ -15,6 +15,7 @@ from shunter.log import Log
 from shunter.model.errors import StoreFailed
 
 CHECKED_MAX_BYTES = 256 * 2**20  # of a larger file the check would hold up the start for seconds
+CLOSED_CHECKED_MAX_BYTES = 32 * 2**20  # if it was closed properly
 
 MARK_RECORDED = 1  # as user_version of the database: from then on there is a mark next to it
 
@@ -30,15 +31,15 @@ class FoundStore:
 
 
 def check_files(path: Path) -> FoundStore:
-    """The newest epoch and version that can be read. Raises StoreFailed if the database is damaged. A store that was
-    closed properly is assumed intact, and so is a large one."""
+    """The newest epoch and version that can be read. Raises StoreFailed if the database is damaged. A large
+    store is assumed intact, and a store of medium size if it was closed properly."""
     size_bytes = path.stat().st_size
     if not size_bytes:
         return FoundStore(Mark(0, 0), is_mark_recorded=False)
     with read_only(path) as connection:
         if not _has_schema(connection):
             return FoundStore(Mark(0, 0), is_mark_recorded(connection))
-        if is_log_left(path) and size_bytes <= CHECKED_MAX_BYTES:
+        if size_bytes <= (CHECKED_MAX_BYTES if is_log_left(path) else CLOSED_CHECKED_MAX_BYTES):
             problems = integrity_problems(connection, "quick_check")
             if problems:
                 raise StoreFailed(f"store {path}: it is damaged ({problems[0]}); {RESTORE_HINT}")
@@ -59,8 +60,8 @@ def record_mark(connection: sqlite3.Connection, *, exists: bool = True) -> None:
 
 def integrity_problems(connection: sqlite3.Connection, check: str = "integrity_check") -> list[str]:
     """In SQLite's words; empty if there are none."""
-    found = [str(text) for (text,) in connection.execute(f"PRAGMA {check}(20)")]
-    return [] if found == ["ok"] else found
+    found = [line for (text,) in connection.execute(f"PRAGMA {check}(20)") for line in str(text).splitlines()]
+    return [] if found == ["ok"] else [line for line in found if not line.startswith("***")]  # a heading
 
 
 def _has_schema(connection: sqlite3.Connection) -> bool:

@@ -21,6 +21,8 @@ from shunter.engine.changes.templates import *
 
 Change = TaskChange | JobChange | ServiceChange | NodeChange | TemplateChange | ClusterChange | ObjectChange
 
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError)  # of a body that is damaged
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Change])
 

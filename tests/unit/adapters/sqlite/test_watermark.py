@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -231,13 +232,39 @@ async def test_without_a_mark_an_accepted_loss_leads_above_all_epochs_of_the_pas
     await store.close()
 
 
-@pytest.mark.parametrize("damaged_bytes", [slice(0, 40), slice(4096, None)])
-async def test_the_refusal_of_a_damaged_database_names_the_ways_out(tmp_path: Path, damaged_bytes: slice) -> None:
+def cut_head(data: bytes) -> bytes:
+    return b"\x55" * 40 + data[40:]
+
+
+def cut_pages(data: bytes) -> bytes:
+    return data[:4096].ljust(len(data), b"\x55")
+
+
+def rename_table(data: bytes) -> bytes:
+    """SQLite's error quotes the name, and Python cannot decode it."""
+    return data.replace(b"CREATE TABLE leadership", b"CREATE TABL\xff leadership")
+
+
+@pytest.mark.parametrize("damage", [cut_head, cut_pages, rename_table])
+async def test_the_refusal_of_a_damaged_database_names_the_ways_out(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
     path = await crashed_store(tmp_path)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    data = bytearray(path.read_bytes())
-    data[damaged_bytes] = b"\x55" * len(data[damaged_bytes])
-    path.write_bytes(data)
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(StoreFailed, match=r"shunter restore FILE"):
         await SqliteStore(path, accepts_loss=True).open()
+
+
+async def test_a_small_database_is_checked_though_it_was_closed_properly(tmp_path: Path) -> None:
+    path = await crashed_store(tmp_path, commits=200)
+    with closing(sqlite3.connect(path)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'rounds'").fetchone()
+    data = bytearray(path.read_bytes())
+    start = (page - 1) * 4096
+    data[start + 12 : start + 40] = b"\x0f" * 28  # where its cells are
+    path.write_bytes(data)
+    assert not Path(f"{path}-wal").exists()
+    with pytest.raises(StoreFailed, match=r"it is damaged .*shunter restore FILE"):
+        await SqliteStore(path).open()
