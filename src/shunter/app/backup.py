@@ -35,6 +35,8 @@ def back_up(home: Home, target: Path) -> BackupSummary:
     """Copy the store as of one moment. Raises Conflict if the file exists, and NotFound if there is no store."""
     if not home.store.exists():
         raise NotFound(f"store {home.store} does not exist; check SHUNTER_HOME")
+    if not target.name:  # like "." and "/"
+        raise Rejected(f"{target} is a directory; name a file")
     draft = target.with_name(f".{target.name}.draft")
     try:
         _create(target, "choose another name, or remove it")
@@ -66,6 +68,8 @@ def restore(home: Home, source: Path) -> BackupSummary:
         if os.path.lexists(path):
             raise Conflict(f"{home.folder} already has a store ({path.name}); restore into an empty SHUNTER_HOME")
     if not source.is_file():
+        if source.exists():
+            raise Rejected(f"{source} is not a file; name a file that `shunter backup` wrote")
         raise NotFound(f"file {source} does not exist")
     draft = home.folder / "restore.draft"
     draft.unlink(missing_ok=True)

@@ -99,11 +99,15 @@ class Home:
         draft.replace(self.description)
 
     def read_description(self) -> dict[str, Any] | None:
+        """None if there is none, or if it is damaged."""
         try:
             found = json.loads(self.description.read_text())
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) else None
+        if not isinstance(found, dict) or not isinstance(found.get("url"), str):
+            return None
+        pid = found.get("pid")
+        return found if isinstance(pid, int) and 0 < pid < 2**31 else None
 
     def remove_description(self) -> None:
         self.description.unlink(missing_ok=True)

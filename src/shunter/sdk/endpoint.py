@@ -79,6 +79,8 @@ def local_endpoint(home: Path, token: str | None = None) -> Endpoint:
         url = description["url"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotReachable(NO_CLUSTER) from error
+    if not isinstance(url, str):
+        raise NotReachable(NO_CLUSTER)
     return replace(parse_url(url, token if token is not None else _local_token(home)), local=True)
 
 

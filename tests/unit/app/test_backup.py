@@ -170,3 +170,15 @@ def test_a_home_in_use_is_not_restored(
     assert not home.token.exists()
     assert run_command(["restore", str(backup)]) == 0
     assert home.token.read_text() == "secret"
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+async def test_a_backup_needs_the_name_of_a_file(tmp_path: Path, name: str) -> None:
+    home = await make_home(tmp_path / "home")
+    with pytest.raises(Rejected, match=r"is a directory; name a file"):
+        back_up(home, Path(name))
+
+
+def test_a_directory_is_no_backup(tmp_path: Path) -> None:
+    with pytest.raises(Rejected, match="is not a file"):
+        restore(new_home(tmp_path), tmp_path)

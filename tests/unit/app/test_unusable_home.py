@@ -49,3 +49,12 @@ def test_an_error_of_a_write_has_no_error_number(
     monkeypatch.setattr(Home, "find", full)
     assert run_command(["store", "verify"]) == 2
     assert capsys.readouterr().err == "shunter: error: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"pid": "x", "url": "u"}', '{"pid": 1e99, "url": "u"}', '{"pid": 5}', '{"pid": -1}']
+)
+def test_a_damaged_description_of_a_cluster_is_none(tmp_path: Path, text: str) -> None:
+    home = Home(tmp_path)
+    home.description.write_text(text)
+    assert home.read_description() is None

@@ -31,7 +31,7 @@ def test_a_local_cluster_that_moved_is_found_again(tmp_path: Path) -> None:
     assert find().port == 2
 
 
-@pytest.mark.parametrize("content", [None, "", "{}", "[]", '{"url": '])
+@pytest.mark.parametrize("content", [None, "", "{}", "[]", '{"url": ', '{"url": 5}'])
 def test_where_no_cluster_runs_the_error_says_how_to_start_one(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "cluster.json").write_text(content)
