@@ -61,8 +61,8 @@ VAGUE = {
     "told": "reported",
     "util": "its subject",
 }
-# Frozen: a manifest, a REST parameter or a stored record has these.
-FROZEN = {"elsewhere", "piece", "pieces"}
+# Frozen: a manifest, a REST parameter, a stored record or a library has these.
+FROZEN = {"elsewhere", "piece", "pieces", "collect_usage_pieces"}
 
 
 def words_of(name: str) -> list[str]:

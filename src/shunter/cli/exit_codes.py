@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from shunter.cli.output_mode import mode
 from shunter.model.errors import Rejected, ShunterError
 from shunter.model.schema.problems import format_error
 
@@ -28,9 +29,15 @@ def exit_code_for(error: BaseException, has_task_exit_codes: bool = False) -> in
 
 
 def print_error(error: BaseException | str) -> None:
-    print_notice(f"error: {format_error(error) if isinstance(error, ShunterError) else error}")
+    print_warning(f"error: {format_error(error) if isinstance(error, ShunterError) else error}")
 
 
 def print_notice(text: str) -> None:
-    """Print a line for the user on standard error."""
+    """Print a line for the user on standard error, unless the user wants none."""
+    if not mode.is_quiet:
+        print_warning(text)
+
+
+def print_warning(text: str) -> None:
+    """Print a line about a problem on standard error, also with --quiet."""
     print(f"shunter: {text}", file=sys.stderr, flush=True)

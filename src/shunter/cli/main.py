@@ -13,6 +13,7 @@ from typer.main import get_command
 
 from shunter.cli.exit_codes import BROKEN_PIPE, INTERNAL_ERROR, INTERRUPTED, SUCCESS, exit_code_for, print_error
 from shunter.cli.option_names import command_name, describe_error
+from shunter.cli.output_mode import mode
 from shunter.cli.registry import LazyGroup, plain_typer
 from shunter.model.errors import Busy, ShunterError, Unauthorized
 from shunter.sdk.errors import NotReachable
@@ -40,6 +41,12 @@ def shunter(
     context: Annotated[
         str | None, typer.Option("--context", metavar="NAME", help="Cluster to use; see 'shunter context --help'.")
     ] = None,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Print only results and errors, and only the names in listings; also after COMMAND."
+        ),
+    ] = False,
 ) -> None:
     """Run jobs on machines, from a laptop to a cluster.
 
@@ -52,6 +59,7 @@ def shunter(
     'shunter COMMAND --help' explains a command. Commands use the cluster in SHUNTER_HOME, the one at SHUNTER_URL with
     the token in SHUNTER_TOKEN, or the one that 'shunter context use' has chosen.
     """
+    mode.is_quiet |= quiet
     if context is not None:
         os.environ["SHUNTER_CONTEXT"] = context
         os.environ.pop("SHUNTER_URL", None)  # what is written on the command line counts most
@@ -65,6 +73,7 @@ def run_command(arguments: list[str]) -> int:
     """Run one command line. Returns the exit code."""
     if sys.stdin is None:  # closed: nothing can be read, and no connection may take its place
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    mode.reset()
     has_task_exit_codes = command_name(arguments) == "run"
     try:
         code: object = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)

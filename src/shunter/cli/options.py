@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from shunter.cli.completion import complete_jobs, complete_namespaces, complete_nodes, complete_states
+from shunter.cli.output_mode import mode
 from shunter.model.errors import Invalid, Problem
 from shunter.model.resources import parse_amount, parse_duration_s, quantity_hint
 from shunter.sdk.client import Job
@@ -20,6 +21,7 @@ TOKEN_SIZE_MAX_BYTES = 4096
 
 class Format(StrEnum):
     TABLE = "table"
+    WIDE = "wide"
     JSON = "json"
     YAML = "yaml"
 
@@ -35,7 +37,24 @@ Namespace = Annotated[
         autocompletion=complete_namespaces,
     ),
 ]
-Output = Annotated[Format, typer.Option("--output", "-o", metavar="table|json|yaml", help="Output format.")]
+
+
+def _choose_width(output: Format) -> Format:
+    """For commands, a wide table is a table."""
+    mode.is_wide = output is Format.WIDE
+    return Format.TABLE if mode.is_wide else output
+
+
+Output = Annotated[
+    Format,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FORMAT",
+        help="table, wide (all columns, uncut), json or yaml.",
+        callback=_choose_width,
+    ),
+]
 Limit = Annotated[int, typer.Option("--limit", "-l", min=0, metavar="N", help="Maximum number of rows; 0 means all.")]
 States = Annotated[
     list[str] | None,

@@ -5,17 +5,22 @@ Building every command would double the time of a short command, so the summarie
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
+from shunter.cli.output_mode import mode
+
 if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter
+    from typer._click import Command, Context, HelpFormatter, Parameter
+
+CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +169,23 @@ class SingleObjectGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+def _be_quiet(ctx: Context, parameter: Parameter, is_given: bool | None) -> None:  # noqa: ARG001
+    mode.is_quiet |= bool(is_given)
+
+
 class SectionedCommand(TyperCommand):
-    """A command whose help lists options in sections."""
+    """A command whose help lists options in sections. Like every command, it accepts the global option --quiet."""
+
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        names = ["--quiet", "-q"]
+        self.params.append(
+            TyperOption(param_decls=names, is_flag=True, expose_value=False, hidden=True, callback=_be_quiet)
+        )
+
+    def collect_usage_pieces(self, ctx: Context) -> list[str]:
+        """The library puts braces around required arguments: {JOB}."""
+        return [word.strip("{}") for word in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
@@ -194,15 +214,22 @@ def build(entry: Entry) -> Command:
     target = getattr(import_module(f"shunter.cli.commands.{module}"), name)
     if not isinstance(target, typer.Typer):
         function, target = target, plain_typer()
-        target.command(entry.name, cls=SectionedCommand, context_settings=entry.settings)(function)
+        target.command(entry.name, context_settings=entry.settings)(function)
     command = get_command(target)
     command.name = entry.name
     return command
 
 
+class PlainTyper(typer.Typer):
+    """A Typer whose commands have our help and our global options."""
+
+    def command(self, *arguments: Any, **settings: Any) -> Callable[[CommandFunction], CommandFunction]:
+        return super().command(*arguments, **{"cls": SectionedCommand, **settings})
+
+
 def plain_typer(**settings: Any) -> typer.Typer:
     """A Typer without rich, which would add a tenth of a second to every command."""
-    return typer.Typer(
+    return PlainTyper(
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         add_completion=settings.pop("add_completion", False),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, current_task
 from shunter.cli.render.job_status import describe_end, describe_trouble, is_in_trouble
@@ -150,8 +150,9 @@ def _has_settled(view: JobView) -> bool:
 
 def _print_outcome(view: JobView, done: str, version: int) -> int:
     if view.ended_at:
-        print_notice(describe_end(view))
-        return SUCCESS if view.state == "succeeded" else JOB_FAILED
+        has_succeeded = view.state == "succeeded"
+        (print_notice if has_succeeded else print_warning)(describe_end(view))
+        return SUCCESS if has_succeeded else JOB_FAILED
     update = view.update
     is_healthy = update is not None and update.status == "steady" and update.healthy >= update.wanted
     if update is not None and is_healthy and view.version == version:
@@ -159,8 +160,8 @@ def _print_outcome(view: JobView, done: str, version: int) -> int:
         return SUCCESS
     reason = (update.reason if update is not None else None) or view.reason
     if view.version != version and reason:
-        print_notice(f"{view.name} was {reason}")
+        print_warning(f"{view.name} was {reason}")
     else:
         state = view.state if update is None else update.status
-        print_notice(f"{view.name} is {state}" + (f": {reason}" if reason else ""))
+        print_warning(f"{view.name} is {state}" + (f": {reason}" if reason else ""))
     return JOB_FAILED

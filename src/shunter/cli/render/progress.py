@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from shunter.cli.exit_codes import print_notice
+from shunter.cli.output_mode import mode
 from shunter.cli.render.tables import format_counts, on_terminal
 from shunter.model.lifecycles import TASK
 from shunter.model.resources import format_duration
@@ -25,7 +26,7 @@ class Progress:
         self._began_s = time.monotonic()
         self._last_line_s = self._began_s
         self._bar: Any = None
-        self._has_bar = on_terminal(sys.stderr)
+        self._has_bar = on_terminal(sys.stderr) and not mode.is_quiet
 
     def __enter__(self) -> Progress:
         return self

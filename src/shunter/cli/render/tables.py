@@ -19,9 +19,11 @@ from typing import Any, TextIO
 import msgspec
 
 from shunter.cli.options import Format
+from shunter.cli.output_mode import mode
 
 MEASURED_ROWS_MAX = 1_000  # column widths follow these rows, so that a million rows can stream
 GAP = "  "
+NAME_TITLES = ("NAME", "TASK", "NUMBER", "ID")  # of the column that a quiet listing prints
 LAST_WIDTH_MIN = 12  # of the last column, which is the first to be cut
 FACT_WIDTH_MIN = 10  # of the labels of facts, so that most objects align alike
 DELETED = "deleted"  # `action` of a deleted object, like created and configured in `shunter apply`
@@ -40,11 +42,13 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """On a narrow terminal, columns with a `drop` are left out, the highest first."""
+    """On a narrow terminal, columns with a `drop` are left out, the highest first. Only wide tables have a column that
+    `is_extra`."""
 
     title: str
     right: bool = False
     drop: int = 0
+    is_extra: bool = False
 
 
 def on_terminal(stream: TextIO) -> bool:
@@ -125,17 +129,20 @@ def print_result(sentence: str, document: Any, output: Format) -> None:
 
 def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_column: int | None = None) -> int:
     """Print rows under titles. Returns the number of rows. On a terminal, no line is longer than the terminal is wide:
-    less important columns are left out, and long cells end in an ellipsis."""
+    less important columns are left out, and long cells end in an ellipsis. With --quiet, print only the names."""
     remaining = iter(rows)
+    names = [number for number, column in enumerate(columns) if column.title in NAME_TITLES]
+    if mode.is_quiet and names:
+        return _print_names(row[names[0]] for row in remaining)
     first = [_clean(row) for row in islice(remaining, MEASURED_ROWS_MAX)]
     widths = [
         max(len(column.title), *(len(row[number]) for row in first)) if first else len(column.title)
         for number, column in enumerate(columns)
     ]
-    line_max = shutil.get_terminal_size().columns if on_terminal(sys.stdout) else None
-    shown = list(range(len(columns)))
+    line_max = shutil.get_terminal_size().columns if on_terminal(sys.stdout) and not mode.is_wide else None
+    shown = [number for number, column in enumerate(columns) if mode.is_wide or not column.is_extra]
     if line_max is not None:
-        shown = _fit(columns, widths, line_max)
+        _fit(columns, widths, shown, line_max)
     count = 0
     for row in chain([[column.title for column in columns]], first, map(_clean, remaining)):
         cells = []
@@ -148,9 +155,15 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_
     return count - 1
 
 
-def _fit(columns: Sequence[Column], widths: list[int], line_max: int) -> list[int]:
-    """The columns to show; makes `widths` fit. The last shown column gives way first, then the widest."""
-    shown = list(range(len(columns)))
+def _print_names(names: Iterable[str]) -> int:
+    count = 0
+    for count, name in enumerate(names, 1):  # noqa: B007  # it counts
+        sys.stdout.write(_printable(name) + "\n")
+    return count
+
+
+def _fit(columns: Sequence[Column], widths: list[int], shown: list[int], line_max: int) -> None:
+    """Make `widths` of the columns in `shown` fit, or remove columns. The last one gives way first, then the widest."""
 
     def excess(last_max: int | None = None) -> int:
         last = widths[shown[-1]] if last_max is None else min(widths[shown[-1]], last_max)
@@ -161,7 +174,6 @@ def _fit(columns: Sequence[Column], widths: list[int], line_max: int) -> list[in
     widths[shown[-1]] = max(min(widths[shown[-1]], LAST_WIDTH_MIN), widths[shown[-1]] - max(0, excess()))
     while excess() > 0 and max(widths[number] for number in shown) > 1:
         widths[max(shown, key=lambda number: widths[number])] -= 1
-    return shown
 
 
 def cut(text: str, width: int) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import JOB_FAILED, print_notice
+from shunter.cli.exit_codes import JOB_FAILED, print_warning
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, plural, print_document, print_items, print_table
@@ -97,10 +97,10 @@ def replay(
     replayed = replay_file(Path(file), policy)
     compared, skipped = replayed.compared, sum(replayed.skipped_by_policy.values())
     if damage := describe_damage(Path(file)):
-        print_notice(damage)
+        print_warning(damage)
     for name, count in replayed.skipped_by_policy.items():
         fault = _describe_unknown(replayed.fault_by_policy.get(name))
-        print_notice(f"skipped {plural(count, 'decision')} of {name}: {fault}")
+        print_warning(f"skipped {plural(count, 'decision')} of {name}: {fault}")
     different = [each for each in compared if not each.is_same]
     listed = compared if show_all else different
     if output is not Format.TABLE:

@@ -34,6 +34,7 @@ from shunter.model.rest.job_views import GroupView, JobTerms, JobView, TaskView
 from shunter.sdk.client import Job
 
 JOBS_SHOWN = 100
+EXTRA_TITLES = ("TYPE", "PRIORITY", "USER", "LABELS")  # of wide tables
 ENTRY_SHOWN = 40  # characters of a task's line
 TASKS_SHOWN = 10  # of one job, in its own view
 
@@ -57,7 +58,8 @@ def jobs(
     \b
     shunter jobs --state running --state pending
     shunter jobs --label team=film --output json
-    shunter jobs --name 'render*'
+    shunter jobs --name 'render*' --output wide
+    shunter stop $(shunter jobs --quiet --state running)
     shunter jobs -n '*' --limit 0          list all jobs of all namespaces
     """
     with open_client(namespace) as client:
@@ -70,12 +72,22 @@ def jobs(
             print_items(views, output)
             return
         show_namespace = namespace == "*"
-        titles = ["NAMESPACE"] * show_namespace + ["NAME", "RUN", "STATE", "DONE", "AGE", "ELAPSED", "COMMAND"]
+        titles = ["NAMESPACE"] * show_namespace + [
+            "NAME",
+            "RUN",
+            "STATE",
+            "DONE",
+            "AGE",
+            "ELAPSED",
+            *EXTRA_TITLES,
+            "COMMAND",
+        ]
         drop = {"ELAPSED": 4, "RUN": 3, "AGE": 2, "COMMAND": 1}
-        columns = [Column(title, title in ("RUN", "DONE", "AGE", "ELAPSED"), drop.get(title, 0)) for title in titles]
+        right = ("RUN", "DONE", "AGE", "ELAPSED", "PRIORITY")
+        columns = [Column(title, title in right, drop.get(title, 0), title in EXTRA_TITLES) for title in titles]
         row_count = print_table(columns, (_job_row(view, show_namespace) for view in views), titles.index("STATE"))
         if row_count == limit:
-            print_notice(f"showing the newest {limit} jobs; --limit 0 shows all")
+            print_notice(f"showing the newest {plural(limit, 'job')}; --limit 0 shows all")
 
 
 def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
@@ -136,6 +148,10 @@ def _job_row(view: JobView, with_namespace: bool) -> list[str]:
         format_done(view),
         age(view.submitted_at),
         _duration(view.started_at, view.ended_at),
+        view.type,
+        str(view.priority),
+        view.user or "-",
+        _pairs(view.labels) or "-",
         describe_command(view),
     ]
 
@@ -182,7 +198,7 @@ def _facts(view: JobView) -> list[tuple[str, str]]:
         *(task if not view.groups else ()),
         ("type", f"{view.type}, priority {view.priority}"),
         ("version", describe_version(view)),
-        ("labels", ", ".join(f"{key}={value}" for key, value in view.labels.items())),
+        ("labels", _pairs(view.labels)),
         *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
         ("elapsed", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
         ("user", view.user),
@@ -226,6 +242,10 @@ def _print_groups(groups: Sequence[GroupView]) -> None:
         for group in groups
     )
     print_table([Column(title) for title in titles], rows)
+
+
+def _pairs(labels: dict[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in labels.items())
 
 
 def _amounts(resources: dict[str, str]) -> str:

@@ -14,7 +14,7 @@ from zlib import crc32
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import print_notice
+from shunter.cli.exit_codes import print_notice, print_warning
 from shunter.cli.options import JobOrTask, Namespace, duration_s, first_task, job_and_task
 from shunter.cli.render.tables import on_terminal
 from shunter.model.errors import Invalid, Problem, ShunterError
@@ -178,7 +178,7 @@ def _print_gaps(end: JobLogEnd) -> None:
     for gap in end.left_out:
         print_notice(f"left out: {_describe(gap)}")
     for gap in end.missing:
-        print_notice(f"missing: {_describe(gap)}")
+        print_warning(f"missing: {_describe(gap)}")
 
 
 def _describe(gap: LogGap) -> str:

@@ -12,9 +12,10 @@ import typer
 from shunter.cli.commands.jobs import run_options as options
 from shunter.cli.commands.jobs.run_stdin import read_stdin
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import INTERNAL_ERROR, INTERRUPTED, JOB_FAILED, SUCCESS, print_notice
+from shunter.cli.exit_codes import INTERNAL_ERROR, INTERRUPTED, JOB_FAILED, SUCCESS, print_notice, print_warning
 from shunter.cli.follow import follow_submit
 from shunter.cli.options import Namespace, pairs
+from shunter.cli.output_mode import mode
 from shunter.cli.render.progress import Progress
 from shunter.model.errors import ShunterError
 from shunter.model.job.arrays import count_indexes, parse_array
@@ -135,7 +136,7 @@ def _warn_without_runtime(client: Client) -> None:
     except ShunterError:
         return  # the submit gets the same error
     if nodes and not any(CONTAINER_RUNTIME in node.attributes for node in nodes):
-        fix = "install Docker or podman there and restart its worker"
+        fix = "install Docker or podman on one"
         print_notice(f"no node has a container runtime; {fix}. Ctrl-C cancels the job.")
 
 
@@ -152,9 +153,9 @@ def _run_task(client: Client, manifest: Manifest) -> int:
     assert view is not None
     is_plain_exit = code is not None and code < SIGNALLED and view.reason == f"exit code {code}"
     if view.reason and view.state != "succeeded" and not interrupted and not is_plain_exit:
-        print_notice(f"{view.name} {view.state}: {view.reason}")
+        print_warning(f"{view.name} {view.state}: {view.reason}")
     if end.output_error is not None:
-        print_notice(f"the output of {view.name} is incomplete: {end.output_error}; try: shunter logs {view.name}")
+        print_warning(f"the output of {view.name} is incomplete: {end.output_error}; try: shunter logs {view.name}")
     if code:
         return code
     if end.output_error is not None and view.state == "succeeded":
@@ -174,9 +175,10 @@ def _run_array(client: Client, manifest: Manifest, count: int) -> int:
     with Progress(count) as progress:
         end, interrupted = follow_submit(client, manifest, "progress", progress.on_line)
     assert end.end is not None
-    print(progress.summary(end.end))
+    if not mode.is_quiet or end.end.state != "succeeded":
+        print(progress.summary(end.end))
     if end.end.state != "succeeded" and end.end.reason:
-        print_notice(end.end.reason)
+        print_warning(end.end.reason)
     if interrupted:
         return INTERRUPTED
     return SUCCESS if end.end.state == "succeeded" else JOB_FAILED

@@ -10,7 +10,7 @@ import typer
 
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
 from shunter.cli.options import Format, Namespace, Output, duration_s
 from shunter.cli.render.job_status import describe_end, describe_trouble
 from shunter.cli.render.tables import print_document, print_items
@@ -56,9 +56,11 @@ def wait_for(jobs: Iterable[Job], timeout_s: float | None = None) -> int:
     for job in jobs:
         if not job.ended:
             _wait(job, deadline_s)
-        if job.state != "succeeded":
+        if job.state == "succeeded":
+            print_notice(describe_end(job.view))
+        else:
             code = JOB_FAILED
-        print_notice(describe_end(job.view))
+            print_warning(describe_end(job.view))
     return code
 
 

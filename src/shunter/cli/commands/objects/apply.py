@@ -11,7 +11,7 @@ from shunter.cli.commands.jobs.submit import wait_for_runs
 from shunter.cli.commands.objects.blockers import ACQUIRE_STATE, claimed_jobs, ended_holders, release_hint
 from shunter.cli.commands.objects.last_output import last_output
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
 from shunter.cli.manifest_files import document_labels, read_files, with_locations
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.object_tables import state_of
@@ -81,16 +81,16 @@ def _wait_for(client: Client, applied: AppliedView) -> int:
     _print_waiting(client, applied.object)
     for found in _watch_object(client, applied.object):
         if found.type == "DELETED":
-            print_notice(f"{applied.name} was deleted")
+            print_warning(f"{applied.name} was deleted")
             return JOB_FAILED
         state = state_of(found.object)
         if state in DONE_STATES:
             return SUCCESS
         if state == FAILED_STATE:
-            print_notice(f"{applied.name} failed: {'; '.join(found.object.status.get('problems', []))}")
+            print_warning(f"{applied.name} failed: {'; '.join(found.object.status.get('problems', []))}")
             for job in claimed_jobs(client, found.object):
                 if output_lines := last_output(client, job):
-                    print_notice("\n  ".join(output_lines))
+                    print_warning("\n  ".join(output_lines))
             return JOB_FAILED
     raise AssertionError("a watch has no end")
 

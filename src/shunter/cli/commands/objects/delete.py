@@ -11,7 +11,7 @@ import typer
 
 from shunter.cli.commands.objects.object_options import complete_objects, kind_of
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import SUCCESS, USAGE_ERROR, print_notice
+from shunter.cli.exit_codes import SUCCESS, USAGE_ERROR, print_error, print_notice
 from shunter.cli.manifest_files import read_file
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.tables import report_each
@@ -63,7 +63,7 @@ def delete(
             try:
                 outcome = _delete(client, target, wait or bool(files))
             except (NotFound, Conflict) as error:
-                print_notice(f"error: {error.detail}")
+                print_error(error.detail)
                 code = USAGE_ERROR
                 continue
             document = dict(zip(("kind", "name", "namespace", "action"), (*target, outcome), strict=True))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.exit_codes import INTERNAL_ERROR, SUCCESS, print_notice
+from shunter.cli.exit_codes import INTERNAL_ERROR, SUCCESS, print_error
 from shunter.frameworks.install import InstallRequest, NotInstalled, install
 from shunter.frameworks.locations import JAVA_HINT, JAVA_VERSIONS, KINDS, find_framework, find_java
 
@@ -39,7 +39,7 @@ def install_frameworks(
         for name in dict.fromkeys(names):
             _install(name, version, again)
     except NotInstalled as error:
-        print_notice(f"error: {error}")
+        print_error(error)
         raise typer.Exit(INTERNAL_ERROR) from None
     raise typer.Exit(_check_java())
 
@@ -64,5 +64,5 @@ def _check_java() -> int:
         return SUCCESS
     versions = " or ".join(map(str, JAVA_VERSIONS))
     found = "found none" if java is None else f"found Java {java.version} in {java.home}"
-    print_notice(f"error: applications need Java {versions}; {found}. {JAVA_HINT}")
+    print_error(f"applications need Java {versions}; {found}. {JAVA_HINT}")
     return INTERNAL_ERROR

@@ -13,7 +13,7 @@ import msgspec
 import typer
 
 from shunter import __version__
-from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, USAGE_ERROR, print_notice
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, USAGE_ERROR, print_error, print_notice, print_warning
 from shunter.cli.options import check_address, check_amount, check_token, pairs, read_token_file
 from shunter.model.errors import Invalid, Problem
 
@@ -322,7 +322,7 @@ def _report_start(started: StartResult, policy: str | None = None) -> int:
     """Print the result of a start with `policy`. Returns the exit code."""
     if started.error:
         error = started.error
-        print_notice(f"error: {'--' if error.startswith('policy: ') else ''}{error}")
+        print_error(f"{'--' if error.startswith('policy: ') else ''}{error}")
         return USAGE_ERROR if started.is_rejected else JOB_FAILED
     print(
         f"the cluster {'is already running' if started.was_running else 'is ready'} at {started.url}",
@@ -351,7 +351,7 @@ def _report_ignored(started: StartResult, options: dict[str, Any]) -> None:
     if started.was_running and names:
         singular = {"--resources": "--resource", "--devices": "--device", "--labels": "--label"}
         listed = ", ".join(singular.get(name, name) for name in names)
-        print_notice(f"ignored {listed}: the cluster runs already; stop it with `shunter down` first")
+        print_warning(f"ignored {listed}: the cluster runs already; stop it with `shunter down` first")
 
 
 def _json(options: dict[str, Any]) -> bytes:
