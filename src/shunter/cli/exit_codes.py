@@ -14,6 +14,7 @@ USAGE_ERROR = 2
 NOT_REACHABLE = 3
 INTERNAL_ERROR = 125  # Shunter itself failed; `run` uses all other codes for the task's exit code
 INTERRUPTED = 130
+SIGNALLED = 128  # exit codes from 128 on mean that a signal ended the program
 BROKEN_PIPE = 141  # as if SIGPIPE had ended the command
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shunter.engine.engine import Engine
-from shunter.engine.read.views import counts_view
+from shunter.engine.read.views import amounts_view, counts_view
 from shunter.engine.state.registries.cluster import (
     FALLBACK_SETTING,
     FLIGHT_SETTING,
@@ -22,13 +22,14 @@ from shunter.engine.state.registries.cluster import (
 from shunter.gateway.flight import Flight
 from shunter.gateway.policies import Policies
 from shunter.model.errors import Unavailable
-from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
+from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.lifecycles import JobState
-from shunter.model.resources import format_amount, format_duration
+from shunter.model.resources import format_duration
 from shunter.model.rest.admin_fields import AUTO, OFF, ON
 from shunter.model.rest.cluster_views import ClusterInfo, LicenceView
 from shunter.model.timestamps import iso
 from shunter.planning.planner import POLICY_DEFAULT
+from shunter.planning.view import Nodes
 from shunter.ports.workers import Workers
 
 _VERBATIM_SETTINGS = (
@@ -79,6 +80,7 @@ class Cluster:
         await self._engine.wait_committed()
         engine, state, manager_info = self._engine, self._engine.state, self._manager_info
         columns, stored = state.nodes.view, state.cluster
+        capacity, reserved = _totals(columns)
         return ClusterInfo(
             name=manager_info.name,
             version=manager_info.version,
@@ -91,8 +93,8 @@ class Cluster:
             nodes=dict(Counter(node.state.wire_name for node in state.nodes.records.values())),
             jobs={JobState(code).wire_name: count for code, count in enumerate(state.job_counts) if count},
             tasks=counts_view(state.task_counts),
-            capacity=_totals(columns.resources, columns.capacity.sum(axis=0).tolist()),
-            reserved=_totals(columns.resources, columns.reserved.sum(axis=0).tolist()),
+            capacity=capacity,
+            reserved=reserved,
             preemption=stored.get(PREEMPTION_SETTING, AUTO),
             reserve_after=_duration_view(stored.get(RESERVE_SETTING)),
             hold_after=_duration_view(stored.get(HOLD_SETTING)),
@@ -133,10 +135,9 @@ def _duration_view(value: str) -> str:
     return format_duration(float(value)) if value and value != OFF else value or AUTO
 
 
-def _totals(resources: list[str], amounts: list[int]) -> dict[str, str]:
-    """Without ports, which every node has its own of."""
-    return {
-        resource: format_amount(resource, amount)
-        for resource, amount in zip(resources, amounts, strict=True)
-        if not resource.startswith(PORT_PREFIX)
-    }
+def _totals(nodes: Nodes) -> tuple[dict[str, str], dict[str, str]]:
+    """Capacity and reservations of all nodes. Without ports, which every node has its own of."""
+    capacity, reserved = amounts_view(
+        nodes.resources, nodes.capacity.sum(axis=0).tolist(), nodes.reserved.sum(axis=0).tolist()
+    )
+    return capacity, {name: amount for name, amount in reserved.items() if name in capacity}

@@ -192,6 +192,18 @@ def test_the_cluster_at_a_glance_adds_up() -> None:
     run_scenario(scenario)
 
 
+def test_a_resource_that_no_node_has_is_not_listed_after_a_request_for_it() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=2)
+        await harness.run("job", resources={"gpu": 1})
+        cluster = await harness.gateway.cluster.info()
+        [node] = (await harness.gateway.nodes.page(10, None)).items
+        for view in (cluster, node):
+            assert set(view.capacity) == set(view.reserved) == {"cpu", "memory", "disk"}
+
+    run_scenario(scenario)
+
+
 def test_pages_of_events_have_every_event_once() -> None:
     """D-11, R-19: in pages of any size, also where a page ends within a round."""
 

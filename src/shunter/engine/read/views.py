@@ -18,7 +18,7 @@ from shunter.model.job import isolation
 from shunter.model.job.arrays import IndexRange, index_at
 from shunter.model.job.spec import DEFAULT_OPTIONS, PER_NODE, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.resources import format_amount
+from shunter.model.resources import STANDARD, format_amount
 from shunter.model.rest.job_views import AttemptView, EdgeView, GroupView, JobTerms, JobView, TaskView, UpdateView
 from shunter.model.rest.node_views import NodeView
 from shunter.model.timestamps import iso
@@ -280,6 +280,9 @@ def last_attempt_view(task: TaskView) -> AttemptView:
 def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) -> NodeView:
     columns = state.nodes.view
     stats = node.stats
+    capacity, reserved = amounts_view(
+        columns.resources, columns.capacity[node.id].tolist(), columns.reserved[node.id].tolist()
+    )
     return NodeView(
         name=node.name,
         id=node.id,
@@ -289,12 +292,8 @@ def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) 
         datacenter=node.datacenter,
         labels=node.labels,
         attributes=node.attributes,
-        capacity={
-            resource: amount
-            for resource, amount in _amounts(columns.resources, columns.capacity[node.id].tolist()).items()
-            if not resource.startswith(PORT_PREFIX)
-        },
-        reserved=_amounts(columns.resources, columns.reserved[node.id].tolist()),
+        capacity=capacity,
+        reserved=reserved,
         tasks=int(columns.tasks[node.id]),
         isolation=node.attributes.get(isolation.ATTRIBUTE, isolation.NONE),
         heard_at=iso(node.last_heartbeat_ms / 1000),
@@ -303,9 +302,16 @@ def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) 
     )
 
 
-def _amounts(resources: list[str], amounts: list[int]) -> dict[str, str]:
-    return {
-        resource: format_amount(resource, amount)
-        for resource, amount in zip(resources, amounts, strict=True)
-        if not resource.startswith(PORT_PREFIX) or amount
-    }
+def amounts_view(
+    resources: list[str], capacity: list[int], reserved: list[int]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Capacity and reservations by resource. A resource that was only requested is not listed, nor is a free port."""
+    exist: dict[str, str] = {}
+    held: dict[str, str] = {}
+    for resource, total, amount in zip(resources, capacity, reserved, strict=True):
+        is_port = resource.startswith(PORT_PREFIX)
+        if (total and not is_port) or amount or resource in STANDARD:
+            held[resource] = format_amount(resource, amount)
+            if not is_port:
+                exist[resource] = format_amount(resource, total)
+    return exist, held

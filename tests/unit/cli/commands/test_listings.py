@@ -321,6 +321,12 @@ def test_top_prints_once_where_there_is_no_terminal(cluster: Cluster, shunter: S
     assert "render-of-the-night  pending" in out and "[red]xyy" in out
 
 
+def test_top_shows_which_nodes_accept_no_tasks(cluster: Cluster, shunter: Shunter) -> None:
+    cordoned = NODE | {"eligible": False, "reason": "cordon: disk"}
+    cluster.answers |= {"GET /cluster": answer(200, CLUSTER), "GET /nodes": page(cordoned), "GET /jobs": page()}
+    assert "vm    ready, cordon  1.5/2" in shunter("top").out
+
+
 def test_jobs_are_found_by_a_pattern(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /jobs"] = page(*(job_document(name) for name in ("render-1", "fetch", "render-2", "render-3")))
     said = shunter("jobs", "--name", "render*", "--limit", "2")

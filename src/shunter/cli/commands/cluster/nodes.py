@@ -244,7 +244,7 @@ def _matches(view: NodeView, states: list[str] | None, labels: list[str] | None)
 def _row(view: NodeView) -> list[str]:
     return [
         view.name,
-        view.state if view.eligible or view.state != "ready" else f"ready, {_ineligible_reason(view)}",
+        visible_node_state(view),
         share(view, "cpu"),
         share(view, "memory"),
         str(view.tasks),
@@ -255,9 +255,11 @@ def _row(view: NodeView) -> list[str]:
     ]
 
 
-def _ineligible_reason(view: NodeView) -> str:
-    """`quarantine`, `cordon`, `not connected yet`; `shunter node show` has the whole reason."""
-    return (view.reason or "not eligible").partition(":")[0]
+def visible_node_state(view: NodeView) -> str:
+    """The state; of a ready node without new tasks, also why: `ready, cordon`. `shunter node show` has the details."""
+    if view.eligible or view.state != "ready":
+        return view.state
+    return f"ready, {(view.reason or 'not eligible').partition(':')[0]}"
 
 
 def share(view: NodeView | ClusterInfo, resource: str) -> str:

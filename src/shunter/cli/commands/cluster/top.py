@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import select
+import signal
 import sys
 import termios
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from shunter.cli.commands.cluster.nodes import format_quantity
+from shunter.cli.commands.cluster.nodes import format_quantity, visible_node_state
 from shunter.cli.commands.jobs.jobs import describe_command, format_done
 from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import SIGNALLED
 from shunter.cli.render.tables import COLOURS, age, format_counts, on_terminal
 from shunter.model.resources import parse_amount
 from shunter.model.rest.cluster_views import ClusterInfo
@@ -63,6 +65,7 @@ def top(
 def _raw_key_input() -> Iterator[None]:
     """Read keys as they are pressed, without waiting for a line, and do not echo them."""
     before = termios.tcgetattr(sys.stdin)
+    signal.signal(signal.SIGTERM, _exit)
     tty.setcbreak(sys.stdin)
     try:
         yield
@@ -70,6 +73,11 @@ def _raw_key_input() -> Iterator[None]:
         pass
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _exit(number: int, _: object) -> NoReturn:
+    """Without a handler, the signal would end the process before the terminal is as it was."""
+    raise SystemExit(SIGNALLED + number)
 
 
 def _key_pressed(key: str, within_s: float) -> bool:
@@ -109,7 +117,7 @@ def _bar(cluster: ClusterInfo, resource: str) -> str:
 
 def _nodes(nodes: list[NodeView]) -> Table:
     table = _table("NODE", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LAST SEEN")
-    busiest = sorted(nodes, key=lambda node: (node.state == "ready", -node.tasks, node.name))
+    busiest = sorted(nodes, key=lambda node: (node.state == "ready" and node.eligible, -node.tasks, node.name))
     for node in busiest[:NODES_SHOWN]:
         shares = [
             f"{format_quantity(resource, node.reserved.get(resource, '0'))}/"
@@ -120,7 +128,7 @@ def _nodes(nodes: list[NodeView]) -> Table:
         ]
         table.add_row(
             node.name,
-            _coloured_state(node.state),
+            _coloured_state(visible_node_state(node)),
             *shares,
             str(node.tasks),
             node.datacenter,

@@ -12,7 +12,15 @@ import typer
 from shunter.cli.commands.jobs import run_options as options
 from shunter.cli.commands.jobs.run_stdin import read_stdin
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import INTERNAL_ERROR, INTERRUPTED, JOB_FAILED, SUCCESS, print_notice, print_warning
+from shunter.cli.exit_codes import (
+    INTERNAL_ERROR,
+    INTERRUPTED,
+    JOB_FAILED,
+    SIGNALLED,
+    SUCCESS,
+    print_notice,
+    print_warning,
+)
 from shunter.cli.follow import follow_submit
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.output_mode import mode
@@ -25,7 +33,6 @@ from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest, job_manifest
 
 CONTAINER_RUNTIME = "runtime.docker"  # attribute of nodes that run containers; podman's too
-SIGNALLED = 128  # exit codes from 128 on mean that a signal ended the task
 
 Command = Annotated[
     list[str] | None, typer.Argument(metavar="COMMAND...", help="The program and its arguments.", show_default=False)
