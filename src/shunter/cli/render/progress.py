@@ -1,4 +1,4 @@
-"""Progress of an array: a bar on a terminal, otherwise a line every few seconds. Used by run."""
+"""Progress of a job: a bar on a terminal, otherwise a line every few seconds. Used by run and wait."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ ENDS = tuple(state.wire_name for state in sorted(TASK.terminal_states))
 
 
 class Progress:
-    """Shows counts on standard error as they arrive."""
+    """Shows counts on standard error as they arrive. With a `name`, for a job that was submitted earlier: its rate is not known."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, name: str = "") -> None:
         self.count = count
+        self._title = f"{name}: " if name else ""
+        self._shown: dict[str, int] = {}
         self._began_s = time.monotonic()
         self._last_line_s = self._began_s
         self._bar: Any = None
@@ -44,12 +46,10 @@ class Progress:
     def show(self, counts: dict[str, int]) -> None:
         if self._has_bar:
             self._draw(counts)
-        elif time.monotonic() - self._last_line_s >= LINE_EVERY_S:
-            self._last_line_s = time.monotonic()
-            print_notice(
-                f"{done_count(counts):,} of {self.count:,} done ({format_counts(counts)}), "
-                f"{self._rate(counts):,.0f} tasks/s"
-            )
+        elif time.monotonic() - self._last_line_s >= LINE_EVERY_S and counts != self._shown:
+            self._last_line_s, self._shown = time.monotonic(), counts
+            rate = "" if self._title else f", {self._rate(counts):,.0f} tasks/s"
+            print_notice(f"{self._title}{done_count(counts):,} of {self.count:,} done ({format_counts(counts)}){rate}")
 
     def summary(self, view: JobView) -> str:
         """One line about the result."""
@@ -63,22 +63,22 @@ class Progress:
 
     def _draw(self, counts: dict[str, int]) -> None:
         if self._bar is None:
-            self._bar = _bar(self.count)
-        self._bar.update(
-            0, completed=done_count(counts), rate=f"{self._rate(counts):,.0f}/s", counts=format_counts(counts)
-        )
+            self._bar = _bar(self.count, self._title)
+        rate = "" if self._title else f"{self._rate(counts):,.0f}/s"
+        self._bar.update(0, completed=done_count(counts), rate=rate, counts=format_counts(counts))
 
 
 def done_count(counts: dict[str, int]) -> int:
     return sum(counts.get(state, 0) for state in ENDS)
 
 
-def _bar(count: int) -> Any:
+def _bar(count: int, title: str) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
     bar = Bar(
+        *([TextColumn(title.rstrip(), markup=False)] if title else []),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),

@@ -141,9 +141,11 @@ def drain(
     duration_s(deadline, "--deadline")
     with open_client() as client:
         found = client.drain_node(name, deadline)
-        if wait and found.tasks:
-            print_notice(f"waiting for {plural(found.tasks, 'task')} on {found.name}")
+        shown = 0
         while wait and found.state not in ("drained", "down"):
+            if found.tasks not in (0, shown):
+                shown = found.tasks
+                print_notice(f"waiting for {plural(shown, 'task')} on {found.name}")
             time.sleep(POLL_INTERVAL_S)
             found = client.node(name)
     _print_eligibility(found, output)

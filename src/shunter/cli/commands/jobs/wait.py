@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from typing import Annotated
@@ -13,6 +14,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
 from shunter.cli.options import Format, Namespace, Output, duration_s
 from shunter.cli.render.job_status import describe_end, describe_trouble
+from shunter.cli.render.progress import Progress
 from shunter.cli.render.tables import print_document, print_items
 from shunter.model.job.spec import LONG_RUNNING, NAMESPACE_DEFAULT
 from shunter.sdk.client import Job
@@ -24,7 +26,7 @@ Jobs = Annotated[
     ),
 ]
 
-TROUBLE_INTERVAL_S = 2.0  # between looks at a long-running job that is waited for
+LOOK_INTERVAL_S = 2.0  # between looks at a job that is waited for
 
 
 def wait(
@@ -33,7 +35,7 @@ def wait(
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Wait until jobs have ended. The exit code is 0 if all succeeded, else 1.
+    """Wait until jobs have ended, and show their progress. The exit code is 0 if all succeeded, else 1.
 
     \b
     shunter wait render
@@ -75,28 +77,24 @@ def print_run(job: Job, wait: bool, output: Format) -> None:
 
 
 def _wait(job: Job, deadline_s: float | None) -> None:
-    """Of a long-running job, say meanwhile when its tasks crash."""
+    """Say meanwhile how far the job is; of a long-running job, when its tasks crash."""
     trouble = ""
-    while not job.ended:
-        slice_s = TROUBLE_INTERVAL_S if job.view.type in LONG_RUNNING else None
-        left_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
-        if slice_s is None or (left_s is not None and left_s <= slice_s):
-            _wait_to_end(job, left_s)
-            return
-        try:
-            job.wait(slice_s)
-        except TimeoutError:
+    with Progress(job.view.count, job.name) as progress:
+        while not job.ended:
+            left_s = math.inf if deadline_s is None else max(0.0, deadline_s - time.monotonic())
+            try:
+                job.wait(min(left_s, LOOK_INTERVAL_S))
+                return
+            except KeyboardInterrupt:
+                print_notice(f"{job.name} continues; stop it with `shunter stop {job.name}`")
+                raise
+            except TimeoutError:
+                if left_s <= LOOK_INTERVAL_S:
+                    message = f"{job.name} has not ended within the timeout; it continues to run"
+                    raise TimeoutError(message) from None
             job.refresh()
-        if not job.ended and (found := describe_trouble(job.view)) != trouble:
-            trouble = found
-            print_notice(found or f"{job.name} is {job.state} again")
-
-
-def _wait_to_end(job: Job, left_s: float | None) -> None:
-    try:
-        job.wait(left_s)
-    except KeyboardInterrupt:
-        print_notice(f"{job.name} continues; stop it with `shunter stop {job.name}`")
-        raise
-    except TimeoutError:
-        raise TimeoutError(f"{job.name} has not ended within the timeout; it continues to run") from None
+            if job.view.type not in LONG_RUNNING:
+                progress.show(job.view.counts)
+            elif not job.ended and (found := describe_trouble(job.view)) != trouble:
+                trouble = found
+                print_notice(found or f"{job.name} is {job.state} again")

@@ -285,6 +285,36 @@ def test_a_wait_ends_with_a_line_that_says_how_the_job_ended(cluster: Cluster, s
     assert (said.out, said.err) == ("", "shunter: a succeeded: 100 succeeded in 1.2s\nshunter: b succeeded in 1.2s\n")
 
 
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_a_long_wait_says_how_far_the_job_is(
+    cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("shunter.cli.commands.jobs.wait.LOOK_INTERVAL_S", 0.05)
+    monkeypatch.setattr("shunter.cli.render.progress.LINE_EVERY_S", 0.0)
+    counts = {"succeeded": 2, "running": 1}
+    looks = iter([counts, counts, {"succeeded": 3}])
+
+    def follow(received: ReceivedRequest) -> Reply:
+        if (now := next(looks, None)) is None:
+            return chunks(200, lines({"end": job_document("a", state="succeeded", count=3, counts={"succeeded": 3})}))
+        cluster.answers["GET /jobs/id:7"] = answer(200, job_document("a", state="running", count=3, counts=now))
+        received.gone.wait(30)
+        return None
+
+    cluster.answers |= {"GET /jobs/a": answer(200, job_document("a", count=3)), "GET /jobs/id:7/follow": follow}
+    said = shunter("wait", "a", *options)
+    told = [line.partition(", ")[0] for line in said.err.splitlines()]
+    assert said.code == 0 and told == (
+        []
+        if options
+        else [
+            "shunter: a: 2 of 3 done (2 succeeded",
+            "shunter: a: 3 of 3 done (3 succeeded)",
+            "shunter: a succeeded: 3 succeeded",
+        ]
+    )
+
+
 def test_submitting_a_template_says_when_it_runs(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:
     file = tmp_path / "jobs.yaml"
     file.write_text("kind: Job\n---\nkind: Job\n")
