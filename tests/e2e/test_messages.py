@@ -47,7 +47,7 @@ def test_an_image_without_a_runtime_is_said_at_once(cluster: Cluster) -> None:
         pytest.skip("this machine has a container runtime")
     said = cluster.shunter("run", "--image", "busybox", "--queue-timeout", "1s", "--", "true", code=None).err
     assert said.startswith(
-        "shunter: no node has a container runtime; install Docker or podman there and restart its worker. "
+        "shunter: no node has a container runtime; install Docker or podman on one. "
         "Ctrl-C cancels the job.\n"
     )
 
@@ -58,8 +58,8 @@ def test_a_node_that_accepts_tasks_is_uncordoned_without_effect(cluster: Cluster
 
 
 def test_options_that_a_running_cluster_ignores_are_named(cluster: Cluster) -> None:
-    assert cluster.shunter("up", "--detach", "--cpu", "3", "--label", "a=b").err == (
-        "shunter: ignored --cpu, --label: the cluster runs already; stop it with `shunter down` first\n"
+    assert cluster.shunter("up", "--detach", "--policy", "spread", "--cpu", "3", "--label", "a=b").err == (
+        "shunter: ignored --policy, --cpu, --label: the cluster runs already; stop it with `shunter down` first\n"
     )
     assert cluster.shunter("up", "--detach").err == ""
 

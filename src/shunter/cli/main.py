@@ -14,12 +14,11 @@ from typer.main import get_command
 from shunter.cli.exit_codes import BROKEN_PIPE, INTERNAL_ERROR, INTERRUPTED, SUCCESS, exit_code_for, print_error
 from shunter.cli.option_names import command_name, describe_error
 from shunter.cli.output_mode import mode
-from shunter.cli.registry import LazyGroup, plain_typer
+from shunter.cli.registry import LazyGroup, UsageError, plain_typer
 from shunter.model.errors import Busy, ShunterError, Unauthorized
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.retry import PATIENCE_S
 
-UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # it has no public name
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = plain_typer(cls=LazyGroup, add_completion=True, no_args_is_help=True, context_settings=HELP_SETTINGS)

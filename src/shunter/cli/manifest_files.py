@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,10 +17,7 @@ from shunter.model.files.yaml_reader import TEXT_SIZE_MAX
 from shunter.sdk.manifests import Manifest, parse_manifests, read_manifests
 
 STDIN = "-"
-
-File = Annotated[
-    str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON, one or several documents; - reads stdin.")
-]
+MANIFEST_ENDINGS = (".yaml", ".yml", ".json")
 
 OptionalFile = Annotated[
     str | None,
@@ -30,14 +29,35 @@ FilePath = Annotated[
 ]
 
 
+OptionalFiles = Annotated[
+    list[str] | None,
+    typer.Option("--file", "-f", metavar="FILE", help="The same as FILE without an option. May be repeated."),
+]
+FilePaths = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="FILE...", help="YAML or JSON files; - reads stdin.", show_default=False),
+]
+
+
 def chosen_file(path: str | None, file: str | None) -> str:
     """The file of a command that takes it with or without --file. Raises Invalid."""
     if path is not None and file is not None:
         raise Invalid([Problem("FILE", "is given twice", path, "leave out --file")])
-    chosen = file if path is None else path
-    if chosen is None:
+    return chosen_files([path] if path else None, [file] if file else None)[0]
+
+
+def chosen_files(paths: list[str] | None, files: list[str] | None) -> list[str]:
+    """The files of a command that takes them with or without --file. Raises Invalid."""
+    chosen = [*(paths or ()), *(files or ())]
+    if not chosen:
         raise Invalid([Problem("FILE", "is missing", fix="name the manifest file, for example job.yaml")])
     return chosen
+
+
+def refuse_manifest(field: str, word: str, command: str) -> None:
+    """For commands that take no manifest in this place: name the right one. Raises Invalid."""
+    if word.endswith(MANIFEST_ENDINGS) and Path(word).is_file() and not os.access(word, os.X_OK):
+        raise Invalid([Problem(field, "is a manifest file", word, f"use: {command} {word}")])
 
 
 def read_file(file: str) -> list[Manifest]:

@@ -15,11 +15,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
+from shunter.cli.other_words import OTHER_WORDS
 from shunter.cli.output_mode import mode
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter, Parameter
 
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # it has no public name
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 
 
@@ -111,22 +113,6 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
 ENTRIES = {entry.name: entry for section in SECTIONS.values() for entry in section}
 
 
-# Words of other tools, by the command that they follow, and the command that does it here.
-OTHER_WORDS = {
-    "shunter": {
-        "cancel": "stop",
-        "kill": "stop",
-        "rm": "stop",
-        "ps": "jobs",
-        "list": "jobs",
-        "ls": "jobs",
-        "status": "jobs",
-    },
-    "shunter node": {"resume": "node undrain` or `shunter node uncordon", "list": "nodes", "ls": "nodes"},
-    "shunter queue": {"list": "queues", "ls": "queues"},
-}
-
-
 def _point_to_command(ctx: Context, args: list[str]) -> None:
     word = args[0] if args else ""
     command = OTHER_WORDS.get(ctx.command_path, {}).get(word)
@@ -134,7 +120,15 @@ def _point_to_command(ctx: Context, args: list[str]) -> None:
         ctx.fail(f"No such command '{word}'. Use `shunter {command}`.")
 
 
-class LazyGroup(TyperGroup):
+class PlainGroup(TyperGroup):
+    """A group that knows words of other tools."""
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        _point_to_command(ctx, args)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(PlainGroup):
     """A group that builds a command on first use."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -145,10 +139,6 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002
         return build(ENTRIES[cmd_name]) if cmd_name in ENTRIES else None
 
-    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
-        _point_to_command(ctx, args)
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
         width = max(map(len, ENTRIES))
         for title, entries in SECTIONS.items():
@@ -156,7 +146,7 @@ class LazyGroup(TyperGroup):
                 formatter.write_dl([(entry.name.ljust(width), entry.summary) for entry in entries])
 
 
-class SingleObjectGroup(TyperGroup):
+class SingleObjectGroup(PlainGroup):
     """Commands about one object. If a user writes its name instead of a command, the error says how to show it."""
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
@@ -182,6 +172,14 @@ class SectionedCommand(TyperCommand):
         self.params.append(
             TyperOption(param_decls=names, is_flag=True, expose_value=False, hidden=True, callback=_be_quiet)
         )
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError:
+            _point_to_command(ctx, words)
+            raise
 
     def collect_usage_pieces(self, ctx: Context) -> list[str]:
         """The library puts braces around required arguments: {JOB}."""
@@ -230,6 +228,7 @@ class PlainTyper(typer.Typer):
 def plain_typer(**settings: Any) -> typer.Typer:
     """A Typer without rich, which would add a tenth of a second to every command."""
     return PlainTyper(
+        cls=settings.pop("cls", PlainGroup),
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         add_completion=settings.pop("add_completion", False),

@@ -104,7 +104,9 @@ def _port(has_own_network: bool) -> Callable[[str], dict[str, Any]]:
         host, colon, port = numbers.rpartition(":")
         words = [port] if equals else []
         words += [host] if colon else []
-        if not name or not all(word.isascii() and word.isdigit() for word in words) or (colon and not has_own_network):
+        has_name = bool(name) and not name.replace(":", "").isdigit()  # 8080 is a port without a name
+        are_numbers = all(word.isascii() and word.isdigit() for word in words)
+        if not has_name or not are_numbers or (colon and not has_own_network):
             fix = "write it as NAME=PORT, or NAME=HOST:PORT" if has_own_network else "write it as NAME, or NAME=PORT"
             raise Invalid([Problem("ports", "is not a valid port", text, fix)])
         if not has_own_network:

@@ -97,6 +97,8 @@ def test_what_has_no_network_of_its_own_has_ports_of_its_node(options: dict[str,
         ({"mounts": ["/in:/to:rw"]}, "mounts"),
         ({"ports": ["web=8080:80"]}, "ports"),  # a process has no port but the node's
         ({"ports": ["=80"]}, "ports"),
+        ({"ports": ["99999"]}, "ports"),  # a port without a name
+        ({"ports": ["8080:80"]}, "ports"),
         ({"ports": ["web=http"]}, "ports"),
         ({"array": "1-9%none"}, "array"),
     ],

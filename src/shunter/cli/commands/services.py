@@ -9,7 +9,7 @@ import typer
 
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
-from shunter.cli.manifest_files import File, read_file
+from shunter.cli.manifest_files import FilePath, OptionalFile, chosen_file, read_file
 from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, current_task
 from shunter.cli.render.job_status import describe_end, describe_trouble, is_in_trouble
 from shunter.cli.render.tables import print_document
@@ -26,7 +26,8 @@ Wait = Annotated[
 
 
 def update(
-    file: File,
+    path: FilePath = None,
+    file: OptionalFile = None,
     node: Annotated[
         str | None, typer.Option("--node", metavar="NODE", help="Replace only instances on this node.")
     ] = None,
@@ -40,13 +41,13 @@ def update(
     rollout fails, the job rolls back to its last stable version.
 
     \b
-    shunter update -f web.yaml --wait
-    shunter update -f web.yaml --node worker-3
+    shunter update web.yaml --wait
+    shunter update web.yaml --node worker-3
     """
-    manifests = read_file(file)
+    manifests = read_file(chosen_file(path, file))
     if len(manifests) != 1:
         fix = "use `shunter submit` for files with several jobs"
-        raise Invalid([Problem("--file", "must contain one job", f"{len(manifests)} documents", fix)])
+        raise Invalid([Problem("FILE", "must contain one job", f"{len(manifests)} documents", fix)])
     metadata = manifests[0].get("metadata") or {}
     name = str(metadata.get("name") or "")
     if not name:

@@ -19,7 +19,7 @@ ENDS = tuple(state.wire_name for state in sorted(TASK.terminal_states))
 
 
 class Progress:
-    """Shows counts on standard error as they arrive. With a `name`, for a job that was submitted earlier: its rate is not known."""
+    """Shows counts on standard error as they arrive. A job with a `name` was submitted earlier: its rate is unknown."""
 
     def __init__(self, count: int, name: str = "") -> None:
         self.count = count

@@ -327,6 +327,18 @@ def test_top_shows_which_nodes_accept_no_tasks(cluster: Cluster, shunter: Shunte
     assert "vm    ready, cordon  1.5/2" in shunter("top").out
 
 
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--state", "up"), "--state: must be one of ready, suspect, down, draining, drained (got 'up')"),
+        (("--label", "disk"), "--label: must have the form KEY=VALUE (got 'disk')"),
+    ],
+)
+def test_nodes_are_not_filtered_by_what_cannot_be(shunter: Shunter, option: tuple[str, str], said: str) -> None:
+    assert shunter("nodes", *option).err == f"shunter: error: {said}\n"
+
+
 def test_jobs_are_found_by_a_pattern(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /jobs"] = page(*(job_document(name) for name in ("render-1", "fetch", "render-2", "render-3")))
     said = shunter("jobs", "--name", "render*", "--limit", "2")

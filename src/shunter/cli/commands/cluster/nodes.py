@@ -4,17 +4,19 @@ forget."""
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import print_notice
-from shunter.cli.options import Format, NodeName, Output, duration_s
+from shunter.cli.options import Format, NodeName, Output, duration_s, pairs
 from shunter.cli.registry import SingleObjectGroup, plain_typer
 from shunter.cli.render.tables import Column, age, plural, print_document, print_facts, print_items, print_table
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import PORT_PREFIX
+from shunter.model.lifecycles import NodeState
 from shunter.model.resources import format_amount, parse_amount
 from shunter.model.rest.cluster_views import ClusterInfo
 from shunter.model.rest.node_views import NodeStatsView, NodeView, TaskStatsView
@@ -41,6 +43,8 @@ def nodes(
     shunter nodes
     shunter nodes --state down --output json
     """
+    _check_states(state or ())
+    pairs(label, "--label")
     with open_client() as client:
         found = [each for each in client.nodes() if _matches(each, state, label)]
     if output is not Format.TABLE:
@@ -236,6 +240,14 @@ def _changes(words: list[str], what: str) -> dict[str, str | None]:
             raise Invalid([Problem(what, "no value is given", word, fix)])
         changes[key if equals else word[:-1]] = value if equals else None
     return changes
+
+
+def _check_states(states: Iterable[str]) -> None:
+    """Raises Invalid."""
+    known = [state.wire_name for state in NodeState]
+    message = f"must be one of {', '.join(known)}"
+    if problems := [Problem("--state", message, each) for each in states if each not in known]:
+        raise Invalid(problems)
 
 
 def _matches(view: NodeView, states: list[str] | None, labels: list[str] | None) -> bool:

@@ -25,7 +25,7 @@ from shunter.cli.commands.jobs.job_graph import (
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import print_notice
-from shunter.cli.manifest_files import read_file
+from shunter.cli.manifest_files import read_file, refuse_manifest
 from shunter.cli.options import Format, Namespace
 from shunter.cli.render.graph_drawing import Box, draw
 from shunter.cli.render.tables import GAP, Column, coloured, on_terminal, print_document, print_table
@@ -77,6 +77,8 @@ def graph(
     shunter graph train --ascii
     shunter graph -o dot | dot -Tsvg > graph.svg
     """
+    if file is None and name is not None:
+        refuse_manifest("JOB", name, "shunter graph -f")
     found = _of_file(file) if file is not None else _of_cluster(namespace, name)
     if name is not None:
         found = connected_subgraph(found, name)

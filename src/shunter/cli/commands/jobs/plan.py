@@ -10,7 +10,14 @@ import typer
 from shunter.cli.completion import complete_jobs, complete_policies
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED
-from shunter.cli.manifest_files import File, read_file
+from shunter.cli.manifest_files import (
+    FilePath,
+    OptionalFile,
+    chosen_file,
+    document_labels,
+    read_file,
+    with_locations,
+)
 from shunter.cli.options import Format, Namespace, Output, current_task
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import (
@@ -22,6 +29,7 @@ from shunter.cli.render.tables import (
     print_items,
     print_table,
 )
+from shunter.model.errors import Invalid
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.objects import KINDS, PLURALS, SHORT_NAMES
 from shunter.model.rest.cluster_views import PolicyView
@@ -69,7 +77,8 @@ def why(name: WhyTarget, namespace: Namespace = NAMESPACE_DEFAULT, output: Outpu
 
 
 def plan(
-    file: File,
+    path: FilePath = None,
+    file: OptionalFile = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
@@ -80,13 +89,17 @@ def plan(
     0 if everything would start, 1 if something would stay pending, and 2 if the submit would be rejected.
 
     \b
-    shunter plan -f job.yaml
-    shunter plan -f job.yaml && shunter submit -f job.yaml
-    shunter plan -f testbed.yaml && shunter apply -f testbed.yaml
+    shunter plan job.yaml
+    shunter plan job.yaml && shunter submit job.yaml
+    shunter plan testbed.yaml && shunter apply testbed.yaml
     """
+    file = chosen_file(path, file)
     manifests = expand_lists(read_file(file))
     with open_client(namespace) as client:
-        found = client.plan(manifests)
+        try:
+            found = client.plan(manifests)
+        except Invalid as error:
+            raise Invalid(with_locations(error.problems, document_labels([(file, manifests)]))) from error
     if output is not Format.TABLE:
         print_document(found, output)
     else:

@@ -22,6 +22,7 @@ from shunter.cli.exit_codes import (
     print_warning,
 )
 from shunter.cli.follow import follow_submit
+from shunter.cli.manifest_files import refuse_manifest
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.output_mode import mode
 from shunter.cli.render.progress import Progress
@@ -121,6 +122,8 @@ def run(
     if not command and not image:
         raise typer.BadParameter("no program given; write for example: shunter run -- echo hello", param_hint="COMMAND")
     words = command or []
+    if len(words) == 1 and not image:
+        refuse_manifest("COMMAND", words[0], "shunter submit")
     if keep_entrypoint:
         fields["args"], words = words or None, []
     manifest = job_manifest(words, fields)

@@ -230,7 +230,7 @@ def _environment_file(file: str) -> dict[str, str]:
         key, equals, value = line.strip().partition("=")
         if not key or key.startswith("#"):
             continue
-        if not equals:
+        if not equals or len(key.split()) > 1:  # as in `export KEY=VALUE`
             raise Invalid([Problem("--env-file", f"line {number} of {file} must have the form KEY=VALUE", key)])
         found[key] = value
     return found

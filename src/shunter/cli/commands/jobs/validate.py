@@ -11,7 +11,15 @@ import msgspec
 import typer
 
 from shunter.cli.exit_codes import SUCCESS, USAGE_ERROR
-from shunter.cli.manifest_files import document_labels, name_all_kinds, read_file, with_locations
+from shunter.cli.manifest_files import (
+    FilePaths,
+    OptionalFiles,
+    chosen_files,
+    document_labels,
+    name_all_kinds,
+    read_file,
+    with_locations,
+)
 from shunter.cli.options import Format, Output
 from shunter.cli.render.tables import plural, print_document
 from shunter.model.errors import Invalid, Problem
@@ -29,10 +37,8 @@ class FileReport(msgspec.Struct, kw_only=True):
 
 
 def validate(
-    files: Annotated[
-        list[str] | None,
-        typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON file; - reads stdin. May be repeated."),
-    ] = None,
+    paths: FilePaths = None,
+    files: OptionalFiles = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of manifests.")] = False,
     kind: Annotated[
         str, typer.Option(metavar="KIND", help="Kind for --schema: job, testbed, batchjob or scheduling.")
@@ -42,20 +48,18 @@ def validate(
     """Check manifest files without a cluster. The exit code is 0 if all of them are valid, else 2.
 
     Each problem is printed with its field, its value and a fix. Whether dependencies exist and nodes are large enough
-    depends on the cluster: check that with `shunter plan -f FILE`.
+    depends on the cluster: check that with `shunter plan FILE`.
 
     \b
-    shunter validate -f job.yaml
-    shunter validate -f jobs/a.yaml -f jobs/b.yaml
+    shunter validate job.yaml
+    shunter validate jobs/*.yaml
     shunter validate --schema > job.schema.json
     shunter validate --schema --kind testbed
     """
     if schema:
         print_document(_schema(kind), Format.YAML if output is Format.YAML else Format.JSON)
         return
-    if not files:
-        raise typer.BadParameter("no file given; write for example: shunter validate -f job.yaml", param_hint="--file")
-    checked = [_check(file) for file in files]
+    checked = [_check(file) for file in chosen_files(paths, files)]
     if output is not Format.TABLE:
         print_document({"items": [report for report, _ in checked]}, output)
     else:

@@ -12,7 +12,14 @@ from shunter.cli.commands.objects.blockers import ACQUIRE_STATE, claimed_jobs, e
 from shunter.cli.commands.objects.last_output import last_output
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
-from shunter.cli.manifest_files import document_labels, read_files, with_locations
+from shunter.cli.manifest_files import (
+    FilePaths,
+    OptionalFiles,
+    chosen_files,
+    document_labels,
+    read_files,
+    with_locations,
+)
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.object_tables import state_of
 from shunter.cli.render.tables import print_items
@@ -25,14 +32,10 @@ from shunter.sdk.client import Client
 DONE_STATES = ("CompletedState", "FinishedState")
 FAILED_STATE = "FailedState"
 
-Files = Annotated[
-    list[str],
-    typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON file; - reads stdin. May be repeated."),
-]
-
 
 def apply(
-    files: Files,
+    paths: FilePaths = None,
+    files: OptionalFiles = None,
     wait: Annotated[
         bool,
         typer.Option("--wait", help="Wait until Schedulings and Jobs have ended; the exit code is 1 if one failed."),
@@ -46,11 +49,11 @@ def apply(
     resourceVersion is rejected if the object has changed since. Jobs are submitted in the same transaction.
 
     \b
-    shunter apply -f testbed.yaml
-    shunter apply -f jobs.yaml -f scheduling.yaml --wait
+    shunter apply testbed.yaml
+    shunter apply jobs.yaml scheduling.yaml --wait
     shunter get testbed bench -o yaml | shunter apply -f -
     """
-    found = [(file, expand_lists(documents)) for file, documents in read_files(files)]
+    found = [(file, expand_lists(documents)) for file, documents in read_files(chosen_files(paths, files))]
     with open_client(namespace) as client:
         try:
             applied = client.apply([document for _, documents in found for document in documents])

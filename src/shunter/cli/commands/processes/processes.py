@@ -346,7 +346,7 @@ def _report_ignored(started: StartResult, options: dict[str, Any]) -> None:
     """Options of `up` have no effect on a cluster that runs already."""
     given = dict(options) | options.get("machine", {})
     given.pop("machine", None)
-    defaults = {"speed": 1.0, "store": "sqlite", "has_worker": False, "policy": given["policy"]}
+    defaults = {"speed": 1.0, "store": "sqlite", "has_worker": False}
     names = [f"--{name.replace('_', '-')}" for name, value in given.items() if value and value != defaults.get(name)]
     if started.was_running and names:
         singular = {"--resources": "--resource", "--devices": "--device", "--labels": "--label"}

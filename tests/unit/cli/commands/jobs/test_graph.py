@@ -78,7 +78,7 @@ def test_the_schema_is_printed(shunter: Shunter) -> None:
 
 def test_validate_needs_a_file(shunter: Shunter) -> None:
     said = shunter("validate")
-    assert said.code == 2 and "shunter validate -f job.yaml" in said.err
+    assert said.code == 2 and "FILE: is missing" in said.err
 
 
 def test_a_file_is_drawn_with_its_groups_and_conditions(shunter: Shunter, pipeline: str) -> None:

@@ -364,4 +364,6 @@ def test_variables_come_from_files_too(cluster: Cluster, shunter: Shunter, tmp_p
     assert shunter("run", "--env-file", str(file), "true").err == (
         f"shunter: error: --env-file: line 1 of {file} must have the form KEY=VALUE (got 'A')\n"
     )
+    file.write_text("export A=1\n")
+    assert "line 1 of" in shunter("run", "--env-file", str(file), "true").err
     assert "--env-file: cannot be read: No such file" in shunter("run", "--env-file", str(file) + "x", "true").err
