@@ -37,7 +37,8 @@ def queues(output: Output = Format.TABLE) -> None:
         print_items(found, output)
         return
     titles = ["NAME", "STATE", "QUEUED", "RUNNING", "RUNNING MAX", "QUEUED MAX", "ORDER"]
-    columns = [Column(title, right=title not in ("NAME", "STATE", "ORDER")) for title in titles]
+    left = ("NAME", "STATE", "ORDER")
+    columns = [Column(title, title not in left, drop=title == "ORDER") for title in titles]
     print_table(columns, map(_row, found), state_column=1)
 
 

@@ -14,6 +14,12 @@ TITLES = {
     "BatchJob": ["STATE", "ENGINE", "SCHEDULING", "SLOTS", "RUNS", "AGE"],
     "Scheduling": ["STATE", "TESTBED", "STRATEGY", "JOBS", "AGE", "WAITS FOR"],
 }
+DROP = {
+    "Testbed": {"NODES": 3, "RESERVED": 2, "AGE": 1},
+    "BatchJob": {"ENGINE": 3, "RUNS": 2, "AGE": 1},
+    "Scheduling": {"STRATEGY": 3, "AGE": 2, "TESTBED": 1},
+}  # on a narrow terminal, the highest first
+DROP_PAST = {"STRATEGY": 3, "RUNS": 2, "TESTBED": 1}
 NUMBERS = frozenset({"SLOTS", "FREE", "RESERVED", "OCCUPIED", "NODES", "RUNS"})
 ENGINES = {"sparkSpec": "spark", "flinkSpec": "flink", "commandSpec": "command"}
 PROGRESS = ("Acquiring", "InQueue", "Submitted", "Scheduled", "Completed")
@@ -23,7 +29,8 @@ RESULTS_SHOWN = 6  # of the runs of one Scheduling
 def print_objects(kind: str, found: Sequence[ObjectView], *, show_namespace: bool) -> None:
     """Print objects of one kind as a table."""
     first = ["NAMESPACE", "NAME"] if show_namespace else ["NAME"]
-    columns = [Column(title, right=title in NUMBERS and kind == "Testbed") for title in [*first, *TITLES[kind]]]
+    titles, drop = [*first, *TITLES[kind]], DROP[kind]
+    columns = [Column(title, title in NUMBERS and kind == "Testbed", drop.get(title, 0)) for title in titles]
     names = ([each.namespace, each.name] if show_namespace else [each.name] for each in found)
     rows = ([*name, *row_of(each)] for name, each in zip(names, found, strict=True))
     print_table(columns, rows, state_column=len(first))
@@ -125,7 +132,8 @@ def print_past(found: Iterable[PastSchedulingView]) -> None:
         ]
         for each in found
     )
-    print_table([Column(title, right=title in ("UID", "RUNS")) for title in titles], rows, state_column=2)
+    columns = [Column(title, title in ("UID", "RUNS"), DROP_PAST.get(title, 0)) for title in titles]
+    print_table(columns, rows, state_column=2)
 
 
 def results_of(runs: Sequence[PastRunView]) -> str:

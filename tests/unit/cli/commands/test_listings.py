@@ -154,7 +154,7 @@ def test_a_node_shows_the_ports_that_are_taken(cluster: Cluster, shunter: Shunte
     assert ["ports", "8080"] in [line.split() for line in said.splitlines()]
 
 
-@pytest.mark.parametrize(("healthy", "words"), [(True, "healthy, web on port 20001"), (False, "not healthy, web")])
+@pytest.mark.parametrize(("healthy", "words"), [(True, "healthy, web=20001"), (False, "not healthy, web")])
 def test_a_running_task_says_how_it_is_and_where(cluster: Cluster, shunter: Shunter, healthy: bool, words: str) -> None:
     running = TASK | {"state": "running", "reason": None, "healthy": healthy, "ports": {"web": 20001}}
     cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(running)}

@@ -55,7 +55,7 @@ def events(
     if output is not Format.TABLE:
         print_items(found, output)
     else:
-        columns = [Column("ID"), Column("TIME"), Column("EVENT"), Column("NAME"), Column("DETAILS")]
+        columns = [Column("ID", drop=2), Column("TIME", drop=1), Column("EVENT"), Column("NAME"), Column("DETAILS")]
         print_table(columns, map(_row, found))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -10,8 +12,9 @@ import typer
 
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, JobOrTask, Namespace, NodeName, Output, duration_s, first_task, job_and_task
+from shunter.cli.output_mode import mode
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import Column, print_document, print_table
+from shunter.cli.render.tables import GAP, LAST_WIDTH_MIN, Column, on_terminal, print_document, print_table
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 
@@ -20,7 +23,7 @@ SPARK_WIDTH = 40
 UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 COLUMNS = (
     Column("NAME"),
-    Column("NODE"),
+    Column("NODE", drop=1),
     Column("METRIC"),
     Column("MEAN", right=True),
     Column("MAX", right=True),
@@ -108,10 +111,21 @@ def _show(found: MetricsView, output: Format) -> None:
         return
     run = "" if found.run is None else f", run {found.run}"
     print(f"{found.name}{run}: {found.start} to {found.stop}, one value per {found.step_s:g} s")
-    print_table(COLUMNS, [*_rows(found.tasks), *_rows(found.nodes)])
+    measured = [*found.tasks, *found.nodes]
+    print_table(COLUMNS, _rows(measured, _spark_width(_rows(measured, 0))))
 
 
-def _rows(measured: Iterable[MeasuredView]) -> Iterator[tuple[str, ...]]:
+def _spark_width(rows: Iterable[tuple[str, ...]]) -> int:
+    """What the other columns leave of the terminal, because a sparkline that is cut hides the newest values."""
+    if not on_terminal(sys.stdout) or mode.is_wide:
+        return SPARK_WIDTH
+    others = [row[:-1] for row in rows]
+    used = sum(max(map(len, (column.title, *cells))) for column, *cells in zip(COLUMNS, *others, strict=False))
+    left = shutil.get_terminal_size().columns - used - len(GAP) * (len(COLUMNS) - 1)
+    return min(SPARK_WIDTH, max(LAST_WIDTH_MIN, left))
+
+
+def _rows(measured: Iterable[MeasuredView], spark_width: int) -> Iterator[tuple[str, ...]]:
     for each in measured:
         name = each.name if each.slot is None else f"slot {each.slot}"
         if not each.metrics:
@@ -123,7 +137,7 @@ def _rows(measured: Iterable[MeasuredView]) -> Iterator[tuple[str, ...]]:
                 metric,
                 format_value(metric, view.mean),
                 format_value(metric, view.max),
-                sparkline(view),
+                sparkline(view, spark_width),
             )
 
 
@@ -137,9 +151,9 @@ def format_value(metric: str, value: float) -> str:
     return f"{value:.0f}"
 
 
-def sparkline(view: MetricView) -> str:
+def sparkline(view: MetricView, width: int) -> str:
     """The values as bars from 0 to the maximum; a gap where there is no sample."""
-    values = downsample(view.values, SPARK_WIDTH)
+    values = downsample(view.values, width) if width else []
     top = max((value for value in values if value is not None), default=0.0)
     return "".join(
         " " if value is None else BARS[round(value / top * (len(BARS) - 1)) if top else 0] for value in values

@@ -241,7 +241,7 @@ def _print_groups(groups: Sequence[GroupView]) -> None:
         ]
         for group in groups
     )
-    print_table([Column(title) for title in titles], rows)
+    print_table([Column(title, drop=title == "RESOURCES") for title in titles], rows)
 
 
 def _pairs(labels: dict[str, str]) -> str:
@@ -282,7 +282,7 @@ def _condition(task: TaskView) -> str:
     """Of a running task: its health and its ports, and whether another task replaces it."""
     leaving = "is being replaced" if "~" in task.name and task.ended_at is None else ""
     health = "" if task.healthy is None else "healthy" if task.healthy else "not healthy"
-    return ", ".join(filter(None, [leaving, health, *(f"{name} on port {port}" for name, port in task.ports.items())]))
+    return ", ".join(filter(None, [leaving, health, *(f"{name}={port}" for name, port in task.ports.items())]))
 
 
 def _duration(started_at: str | None, ended_at: str | None) -> str:

@@ -212,7 +212,7 @@ def _print_policies(found: list[PolicyView], output: Format) -> None:
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    columns = [Column(""), Column("NAME"), Column("KIND"), Column("SOURCE"), Column("ERROR")]
+    columns = [Column(""), Column("NAME"), Column("KIND", drop=1), Column("SOURCE"), Column("ERROR")]
     rows = (["*" if each.active else "", each.name, each.kind, each.source, _error(each)] for each in found)
     print_table(columns, rows)
 

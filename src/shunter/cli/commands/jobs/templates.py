@@ -194,7 +194,8 @@ def _list(namespace: str, output: Format) -> None:
         return
     show_namespace = namespace == "*"
     titles = ["NAMESPACE"] * show_namespace + ["NAME", "STATE", "SCHEDULE", "NEXT IN", "LAST RUN", "COMMAND"]
-    columns = [Column(title, right=title == "NEXT IN") for title in titles]
+    drop = {"COMMAND": 2, "LAST RUN": 1}
+    columns = [Column(title, title == "NEXT IN", drop.get(title, 0)) for title in titles]
     print_table(columns, ([view.namespace] * show_namespace + _row(view) for view in found), titles.index("STATE"))
 
 

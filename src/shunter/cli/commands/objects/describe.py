@@ -220,7 +220,8 @@ def _batch_job(each: ObjectView, waiting: str, last: list[str]) -> None:
     if events:
         print("\nRuns, newest first")
         columns = [Column("START"), Column("ELAPSED", right=True)]
-        columns += [Column(title) for title in ("RESULT", "SCHEDULING", "TESTBED", "SLOTS")]
+        drop = {"SLOTS": 2, "TESTBED": 1}
+        columns += [Column(title, drop=drop.get(title, 0)) for title in ("RESULT", "SCHEDULING", "TESTBED", "SLOTS")]
         shown = events[: -RUNS_SHOWN - 1 : -1]
         has_reasons = any("reason" in event for event in shown)
         rows = ([*_run(event, each), *([event.get("reason", "-")] if has_reasons else [])] for event in shown)

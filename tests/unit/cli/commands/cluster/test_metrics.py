@@ -60,9 +60,9 @@ def test_a_long_course_keeps_its_peak() -> None:
     values: list[float | None] = [0.0] * 1_000
     values[777] = 5.0
     values[0:100] = [None] * 100
-    drawn = sparkline(MetricView(mean=0.0, max=5.0, values=values))
+    drawn = sparkline(MetricView(mean=0.0, max=5.0, values=values), SPARK_WIDTH)
     assert len(drawn) == SPARK_WIDTH and drawn.count("█") == 1 and drawn.startswith("    ▁")
-    assert sparkline(MetricView(mean=0.0, max=0.0, values=[0.0, 0.0])) == "▁▁"
+    assert sparkline(MetricView(mean=0.0, max=0.0, values=[0.0, 0.0]), SPARK_WIDTH) == "▁▁"
 
 
 def test_the_page_shows_the_table_as_it_is_printed() -> None:
