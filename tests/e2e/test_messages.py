@@ -47,8 +47,7 @@ def test_an_image_without_a_runtime_is_said_at_once(cluster: Cluster) -> None:
         pytest.skip("this machine has a container runtime")
     said = cluster.shunter("run", "--image", "busybox", "--queue-timeout", "1s", "--", "true", code=None).err
     assert said.startswith(
-        "shunter: no node has a container runtime; install Docker or podman on one. "
-        "Ctrl-C cancels the job.\n"
+        "shunter: no node has a container runtime; install Docker or podman on one. Ctrl-C cancels the job.\n"
     )
 
 

@@ -95,6 +95,13 @@ def test_a_policy_runs_as_a_process_of_its_own_and_inside_the_manager(reader: Re
             assert re.search(r"^\*  my_scheduler:MostRoom +policy +module my_scheduler *$", told, re.MULTILINE), told
 
 
+def test_a_policy_places_tasks_without_room(reader: Reader) -> None:
+    reader.cluster.shunter("up", "--detach", "--policy", "first_fit:FirstFit", cwd=reader.folder)
+    reader.cluster.shunter("run", "--count", "50", "--cpu", "500m", "--memory", "10Mi", "--", "true")
+    [found] = [each for each in reader.cluster.items("policies") if each["active"]]
+    assert (found["name"], found["failures"], found["refusals"]) == ("first_fit:FirstFit", 0, 0), found
+
+
 def test_a_shadow_is_compared_and_a_recording_replayed(reader: Reader) -> None:
     """U-01: in shadow beside the built-in planner."""
     reader.cluster.up()

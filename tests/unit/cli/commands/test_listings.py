@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.unit.cli.conftest import Cluster, Reply, Shunter, page
+from tests.unit.cli.render.test_tables import on_terminal
 from tests.unit.sdk.scripted_server import answer, chunks, job_document, raw_response
 
 TASK = {
@@ -191,8 +192,8 @@ def test_why_is_a_sentence_and_its_reasons(cluster: Cluster, shunter: Shunter) -
 def test_nodes_show_what_is_reserved_of_them(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /nodes"] = page(NODE, NODE | {"name": "other", "state": "down", "labels": {}})
     header, vm, other = columns(shunter("nodes").out)
-    assert header == ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "ISOLATION", "DATACENTER", "LABELS", "LAST", "SEEN"]
-    assert vm[:8] == ["vm", "ready", "1.5/2", "0/7Gi", "3", "none", "berlin", "disk=ssd"]
+    assert header == ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "ISOLATION", "DATACENTER", "LAST", "SEEN", "LABELS"]
+    assert [*vm[:7], vm[8]] == ["vm", "ready", "1.5/2", "0/7Gi", "3", "none", "berlin", "disk=ssd"]
     assert other[:2] == ["other", "down"]
     assert len(columns(shunter("nodes", "--state", "down").out)) == 2
     assert len(columns(shunter("nodes", "--label", "disk=ssd").out)) == 2
@@ -319,6 +320,14 @@ def test_top_prints_once_where_there_is_no_terminal(cluster: Cluster, shunter: S
     out = shunter("top").out
     assert "yard: up" in out and "1.5 of 2" in out
     assert "render-of-the-night  pending" in out and "[red]xyy" in out
+
+
+def test_long_labels_of_nodes_hide_no_other_column(
+    cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.answers["GET /nodes"] = page(NODE | {"labels": {"example.org/a-long-key": "x" * 60}})
+    drawn = on_terminal(lambda: shunter("nodes"), monkeypatch, 80)
+    assert "ISOLATION" in drawn and "LAST SEEN" in drawn and "example.org/a-long-key…" in drawn
 
 
 def test_top_shows_which_nodes_accept_no_tasks(cluster: Cluster, shunter: Shunter) -> None:

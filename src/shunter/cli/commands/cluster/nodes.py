@@ -50,8 +50,8 @@ def nodes(
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "ISOLATION", "DATACENTER", "LABELS", "LAST SEEN"]
-    drop = {"DATACENTER": 4, "ISOLATION": 3, "LABELS": 2, "LAST SEEN": 1}
+    titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "ISOLATION", "DATACENTER", "LAST SEEN", "LABELS"]
+    drop = {"DATACENTER": 4, "ISOLATION": 3, "LAST SEEN": 2, "LABELS": 1}
     columns = [Column(title, title in ("CPU", "MEMORY", "TASKS"), drop.get(title, 0)) for title in titles]
     print_table(columns, map(_row, found), state_column=1)
 
@@ -264,8 +264,8 @@ def _row(view: NodeView) -> list[str]:
         str(view.tasks),
         view.isolation,
         view.datacenter,
-        _pairs(view.labels) or "-",
         age(view.heard_at),
+        _pairs(view.labels) or "-",
     ]
 
 

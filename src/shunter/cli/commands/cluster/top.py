@@ -132,7 +132,7 @@ def _nodes(nodes: list[NodeView]) -> Table:
             *shares,
             str(node.tasks),
             node.datacenter,
-            f"{age(node.heard_at)} ago",
+            f"{age(node.heard_at)} ago" if node.heard_at else "-",
         )
     if len(nodes) > NODES_SHOWN:
         table.caption = f"{NODES_SHOWN} of {len(nodes):,} nodes"
