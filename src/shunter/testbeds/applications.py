@@ -34,7 +34,7 @@ def application_job(job: BatchJob, start: StartApplication, hosts: Sequence[str]
     The secret is for this run only; it goes into the payloads, which only the tasks can see."""
     parts = _parts(job, start, secret)
     executors = _executors(job, start, hosts, parts)
-    groups = (executors,) if parts.driver is None else (_driver(job, parts), executors)
+    groups = (executors,) if parts.driver is None else (_driver(job, start, parts), executors)
     return JobSpec(job.meta.namespace, application_name(job), groups, labels={LABEL: job.meta.name})
 
 
@@ -68,10 +68,16 @@ def _command_parts(job: BatchJob) -> ApplicationParts:
     return ApplicationParts("process", values["env"], executor_command=command, executor_dir=values["workingDir"])
 
 
-def _driver(job: BatchJob, parts: ApplicationParts) -> GroupSpec:
+def _origin(job: BatchJob, start: StartApplication) -> dict[str, str]:
+    """Variables that say what the application is, and who started it where."""
+    scheduling = {"SHUNTER_SCHEDULING": job.claim.scheduling.name} if job.claim is not None else {}
+    return {"SHUNTER_BATCHJOB": job.meta.name, "SHUNTER_TESTBED": start.request.testbed.name, **scheduling}
+
+
+def _driver(job: BatchJob, start: StartApplication, parts: ApplicationParts) -> GroupSpec:
     task = TaskSpec(
         command=(DRIVER,),
-        env={**parts.driver_env, "SHUNTER_BATCHJOB": job.meta.name},
+        env={**parts.driver_env, **_origin(job, start)},
         cpu_milli=parts.driver_cpu_milli,
         memory_bytes=parts.driver_memory_bytes,
         runtime=parts.runtime,
@@ -85,7 +91,7 @@ def _executors(job: BatchJob, start: StartApplication, hosts: Sequence[str], par
     size, slots = start.size, tuple(str(slot) for slot in start.request.slot_ids)
     environment = {
         **parts.executor_env,
-        "SHUNTER_BATCHJOB": job.meta.name,
+        **_origin(job, start),
         "SHUNTER_EXECUTOR_COUNT": str(len(slots)),
         "SHUNTER_EXECUTOR_HOSTS": ",".join(hosts),
     }

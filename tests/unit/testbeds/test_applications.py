@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, CreationRequest
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, Claim, CreationRequest
 from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.testbeds import SlotPlace
 from shunter.testbeds.applications import application_job, executor_group, start_problems
@@ -25,7 +25,8 @@ COMMAND = {"command": ["python3", "sum.py"], "args": ["9"], "env": {"SEED": "7"}
 
 def batch_job(driver: dict[str, Any] | None = None, **spec: Any) -> BatchJob:
     meta = Meta(uid=7, namespace="lab", name="words", created_ms=0, user="ann")
-    return BatchJob(meta, BatchJobSpec(**spec, driver=driver or {}))
+    claim = Claim(ObjectName("lab", "first"))
+    return BatchJob(meta, BatchJobSpec(**spec, driver=driver or {}), claim=claim)
 
 
 def start(slots: tuple[int, ...] = (1, 3), cpu: int = 700, memory: int = 896 * MIB) -> StartApplication:
@@ -56,6 +57,7 @@ def test_every_executor_is_told_whose_it_is_and_where_the_others_are() -> None:
     for spec in ({"spark": SPARK_PYTHON}, {"flink": FLINK}, {"command": COMMAND}):
         env = application_job(batch_job(**spec), start(), HOSTS, SECRET).groups[-1].task.env
         assert env["SHUNTER_BATCHJOB"] == "words"
+        assert (env["SHUNTER_TESTBED"], env["SHUNTER_SCHEDULING"]) == ("bed", "first")
         assert env["SHUNTER_EXECUTOR_COUNT"] == "2"
         assert env["SHUNTER_EXECUTOR_HOSTS"] == "10.0.0.1,10.0.0.2"
 

@@ -82,13 +82,13 @@ APPLY_ROUTES = (
     ),
 )  # fmt: skip
 
+PAST_QUERY = p.Query(
+    (p.NAMESPACES, p.field_parameter("name", "only those with this name", NAME), p.LIMIT, p.AFTER_NUMBER)
+)
 PAST_ROUTES = (
     Route(
         "GET", f"{BASE}/schedulings/past", "listPastSchedulings", "List deleted Schedulings, newest first",
-        list_past, responses=(ResponseSpec(200, PastPage),), errors=(400,),
-        query=p.Query((
-            p.NAMESPACES, p.field_parameter("name", "only those with this name", NAME), p.LIMIT, p.AFTER_NUMBER,
-        )),
+        list_past, responses=(ResponseSpec(200, PastPage),), errors=(400,), query=PAST_QUERY,
     ),
     Route(
         "GET", f"{BASE}/schedulings/past/{{uid}}", "getPastScheduling", "Get a deleted Scheduling",

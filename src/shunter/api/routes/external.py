@@ -11,6 +11,7 @@ from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, any_json
 from shunter.api.http.references import parse_name
 from shunter.api.http.routing import RequestBody, ResponseSpec, Route
+from shunter.api.routes.apply import PAST_QUERY, list_past
 from shunter.api.routes.jobs import DOCUMENT_SIZE_MAX
 from shunter.api.routes.metrics import METRICS_RESPONSES, RUN, STEP
 from shunter.model.errors import NotFound
@@ -29,6 +30,7 @@ from shunter.model.rest.external_views import (
     external_testbed,
 )
 from shunter.model.rest.metric_views import MetricsView
+from shunter.model.rest.object_views import PastPage
 from shunter.model.schema.fields import text
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.objects import ObjectQuery
@@ -204,6 +206,10 @@ EXTERNAL_ROUTES = (
         "Delete a Scheduling, stop its jobs and release its slots", delete_scheduling,
         responses=(ResponseSpec(200, ExternalScheduling, description="it as it was"),), query=IN_NAMESPACE, errors=(400,
         404, 409),
+    ),
+    Route(
+        "GET", f"{BASE}/past-schedulings", "listExternalPastSchedulings", "List deleted Schedulings, newest first",
+        list_past, responses=(ResponseSpec(200, PastPage),), query=PAST_QUERY, errors=(400,),
     ),
     Route(
         "GET", "/scheduler/info", "getSockJsInfo", "Get the SockJS connection options, before the WebSocket",

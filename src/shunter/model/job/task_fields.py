@@ -65,7 +65,7 @@ ENV_RESERVED = frozenset(
             "PAYLOAD",
             "DEVICES",
         ),
-        *("ADDRESS", "BATCHJOB", "SLOT_ID"),  # of applications
+        *("ADDRESS", "BATCHJOB", "SCHEDULING", "SLOT_ID", "TESTBED"),  # of applications
     )
 )
 ENV_RESERVED_PREFIXES = (

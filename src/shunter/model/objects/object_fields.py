@@ -153,10 +153,28 @@ TESTBED_SPEC = Section(
     },
 )
 
+EXTERNAL_NUMBER_END = 2**63  # larger ones are text
 _EXTERNAL_TEXT = text(
     _NO_CONTROL_CHARS_PATTERN, size_max=EXTERNAL_TEXT_SIZE_MAX, rule="text without control characters"
 )
-_EXTERNAL_ROW = mapping(_EXTERNAL_TEXT, text(size_max=EXTERNAL_TEXT_SIZE_MAX), count_max=EXTERNAL_ENTRIES_MAX)
+
+
+def _external_value() -> Field:
+    """Text, or a number, which is stored as text."""
+    words = text(size_max=EXTERNAL_TEXT_SIZE_MAX)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if (type(value) is int and abs(value) < EXTERNAL_NUMBER_END) or type(value) is float:
+            return str(value)
+        if type(value) is not str:
+            problems.add(path, "must be text or a number", value=value)
+            return value
+        return words.read(value, path, problems)
+
+    return Field(read, words.schema | {"type": ["string", "number"]}, None)
+
+
+_EXTERNAL_ROW = mapping(_EXTERNAL_TEXT, _external_value(), count_max=EXTERNAL_ENTRIES_MAX)
 
 
 def _external() -> Field:

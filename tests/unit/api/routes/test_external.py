@@ -152,7 +152,7 @@ async def test_a_put_without_external_data_leaves_it(client: Client) -> None:
         ("/external/jobs/", {"externalScheduler": {}}, 400, "body.name"),
         ("/external/jobs/crawler", {"name": "sorter"}, 400, "body.name"),
         ("/external/jobs/crawler", {"externalScheduler": {"a": {}}}, 400, "body.externalScheduler.a"),
-        ("/external/jobs/crawler", {"externalScheduler": {"a": [{"b": 1}]}}, 400, "body.externalScheduler.a[0].b"),
+        ("/external/jobs/crawler", {"externalScheduler": {"a": [{"b": None}]}}, 400, "body.externalScheduler.a[0].b"),
         ("/external/jobs/crawler", {"spec": {}}, 400, "body.spec"),
         ("/external/jobs/Crawler", {}, 400, "path.object"),
         ("/external/jobs/", {"name": "nobody", "externalScheduler": {}}, 404, None),
@@ -188,6 +188,9 @@ async def test_a_scheduling_by_queue_is_made_read_and_deleted(
     deleted = await client.call("DELETE", "/external/schedulings/first")
     assert (deleted.status, deleted.json) == (200, answer.json)
     assert (await client.get("/external/schedulings/first")).status == 404
+    past = (await client.get("/external/past-schedulings?limit=1")).json
+    assert [(each["name"], each["state"]) for each in past["items"]] == [("first", "SubmissionState")]
+    assert past == (await client.get("/api/v1/schedulings/past?limit=1")).json
 
 
 async def test_a_scheduling_by_slots_is_made(client: Client, object_service: MemoryObjectService) -> None:

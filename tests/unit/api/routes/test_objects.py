@@ -272,7 +272,7 @@ async def test_what_schedulers_remember_is_written_key_by_key(client: Client) ->
     await client.post(f"{HERE}/batchjobs", batch_job(externalScheduler={"mine": [{"a": "1"}]}))
     answer = await send(client, "PATCH", f"{HERE}/batchjobs/crawler/external", {"profiler": [{"b": "24 (16)"}]})
     assert answer.json["spec"]["externalScheduler"] == {"mine": [{"a": "1"}], "profiler": [{"b": "24 (16)"}]}
-    wrong = await send(client, "PATCH", f"{HERE}/batchjobs/crawler/external", {"profiler": [{"b": 24}]})
+    wrong = await send(client, "PATCH", f"{HERE}/batchjobs/crawler/external", {"profiler": [{"b": None}]})
     assert (wrong.status, wrong.fields) == (400, ["body.profiler[0].b"])
 
 

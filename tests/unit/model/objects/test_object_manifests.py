@@ -177,8 +177,8 @@ def test_what_only_shunter_writes_is_kept_apart() -> None:
         (batch_job(commandSpec=TRUE, driver={"cpu": "x"}), "spec.driver.cpu: must be a quantity"),
         (batch_job(commandSpec=TRUE, driver={"gpu": 1}), "spec.driver.gpu: unknown field; did you mean cpu?"),
         (
-            batch_job(commandSpec=TRUE, externalScheduler={"profiler": [{"a": 24}]}),
-            "spec.externalScheduler.profiler[0].a: must be text (got 24); put it in quotes",
+            batch_job(commandSpec=TRUE, externalScheduler={"profiler": [{"a": True}]}),
+            "spec.externalScheduler.profiler[0].a: must be text or a number (got True)",
         ),
         (
             batch_job(commandSpec=TRUE, externalScheduler={"profiler": {"a": "24"}}),
@@ -239,6 +239,7 @@ def test_equal_names_in_two_namespaces_are_two_objects() -> None:
 
 
 def test_what_schedulers_remember_is_bounded() -> None:
+    assert check_external({"profiler": [{"a": 24, "b": 1.5}]}, "body") == {"profiler": [{"a": "24", "b": "1.5"}]}
     assert check_external({"profiler": [{"a": "24 (16)"}], "mine": []}, "body") == {
         "profiler": [{"a": "24 (16)"}],
         "mine": [],
