@@ -3,6 +3,7 @@ one for dry runs. Recovery loads it and applies the rounds after it."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -98,11 +99,9 @@ def make_snapshot(state: State) -> Snapshot:
 def make_partial_snapshot(state: State, jobs: Sequence[Job]) -> Snapshot:
     """A snapshot without the other jobs, except for their reservations on nodes. For dry runs."""
     task_sets = [task_set for job in jobs for task_set in job.task_sets]
-    counts = np.array([task_set.count for task_set in task_sets], np.int64)
-    bases = np.cumsum(counts) - counts
-    starts = np.array([task_set.base for task_set in task_sets], np.int64) - bases
-    rows = np.arange(int(counts.sum())) + np.repeat(starts, counts)
-    return _dump(state, jobs, (len(rows), state.table.pack_rows(rows)), [], bases.tolist())
+    *bases, row_count = itertools.accumulate((task_set.count for task_set in task_sets), initial=0)
+    columns = state.table.pack_blocks((task_set.base, task_set.count) for task_set in task_sets)
+    return _dump(state, jobs, (row_count, columns), [], bases)
 
 
 def _dump(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import insort
+from collections.abc import Iterable, Iterator
 from struct import Struct
 from sys import byteorder
 from typing import Any
@@ -88,9 +89,10 @@ class TaskTable:
         deltas = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
         return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in deltas]), 1)
 
-    def pack_rows(self, rows: NDArray[np.int64]) -> bytes:
-        """Pack these rows' columns without compression: for a copy that is read at once."""
-        columns = [column[rows] for column in self._packed]
+    def pack_blocks(self, blocks: Iterable[tuple[int, int]]) -> bytes:
+        """Pack the columns of these blocks (base, count) without compression: for a copy that is read at once."""
+        slices = [slice(base, base + count) for base, count in _join_neighbours(blocks)]
+        columns = [np.concatenate([column[rows] for rows in slices] or [column[:0]]) for column in self._packed]
         deltas = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
         return _PLAIN + b"".join([column.tobytes() for column in deltas])
 
@@ -140,6 +142,19 @@ class TaskTable:
             setattr(self, name, new)
         self._columns = [getattr(self, name) for name in _DTYPES]
         self._packed = [getattr(self, name) for name in PACKED_COLUMNS]
+
+
+def _join_neighbours(blocks: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Join blocks that follow one another, as those of thousands of small jobs do: copying a slice has a fixed cost."""
+    start, end = 0, 0
+    for base, count in blocks:
+        if base != end:
+            if end > start:
+                yield start, end - start
+            start = base
+        end = base + count
+    if end > start:
+        yield start, end - start
 
 
 _DTYPES: dict[str, type[np.generic]] = {
