@@ -17,7 +17,7 @@ from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import JobVersion
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
-from shunter.model.job.spec import COUNT_MAX, DEFAULT_OPTIONS, SERVICE, JobOptions, JobSpec
+from shunter.model.job.spec import DEFAULT_OPTIONS, SERVICE, SERVICE_COUNT_MAX, JobOptions, JobSpec
 from shunter.model.lifecycles import ROLLOUT, JobState, RolloutEvent, RolloutStatus
 
 
@@ -81,11 +81,13 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
     groups = {spec.name: spec for spec in job.spec_version.groups}
     for name, count in counts.items():
         name = _group_name(job, name)
-        if not 0 <= count <= COUNT_MAX:
-            raise Invalid([Problem("count", f"must be 0 to {COUNT_MAX:,}", count)])
+        if not 0 <= count <= SERVICE_COUNT_MAX:
+            raise Invalid([Problem("count", f"must be 0 to {SERVICE_COUNT_MAX:,}", count)])
         if groups[name].entries or groups[name].array:
             raise _conflict(job, "has one task per array index or entry", "change the manifest instead")
         groups[name] = replace(groups[name], count=count)
+    if (total := sum(spec.count for spec in groups.values())) > SERVICE_COUNT_MAX:
+        raise Invalid([Problem("count", f"a service has at most {SERVICE_COUNT_MAX:,} tasks in all its groups", total)])
     if all(spec is groups[spec.name] or spec == groups[spec.name] for spec in job.spec_version.groups):
         return
     counts_text = ", ".join(f"{name} {spec.count}" for name, spec in groups.items())

@@ -14,7 +14,7 @@ from shunter.model.job.arrays import count_indexes
 from shunter.model.job.groups import Group, count_tasks
 from shunter.model.job.isolation import CONTAINER
 from shunter.model.job.job_fields import FIELDS_BY_TYPE
-from shunter.model.job.spec import BATCH, COUNT_MAX, LONG_RUNNING, PER_NODE, SYSTEM
+from shunter.model.job.spec import BATCH, COUNT_MAX, LONG_RUNNING, PER_NODE, SERVICE, SERVICE_COUNT_MAX, SYSTEM
 from shunter.model.job.task_fields import ARGUMENTS_SIZE_MAX, CONTAINER_FIELDS, is_reserved_variable
 from shunter.model.job.timing_fields import TIMING_FIELDS, TimeOrDelay
 from shunter.model.schema.problems import OMITTED, Problems, did_you_mean
@@ -43,6 +43,8 @@ def check_job(spec: dict[str, Any], groups: list[Group], path: str, problems: Pr
         if group.path != path:
             _check_type(job_type, group.own, group.path, problems)
     _check_long_running(job_type, spec, path, problems)
+    if job_type == SERVICE:
+        _check_service_size(groups, path, problems)
     if "groups" in spec:
         _check_names(groups, problems)
         _check_groups_combined(spec, groups, path, problems)
@@ -72,6 +74,14 @@ def _check_long_running(job_type: str, spec: dict[str, Any], path: str, problems
             f"is not allowed for jobs of type {job_type}, which run until they are stopped",
             fix=fix,
         )
+
+
+def _check_service_size(groups: list[Group], path: str, problems: Problems) -> None:
+    count = sum(count_tasks(group, SERVICE) for group in groups)
+    if count > SERVICE_COUNT_MAX:
+        field = groups[0].field_path("count") if len(groups) == 1 else f"{path}.groups"
+        fix = "use fewer, or type: batch, which has no such limit"
+        problems.add(field, f"a service has at most {SERVICE_COUNT_MAX:,} tasks", value=count, fix=fix)
 
 
 def _check_names(groups: list[Group], problems: Problems) -> None:

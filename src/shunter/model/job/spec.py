@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 COUNT_MAX = 10_000_000
+SERVICE_COUNT_MAX = 10_000  # instances of a service: each one is looked at in every step of a rollout
 PRIORITY_DEFAULT = 50
 LOST_MAX = 20
 NAMESPACE_DEFAULT = "default"

@@ -102,6 +102,16 @@ def test_groups_that_cannot_work_together_are_refused(groups: list[Any], field: 
     assert problem.message.startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("counts", "field"), [((10_001,), "spec.groups[0].count"), ((6_000, 6_000), "spec.groups")], ids=["one", "several"]
+)
+def test_a_service_has_at_most_ten_thousand_tasks(counts: tuple[int, ...], field: str) -> None:
+    groups = [{"name": f"g{number}", "count": count} for number, count in enumerate(counts)]
+    (problem,) = problems(job_with_groups(*groups, type="service"))
+    assert (problem.field, problem.message) == (field, "a service has at most 10,000 tasks")
+    assert len(job(groups=groups).groups) == len(counts)
+
+
 def test_groups_of_a_gang_do_not_wait_for_one_another() -> None:
     waiting = {"name": "b", "after": ["a"]}
     assert fields(job_with_groups({"name": "a"}, waiting, gang=True)) == ["spec.groups[1].after"]
