@@ -12,10 +12,10 @@ MANIFEST = "apiVersion: shunter.dev/v1\nkind: Job\nmetadata: {name: a}\nspec: {c
 
 
 @pytest.fixture
-def manifest(tmp_path: Path) -> str:
-    path = tmp_path / "job.yaml"
-    path.write_text(MANIFEST)
-    return str(path)
+def manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "job.yaml").write_text(MANIFEST)
+    monkeypatch.chdir(tmp_path)
+    return "job.yaml"
 
 
 @pytest.mark.parametrize("command", ["apply", "plan", "submit", "update", "validate"])

@@ -189,7 +189,9 @@ def test_why_names_a_policy_in_the_manager_whose_placements_are_all_dropped() ->
         await harness.engine.cordon_node("n1", "tester")
         await harness.run("job")
         why = await harness.gateway.explain.why(reference("job"))
-        assert "decision was refused that first made; last refusal: placements[0] on node n1: not feas" in why.sentence
+        assert (
+            "the last decision of first was refused; last refusal: placements[0] on node n1: not feas" in why.sentence
+        )
 
     run_scenario(scenario)
 

@@ -72,7 +72,7 @@ def test_waiting_ends_with_1_where_a_task_gave_up(cluster: Cluster, shunter: Shu
 def test_waiting_for_a_service_says_what_crashes_and_how_it_ended(
     cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wait, "TROUBLE_INTERVAL_S", 0.05)
+    monkeypatch.setattr(wait, "LOOK_INTERVAL_S", 0.05)
     ended = service("ended") | {"state": "failed", "reason": "exit code 1", "ended_at": "2026-01-01T00:00:00Z"}
     cluster.answers["GET /jobs/web"] = answer(200, service("starting"))
     cluster.answers["GET /jobs/id:7"] = answer(200, service("crashing", CRASH))
