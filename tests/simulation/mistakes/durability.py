@@ -181,7 +181,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (accept_any_attempt, "its command cannot|has tasks of jobs that have ended|has it", 38),
     (write_off_silent_nodes, "which is not down, has it", 13),
     (change_state_without_a_change, "is not what the committed rounds give", 0),
-    (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give", 116),
+    (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give", 150),
     (drop_every_tenth_report, "was acknowledged before it was committed", 1),
     (fail_lost_attempts, "failed, and its command cannot", 7),
     (believe_impossible_messages, "NaN|out of range|too large|zero-size", 48),
