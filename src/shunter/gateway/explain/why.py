@@ -177,13 +177,14 @@ def _describe_running(state: State, job: Job) -> str:
         unavailable = ((len(service.down), "stopped by a user"), (counts[TaskState.FAILED], "failed"))
         details = ", ".join(f"{count} {how}" for count, how in unavailable if count)
         fix = f"start them again with `shunter restart {job.name}/INDEX`"
-        return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, {details}; {fix}."
+        return f"{job.name} is running: {live:,} of {total:,} tasks are running, {details}; {fix}."
     if live and not counts[TaskState.RUNNING]:
         is_containerized = any(group.task.container is not None for group in job.spec_version.groups)
         hint = f"; `shunter logs {job.name}` shows the progress of the image pull" if is_containerized else ""
         sent = f"{live:,} of {total:,} tasks were sent to nodes"
         return f"{job.name} is starting: {sent}, none has started yet{hint}."
-    return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, none are pending."
+    ended = f", {total - live:,} have ended" if total > live else ""
+    return f"{job.name} is not pending: {live:,} of {total:,} tasks are running{ended}."
 
 
 def _describe_pending(

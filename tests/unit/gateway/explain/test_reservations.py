@@ -87,7 +87,7 @@ def test_what_was_sent_to_nodes_and_has_not_started_is_starting() -> None:
         )
         [(_, order)] = harness.orders()
         await harness.started(node, order)
-        assert await why_sentence(harness, "job") == "job is running: 2 of 2 tasks are on nodes, none are pending."
+        assert await why_sentence(harness, "job") == "job is not pending: 2 of 2 tasks are running."
 
     run_scenario(scenario)
 

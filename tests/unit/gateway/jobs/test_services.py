@@ -89,7 +89,7 @@ def test_why_says_what_has_given_up_and_how_it_comes_back() -> None:
         await fake_workers.end(next(iter(fake_workers.active)), 1)
         await fake_workers.process(5)
         said = describe_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
-        assert "1 of 2 tasks are on nodes, 1 failed; start them again with `shunter restart web/INDEX`" in said
+        assert "1 of 2 tasks are running, 1 failed; start them again with `shunter restart web/INDEX`" in said
 
     run_scenario(scenario)
 
@@ -103,7 +103,7 @@ def test_why_says_what_was_taken_down_and_how_it_comes_back() -> None:
         await harness.engine.stop_tasks(job.job_id, ("main", 1), False)
         await fake_workers.process(5)
         said = describe_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
-        assert "1 of 2 tasks are on nodes, 1 stopped by a user" in said and "`shunter restart web/INDEX`" in said
+        assert "1 of 2 tasks are running, 1 stopped by a user" in said and "`shunter restart web/INDEX`" in said
 
     run_scenario(scenario)
 
