@@ -102,14 +102,14 @@ def inject_faults(fault_target: FaultTarget, seconds: float, seed: int) -> dict[
 
 
 def kill_keepers(cluster: Cluster, rng: random.Random, all_of_them: bool) -> None:
-    keepers = [process for process in cluster.processes() if process.is_keeper]
+    keepers = cluster.keepers()
     for process in keepers if all_of_them else rng.sample(keepers, min(len(keepers), 1)):
         with suppress_gone():
             os.kill(process.pid, signal.SIGKILL)
 
 
 def pause_keeper(cluster: Cluster, rng: random.Random) -> None:
-    keepers = [process for process in cluster.processes() if process.is_keeper]
+    keepers = cluster.keepers()
     if keepers:
         pause(rng.choice(keepers).pid, rng)
 

@@ -44,6 +44,7 @@ class Finished:
 class Process:
     pid: int
     command: str
+    parent: int
 
     @property
     def is_keeper(self) -> bool:
@@ -161,10 +162,17 @@ class Cluster:
                 if any(mark in environment for mark in marks) or group in (folder / "cgroup").read_bytes():
                     command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                     if command:  # else it has ended, and waits for its parent to notice
-                        found.append(Process(int(folder.name), command.strip()))
+                        parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                        found.append(Process(int(folder.name), command.strip(), parent))
             except OSError:
                 continue  # it has ended meanwhile
         return found
+
+    def keepers(self) -> list[Process]:
+        """Until its program runs, a task that starts has the command line of the keeper that is its parent."""
+        found = [process for process in self.processes() if process.is_keeper]
+        pids = {process.pid for process in found}
+        return [process for process in found if process.parent not in pids]
 
     def expect_nothing_left(self) -> None:
         """No process of this home is left; what is just ending gets a moment."""

@@ -55,8 +55,12 @@ class Worker:
         self.process.wait(timeout=COMMAND_MAX_S)
 
     def kill_machine(self) -> None:
-        """As if the machine had lost its power: worker, keepers and tasks, all at once."""
-        for process in self.home.processes():
+        """As if the machine had lost its power: worker, keepers and tasks, all at once. Nobody may live to tell how
+        another one was killed, so the worker goes first and tasks go last."""
+        processes = self.home.processes()
+        keepers = self.home.keepers()
+        worker = [process for process in processes if process.pid == self.process.pid]
+        for process in dict.fromkeys((*worker, *keepers, *processes)):
             try:
                 os.kill(process.pid, signal.SIGKILL)
             except ProcessLookupError:
