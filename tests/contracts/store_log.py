@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import random
 
 import pytest
 
 from shunter.model.errors import Fenced, StoreFailed
-from shunter.ports.store import Commit, FinishedQuery, FinishedTasks, LoggedRound, Retention, Snapshot
+from shunter.ports.store import Commit, FinishedQuery, FinishedTasks, LoggedRound, Retention, Snapshot, Store
 from tests.contracts.store_samples import Claim, OpenStore, collector, finished_job, without_tasks, write
 
 CLAIMS: list[Claim] = []
@@ -132,6 +134,64 @@ async def an_epoch_that_was_never_begun_is_refused(open_store: OpenStore) -> Non
     with pytest.raises(StoreFailed):
         await write(store, epoch + 1, 1)
     assert await store.last_version() == 0
+
+
+@claim
+async def a_term_that_was_replaced_begins_no_epoch(open_store: OpenStore) -> None:
+    deposed, leader = await open_store(), await open_store()
+    epoch = await deposed.begin_epoch(term=7)
+    assert await deposed.begin_epoch(term=7) == epoch + 1, "the same manager may load its state again"
+    leading = await leader.begin_epoch(term=9)
+    for term in (0, 7, 8):
+        with pytest.raises(Fenced):
+            await deposed.begin_epoch(term)
+    assert await leader.leading_epoch() == leading
+    await write(leader, leading, 1)
+    assert await (await open_store()).begin_epoch(term=9) == leading + 1
+
+
+@claim
+async def no_commit_of_an_older_epoch_lands_after_a_new_one_began(open_store: OpenStore) -> None:
+    """The fence holds under concurrency: what the new leader finds is what there is."""
+    deposed, leader = await open_store(), await open_store()
+    for term in range(1, 21):
+        epoch = await deposed.begin_epoch(term)
+        writing = asyncio.create_task(_commit_until_fenced(deposed, epoch))
+        await asyncio.sleep(0.0005 * term)
+        leading = await leader.begin_epoch(term)
+        version = await leader.last_version()
+        await writing
+        assert await leader.last_version() == version
+        await write(leader, leading, version + 1)
+
+
+async def _commit_until_fenced(store: Store, epoch: int) -> None:
+    version = await store.last_version()
+    with contextlib.suppress(Fenced):
+        while True:
+            version += 1
+            await write(store, epoch, version)
+            await asyncio.sleep(0)  # a store in memory never waits
+
+
+@claim
+async def a_commit_that_nobody_waits_for_does_not_land_after_a_new_epoch_began(open_store: OpenStore) -> None:
+    """Its caller is gone, as after a lost connection: it lands before the new epoch, or never."""
+    deposed, leader = await open_store(), await open_store()
+    for term in range(1, 11):
+        epoch = await deposed.begin_epoch(term)
+        version = await deposed.last_version() + 1
+        commit = asyncio.create_task(write(deposed, epoch, version, [finished_job(version, run=version)]))
+        await asyncio.sleep(0.0002 * term)
+        commit.cancel()
+        leading = await leader.begin_epoch(term)
+        found = await leader.last_version()
+        assert found in (version - 1, version)
+        await asyncio.wait((commit,))
+        await asyncio.sleep(0.01)
+        assert await leader.last_version() == found
+        assert await leader.count_finished(FinishedQuery()) <= found
+        await write(leader, leading, found + 1)
 
 
 # ---- the snapshot ----

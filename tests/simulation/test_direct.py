@@ -31,9 +31,9 @@ class FailingStore(MemoryStore):
     fails_next = False
     epoch_takes_s = 0.0
 
-    async def begin_epoch(self) -> int:
+    async def begin_epoch(self, term: int = 0) -> int:
         await asyncio.sleep(self.epoch_takes_s)
-        return await super().begin_epoch()
+        return await super().begin_epoch(term)
 
     async def commit(self, commit: Commit) -> None:
         if self.fails_next:

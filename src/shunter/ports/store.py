@@ -130,8 +130,10 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
-    async def begin_epoch(self) -> int:
-        """A new epoch, one above every earlier one; from now on older epochs are refused."""
+    async def begin_epoch(self, term: int = 0) -> int:
+        """A new epoch, one above every earlier one. It waits for a commit in flight; from then on no commit of an older
+        epoch is written, even if its connection is lost and nobody knows what became of it. Raises Fenced if an epoch
+        of a newer term of the election has begun. A manager that is alone has term 0."""
         ...
 
     async def leading_epoch(self) -> int:

@@ -25,10 +25,10 @@ class FullDisk(MemoryStore):
             raise StoreFailed("the disk is full")
         await super().commit(commit)
 
-    async def begin_epoch(self) -> int:
+    async def begin_epoch(self, term: int = 0) -> int:
         if self.is_full:
             raise StoreFailed("the disk is full")
-        return await super().begin_epoch()
+        return await super().begin_epoch(term)
 
 
 async def harness_with_full_disk() -> tuple[Harness, FullDisk]:

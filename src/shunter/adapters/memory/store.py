@@ -30,6 +30,7 @@ from shunter.ports.store import (
 class MemoryStore:
     def __init__(self) -> None:
         self._epoch = 0
+        self._term = 0
         self._rounds: list[LoggedRound] = []  # without gaps; the last one is the log's end
         self._snapshot: Snapshot | None = None
         self._jobs: dict[int, FinishedJob] = {}
@@ -45,7 +46,10 @@ class MemoryStore:
 
     # ---- the log ----
 
-    async def begin_epoch(self) -> int:
+    async def begin_epoch(self, term: int = 0) -> int:
+        if term < self._term:
+            raise Fenced(f"term {term} may no longer lead: term {self._term} has begun")
+        self._term = term
         self._epoch += 1
         return self._epoch
 

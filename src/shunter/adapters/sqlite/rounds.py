@@ -19,9 +19,12 @@ SNAPSHOT_PART_BYTES = 512 * 1024  # one part is one transaction: commits wait fo
 # ---- the writer's thread ----
 
 
-def begin_epoch(connection: sqlite3.Connection) -> int:
+def begin_epoch(connection: sqlite3.Connection, term: int) -> int:
     with transaction(connection):
-        connection.execute("UPDATE leadership SET epoch = epoch + 1")
+        (newest,) = connection.execute("SELECT term FROM leadership").fetchone()
+        if term < newest:
+            raise Fenced(f"term {term} may no longer lead: term {newest} has begun")
+        connection.execute("UPDATE leadership SET epoch = epoch + 1, term = ?", (term,))
         return read_leading_epoch(connection)
 
 

@@ -79,8 +79,8 @@ class SqliteStore:
 
     # ---- the log ----
 
-    async def begin_epoch(self) -> int:
-        return await self._writer.run(self._begin_epoch)
+    async def begin_epoch(self, term: int = 0) -> int:
+        return await self._writer.run(self._begin_epoch, term)
 
     async def leading_epoch(self) -> int:
         return await self._reader.run(rounds.read_leading_epoch)
@@ -156,11 +156,11 @@ class SqliteStore:
 
     # ---- the writer's thread ----
 
-    def _begin_epoch(self, connection: sqlite3.Connection) -> int:
+    def _begin_epoch(self, connection: sqlite3.Connection, term: int) -> int:
         if self._disk_failed:
             secure_log(connection)
             self._disk_failed = False
-        epoch = rounds.begin_epoch(connection)
+        epoch = rounds.begin_epoch(connection, term)
         self._watermark.write(Mark(epoch, rounds.read_last_version(connection)))
         if not is_mark_recorded(connection):
             self._watermark.sync()

@@ -88,9 +88,9 @@ class FaultyStore:
         self._disk.trace.record("snapshot.saved", f"version {snapshot.version}")
         await self._wait_for_disk()
 
-    async def begin_epoch(self) -> int:
+    async def begin_epoch(self, term: int = 0) -> int:
         await self._wait_for_disk()
-        epoch = await self._store.begin_epoch()
+        epoch = await self._store.begin_epoch(term)
         await self._wait_for_disk()
         return epoch
 
