@@ -15,7 +15,7 @@ import pytest
 
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.engine.jobs.finish import Summary
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import create_timers, load_state
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.registries.dead_letters import DeadLetter
@@ -48,7 +48,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 @pytest.fixture
 async def state(store: SqliteStore) -> State:
-    return (await recover(store))[0]
+    return await load_state(store)
 
 
 # ---- the log and the snapshot ----
@@ -271,7 +271,8 @@ def test_testbeds_batch_jobs_and_schedulings_are_as_they_were(state: State) -> N
 
 
 async def test_the_clock_goes_on_with_what_is_to_come(store: SqliteStore) -> None:
-    state, timers = await recover(store)
+    state = await load_state(store)
+    timers = create_timers(state)
     to_come = {(at_ms, TimerKind(kind), job) for at_ms, kind, job, *_ in timers.heap}
     flaky = _job(state, "flaky").id
     assert {(1798761600000, TimerKind.TEMPLATE, 15), (1795379784279, TimerKind.BACK_OFF, flaky)} <= to_come

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shunter.adapters.sqlite.store import SqliteStore
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import load_state
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
@@ -57,13 +57,13 @@ async def test_the_snapshot_is_the_state_that_the_rounds_before_it_give(store: S
 
 async def test_recovery_and_a_snapshot_of_its_own_give_the_state_of_all_rounds(store: SqliteStore) -> None:
     expected = fingerprint(await _replay(store, await store.last_version()))
-    state, _ = await recover(store)
+    state = await load_state(store)
     assert fingerprint(state) == expected
     assert fingerprint(load(make_snapshot(state))) == expected
 
 
 async def test_its_contents_are_as_they_were(store: SqliteStore, version: str) -> None:
-    state, _ = await recover(store)
+    state = await load_state(store)
     found = json.loads(json.dumps(await describe(store, state)))
     assert found == read_json(f"contents-{version}.json")
 

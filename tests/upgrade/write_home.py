@@ -18,7 +18,7 @@ from pathlib import Path
 from scripts.dump_home import dump
 from shunter import __version__
 from shunter.adapters.sqlite.store import SqliteStore
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import load_state
 from tests.e2e.cluster import Cluster, eventually
 from tests.e2e.remote import RemoteCluster
 from tests.upgrade.home_files import FOLDER, by_field, describe, logged_changes, longest_of_each_kind, restore
@@ -178,7 +178,7 @@ async def read(path: Path) -> tuple[dict[str, object], dict[str, object]]:
     await store.open()
     try:
         longest = longest_of_each_kind(await logged_changes(store))
-        state, _ = await recover(store)
+        state = await load_state(store)
         return {kind: by_field(change) for kind, change in longest.items()}, await describe(store, state)
     finally:
         await store.close()

@@ -15,7 +15,7 @@ from shunter.adapters.sqlite.connection import read_only
 from shunter.adapters.sqlite.integrity import integrity_problems, is_mark_recorded
 from shunter.adapters.sqlite.watermark import Watermark, watermark_path
 from shunter.app.home import Home
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import load_state
 from shunter.model.errors import NotFound, StoreFailed
 from shunter.ports.store import FinishedName, LoggedRound, Snapshot, Store
 
@@ -49,7 +49,7 @@ def verify_store(home: Home) -> Verification:
                 found.problems.append(f"the file {name} next to it is missing, so committed work may be missing")
             found.epoch = rounds.read_leading_epoch(connection)
             found.version = rounds.read_last_version(connection)
-            state, _ = asyncio.run(recover(cast("Store", _ReadOnlyLog(connection))))
+            state = asyncio.run(load_state(cast("Store", _ReadOnlyLog(connection))))
             found.finished_jobs = connection.execute("SELECT count(*) FROM jobs").fetchone()[0]
             found.jobs, found.nodes = len(state.jobs), len(state.nodes.records)
     except Exception as error:  # any error of SQLite or a decoder on a damaged file

@@ -3,7 +3,8 @@
     every round:  commands and timers -> services -> finished jobs -> objects -> placement -> commit
                   -> answer callers, send orders, publish
 
-It awaits only ports, so the simulator runs this very code. Callers get their answers only after the commit.
+It awaits only ports, so the simulator runs this very code. Callers get their answers only after the commit. Of several
+managers one leads: the others follow its rounds and answer reads. `engine.membership` lets an engine follow or lead.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from shunter.engine.placement.gang_restart import restart_broken_gangs
 from shunter.engine.placement.place import place, recall_stuck_tasks, release_idle_lanes
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.scheduler_service import SchedulerService
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import create_timers
+from shunter.engine.replica import Replica
 from shunter.engine.round import Round
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
@@ -36,12 +38,13 @@ from shunter.engine.state.snapshots import make_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
 from shunter.log import Log
-from shunter.model.errors import Busy, Failed, Fenced, Rejected, ShunterError, Unavailable
+from shunter.model.errors import Busy, Failed, Fenced, NotLeader, Rejected, ShunterError, Unavailable
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import JobState
 from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
+from shunter.ports.coordination import AlwaysHeld, Lease
 from shunter.ports.store import Commit, Store
 from shunter.ports.workers import Workers
 
@@ -49,8 +52,12 @@ log = Log(__name__)
 T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
 READ_WAIT_MAX_S = 2.0  # for the committed state, after a failed commit
+FOLLOW_INTERVAL_S = 0.05  # between two looks at the store, without a hint that something was committed
+FOLLOW_RETRY_S = 0.5  # after a failed look
+FOLLOWER_WAIT_MAX_S = 1.0  # for a version that the caller has seen elsewhere
 UNPRODUCTIVE_ROUNDS_MAX = 200  # the planner processes a large cluster in about twenty slices
 UNPRODUCTIVE_PAUSE_MS = 100
+NOT_LEADING = "this manager does not lead"
 UNPRODUCTIVE_NOTE = "it repeatedly asks to decide again without placing anything; the engine calls it less often"
 
 
@@ -67,9 +74,11 @@ class Engine(EngineCommands):
     ) -> None:
         self.settings = settings or EngineSettings()
         self.active_policy = policy if isinstance(policy, ActivePolicy) else ActivePolicy(policy)
-        self.state = State()
         self.epoch = 0
-        self.feed = Feed()
+        self.replica = Replica(store)
+        self._lease: Lease = AlwaysHeld()
+        self._is_following = False
+        self._is_stepping_down = False
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
         self.schedulers = SchedulerService(self, clock, random)
         self._timers = Timers()
@@ -92,12 +101,23 @@ class Engine(EngineCommands):
         self._logged_rounds = 0
         self._snapshot_task: asyncio.Task[None] | None = None
 
+    @property
+    def state(self) -> State:
+        return self.replica.state
+
+    @property
+    def feed(self) -> Feed:
+        return self.replica.feed
+
     # ---- lifecycle ----
 
-    async def start(self) -> None:
-        """Take the lead: a new epoch, and the last committed state."""
-        self.epoch = await self._store.begin_epoch()
-        self.state, self._timers = await recover(self._store)
+    async def start(self, lease: Lease | None = None) -> None:
+        """Take the lead: a new epoch, and the last committed state. Raises Fenced if a newer term leads."""
+        self._lease = lease or self._lease
+        self.epoch = await self._store.begin_epoch(self._lease.term)
+        await self.replica.catch_up()
+        self._timers = create_timers(self.state)
+        self._is_following = self._is_stepping_down = False
         self._state_lost_reason = ""
         self._readable.set()
         self.schedulers.resend_all()
@@ -106,18 +126,17 @@ class Engine(EngineCommands):
 
     async def run(self) -> None:
         """Run rounds until `stop`. A failed commit ends the epoch: the engine drops its memory and loads the state
-        again."""
+        again. Raises Fenced when this manager may no longer lead."""
         while True:
             await self._clock.wait(self._wake, self._idle_s())
             self._wake.clear()
             if self._is_stopping:
                 return
             try:
+                self._check_lead()
                 await self._run_round()
             except Fenced:
-                self._state_lost_reason = "this manager is no longer the leader"
-                self._readable.clear()
-                self._refuse_all(Unavailable(f"{self._state_lost_reason}; try again"))
+                self._lose_lead()
                 raise
             except ShunterError as error:
                 log.error("round.failed", epoch=self.epoch, error=error)
@@ -127,6 +146,40 @@ class Engine(EngineCommands):
             except Exception as error:
                 log.exception("round.failed", epoch=self.epoch, error=error)
                 await self._reload(repr(error))
+
+    async def follow(self) -> None:
+        """Apply the rounds that the leader commits, until cancelled or `stop`. Reads are answered from them."""
+        self._lose_lead()
+        while not self._is_stopping:
+            delay_s = FOLLOW_INTERVAL_S
+            try:
+                await self.replica.catch_up()
+                self._readable.set()
+            except ShunterError as error:
+                log.warning("replica.failed", error=error, retry_s=FOLLOW_RETRY_S)
+                delay_s = FOLLOW_RETRY_S
+            await self._clock.sleep(delay_s)
+
+    def step_down(self) -> None:
+        """Give up the lead after the current round, so that another manager can take it."""
+        self._is_stepping_down = True
+        self._wake.set()
+
+    def _check_lead(self) -> None:
+        if self._is_stepping_down:
+            raise Fenced("this manager was asked to step down")
+        if not self._lease.is_held():
+            raise Fenced("the lease of this manager is lost")
+
+    def _lose_lead(self) -> None:
+        """A leader's state has things that only a leader knows, so a follower loads its own."""
+        if self._is_following:
+            return
+        self._is_following = True
+        self._state_lost_reason = NOT_LEADING
+        self._readable.clear()
+        self.replica.discard()
+        self._refuse_all(NotLeader(f"{NOT_LEADING}; try again"))
 
     async def stop(self) -> None:
         """Stop after the current round, with a snapshot, so that the next start is quick."""
@@ -138,7 +191,8 @@ class Engine(EngineCommands):
         self.schedulers.end("the manager is stopping")
         if self._snapshot_task:
             await self._snapshot_task
-        await self._save_snapshot(self.epoch)
+        if not self._is_following:
+            await self._save_snapshot(self.epoch)
 
     def wake(self) -> None:
         """Start a round, at least to check the clock."""
@@ -162,12 +216,34 @@ class Engine(EngineCommands):
         self.active_policy.use(policy)
         self._wake.set()
 
-    async def wait_committed(self) -> None:
+    async def wait_committed(self, min_version: int = 0) -> None:
         """Wait until no commit is in flight, so that the next read sees only committed state. Raises Unavailable if
-        there is none. After a failed commit the last committed state is loaded soon, even if the disk is full."""
+        there is none. After a failed commit the last committed state is loaded soon, even if the disk is full. A leader
+        whose lease is lost answers nothing: another one may have committed since. Raises NotLeader also where a
+        follower does not reach `min_version` soon."""
         await self._wait_for_commit()
         if not self._readable.is_set() and not await self._clock.wait(self._readable, READ_WAIT_MAX_S):
             raise Unavailable(f"{self._state_lost_reason or 'the manager is starting'}; try again")
+        if self._is_following:
+            await self._wait_for_version(min_version)
+        elif not self._lease.is_held():
+            raise NotLeader(f"{NOT_LEADING}; try again")
+
+    async def _wait_for_version(self, version: int) -> None:
+        give_up_s = self._clock.now() + FOLLOWER_WAIT_MAX_S
+        while self.state.version < version:
+            if self._clock.now() >= give_up_s:
+                raise NotLeader(f"this manager follows at version {self.state.version}, not yet {version}; try again")
+            await self._clock.sleep(FOLLOW_INTERVAL_S / 5)
+
+    @property
+    def committed_version(self) -> int:
+        """The version up to which everything is committed."""
+        return self.state.version - (self._in_flight is not None)
+
+    @property
+    def is_following(self) -> bool:
+        return self._is_following
 
     @property
     def commit_problem(self) -> str:
@@ -194,7 +270,8 @@ class Engine(EngineCommands):
     async def is_leading(self) -> bool:
         """Whether no other manager has taken the lead by now."""
         try:
-            return not self._state_lost_reason and await self._store.leading_epoch() == self.epoch
+            is_ours = not self._state_lost_reason and self._lease.is_held()
+            return is_ours and await self._store.leading_epoch() == self.epoch
         except ShunterError:
             return False
 
@@ -211,6 +288,8 @@ class Engine(EngineCommands):
 
     async def ask(self, handler: Callable[[Round], T]) -> T:
         """Put a command into the bounded inbox. Returns after the commit of the round that decides it."""
+        if self._is_following:
+            raise NotLeader(f"{NOT_LEADING}; nothing was accepted, try again")
         if self._is_stopping or self._state_lost_reason:
             raise Unavailable(
                 f"{self._state_lost_reason or 'the manager is stopping'}; nothing was accepted, try again"
@@ -343,7 +422,10 @@ class Engine(EngineCommands):
         return round.is_partial
 
     async def _commit(self, round: Round) -> None:
+        """The store refuses the commit of a leader that was replaced. Answers that change nothing are not committed, so
+        the lease must vouch for them."""
         if not round.changes:
+            self._check_lead()
             return
         self.state.version += 1
         body = encode_round(round.changes)
@@ -388,6 +470,7 @@ class Engine(EngineCommands):
         `is_retrying` the requests in the inbox stay. Reports are dropped, because workers send them again."""
         self._state_lost_reason = reason
         self._readable.clear()
+        self.replica.discard()
         self._workers.suspend(reason)
         waiting = [command for command in self._inbox if command.reply is not None] if is_retrying else []
         if is_retrying:
@@ -396,13 +479,19 @@ class Engine(EngineCommands):
         delay_s = 0.05
         while not self._is_stopping:
             try:
+                self._check_lead()
                 await self.start()
                 self._inbox.extend(waiting)
                 break
             except Fenced:
+                self._inbox.extend(waiting)
+                self._lose_lead()
                 raise
             except Exception as error:
                 log.error("engine.reload_failed", error=error, retry_s=delay_s)
+                if self._lease.term:  # others may reach the store, so one of them should lead
+                    self.step_down()
+                    continue
                 await self._load_readable_state()
                 await self._clock.sleep(delay_s)
                 delay_s = min(delay_s * 2, RELOAD_DELAY_MAX_S)
@@ -412,7 +501,7 @@ class Engine(EngineCommands):
         """Nothing can be committed, but the committed state can still be read."""
         if not self._readable.is_set():
             try:
-                self.state, self._timers = await recover(self._store)
+                await self.replica.catch_up()
                 self._readable.set()
             except Exception as error:
                 log.error("engine.state_unreadable", error=error)

@@ -109,8 +109,18 @@ class Feed:
                 watch.summary = summaries.get(watch.job_id)
                 watch.wakeup.set()
 
+    def is_watched(self, job_id: int) -> bool:
+        return job_id in self._watches
+
+    def finish(self, job_id: int, summary: Summary) -> None:
+        """Tell the watchers of a job how it ended, where the round that ended it could not."""
+        for watch in self._watches.get(job_id, ()):
+            watch.summary = summary
+            watch.wakeup.set()
+
     def end(self) -> None:
-        """End every subscription and watch, because the engine stops."""
+        """End every subscription and watch: the engine stops, or its state was loaded again. Who followed may follow
+        again."""
         for subscription in self._subscriptions:
             subscription.end()
         for watches in self._watches.values():

@@ -1,4 +1,5 @@
-"""Loads the state from the store: a snapshot, then the rounds after it. Called by the engine when it starts."""
+"""Loads the state from the store: a snapshot, then the rounds after it. Called by `engine.replica`. Also creates the
+timers that the state implies, when an engine takes the lead."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from shunter.ports.store import Store
 ROUNDS_PER_READ = 1_000
 
 
-async def recover(store: Store) -> tuple[State, Timers]:
+async def load_state(store: Store) -> State:
     """Load the last committed state. Raises StoreFailed if what was committed cannot be decoded."""
     snapshot = await store.snapshot()
     state = State()
@@ -35,7 +36,7 @@ async def recover(store: Store) -> tuple[State, Timers]:
             for change in changes:
                 state.apply(change)
             state.version = logged.version
-    return state, _timers(state)
+    return state
 
 
 @contextmanager
@@ -47,7 +48,8 @@ def _naming_damage(version: int) -> Iterator[None]:
         raise StoreFailed(f"the store is damaged at version {version} ({error}); {fix}") from error
 
 
-def _timers(state: State) -> Timers:
+def create_timers(state: State) -> Timers:
+    """The timers of a state that was loaded or followed: they are not committed."""
     timers = Timers()
     for template in state.templates.by_id.values():
         arm_timer(timers, template)

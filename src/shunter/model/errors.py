@@ -107,6 +107,12 @@ class Fenced(Unavailable):
     title = "fenced"
 
 
+class NotLeader(Unavailable):
+    """Another manager leads, or none does; this one cannot carry out the request by itself."""
+
+    title = "not the leader"
+
+
 class StoreFailed(Unavailable):
     """The store could not commit (disk full, connection lost)."""
 

@@ -33,6 +33,7 @@ class Scenario:
     is_background: bool = False  # the policy decides outside of rounds
     lies_seed: int | None = None  # of `simulation.runtime.lies`; None: nobody lies
     cuts_seed: int | None = None  # of `simulation.runtime.link_cuts`; None: no long cuts
+    managers: int = 0  # that share the store and elect a leader; 0: there is one, which is replaced when it is gone
     has_objects: bool = False  # see `simulation.workload.objects`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 

@@ -23,6 +23,7 @@ from shunter.simulation.checks.checkers import Checkers, WaitTimes
 from shunter.simulation.checks.final import check_end, is_quiescent
 from shunter.simulation.fleet.fleet import Fleet
 from shunter.simulation.fleet.node import SimulatedNode
+from shunter.simulation.runtime.coordination import ElectionServers, SimulatedLease
 from shunter.simulation.runtime.disk import Disk
 from shunter.simulation.runtime.faults import Faults
 from shunter.simulation.runtime.lies import Liar
@@ -43,6 +44,7 @@ LIES_EVERY = 7  # in one of this many worlds a worker lies
 CUTS_EVERY = 5  # in one of this many worlds links are cut for long, and jobs say what happens then
 BACKGROUND_EVERY = 6  # in one of this many worlds the policy decides outside of rounds
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
+MANAGERS_FROM = 2_000_000  # seeds from here on have one to five managers at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
         scenario = replace(
             draw_scenario(rng), has_objects=seed >= OBJECTS_FROM, is_background=is_background, lies_seed=lies_seed
         )
+        if seed >= MANAGERS_FROM:
+            scenario = replace(scenario, managers=1 + seed % 5, has_objects=seed % 2 == 1)
         if seed % CUTS_EVERY == CUTS_EVERY - 1:
             scenario = with_disconnects(scenario, seed)
         world = World(rng, scenario, echo, policy_factory)
@@ -121,6 +125,7 @@ class World:
         self.fleet = Fleet(self.clock, rng, self._flush)
         self.workers: dict[str, SimulatedWorker] = {}
         self.managers: list[SimulatedManager] = []
+        self.servers = ElectionServers(self.clock, rng, self.trace)
         self.makes_schedulings = False  # the policy looks at nothing but objects
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: tuple[int, BaseException, list[str]] | None = None
@@ -128,9 +133,15 @@ class World:
 
     @property
     def leader(self) -> SimulatedManager | None:
-        """The newest manager, if it leads."""
+        """The manager that leads. A replaced one may not know it yet, so the newest epoch counts."""
+        if self.scenario.managers:
+            return max((each for each in self.managers if each.is_leading), key=_epoch_of, default=None)
         newest = self.managers[-1] if self.managers else None
         return newest if newest is not None and newest.is_leading else None
+
+    @property
+    def live_managers(self) -> list[SimulatedManager]:
+        return [manager for manager in self.managers if not manager.is_terminated]
 
     async def run(self) -> tuple[int, BaseException, list[str]] | None:
         """Returns the first thing that went wrong: step, error and last events."""
@@ -162,7 +173,7 @@ class World:
 
     async def _main(self) -> None:
         self.spawn(self.fleet.run())
-        self.spawn(self._ensure_manager())
+        self.spawn(self._ensure_members() if self.scenario.managers else self._ensure_manager())
         for hello in self.scenario.hellos:
             self.add_node(hello)
         users, faults = Users(self), Faults(self)
@@ -194,6 +205,13 @@ class World:
                 self.start_manager()
             await self.clock.sleep(self.rng.uniform(0.1, 2.0))
 
+    async def _ensure_members(self) -> None:
+        """Restart managers that are gone, one at a time."""
+        while True:
+            if len(self.live_managers) < self.scenario.managers:
+                self.start_manager()
+            await self.clock.sleep(self.rng.uniform(0.05, 1.0))
+
     def start_manager(self) -> None:
         number = len(self.managers) + 1
         manager = SimulatedManager(number, self.clock, self.trace, self.rng, self._on_manager_end)
@@ -202,8 +220,12 @@ class World:
         self.makes_schedulings = TASKS not in wants_of(policy)
         if self.scenario.is_background and policy.fast:
             policy = BackgroundPolicy(policy)
+        if self.scenario.managers:
+            manager.campaign(self.servers, self._on_granted)
         manager.start(policy, self.scenario.settings, self.store, self.disk, self)
         manager.engine.schedulers.record_to(self._policy_factory.record(number))
+        if self.scenario.managers:
+            return
         for older in self.managers[:-1]:
             if not older.is_terminated:
                 self.spawn(self._retire(older))
@@ -219,9 +241,22 @@ class World:
     def add_node(self, hello: Hello) -> SimulatedWorker:
         node = self.fleet.add(hello)
         self.checkers.watch(node)
-        worker = SimulatedWorker(node, self.network, lambda: self.leader)
+        worker = SimulatedWorker(node, self.network, self._manager_for_worker)
         self.workers[hello.name] = worker
         return worker
+
+    def _on_granted(self, lease: SimulatedLease) -> None:
+        """Whoever has a lease may answer reads, so there is never a second one, also while a process is paused."""
+        for manager in self.live_managers:
+            other = manager.coordination.lease if manager.coordination is not None else None
+            if other is not None and other is not lease and other.is_held():
+                self.fail(AssertionError(f"{other.name} and {lease.name} have a lease at the same time"))
+
+    def _manager_for_worker(self) -> SimulatedManager | None:
+        """A worker knows the addresses of all managers and tries one after the other; a follower refuses it."""
+        if not self.scenario.managers:
+            return self.leader
+        return self.rng.choice(self.live_managers) if self.live_managers else None
 
     def _on_manager_end(self, manager: SimulatedManager) -> None:
         for connection in self.network.connections_of(manager):
@@ -266,6 +301,10 @@ class World:
         finally:
             logger.removeHandler(handler)
             logger.propagate = propagate
+
+
+def _epoch_of(manager: SimulatedManager) -> int:
+    return manager.engine.epoch
 
 
 class _ErrorHandler(logging.Handler):

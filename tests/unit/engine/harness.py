@@ -12,7 +12,7 @@ from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.read.events import render
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import load_state
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.model.errors import ShunterError
@@ -205,7 +205,7 @@ class Harness:
 
     async def recovered_fingerprint(self) -> dict[str, Any]:
         """The state as a new manager would find it."""
-        state, _ = await recover(self.store)
+        state = await load_state(self.store)
         return fingerprint(state)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from shunter.engine.policy.refusals import FRUITLESS_MAX
 from shunter.engine.policy.sessions import Session
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import load_state
 from shunter.engine.state.registries.cluster import POLICY_SETTING
 from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid
@@ -56,7 +56,7 @@ def test_another_policy_decides_from_the_next_round_on_and_after_a_restart() -> 
         assert [each.name for each in page.items if each.active] == ["spread"]
         await harness.run("spread", count=2)
         assert 2 in {node for node, _ in harness.orders()}
-        state, _ = await recover(harness.store)
+        state = await load_state(harness.store)
         assert choose_policy(Catalogue(), state.cluster.get(POLICY_SETTING), "e-pvm") == "spread"
 
     run_scenario(scenario)

@@ -50,6 +50,16 @@ class Summary(msgspec.Struct):
     past: list[ReplacedTask] = []  # tasks of a service or system job that were replaced
 
 
+def decode_summary(body: bytes) -> Summary:
+    """A finished run as history stores it; its view gets the exit code, which is stored next to it."""
+    summary = _summary_decoder.decode(body)
+    summary.view.exit_code = summary.exit_code
+    return summary
+
+
+_summary_decoder = msgspec.msgpack.Decoder(Summary)
+
+
 def finish_jobs(round: Round) -> None:
     """Move every job whose tasks have all ended from memory to history. This may unblock or end other jobs."""
     while round.dirty.maybe_finished:

@@ -41,10 +41,12 @@ T = TypeVar("T")
 class Host(Protocol):
     """What the service needs of the engine."""
 
-    state: State
     active_policy: ActivePolicy
     epoch: int
     settings: EngineSettings
+
+    @property
+    def state(self) -> State: ...
 
     async def ask(self, decide: Callable[[Round], T]) -> T: ...
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from shunter.engine.engine import Engine
+from shunter.engine.jobs.finish import decode_summary
 from shunter.engine.jobs.rerun import indexes_by_group, rerun_spec
 from shunter.engine.state.registries.dead_letters import DeadLetter
 from shunter.gateway.jobs.rerun import spec_of, submitted_job
-from shunter.gateway.jobs.task_refs import decode_summary
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import LONG_RUNNING, PER_NODE, JobSpec
 from shunter.model.rest.admin_views import DeadPage, DeadView, Replayed

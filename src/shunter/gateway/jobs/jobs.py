@@ -7,12 +7,13 @@ from functools import partial
 
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.apply_file import MixedFile
+from shunter.engine.jobs.finish import decode_summary
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
 from shunter.gateway.jobs.rerun import retry_spec, submitted_job
 from shunter.gateway.jobs.runs import Runs
-from shunter.gateway.jobs.task_refs import FinishedRun, decode_summary, group_name, locate_task
+from shunter.gateway.jobs.task_refs import FinishedRun, group_name, locate_task
 from shunter.gateway.jobs.template_views import template_as_job
 from shunter.gateway.objects import Objects
 from shunter.model.errors import Conflict, Unavailable

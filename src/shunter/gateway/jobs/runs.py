@@ -8,11 +8,11 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.finish import Summary
+from shunter.engine.jobs.finish import Summary, decode_summary
 from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.templates import Template
-from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, decode_summary
+from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
 from shunter.gateway.jobs.template_views import template_as_job
 from shunter.model.errors import NotFound
 from shunter.model.rest.job_views import JobView

@@ -18,7 +18,6 @@ from shunter.model.job.spec import GroupSpec
 from shunter.model.rest.job_views import JobView
 from shunter.ports.callers import TaskReference
 
-_summary_decoder = msgspec.msgpack.Decoder(Summary)
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 
 
@@ -136,10 +135,3 @@ def _task_not_found(run: AnyRun, name: str, index: int) -> NotFound:
     valid_range = f"its tasks are 0 to {last}" if last >= 0 else "it has no tasks yet"
     valid_range = f"its tasks are {format_indexes(array)}" if array else valid_range
     return NotFound(f"job '{job}' has no task {index}: {valid_range}")
-
-
-def decode_summary(body: bytes) -> Summary:
-    """A finished run as history stores it; its view gets the exit code, which is stored next to it."""
-    summary = _summary_decoder.decode(body)
-    summary.view.exit_code = summary.exit_code
-    return summary

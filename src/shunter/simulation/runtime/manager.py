@@ -11,6 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from shunter.engine.engine import Engine
+from shunter.engine.membership import Membership
 from shunter.engine.policy.policy_loop import run_policy_loop
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import ShunterError
@@ -19,6 +20,7 @@ from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Purged, Store
 from shunter.ports.workers import AttemptKey
+from shunter.simulation.runtime.coordination import ElectionServers, OnGranted, SimulatedCoordination
 from shunter.simulation.runtime.disk import Disk, FaultyStore
 from shunter.simulation.runtime.process import Gate, GatedClock
 from shunter.simulation.trace import Trace
@@ -51,7 +53,8 @@ class SimulatedManager:
     def __init__(self, number: int, clock: Clock, trace: Trace, rng: random.Random, on_end: OnEnd) -> None:
         self.number = number
         self._on_end = on_end
-        self.gate = Gate()
+        self.gate = Gate()  # of the event loop
+        self.thread_gate = Gate()  # of the thread that renews the lease
         self.is_leading = False
         self.is_terminated = False
         self._is_stopping = False
@@ -59,22 +62,32 @@ class SimulatedManager:
         self._trace = trace
         self._clock = GatedClock(clock, self.gate)
         self._rng = random.Random(rng.getrandbits(32))
+        self._true_clock = clock
         self._main_task: asyncio.Task[None] | None = None
+        self._background_tasks: list[asyncio.Task[None]] = []
         self.watcher = Watcher(self._clock, WATCHER_SETTINGS)
         self.engine: Engine
+        self.store: FaultyStore
+        self.coordination: SimulatedCoordination | None = None  # None: it is the only manager
 
     @property
     def name(self) -> str:
         return f"m{self.number}"
+
+    def campaign(self, servers: ElectionServers, on_granted: OnGranted) -> None:
+        """Be one of several managers. Called before `start`."""
+        self.coordination = SimulatedCoordination(
+            self.name, servers, self._true_clock, self.thread_gate, self._rng, on_granted
+        )
 
     def start(
         self, policy: Policy, settings: EngineSettings, store: Store, disk: Disk, observer: ManagerObserver
     ) -> None:
         """Begin to live; `is_leading` turns true when it answers."""
         durable = partial(observer.durable, self)
-        faulty = FaultyStore(store, disk, self._clock, self.gate, durable, observer.purged)
+        self.store = FaultyStore(store, disk, self._clock, self.gate, durable, observer.purged)
         self.engine = Engine(
-            store=faulty,
+            store=self.store,
             workers=_ObservedWorkers(self, observer),
             policy=policy,
             clock=self._clock,
@@ -87,6 +100,8 @@ class SimulatedManager:
         """As with kill -9: whatever it was doing stays undone."""
         self._trace.record("manager.killed", self.name)
         self._end()
+        if self.coordination is not None:
+            self.coordination.kill()
         if self._main_task is not None:
             self._main_task.cancel()
 
@@ -95,17 +110,24 @@ class SimulatedManager:
         await self._terminated.wait()
 
     def pause(self) -> None:
+        """As with SIGSTOP: all threads stand still."""
+        self.gate.pause()
+        self.thread_gate.pause()
+
+    def stall(self) -> None:
+        """Only the event loop stands still; the renewals of the lease go on."""
         self.gate.pause()
 
     def resume(self) -> None:
         self.gate.resume()
+        self.thread_gate.resume()
 
     async def stop(self, leave_running: bool) -> None:
         """An orderly end: tasks are queued again or left alone, then a snapshot."""
         self._is_stopping = True
         engine, deadline_s = self.engine, self._clock.now() + STOP_MAX_S
         engine.pause_placement()
-        if not leave_running:
+        if not leave_running and self.is_leading:
             for node in list(engine.state.nodes.records):
                 self.watcher.send(node, Shutdown(stop_tasks=True))
             while engine.state.nodes.tasks.any() and self._clock.now() < deadline_s:
@@ -114,34 +136,62 @@ class SimulatedManager:
         await self.watcher.stop("the manager stops")
         try:
             await engine.stop()
+            if self.coordination is not None:
+                await self.coordination.close()
         except ShunterError as error:
             self._trace.record("manager.stop_failed", f"{self.name} {error}")
         self._trace.record("manager.stopped", self.name)
         self._end()
 
     async def _run(self, observer: ManagerObserver) -> None:
-        engine, background_tasks = self.engine, []
         try:
-            await engine.start()
-            observer.recovered(self)
-            running = asyncio.create_task(engine.run())
-            background_tasks = [running, asyncio.create_task(self._purge_periodically())]
-            if not engine.policy.fast:
-                background_tasks.append(
-                    asyncio.create_task(run_policy_loop(engine, engine.policy, self._clock, run_inline))
-                )
-            await self.watcher.start(engine, list(engine.state.nodes.records))
-            self.is_leading = True
-            self._trace.record("manager.leads", f"{self.name} epoch {engine.epoch} version {engine.state.version}")
-            await running
+            if self.coordination is None:
+                await self._run_alone(observer)
+            else:
+                lead = partial(self._lead, observer)
+                await Membership(self.engine, self.coordination, self._clock, self._rng, lead, self._step_down).run()
             if self._is_stopping:
                 await self.wait_terminated()
         except ShunterError as error:
             self._trace.record("manager.ended", f"{self.name} {error}")
         finally:
-            for task in background_tasks:
-                task.cancel()
+            self._cancel_background_tasks()
             self._end()
+
+    async def _run_alone(self, observer: ManagerObserver) -> None:
+        await self.engine.start()
+        observer.recovered(self)
+        running = asyncio.create_task(self.engine.run())
+        self._background_tasks = [running]
+        await self._start_leading()
+        await running
+
+    async def _lead(self, observer: ManagerObserver) -> None:
+        observer.recovered(self)
+        self.watcher = Watcher(self._clock, WATCHER_SETTINGS)
+        await self._start_leading()
+
+    async def _start_leading(self) -> None:
+        engine = self.engine
+        self._background_tasks.append(asyncio.create_task(self._purge_periodically()))
+        if not engine.policy.fast:
+            self._background_tasks.append(
+                asyncio.create_task(run_policy_loop(engine, engine.policy, self._clock, run_inline))
+            )
+        await self.watcher.start(engine, list(engine.state.nodes.records))
+        self.is_leading = True
+        self._trace.record("manager.leads", f"{self.name} epoch {engine.epoch} version {engine.state.version}")
+
+    async def _step_down(self) -> None:
+        self.is_leading = False
+        self._trace.record("manager.follows", self.name)
+        self._cancel_background_tasks()
+        await self.watcher.stop("the manager does not lead any more")
+
+    def _cancel_background_tasks(self) -> None:
+        for task in self._background_tasks:
+            task.cancel()
+        self._background_tasks = []
 
     async def _purge_periodically(self) -> None:
         while True:
@@ -154,6 +204,7 @@ class SimulatedManager:
     def _end(self) -> None:
         self.is_leading = False
         self.gate.kill()
+        self.thread_gate.kill()
         if not self.is_terminated:
             self.is_terminated = True
             self._terminated.set()

@@ -19,12 +19,14 @@ from shunter.simulation.workload.job_draws import Submit
 from shunter.simulation.workload.objects import ObjectActions
 
 if TYPE_CHECKING:
+    from shunter.simulation.runtime.manager import SimulatedManager
     from shunter.simulation.world import World
 
 T = TypeVar("T")
 ANSWER_TIMEOUT_S = 8.0
 BUSY_MAX_S = 20.0
 ANSWER_LOST_RATE = 0.05
+LEADER_ASKED_RATE = 0.7
 
 
 class Users:
@@ -132,7 +134,7 @@ class Users:
         busy_until_s: float | None = None
         while True:
             await world.clock.sleep(world.rng.uniform(0.001, 0.2))
-            leader = world.leader
+            leader = self._choose_manager()
             if leader is None:
                 busy_until_s = None
                 continue
@@ -151,3 +153,10 @@ class Users:
             if world.rng.random() >= ANSWER_LOST_RATE:
                 return answer
             world.trace.record("answer.lost")
+
+    def _choose_manager(self) -> SimulatedManager | None:
+        """Of several managers any one may be asked; a follower refuses what only a leader can do."""
+        world = self._world
+        if not world.scenario.managers or world.rng.random() < LEADER_ASKED_RATE:
+            return world.leader
+        return world.rng.choice(world.live_managers) if world.live_managers else None

@@ -79,7 +79,7 @@ def test_names_and_runs_and_tasks_are_found_by_index(connection: sqlite3.Connect
 
 
 def test_retention_finds_the_oldest_by_index(connection: sqlite3.Connection) -> None:
-    epoch = rounds.begin_epoch(connection)
+    epoch = rounds.begin_epoch(connection, term=0)
     plan = _plan(connection, retention.drop_jobs, epoch, Retention(), 0.0)
     assert "SCAN jobs USING COVERING INDEX jobs_by_end" in plan
     assert not any("TEMP B-TREE" in line for line in plan), plan

@@ -20,7 +20,7 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     """Epoch 1, rounds 1 to 3 of which 2 are in the snapshot, and one finished job."""
     connection = connect(tmp_path / "store.db")
     migrate(connection, known_migrations())
-    epoch = rounds.begin_epoch(connection)
+    epoch = rounds.begin_epoch(connection, term=0)
     job = FinishedJob(1, "default", "a", 1, "failed", 1.0, 2.0, {"team": "film"}, b"", [])
     for version in (1, 2, 3):
         rounds.write_commit(connection, Commit(epoch, version, 0.0, b"", [job] if version == 1 else []))

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from shunter.engine.read.views import node_view
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import create_timers, load_state
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import Spread, Update
 from shunter.model.lifecycles import NodeEvent, NodeState
@@ -197,7 +197,8 @@ def test_a_manager_that_takes_over_knows_the_deadline() -> None:
         await harness.submit(spec("batch"))
         await fake_workers.process(1)
         await harness.engine.drain_node("n1", 30, "ada")
-        state, timers = await recover(harness.store)
+        state = await load_state(harness.store)
+        timers = create_timers(state)
         record = state.nodes.records[node]
         assert record.is_drain_requested and timers.next_ms == record.drain_deadline_ms
         assert state.nodes.draining == {node}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.engine.placement.cluster_view import build_view
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import load_state
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
@@ -20,7 +20,7 @@ NOT_WITH_DB = (Affinity("job", "job.name == 'db'", require=True, anti=True),)
 
 async def lives(harness: Harness) -> list[State]:
     """The state as it is, from a snapshot, and from the rounds."""
-    replayed, _ = await recover(harness.store)
+    replayed = await load_state(harness.store)
     return [harness.engine.state, load(make_snapshot(harness.engine.state)), replayed]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import create_timers, load_state
 from shunter.model.errors import Conflict, Invalid, NotFound
 from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
@@ -232,7 +232,8 @@ def test_a_manager_that_takes_over_goes_on_with_the_update() -> None:
         await fake_workers.process(3)
         await harness.submit(service(3, "v2"))
         await fake_workers.process(3)
-        state, timers = await recover(harness.store)
+        state = await load_state(harness.store)
+        timers = create_timers(state)
         assert state.services.jobs[job.job_id].status.wire_name == "updating"
         assert timers.next_ms == 0  # the first round looks at it
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import load_state
 from shunter.engine.state.fingerprints.compared_fields import ComparedFields
 from shunter.engine.state.fingerprints.fingerprint import ALL, STATE, fingerprint
 from shunter.engine.state.fingerprints.nodes import NODES
@@ -119,7 +119,7 @@ def differs(state: State, before: dict[str, Any]) -> bool:
 def test_a_state_is_the_same_from_a_snapshot_and_from_the_rounds() -> None:
     async def scenario(harness: Harness) -> None:
         await fill(harness)
-        replayed, _ = await recover(harness.store)
+        replayed = await load_state(harness.store)
         live = fingerprint(harness.engine.state)
         assert fingerprint(load(make_snapshot(harness.engine.state))) == live
         assert fingerprint(replayed) == live

@@ -1,0 +1,89 @@
+"""Lets an engine follow or lead, as one of several managers. `app.manager` runs it; so does the simulation.
+
+follow and campaign  ->  elected: take the lead  ->  fenced, lease lost or asked to step down  ->  follow again
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from random import Random
+
+from shunter.engine.engine import Engine
+from shunter.log import Log
+from shunter.model.errors import Fenced, ShunterError
+from shunter.ports.clock import Clock
+from shunter.ports.coordination import Coordination, Lease
+
+RETRY_MAX_S = 1.0  # before the next campaign of a manager that could not lead, so that another one can try
+log = Log(__name__)
+
+
+class Membership:
+    """`on_lead` starts what only a leader runs, and `on_step_down` ends it. Both may be called many times."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        coordination: Coordination,
+        clock: Clock,
+        random: Random,
+        on_lead: Callable[[], Awaitable[None]],
+        on_step_down: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._engine, self._coordination = engine, coordination
+        self._clock, self._random = clock, random
+        self._on_lead, self._on_step_down = on_lead, on_step_down
+
+    async def run(self) -> None:
+        """Until the engine stops."""
+        while True:
+            lease = await self._follow_until_elected()
+            if lease is None:
+                return
+            try:
+                await self._lead(lease)
+                return
+            except Fenced as error:
+                log.info("leader.stepped_down", term=lease.term, reason=error)
+            except ShunterError as error:
+                log.error("leader.failed", term=lease.term, error=error)
+            finally:
+                await self._coordination.resign(lease)
+            await self._clock.sleep(self._random.uniform(0, RETRY_MAX_S))
+
+    async def _follow_until_elected(self) -> Lease | None:
+        """None if the engine stops."""
+        following = asyncio.create_task(self._engine.follow())
+        campaign = asyncio.create_task(self._coordination.acquire())
+        try:
+            await asyncio.wait((following, campaign), return_when=asyncio.FIRST_COMPLETED)
+            if not following.done():
+                return campaign.result()
+            following.result()
+            return None
+        finally:
+            for task in (following, campaign):
+                await _cancel(task)
+
+    async def _lead(self, lease: Lease) -> None:
+        await self._engine.start(lease)
+        watching = asyncio.create_task(self._wake_when_lost(lease))
+        try:
+            await self._on_lead()
+            await self._engine.run()
+        finally:
+            await _cancel(watching)
+            await self._on_step_down()
+
+    async def _wake_when_lost(self, lease: Lease) -> None:
+        """An idle engine would not notice."""
+        await lease.wait_lost()
+        self._engine.wake()
+
+
+async def _cancel(task: asyncio.Task[object]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.wait((task,))

@@ -1,0 +1,66 @@
+"""The committed state of the cluster in memory, and the feed of its rounds.
+
+Every manager has one. It is loaded from the store, and then follows the rounds that the leader commits. The engine of
+the leader changes its state directly, and commits the same changes. So a manager that takes the lead loads nothing."""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.feed import Feed, PublishedRound
+from shunter.engine.jobs.finish import decode_summary
+from shunter.engine.recovery import load_state
+from shunter.engine.state.state import State
+from shunter.log import Log
+from shunter.model.errors import NotFound
+from shunter.ports.store import LoggedRound, Store
+
+ROUNDS_PER_READ = 1_000
+log = Log(__name__)
+
+
+class Replica:
+    def __init__(self, store: Store) -> None:
+        self.state = State()
+        self.feed = Feed()
+        self.is_current = False  # the state is exactly the one that the store had at its version
+        self._store = store
+
+    def discard(self) -> None:
+        """The state has changes that are not committed, or cannot be trusted: load it again before the next use."""
+        self.is_current = False
+
+    async def catch_up(self) -> None:
+        """Apply all rounds that are committed by now, and publish them."""
+        if not self.is_current:
+            await self._load()
+        while rounds := await self._read_on():
+            for logged in rounds:
+                await self._apply(logged)
+
+    async def _load(self) -> None:
+        """Whoever followed the old state follows again: rounds between the two are in the store."""
+        state = await load_state(self._store)
+        if self.feed.version:
+            self.feed.end()
+        self.state, self.is_current = state, True
+
+    async def _read_on(self) -> list[LoggedRound]:
+        try:
+            return await self._store.rounds_after(self.state.version, ROUNDS_PER_READ)
+        except NotFound:  # retention has cut the rounds that come next, so the snapshot is newer than this state
+            log.warning("replica.cut_off", version=self.state.version)
+            await self._load()
+            return await self._store.rounds_after(self.state.version, ROUNDS_PER_READ)
+
+    async def _apply(self, logged: LoggedRound) -> None:
+        changes = c.decode_round(logged.body)
+        self.is_current = False  # until all of it is applied
+        for change in changes:
+            self.state.apply(change)
+        self.state.version, self.is_current = logged.version, True
+        self.feed.publish(PublishedRound(logged.version, logged.at, changes, len(logged.body)), {})
+        for job_id in [change.job for change in changes if isinstance(change, c.JobEnded)]:
+            if self.feed.is_watched(job_id):
+                finished = await self._store.finished_job(job_id)
+                if finished is not None:  # else it was purged at once
+                    self.feed.finish(job_id, decode_summary(finished.summary))
