@@ -33,6 +33,7 @@ class Replica:
         """Apply all rounds that are committed by now, and publish them."""
         if not self.is_current:
             await self._load()
+            return
         while rounds := await self._read_on():
             for logged in rounds:
                 await self._apply(logged)

@@ -34,6 +34,7 @@ class Scenario:
     lies_seed: int | None = None  # of `simulation.runtime.lies`; None: nobody lies
     cuts_seed: int | None = None  # of `simulation.runtime.link_cuts`; None: no long cuts
     managers: int = 0  # that share the store and elect a leader; 0: there is one, which is replaced when it is gone
+    managers_seed: int = 0  # of their faults and of the clients that read
     has_objects: bool = False  # see `simulation.workload.objects`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 

@@ -30,11 +30,13 @@ from shunter.simulation.runtime.lies import Liar
 from shunter.simulation.runtime.link_cuts import LinkCuts, with_disconnects
 from shunter.simulation.runtime.loop import Livelock, Stalled, VirtualClock, run_virtual
 from shunter.simulation.runtime.manager import SimulatedManager
+from shunter.simulation.runtime.manager_faults import ManagerFaults
 from shunter.simulation.runtime.network import Network
 from shunter.simulation.runtime.worker import SimulatedWorker
 from shunter.simulation.scenario import Scenario, draw_scenario
 from shunter.simulation.trace import Trace
 from shunter.simulation.workload.policies import BackgroundPolicy, PolicyFactory
+from shunter.simulation.workload.readers import Readers
 from shunter.simulation.workload.users import Users
 
 FAULT_PERIOD_MAX_S = 600.0  # within which users are answered and faults are over
@@ -83,7 +85,7 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
             draw_scenario(rng), has_objects=seed >= OBJECTS_FROM, is_background=is_background, lies_seed=lies_seed
         )
         if seed >= MANAGERS_FROM:
-            scenario = replace(scenario, managers=1 + seed % 5, has_objects=seed % 2 == 1)
+            scenario = replace(scenario, managers=1 + seed % 5, managers_seed=seed, has_objects=seed % 2 == 1)
         if seed % CUTS_EVERY == CUTS_EVERY - 1:
             scenario = with_disconnects(scenario, seed)
         world = World(rng, scenario, echo, policy_factory)
@@ -178,6 +180,11 @@ class World:
             self.add_node(hello)
         users, faults = Users(self), Faults(self)
         running = [users.run(), faults.run()]
+        if self.scenario.managers:
+            running += [
+                ManagerFaults(self, self.scenario.managers_seed).run(),
+                Readers(self, self.scenario.managers_seed).run(),
+            ]
         if self.scenario.lies_seed is not None:
             running.append(Liar(self, self.scenario.lies_seed).run())
         if self.scenario.cuts_seed is not None:
@@ -264,9 +271,12 @@ class World:
 
     # ---- what the checkers are told ----
 
-    def durable(self, manager: SimulatedManager, commit: Commit) -> None:
+    def durable(self, manager: SimulatedManager, commit: Commit, is_late: bool) -> None:
+        """The writer of a late commit has dropped its state, so only the commit itself is checked."""
         self.trace.record("committed", f"{manager.name} version {commit.version} ({len(commit.body)} bytes)")
-        self.check(self.checkers.on_durable, manager.engine, commit)
+        self.check(self.checkers.on_durable, None if is_late else manager.engine, commit)
+        if self.scenario.managers:
+            self.checkers.histories.on_durable(self.checkers.shadow)
 
     def purged(self, purged: Purged) -> None:
         self.trace.record("purged", f"{len(purged.finished)} names, {purged.rounds} rounds")

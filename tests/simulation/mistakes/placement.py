@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from shunter.engine import engine as engine_module
-from shunter.engine import recovery
 from shunter.engine.placement import apply_decision, cluster_view, gang_restart
 from shunter.engine.placement import place as placement
 from shunter.engine.state import apply_tasks, task_classes
@@ -54,7 +53,7 @@ def skip_requeue(patch: Patch) -> None:
 
 
 def forget_back_offs_in_recovery(patch: Patch) -> None:
-    patch.setattr(recovery, "_timers", lambda _state: Timers())
+    patch.setattr(engine_module, "create_timers", lambda _state: Timers())
 
 
 def never_shrink_lanes(patch: Patch) -> None:

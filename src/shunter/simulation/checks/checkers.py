@@ -22,6 +22,7 @@ from shunter.model.lifecycles import NodeState, TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.checks.audit import audit
+from shunter.simulation.checks.histories import Histories
 from shunter.simulation.checks.object_rules import check_objects
 from shunter.simulation.checks.placement_rules import check_gangs, check_lanes, check_placed
 from shunter.simulation.checks.reference_model import ReferenceModel
@@ -61,13 +62,14 @@ class Checkers:
         self.changes: Counter[str] = Counter()  # committed, by kind
         self.acknowledged: dict[int, SubmitResult] = {}
         self.wait_times = WaitTimes()
+        self.histories = Histories()
         self._machines: dict[str, Machine] = {}
         self._classes: dict[int, ClassKey] = {}  # those that had lanes
 
     # ---- what the store has ----
 
-    def on_durable(self, engine: Engine, commit: Commit) -> None:
-        """A round became durable; the live state is exactly the state after it."""
+    def on_durable(self, engine: Engine | None, commit: Commit) -> None:
+        """A round became durable; the live state is exactly the state after it. Without an engine there is none."""
         changes = decode_round(commit.body)
         self.model.begin(commit.epoch, commit.version, round(commit.at * 1000))
         for change in changes:
@@ -84,7 +86,7 @@ class Checkers:
         for job in commit.finished:
             self._check_finished(job)
         self.checked["round"] += 1
-        if commit.version % AUDIT_EVERY == 0:
+        if commit.version % AUDIT_EVERY == 0 and engine is not None:
             self.on_audit(engine.state)
 
     def _replay(self, change: Change) -> None:

@@ -5,11 +5,12 @@ All managers of a world share the durable store behind it. `simulation.runtime.f
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shunter.model.errors import StoreFailed
+from shunter.model.errors import ShunterError, StoreFailed
 from shunter.ports.clock import Clock
 from shunter.ports.store import (
     Commit,
@@ -28,10 +29,12 @@ from shunter.ports.store import (
 from shunter.simulation.runtime.process import Gate
 from shunter.simulation.trace import Trace
 
-OnDurable = Callable[[Commit], None]
+OnDurable = Callable[[Commit, bool], None]  # the commit, and whether it landed after its writer was told that it failed
 OnPurged = Callable[[Purged], None]
 
 LATENCY_DEFAULT_S = 0.001
+LATE_COMMIT_S = 0.05
+CUT_OFF_TIMEOUT_S = 0.5
 
 
 @dataclass(slots=True)
@@ -43,6 +46,7 @@ class Disk:
     latency_s: float = LATENCY_DEFAULT_S
     fail_before_rate: float = 0.0  # nothing was written
     fail_after_rate: float = 0.0  # it was written, and the writer is told otherwise
+    late_rate: float = 0.0  # the writer is told that it failed, and it may be written later
 
     def draw_latency_s(self) -> float:
         return self.rng.expovariate(1 / self.latency_s)
@@ -66,6 +70,8 @@ class FaultyStore:
         self._clock = clock
         self._gate = gate
         self._on_durable = on_durable
+        self._late: set[asyncio.Task[None]] = set()
+        self.is_cut_off = False  # this process cannot reach the store
 
     async def open(self) -> None:
         await self._store.open()
@@ -76,10 +82,30 @@ class FaultyStore:
     async def commit(self, commit: Commit) -> None:
         await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_before_rate, "commit.failed_before")
+        if self._disk.late_rate and self._disk.rng.random() < self._disk.late_rate:
+            self._commit_later(commit)
+            raise StoreFailed("simulated: the connection was lost in the middle of a commit")
         await self._store.commit(commit)
-        self._on_durable(commit)
+        self._on_durable(commit, False)
         await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_after_rate, "commit.failed_after")
+
+    def _commit_later(self, commit: Commit) -> None:
+        """The server goes on with what it has received, whatever became of the process that sent it."""
+
+        async def land() -> None:
+            await asyncio.sleep(self._disk.rng.expovariate(1 / LATE_COMMIT_S))
+            try:
+                await self._store.commit(commit)
+            except ShunterError as error:
+                self._disk.trace.record("commit.late_refused", str(error))
+            else:
+                self._disk.trace.record("commit.late", f"version {commit.version}")
+                self._on_durable(commit, True)
+
+        task = asyncio.create_task(land())
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
 
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
         await self._wait_for_disk()
@@ -150,5 +176,8 @@ class FaultyStore:
     async def _wait_for_disk(self) -> None:
         """Time on the disk; a process that was paused or killed meanwhile does not get any further."""
         await self._gate.wait_open()
+        if self.is_cut_off:
+            await self._clock.sleep(CUT_OFF_TIMEOUT_S)
+            raise StoreFailed("simulated: the store cannot be reached")
         await self._clock.sleep(self._disk.draw_latency_s())
         await self._gate.wait_open()

@@ -63,7 +63,7 @@ class Faults:
     async def _manager_replaced(self) -> None:
         """A manager is paused, another takes over, and the old one resumes without knowing it."""
         manager = self._newest_manager()
-        if manager is None or not manager.is_leading:
+        if manager is None or not manager.is_leading or self._world.scenario.managers:
             return
         manager.pause()
         await self._sleep_between(0.1, 3.0)

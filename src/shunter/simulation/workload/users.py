@@ -138,10 +138,12 @@ class Users:
             if leader is None:
                 busy_until_s = None
                 continue
+            begun_at = world.checkers.histories.begin()
             try:
                 async with asyncio.timeout(ANSWER_TIMEOUT_S):
                     await leader.gate.wait_open()
                     answer = await call(leader.engine)
+                    version = leader.engine.committed_version
                     await leader.gate.wait_open()
             except Busy:
                 busy_until_s = busy_until_s or world.clock.now() + BUSY_MAX_S
@@ -150,6 +152,7 @@ class Users:
                 continue
             except (TimeoutError, Unavailable):
                 continue
+            world.checkers.histories.on_leader_answer(begun_at, version, leader.name)
             if world.rng.random() >= ANSWER_LOST_RATE:
                 return answer
             world.trace.record("answer.lost")
