@@ -46,11 +46,11 @@ def hash_seed(seed: int) -> str:
     digest, rounds = hashlib.sha256(), 0
     note_durable = world.World.durable
 
-    def durable(self: world.World, manager: SimulatedManager, commit: Commit) -> None:
+    def durable(self: world.World, manager: SimulatedManager, commit: Commit, is_late: bool) -> None:
         nonlocal rounds
         rounds += 1
         digest.update(len(commit.body).to_bytes(8, "big") + commit.body)
-        note_durable(self, manager, commit)
+        note_durable(self, manager, commit, is_late)
 
     world.World.durable = durable  # type: ignore[method-assign]
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
-from shunter.engine.recovery import recover
+from shunter.engine.recovery import load_state
 from shunter.model.errors import StoreFailed
 from shunter.ports.store import Commit, Snapshot
 
@@ -20,4 +20,4 @@ async def test_damaged_content_is_a_failure_of_the_store(body: bytes, is_snapsho
     if is_snapshot:
         await store.save_snapshot(epoch, Snapshot(1, body))
     with pytest.raises(StoreFailed, match=r"damaged at version 1 .*shunter restore FILE"):
-        await recover(store)
+        await load_state(store)
