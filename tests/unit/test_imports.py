@@ -89,6 +89,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters.memory": ("model ports", "msgspec"),
     "adapters.sqlite": ("log model ports", "msgspec"),
     "adapters.files": ("log model", ""),
+    "adapters.etcd": ("log model ports proto", "google grpc msgspec"),
     "adapters.grpc": ("log model ports proto wire", "google grpc msgspec"),
     "adapters.system": ("", ""),
     "watcher": ("engine log model ports", "msgspec"),

@@ -5,9 +5,12 @@ The election only saves work: the store's fence decides what is written. A lease
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
+
+WORKER_BYTES_MAX = 8 * 1024  # what may be published about one worker
 
 
 class ManagerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
@@ -39,7 +42,10 @@ class Lease(Protocol):
 
 
 class Coordination(Protocol):
-    async def open(self) -> None: ...
+    async def open(self) -> None:
+        """Raises Unauthorized if the servers refuse this manager. If they cannot be reached it returns all the same,
+        and the other methods go on trying."""
+        ...
 
     async def close(self) -> None:
         """Resign and unregister, so that others need not wait for a time-out."""
@@ -50,7 +56,8 @@ class Coordination(Protocol):
         ...
 
     async def acquire(self) -> Lease:
-        """Wait until this manager is elected. Retries by itself while the servers cannot be reached."""
+        """Wait until this manager is elected. Retries by itself while the servers cannot be reached. After a
+        resignation it lets the others go first for a moment."""
         ...
 
     async def resign(self, lease: Lease) -> None:
@@ -67,6 +74,17 @@ class Coordination(Protocol):
 
     async def wait_changed(self) -> None:
         """Return when `managers` or `leader` may give another answer than at the last return."""
+        ...
+
+    async def publish_workers(self, workers: Mapping[str, bytes]) -> None:
+        """Replace what this manager publishes about workers: a record each. Called by the manager that leads, with the
+        workers whose heartbeats arrive; with none when it does not lead any more. Repeated by itself after a fault.
+        They vanish some seconds after the manager, unless the next leader has published them by then. Raises Rejected
+        if a record is larger than WORKER_BYTES_MAX."""
+        ...
+
+    async def workers(self) -> dict[str, bytes]:
+        """The workers that are published now, whoever did it. Raises Unavailable if the servers cannot be reached."""
         ...
 
 

@@ -1,0 +1,134 @@
+"""Coordination by etcd. Implements `ports.coordination`; used by managers that share a store.
+
+Everything that talks to etcd is in a thread with an event loop of its own. Its results come to the caller's loop as
+values that are never changed: the lease's deadline, and the membership as last heard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from shunter.adapters.etcd.errors import EtcdUnavailable
+from shunter.adapters.etcd.keys import Keys, Membership, encode_record
+from shunter.adapters.etcd.lease import EtcdLease, read_clock
+from shunter.adapters.etcd.loop_thread import LoopThread
+from shunter.adapters.etcd.session import Session
+from shunter.adapters.etcd.settings import EtcdSettings
+from shunter.log import Log
+from shunter.model.errors import Rejected
+from shunter.ports.coordination import WORKER_BYTES_MAX, Lease, ManagerRecord
+
+log = Log(__name__)
+
+
+class EtcdCoordination:
+    """`name` is this manager's, and no other's. Call all methods in the loop that called `open`."""
+
+    def __init__(self, settings: EtcdSettings, name: str) -> None:
+        self._settings = settings
+        self._name = name
+        self._keys = Keys(settings.prefix)
+        self._session: Session | None = None
+        self._thread: LoopThread | None = None
+        # Written by the thread, read here.
+        self._membership = Membership()
+        self._heard_at = float("-inf")
+        self._answer: tuple[Membership, ManagerRecord | None] = (self._membership, None)
+        self._version = 0  # of the answer
+        self._seen_version = 0
+        self._changed = asyncio.Event()
+
+    async def open(self) -> None:
+        self._home = asyncio.get_running_loop()
+        thread = LoopThread("etcd")
+        thread.start()
+        try:
+            self._session = await thread.run(self._start_session())
+        except BaseException:
+            thread.stop()
+            raise
+        self._thread = thread
+
+    async def close(self) -> None:
+        thread, self._thread = self._thread, None
+        session, self._session = self._session, None
+        if thread is None or session is None:
+            return
+        try:
+            await thread.run(session.stop())
+        finally:
+            thread.stop()
+
+    async def register(self, record: ManagerRecord) -> None:
+        assert record.name == self._name
+        key = self._keys.manager(self._name)
+        self._publish(key, {key: encode_record(record)})
+
+    async def publish_workers(self, workers: Mapping[str, bytes]) -> None:
+        for name, value in workers.items():
+            if len(value) > WORKER_BYTES_MAX:
+                raise Rejected(f"worker {name}: a record has at most {WORKER_BYTES_MAX} bytes, not {len(value)}")
+        self._publish(self._keys.workers, {self._keys.worker(name): value for name, value in workers.items()})
+
+    async def workers(self) -> dict[str, bytes]:
+        thread, session = self._opened()
+        listed = await thread.run(session.registry.list_below(self._keys.workers))
+        return {key[len(self._keys.workers) :].decode(): value for key, value in listed.items()}
+
+    async def acquire(self) -> Lease:
+        thread, session = self._opened()
+        won: list[EtcdLease] = []
+        try:
+            return await thread.run(session.acquire(won))
+        except asyncio.CancelledError:
+            thread.post(session.give_back, won)  # it may have been won just now
+            raise
+
+    async def resign(self, lease: Lease) -> None:
+        assert isinstance(lease, EtcdLease)
+        lease.end()
+        thread, session = self._opened()
+        await thread.run(session.resign(lease))
+
+    def managers(self) -> list[ManagerRecord]:
+        return list(self._membership.managers)
+
+    def leader(self) -> ManagerRecord | None:
+        is_current = read_clock() - self._heard_at <= self._settings.ttl_s
+        return self._membership.leader if is_current else None
+
+    async def wait_changed(self) -> None:
+        seen = self._seen_version
+        while self._version == seen:
+            await self._changed.wait()
+        self._seen_version = self._version
+
+    def _opened(self) -> tuple[LoopThread, Session]:
+        if self._thread is None or self._session is None:
+            raise EtcdUnavailable("the coordination is not open")
+        return self._thread, self._session
+
+    def _publish(self, prefix: bytes, values: Mapping[bytes, bytes]) -> None:
+        thread, session = self._opened()
+        thread.post(session.registry.publish, prefix, values)
+
+    # ---- in the thread ----
+
+    async def _start_session(self) -> Session:
+        session = Session(self._settings, self._keys, self._name, self._hear)
+        await session.start()
+        return session
+
+    def _hear(self, membership: Membership, heard_at: float) -> None:
+        self._membership, self._heard_at = membership, heard_at
+        answer = membership, self.leader()
+        if answer != self._answer:
+            self._answer = answer
+            self._version += 1
+            self._home.call_soon_threadsafe(self._wake)
+
+    # ---- in the caller's loop ----
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()

@@ -1,0 +1,69 @@
+"""Where things are in etcd, and what a copy of them says. Called by the other modules of this package.
+
+PREFIX/managers/leader       the name of the manager that leads
+PREFIX/managers/names/NAME   what a manager announces
+PREFIX/workers/NAME          what the leader publishes about a worker"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from shunter.ports.coordination import ManagerRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    value: bytes
+    create_revision: int
+    lease: int
+
+
+class Keys:
+    def __init__(self, prefix: str) -> None:
+        self.managers = f"{prefix}/managers/".encode()  # the leader's key and all names
+        self.leader = self.managers + b"leader"
+        self.names = self.managers + b"names/"
+        self.workers = f"{prefix}/workers/".encode()
+
+    def manager(self, name: str) -> bytes:
+        return self.names + name.encode()
+
+    def worker(self, name: str) -> bytes:
+        return self.workers + name.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Who is registered and who leads, at one moment."""
+
+    managers: tuple[ManagerRecord, ...] = ()
+    leader: ManagerRecord | None = None
+
+
+def read_membership(keys: Keys, entries: Mapping[bytes, Entry]) -> Membership:
+    """The leader may have no record: it registers, and its lease may be younger or older than its registration."""
+    records = {}
+    for key in sorted(entries):
+        if key.startswith(keys.names):
+            record = _decode(key[len(keys.names) :].decode(), entries[key].value)
+            records[record.name] = record
+    leader = entries.get(keys.leader)
+    if leader is None:
+        return Membership(tuple(records.values()))
+    name = leader.value.decode(errors="replace")
+    return Membership(tuple(records.values()), records.get(name) or ManagerRecord(name))
+
+
+def encode_record(record: ManagerRecord) -> bytes:
+    return msgspec.json.encode(record)
+
+
+def _decode(name: str, value: bytes) -> ManagerRecord:
+    """A newer manager may announce what we do not know; a record that cannot be read still says that it exists."""
+    try:
+        return msgspec.json.decode(value, type=ManagerRecord)
+    except msgspec.MsgspecError:
+        return ManagerRecord(name)
