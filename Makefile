@@ -8,7 +8,7 @@ TESTS := tests
 # In CI, a test fails if it is skipped because something that can be installed is missing.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 
-.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects chaos smoke-chaos fuzz bench bench-small docs client proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-etcd setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects chaos smoke-chaos fuzz bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ down: setup ## stop the local cluster; its jobs and history stay
 # ---- change it ----
 
 # End-to-end tests wait half of the time, so a third process keeps two cores busy. tests/conftest.py orders the folders.
-test: setup setup-docker ## run all tests except slow ones
+test: setup setup-docker setup-etcd ## run all tests except slow ones
 	$(PYTEST) $(TESTS) -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-frameworks: setup setup-frameworks ## test BatchJobs with real Spark and Flink
@@ -92,6 +92,9 @@ fuzz: setup ## send random input to every operation and parser, for about half a
 
 setup-docker: ## install what tests of containers need, if permitted
 	@sh scripts/setup_docker.sh
+
+setup-etcd: ## install what tests of several managers need, if permitted
+	@sh scripts/setup_etcd.sh
 
 setup-frameworks: setup ## install Java, Spark and Flink for BatchJobs, if permitted
 	@sh scripts/setup_frameworks.sh

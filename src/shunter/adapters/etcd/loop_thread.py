@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -15,6 +14,7 @@ T = TypeVar("T")
 class LoopThread:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
+        self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -22,25 +22,19 @@ class LoopThread:
 
     def stop(self) -> None:
         """Wait until the thread has ended. Whatever still runs in it is cancelled."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.post(self._stopping.set)
         self._thread.join()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of work in the thread. If the caller is cancelled, so is the work."""
-        return await asyncio.wrap_future(self.submit(work))
-
-    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     def post(self, function: Callable[..., object], *args: object) -> None:
         self._loop.call_soon_threadsafe(function, *args)
 
     def _run(self) -> None:
-        try:
-            self._loop.run_forever()
-            tasks = asyncio.all_tasks(self._loop)
-            for task in tasks:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        finally:
-            self._loop.close()
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        await self._stopping.wait()
