@@ -90,7 +90,7 @@ async def one_of_several_holds_the_lease(harness: Harness) -> None:
     terms = []
     for _ in members:
         await within(asyncio.wait(campaigns, return_when=asyncio.FIRST_COMPLETED))
-        await harness.pass_time(harness.ttl_s / 2)
+        await harness.pass_time(harness.ttl_s / 10)
         (winner,) = (index for index, campaign in enumerate(campaigns) if campaign.done())
         lease = campaigns.pop(winner).result()
         assert lease.is_held()
@@ -99,10 +99,19 @@ async def one_of_several_holds_the_lease(harness: Harness) -> None:
     assert terms == sorted(set(terms)), "terms rise"
 
 
+async def a_term_is_above_the_newest_that_the_caller_knows(harness: Harness) -> None:
+    a, b = await harness.join("a"), await harness.join("b")
+    first = await within(a.acquire(above=10**9))
+    assert first.term > 10**9
+    campaign = asyncio.ensure_future(b.acquire(above=5))
+    await a.resign(first)
+    assert (await within(campaign)).term > first.term, "also for one that knows less"
+
+
 async def a_lease_is_renewed(harness: Harness) -> None:
     a = await harness.join("a")
     lease = await within(a.acquire())
-    await harness.pass_time(2.5 * harness.ttl_s)
+    await harness.pass_time(1.5 * harness.ttl_s)
     assert lease.is_held()
 
 
@@ -118,7 +127,7 @@ async def a_lease_without_renewals_ends_before_another_begins(harness: Harness) 
     assert second.term > first.term
     await within(lost)
     await harness.heal("a")
-    await harness.pass_time(harness.ttl_s)
+    await harness.pass_time(harness.ttl_s / 2)
     assert not first.is_held(), "it does not come back"
     assert second.is_held()
 
@@ -129,7 +138,7 @@ async def a_manager_that_was_cut_off_can_lead_again(harness: Harness) -> None:
     await harness.cut("a")
     await while_time_passes(harness, asyncio.ensure_future(first.wait_lost()))
     campaign = asyncio.ensure_future(a.acquire())
-    await harness.pass_time(harness.ttl_s)
+    await harness.pass_time(harness.ttl_s / 4)
     assert not campaign.done()
     await harness.heal("a")
     second = await while_time_passes(harness, campaign)
@@ -276,6 +285,7 @@ ALONE_CLAIMS = (
 _CLAIMS = (
     *ALONE_CLAIMS,
     one_of_several_holds_the_lease,
+    a_term_is_above_the_newest_that_the_caller_knows,
     a_lease_is_renewed,
     a_lease_without_renewals_ends_before_another_begins,
     a_manager_that_was_cut_off_can_lead_again,

@@ -16,7 +16,7 @@ from shunter.ports.coordination import Coordination
 from tests.etcd_servers import TTL_S, EtcdServers, etcd_servers
 from tests.link import Link
 
-from .coordination import CONTRACT, Claim
+from .coordination import CONTRACT, Claim, resigning_hands_over
 
 prefixes = (f"test-{number}" for number in itertools.count())
 
@@ -74,7 +74,7 @@ async def test_etcd_coordination(claim: Claim, servers: EtcdServers) -> None:
 def test_etcd_coordination_works_on_uvloop(servers: EtcdServers) -> None:
     async def run() -> None:
         async with EtcdHarness(servers) as harness:
-            await CONTRACT[4].values[0](harness)  # type: ignore[operator]
+            await resigning_hands_over(harness)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run())

@@ -21,8 +21,8 @@ async def main(address: str, prefix: str, ttl: str) -> None:
     await coordination.register(ManagerRecord("holder"))
     await coordination.publish_workers({"worker": b"of the holder"})
     lease = await coordination.acquire()
-    print("held", lease.term, flush=True)
     last = time.monotonic()
+    print("held", lease.term, flush=True)  # whoever reads this may stop us at once
     while True:  # the main loop is busy: only the thread renews
         now, is_held = time.monotonic(), lease.is_held()
         if now - last > PAUSE_MIN_S:

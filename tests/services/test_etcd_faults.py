@@ -85,7 +85,7 @@ async def test_a_main_loop_that_stalls_for_longer_than_the_ttl_loses_nothing(ser
         lost = asyncio.ensure_future(lease.wait_lost())
         await until_leader(stalled, ManagerRecord("a"))
         await asyncio.sleep(0)
-        time.sleep(2.5 * TTL_S)
+        time.sleep(1.5 * TTL_S)
         assert lease.is_held()
         assert stalled.leader() == ManagerRecord("a")
         await asyncio.sleep(0.05)
@@ -98,21 +98,21 @@ async def test_a_main_loop_that_stalls_for_longer_than_the_ttl_loses_nothing(ser
 
 
 async def test_a_killed_member_costs_neither_lease_nor_news(three: EtcdServers) -> None:
-    settings = settings_for(three, ttl_s=3)
+    settings = settings_for(three, ttl_s=2)
     async with member(settings, "a") as a, member(settings, "b") as b:
         lease = await asyncio.wait_for(a.acquire(), TIMEOUT_S)
         killed = connected_members(three)
         killed[0].kill()
         await b.register(ManagerRecord("b"))
         await until_names(a, ["b"])
-        await asyncio.sleep(1.2 * 3)
+        await asyncio.sleep(1.2 * settings.ttl_s)
         assert lease.is_held()
         killed[0].start()
         three.wait_until_up()
 
 
 async def test_a_member_that_hangs_costs_neither_lease_nor_news(three: EtcdServers) -> None:
-    settings = settings_for(three, ttl_s=3)
+    settings = settings_for(three, ttl_s=2)
     async with member(settings, "a") as a, member(settings, "b") as b:
         lease = await asyncio.wait_for(a.acquire(), TIMEOUT_S)
         stopped = connected_members(three)[0]
@@ -120,7 +120,7 @@ async def test_a_member_that_hangs_costs_neither_lease_nor_news(three: EtcdServe
         try:
             await b.register(ManagerRecord("b"))
             await until_names(a, ["b"])
-            await asyncio.sleep(1.2 * 3)
+            await asyncio.sleep(1.2 * settings.ttl_s)
             assert lease.is_held()
         finally:
             stopped.send(signal.SIGCONT)
@@ -140,7 +140,7 @@ async def test_without_a_majority_the_lease_ends_in_time_and_a_new_election_foll
         assert not lease.is_held()
         await until_leader(a, None)
         campaign = asyncio.ensure_future(a.acquire())
-        await asyncio.sleep(TTL_S)
+        await asyncio.sleep(TTL_S / 4)
         assert not campaign.done()
         for killed in three.members[1:]:
             killed.start()
@@ -169,14 +169,12 @@ async def test_an_address_where_nobody_answers_does_not_stall(servers: EtcdServe
         await link.open()
         link.cut()
     addresses = (*(link.address for link in silent), "127.0.0.1:1", *servers.addresses)
-    for _ in range(3):  # the order of the addresses is random
-        settings = EtcdSettings(addresses, prefix=next(prefixes), ttl_s=TTL_S)
-        begun = time.monotonic()
-        async with member(settings) as a:
-            lease = await asyncio.wait_for(a.acquire(), TIMEOUT_S)
-            assert time.monotonic() - begun < 5
-            await asyncio.sleep(1.2 * TTL_S)
-            assert lease.is_held()
+    begun = time.monotonic()
+    async with member(EtcdSettings(addresses, prefix=next(prefixes), ttl_s=TTL_S)) as a:
+        lease = await asyncio.wait_for(a.acquire(), TIMEOUT_S)
+        assert time.monotonic() - begun < 5
+        await asyncio.sleep(1.2 * TTL_S)
+        assert lease.is_held()
     for link in silent:
         await link.close()
 
@@ -210,7 +208,7 @@ async def test_a_leader_whose_key_is_deleted_stops_leading_at_once(servers: Etcd
         lease = await asyncio.wait_for(a.acquire(), TIMEOUT_S)
         key = base64.b64encode(f"{settings.prefix}/managers/leader".encode()).decode()
         servers.call("kv/deleterange", {"key": key})
-        await asyncio.wait_for(lease.wait_lost(), 15)
+        await asyncio.wait_for(lease.wait_lost(), 8)  # by the watch: the next list is later
         assert (await asyncio.wait_for(a.acquire(), TIMEOUT_S)).term > lease.term
 
 
@@ -230,7 +228,7 @@ async def test_an_etcd_that_lost_its_data_is_noticed(tmp_path: Path) -> None:
             shutil.rmtree(tmp_path / "etcd1")
             servers.start()
             await asyncio.wait_for(lease.wait_lost(), TIMEOUT_S)
-            assert (await asyncio.wait_for(b.acquire(), TIMEOUT_S)).is_held()
+            assert (await asyncio.wait_for(b.acquire(lease.term), TIMEOUT_S)).term > lease.term
             await until_leader(a, ManagerRecord("b"))
             await until_names(a, ["a", "b"])
 

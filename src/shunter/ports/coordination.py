@@ -55,9 +55,10 @@ class Coordination(Protocol):
         """Announce this manager, or change what was announced. Repeated by itself after a fault."""
         ...
 
-    async def acquire(self) -> Lease:
-        """Wait until this manager is elected. Retries by itself while the servers cannot be reached. After a
-        resignation it lets the others go first for a moment."""
+    async def acquire(self, above: int = 0) -> Lease:
+        """Wait until this manager is elected, with a term greater than `above`: the newest that the store knows. (The
+        servers may have lost their data, and count from 1 again.) Retries by itself while the servers cannot be
+        reached. After a resignation it lets the others go first for a moment."""
         ...
 
     async def resign(self, lease: Lease) -> None:

@@ -58,7 +58,7 @@ class EtcdClient:
         self._token = ""
         self._needs_token = bool(settings.user)
         self._authenticating = asyncio.Lock()
-        self.is_reachable = True
+        self._failed: set[str] = set()  # addresses whose last call failed
 
     async def close(self) -> None:
         await asyncio.gather(*(endpoint.channel.close(None) for endpoint in self._endpoints))
@@ -68,29 +68,29 @@ class EtcdClient:
         """The member that is asked first: the last one that answered, as far as is known."""
         return self._endpoints[0]
 
+    @property
+    def is_reachable(self) -> bool:
+        """Whether a member answered, as far as is known."""
+        return len(self._failed) < len(self._endpoints)
+
     def avoid(self, endpoint: Endpoint, reason: object) -> None:
         """Ask this member last from now on."""
         if endpoint is self._endpoints[0]:
             self._endpoints.append(self._endpoints.pop(0))
-            if self.is_reachable:
-                log.warning("etcd.member_failed", address=endpoint.address, reason=reason)
+        if endpoint.address not in self._failed:
+            self._failed.add(endpoint.address)
+            log.warning("etcd.member_failed", address=endpoint.address, reason=reason)
 
     async def call(self, method: Method[Request, Response], request: Request) -> Response:
         """Ask each member at most once, the best one first. Raises EtcdUnavailable if none answers."""
-        for _ in range(len(self._endpoints) - 1):
-            endpoint = self.endpoint
+        reason = None
+        for endpoint in list(self._endpoints):
             try:
                 return await self.call_at(endpoint, method, request)
             except EtcdUnavailable as error:
                 self.avoid(endpoint, error)
-        try:
-            return await self.call_at(self.endpoint, method, request)
-        except EtcdUnavailable as error:
-            if self.is_reachable:
-                log.warning("etcd.unreachable", reason=error)
-            self.is_reachable = False
-            self.avoid(self.endpoint, error)
-            raise
+                reason = error
+        raise EtcdUnavailable(f"no member of etcd answered: {reason}") from reason
 
     async def call_at(self, endpoint: Endpoint, method: Method[Request, Response], request: Request) -> Response:
         """Ask this member. With an old token, once more with a new one."""
@@ -99,9 +99,9 @@ class EtcdClient:
             response = await self._call_with(token, endpoint, method, request)
         except TokenExpired:
             response = await self._call_again(token, endpoint, method, request)
-        if not self.is_reachable:
-            log.info("etcd.reachable", address=endpoint.address)
-            self.is_reachable = True
+        if endpoint.address in self._failed:
+            self._failed.discard(endpoint.address)
+            log.info("etcd.member_answers", address=endpoint.address)
         return response
 
     async def open_stream(

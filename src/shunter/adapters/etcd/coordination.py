@@ -75,11 +75,11 @@ class EtcdCoordination:
         listed = await thread.run(session.registry.list_below(self._keys.workers))
         return {key[len(self._keys.workers) :].decode(): value for key, value in listed.items()}
 
-    async def acquire(self) -> Lease:
+    async def acquire(self, above: int = 0) -> Lease:
         thread, session = self._opened()
         won: list[EtcdLease] = []
         try:
-            return await thread.run(session.acquire(won))
+            return await thread.run(session.acquire(won, above))
         except asyncio.CancelledError:
             thread.post(session.give_back, won)  # it may have been won just now
             raise

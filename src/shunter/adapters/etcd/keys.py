@@ -1,8 +1,9 @@
 """Where things are in etcd, and what a copy of them says. Called by the other modules of this package.
 
-PREFIX/managers/leader       the name of the manager that leads
-PREFIX/managers/names/NAME   what a manager announces
-PREFIX/workers/NAME          what the leader publishes about a worker"""
+- PREFIX/managers/leader: the name of the manager that leads
+- PREFIX/managers/first-term: what is added to revisions to give terms; there only if etcd once lost its data
+- PREFIX/managers/names/NAME: what a manager announces
+- PREFIX/workers/NAME: what the leader publishes about a worker"""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from shunter.ports.coordination import ManagerRecord
 class Entry:
     value: bytes
     create_revision: int
+    mod_revision: int
     lease: int
 
 
@@ -25,6 +27,7 @@ class Keys:
     def __init__(self, prefix: str) -> None:
         self.managers = f"{prefix}/managers/".encode()  # the leader's key and all names
         self.leader = self.managers + b"leader"
+        self.first_term = self.managers + b"first-term"
         self.names = self.managers + b"names/"
         self.workers = f"{prefix}/workers/".encode()
 

@@ -41,7 +41,8 @@ class EtcdLease:
     def __init__(self, id: int, ttl_s: float, sent_at: float) -> None:
         self.id = id
         self.ttl_s = ttl_s
-        self.term = 0  # set once by the election
+        self.term = 0  # set once by the election, with the revision at which it was won
+        self.revision = 0
         self._deadline = sent_at + ttl_s * (1 - CLOCK_MARGIN)
         self._is_ended = False
         self._ended: Future[None] = Future()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from shunter.adapters.etcd.client import EtcdClient
@@ -54,11 +55,9 @@ class Session:
         self._spawn(self._watch.run())
         self._spawn(self.registry.run())
         if self._client.is_reachable:
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.ttl_s):
                     await self._watch.wait_until(self._watch.is_current)
-            except TimeoutError:
-                pass
 
     async def stop(self) -> None:
         self._is_stopping = True
@@ -72,13 +71,13 @@ class Session:
             log.warning("etcd.closed_without_answer")
         await self._client.close()
 
-    async def acquire(self, won: list[EtcdLease]) -> EtcdLease:
+    async def acquire(self, won: list[EtcdLease], above: int) -> EtcdLease:
         """The lease, also put into `won`: a caller that is cancelled at that moment gives it back."""
         campaign = asyncio.current_task()
         assert campaign is not None
         self._campaigns.add(campaign)
         try:
-            won.append(await self._election.acquire(self._watch))
+            won.append(await self._election.acquire(self._watch, above))
             return won[0]
         except asyncio.CancelledError:
             if self._is_stopping:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import grpc.aio
 
@@ -50,7 +51,10 @@ class KeyWatch:
             await self._changed.wait()
 
     async def wait_for_revision(self, revision: int) -> None:
-        await self.wait_until(lambda: self.revision >= revision)
+        """At most for a TTL: an etcd that loses its data counts from 1 again."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._ttl_s):
+                await self.wait_until(lambda: self.revision >= revision)
 
     def is_current(self) -> bool:
         return read_clock() - self.heard_at <= self._ttl_s
@@ -159,4 +163,4 @@ def translate_watch(error: grpc.aio.AioRpcError, endpoint: Endpoint) -> Exceptio
 
 
 def _entry(kv: pb.KeyValue) -> Entry:
-    return Entry(kv.value, kv.create_revision, kv.lease)
+    return Entry(kv.value, kv.create_revision, kv.mod_revision, kv.lease)

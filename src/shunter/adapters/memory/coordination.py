@@ -33,7 +33,7 @@ class Alone:
         self._record = record
         self._changed.send()
 
-    async def acquire(self) -> Lease:
+    async def acquire(self, above: int = 0) -> Lease:  # noqa: ARG002
         return AlwaysHeld()
 
     async def resign(self, lease: Lease) -> None:
@@ -172,9 +172,10 @@ class MemoryCoordination:
             raise Unavailable("the servers cannot be reached")
         return {name: record for name, (_, record) in self._server.workers.items()}
 
-    async def acquire(self) -> Lease:
+    async def acquire(self, above: int = 0) -> Lease:
         while self._must_wait():
             await self._heard.wait()
+        self._server.term = max(self._server.term, above)
         self._lease = self._server.holder = MemoryLease(self._server, self._name)
         self._server.announce()
         return self._lease

@@ -72,7 +72,7 @@ class DeleteRangeResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[ResponseHeader, _Mapping]] = ...) -> None: ...
 
 class Compare(_message.Message):
-    __slots__ = ("result", "target", "key", "create_revision", "lease")
+    __slots__ = ("result", "target", "key", "create_revision", "mod_revision", "lease")
     class Result(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         EQUAL: _ClassVar[Compare.Result]
@@ -81,21 +81,25 @@ class Compare(_message.Message):
         __slots__ = ()
         VERSION: _ClassVar[Compare.Target]
         CREATE: _ClassVar[Compare.Target]
+        MOD: _ClassVar[Compare.Target]
         LEASE: _ClassVar[Compare.Target]
     VERSION: Compare.Target
     CREATE: Compare.Target
+    MOD: Compare.Target
     LEASE: Compare.Target
     RESULT_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     CREATE_REVISION_FIELD_NUMBER: _ClassVar[int]
+    MOD_REVISION_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
     result: Compare.Result
     target: Compare.Target
     key: bytes
     create_revision: int
+    mod_revision: int
     lease: int
-    def __init__(self, result: _Optional[_Union[Compare.Result, str]] = ..., target: _Optional[_Union[Compare.Target, str]] = ..., key: _Optional[bytes] = ..., create_revision: _Optional[int] = ..., lease: _Optional[int] = ...) -> None: ...
+    def __init__(self, result: _Optional[_Union[Compare.Result, str]] = ..., target: _Optional[_Union[Compare.Target, str]] = ..., key: _Optional[bytes] = ..., create_revision: _Optional[int] = ..., mod_revision: _Optional[int] = ..., lease: _Optional[int] = ...) -> None: ...
 
 class RequestOp(_message.Message):
     __slots__ = ("request_range", "request_put", "request_delete_range", "request_txn")
