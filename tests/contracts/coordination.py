@@ -63,21 +63,23 @@ async def a_record_is_listed_and_may_change(harness: Harness) -> None:
 
 async def published_workers_are_replaced_as_a_whole(harness: Harness) -> None:
     a = await harness.join("a")
+    lease = await within(a.acquire())
     assert await a.workers() == {}
     many = {f"worker-{number}": b"%d" % number for number in range(250)}
-    await a.publish_workers(many)
+    await a.publish_workers(lease, many)
     await until_workers(harness, a, many)
-    await a.publish_workers({"worker-1": b"changed", "worker-2": b"2"})
+    await a.publish_workers(lease, {"worker-1": b"changed", "worker-2": b"2"})
     await until_workers(harness, a, {"worker-1": b"changed", "worker-2": b"2"})
-    await a.publish_workers({})
+    await a.publish_workers(lease, {})
     await until_workers(harness, a, {})
 
 
 async def a_worker_record_has_a_limit(harness: Harness) -> None:
     a = await harness.join("a")
-    await a.publish_workers({"small": b"x" * WORKER_BYTES_MAX})
+    lease = await within(a.acquire())
+    await a.publish_workers(lease, {"small": b"x" * WORKER_BYTES_MAX})
     with pytest.raises(Rejected, match="large"):
-        await a.publish_workers({"large": b"x" * (WORKER_BYTES_MAX + 1)})
+        await a.publish_workers(lease, {"large": b"x" * (WORKER_BYTES_MAX + 1)})
     await until_workers(harness, a, {"small": b"x" * WORKER_BYTES_MAX})
 
 
@@ -111,8 +113,10 @@ async def a_term_is_above_the_newest_that_the_caller_knows(harness: Harness) -> 
 async def a_lease_is_renewed(harness: Harness) -> None:
     a = await harness.join("a")
     lease = await within(a.acquire())
+    await a.publish_workers(lease, {"worker": b"1"})
     await harness.pass_time(1.5 * harness.ttl_s)
     assert lease.is_held()
+    assert await a.workers() == {"worker": b"1"}
 
 
 async def a_lease_without_renewals_ends_before_another_begins(harness: Harness) -> None:
@@ -187,8 +191,9 @@ async def a_campaign_that_is_cancelled_takes_nothing(harness: Harness) -> None:
 async def closing_hands_over_and_unregisters(harness: Harness) -> None:
     a, b = await harness.join("a"), await harness.join("b")
     await a.register(ManagerRecord("a"))
-    await a.publish_workers({"worker": b"1"})
     first = await within(a.acquire())
+    await a.publish_workers(first, {"worker": b"1"})
+    await until_workers(harness, b, {"worker": b"1"})
     campaign = asyncio.ensure_future(b.acquire())
     await until(b, lambda: b.managers() == [ManagerRecord("a")])
     await until_leader(b, ManagerRecord("a"))
@@ -238,15 +243,11 @@ async def a_manager_that_is_cut_off_vanishes_and_returns(harness: Harness) -> No
     a, b = await harness.join("a"), await harness.join("b")
     await a.register(ManagerRecord("a"))
     await b.register(ManagerRecord("b"))
-    await a.publish_workers({"worker": b"1"})
-    await until_workers(harness, b, {"worker": b"1"})
     await until(b, lambda: len(b.managers()) == 2)
     await harness.cut("a")
     await while_time_passes(harness, until(b, lambda: b.managers() == [ManagerRecord("b")]))
-    assert await b.workers() == {}, "they vanish with the lease of their manager"
     await harness.heal("a")
     await while_time_passes(harness, until(b, lambda: len(b.managers()) == 2))
-    await until_workers(harness, b, {"worker": b"1"})
 
 
 async def whoever_is_cut_off_does_not_know_the_leader(harness: Harness) -> None:
@@ -264,16 +265,34 @@ async def whoever_is_cut_off_does_not_know_the_leader(harness: Harness) -> None:
     await while_time_passes(harness, until_leader(a, ManagerRecord("b")))
 
 
-async def an_old_leader_does_not_remove_the_workers_of_the_next(harness: Harness) -> None:
+# ---- the workers ----
+
+
+async def workers_vanish_with_the_lease_of_their_leader(harness: Harness) -> None:
     a, b = await harness.join("a"), await harness.join("b")
-    await a.publish_workers({"shared": b"of a", "gone": b"of a"})
+    first = await within(a.acquire())
+    await a.publish_workers(first, {"worker": b"1"})
+    await until_workers(harness, b, {"worker": b"1"})
+    await harness.cut("a")
+    await until_workers(harness, b, {})
+    await harness.heal("a")
+    await harness.pass_time(harness.ttl_s / 2)
+    assert await b.workers() == {}, "they return only with a new lease"
+
+
+async def an_old_leader_changes_nothing_about_the_workers_of_the_next(harness: Harness) -> None:
+    a, b = await harness.join("a"), await harness.join("b")
+    first = await within(a.acquire())
+    await a.publish_workers(first, {"shared": b"of a", "gone": b"of a"})
     await until_workers(harness, b, {"shared": b"of a", "gone": b"of a"})
-    await b.publish_workers({"shared": b"of b"})
-    await until_workers(harness, b, {"shared": b"of b", "gone": b"of a"})
-    await a.publish_workers({})
-    await until_workers(harness, b, {"shared": b"of b"})
-    await a.close()
-    assert await b.workers() == {"shared": b"of b"}
+    await a.resign(first)
+    second = await within(b.acquire())
+    await b.publish_workers(second, {"shared": b"of b"})
+    await until_workers(harness, a, {"shared": b"of b"})
+    for late in ({"shared": b"late", "other": b"late"}, {}):
+        await a.publish_workers(first, late)
+        await harness.pass_time(harness.ttl_s / 10)
+        assert await b.workers() == {"shared": b"of b"}
 
 
 ALONE_CLAIMS = (
@@ -298,7 +317,8 @@ _CLAIMS = (
     everybody_who_waits_hears_of_a_change,
     a_manager_that_is_cut_off_vanishes_and_returns,
     whoever_is_cut_off_does_not_know_the_leader,
-    an_old_leader_does_not_remove_the_workers_of_the_next,
+    workers_vanish_with_the_lease_of_their_leader,
+    an_old_leader_changes_nothing_about_the_workers_of_the_next,
 )
 ALONE = [pytest.param(claim, id=claim.__name__) for claim in ALONE_CLAIMS]
 CONTRACT = [pytest.param(claim, id=claim.__name__) for claim in _CLAIMS]

@@ -19,8 +19,8 @@ async def main(address: str, prefix: str, ttl: str) -> None:
     coordination = EtcdCoordination(EtcdSettings((address,), prefix=prefix, ttl_s=int(ttl)), "holder")
     await coordination.open()
     await coordination.register(ManagerRecord("holder"))
-    await coordination.publish_workers({"worker": b"of the holder"})
     lease = await coordination.acquire()
+    await coordination.publish_workers(lease, {"worker": b"of the holder"})
     last = time.monotonic()
     print("held", lease.term, flush=True)  # whoever reads this may stop us at once
     while True:  # the main loop is busy: only the thread renews

@@ -77,15 +77,14 @@ class Coordination(Protocol):
         """Return when `managers` or `leader` may give another answer than at the last return."""
         ...
 
-    async def publish_workers(self, workers: Mapping[str, bytes]) -> None:
-        """Replace what this manager publishes about workers: a record each. Called by the manager that leads, with the
-        workers whose heartbeats arrive; with none when it does not lead any more. Repeated by itself after a fault.
-        They vanish some seconds after the manager, unless the next leader has published them by then. Raises Rejected
-        if a record is larger than WORKER_BYTES_MAX."""
+    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:
+        """Replace what is published about workers, a record each. Called by the manager that leads, with the workers
+        whose heartbeats arrive. They are bound to its lease: they vanish with it, and a lease that is lost publishes
+        nothing. Repeated by itself after a fault. Raises Rejected if a record is larger than WORKER_BYTES_MAX."""
         ...
 
     async def workers(self) -> dict[str, bytes]:
-        """The workers that are published now, whoever did it. Raises Unavailable if the servers cannot be reached."""
+        """The workers that the leader publishes now. Raises Unavailable if the servers cannot be reached."""
         ...
 
 

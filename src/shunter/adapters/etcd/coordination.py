@@ -61,14 +61,17 @@ class EtcdCoordination:
 
     async def register(self, record: ManagerRecord) -> None:
         assert record.name == self._name
-        key = self._keys.manager(self._name)
-        self._publish(key, {key: encode_record(record)})
+        thread, session = self._opened()
+        thread.post(session.registry.register, self._keys.manager(self._name), encode_record(record))
 
-    async def publish_workers(self, workers: Mapping[str, bytes]) -> None:
+    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:
+        assert isinstance(lease, EtcdLease)
         for name, value in workers.items():
             if len(value) > WORKER_BYTES_MAX:
                 raise Rejected(f"worker {name}: a record has at most {WORKER_BYTES_MAX} bytes, not {len(value)}")
-        self._publish(self._keys.workers, {self._keys.worker(name): value for name, value in workers.items()})
+        thread, session = self._opened()
+        values = {self._keys.worker(name): value for name, value in workers.items()}
+        thread.post(session.registry.publish_workers, lease, values)
 
     async def workers(self) -> dict[str, bytes]:
         thread, session = self._opened()
@@ -107,10 +110,6 @@ class EtcdCoordination:
         if self._thread is None or self._session is None:
             raise EtcdUnavailable("the coordination is not open")
         return self._thread, self._session
-
-    def _publish(self, prefix: bytes, values: Mapping[bytes, bytes]) -> None:
-        thread, session = self._opened()
-        thread.post(session.registry.publish, prefix, values)
 
     # ---- in the thread ----
 

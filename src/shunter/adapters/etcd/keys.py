@@ -51,7 +51,7 @@ def read_membership(keys: Keys, entries: Mapping[bytes, Entry]) -> Membership:
     records = {}
     for key in sorted(entries):
         if key.startswith(keys.names):
-            record = _decode(key[len(keys.names) :].decode(), entries[key].value)
+            record = _decode(key[len(keys.names) :].decode(errors="replace"), entries[key].value)
             records[record.name] = record
     leader = entries.get(keys.leader)
     if leader is None:

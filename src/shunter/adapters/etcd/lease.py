@@ -110,15 +110,15 @@ class Leases:
         await self._revoke(lease)
 
     async def _renew(self, lease: EtcdLease, last_sent_at: float) -> float:
-        """When the last successful renewal was sent."""
+        """When the last successful renewal was sent. A failure of any kind costs the lease only if it lasts."""
         sent_at = read_clock()
         try:
             response = await self._client.call(RENEW, pb.LeaseKeepAliveRequest(id=lease.id))
-        except (EtcdUnavailable, Unauthorized) as error:
-            log.debug("etcd.renewal_failed", lease=lease.id, reason=error)
+        except Exception as error:
+            log.info("etcd.renewal_failed", lease=lease.id, reason=error)
             await asyncio.sleep(RETRY_S)
             return last_sent_at
-        if response.ttl <= 0:
+        if response.ttl <= 0:  # it has expired or was revoked
             lease.end()
         else:
             lease.extend(sent_at)

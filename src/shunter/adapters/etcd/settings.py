@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from shunter.model.errors import Invalid, Problem
 
@@ -45,12 +45,14 @@ class EtcdSettings:
 
 def parse_etcd_url(url: str, environment: Mapping[str, str]) -> EtcdSettings:
     """Raises Invalid with every problem found. No message repeats the URL: somebody may have put a password into it."""
-    parts = urlsplit(url)
-    options = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+    scheme, _, rest = url.partition("://")
+    location, _, query = rest.partition("?")  # by hand: `urlsplit` accepts one IPv6 address, but not several
+    addresses, _, prefix = location.partition("/")
+    options = {name: values[-1] for name, values in parse_qs(query, keep_blank_values=True).items()}
     problems = [
-        *_find_url_problems(parts),
+        *_find_url_problems(scheme, addresses),
         *(Problem("coordination", f"option {name!r} is unknown") for name in options if name not in _OPTIONS),
-        *_find_tls_problems(parts, options),
+        *_find_tls_problems(scheme, options),
     ]
     ttl_s = _parse_ttl(options.get("ttl", str(TTL_S)), problems)
     password = _read_password(options.get("password_file"), environment, problems)
@@ -62,32 +64,31 @@ def parse_etcd_url(url: str, environment: Mapping[str, str]) -> EtcdSettings:
         raise Invalid(problems)
     files = {name: Path(options[name]) for name in ("ca", "cert", "key") if name in options}
     return EtcdSettings(
-        endpoints=tuple(_with_port(address) for address in parts.netloc.split(",")),
-        prefix=parts.path.strip("/") or PREFIX,
+        endpoints=tuple(_with_port(address) for address in addresses.split(",")),
+        prefix=prefix.strip("/") or PREFIX,
         ttl_s=ttl_s,
-        tls=TlsFiles(**files) if parts.scheme == "etcds" else None,
+        tls=TlsFiles(**files) if scheme == "etcds" else None,
         user=user,
         password=password,
     )
 
 
-def _find_url_problems(parts: SplitResult) -> list[Problem]:
-    if parts.scheme not in ("etcd", "etcds"):
+def _find_url_problems(scheme: str, addresses: str) -> list[Problem]:
+    if scheme not in ("etcd", "etcds"):
         return [Problem("coordination", "must begin with etcd:// or etcds://")]
-    if "@" in parts.netloc:
+    if "@" in addresses:
         fix = f"use {USER_VARIABLE} and {PASSWORD_VARIABLE}, or ?user= and ?password_file="
         return [Problem("coordination", "the URL must not have a user or password", fix=fix)]
-    addresses = parts.netloc.split(",")
-    if not all(addresses) or len(addresses) > ENDPOINTS_MAX:
+    if not all(addresses.split(",")) or addresses.count(",") >= ENDPOINTS_MAX:
         return [
             Problem("coordination", f"must name 1 to {ENDPOINTS_MAX} addresses, as in etcd://host:{PORT},host:{PORT}")
         ]
     return []
 
 
-def _find_tls_problems(parts: SplitResult, options: Mapping[str, str]) -> list[Problem]:
+def _find_tls_problems(scheme: str, options: Mapping[str, str]) -> list[Problem]:
     named = [name for name in ("ca", "cert", "key") if name in options]
-    if named and parts.scheme == "etcd":
+    if named and scheme == "etcd":
         return [Problem("coordination", f"option {named[0]!r} needs etcds://")]
     if ("cert" in options) != ("key" in options):
         return [Problem("coordination", "options 'cert' and 'key' need each other")]

@@ -69,6 +69,8 @@ class KeyWatch:
                 await self._run_session(endpoint)
             except (EtcdUnavailable, Unauthorized) as error:
                 self._client.avoid(endpoint, error)
+            except Exception:
+                log.exception("etcd.watch_failed")
             if read_clock() - begun_at > self._ttl_s:
                 backoff.reset()  # the session worked
             await backoff.wait()

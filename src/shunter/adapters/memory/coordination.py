@@ -48,7 +48,7 @@ class Alone:
     async def wait_changed(self) -> None:
         await self._changed.wait()
 
-    async def publish_workers(self, workers: Mapping[str, bytes]) -> None:
+    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:  # noqa: ARG002
         check_sizes(workers)
         self._workers = dict(workers)
 
@@ -65,7 +65,7 @@ class MemoryServer:
         self.term = 0
         self.holder: MemoryLease | None = None
         self.records: dict[str, ManagerRecord] = {}
-        self.workers: dict[str, tuple[str, bytes]] = {}  # name of a worker -> (its publisher, record)
+        self.workers: dict[str, bytes] = {}  # of the holder
         self.members: dict[str, MemoryCoordination] = {}
         self.renewed_at: dict[str, float] = {}  # of registrations, by name
 
@@ -83,17 +83,17 @@ class MemoryServer:
         for member in list(self.members.values()):
             member.hear()
 
-    def remove(self, name: str) -> None:
-        """Drop what a member has registered and published."""
-        self.records.pop(name, None)
-        self.workers = {worker: entry for worker, entry in self.workers.items() if entry[0] != name}
+    def set_holder(self, lease: MemoryLease | None) -> None:
+        self.holder = lease
+        self.workers = {}
+        self.announce()
 
     def _expire(self) -> None:
         if self.holder is not None and self.holder.renewed_at + self.ttl_s <= self.now:
-            self.holder = None
+            self.set_holder(None)
         for name, renewed_at in self.renewed_at.items():
             if renewed_at + self.ttl_s <= self.now:
-                self.remove(name)
+                self.records.pop(name, None)
 
 
 class MemoryLease:
@@ -155,29 +155,30 @@ class MemoryCoordination:
             await self.resign(self._lease)
         self._server.members.pop(self._name, None)
         if self.is_connected:
-            self._server.remove(self._name)
+            self._server.records.pop(self._name, None)
             self._server.announce()
 
     async def register(self, record: ManagerRecord) -> None:
         self._record = record
         self._write()
 
-    async def publish_workers(self, workers: Mapping[str, bytes]) -> None:
+    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:
         check_sizes(workers)
-        self._workers = dict(workers)
-        self._write()
+        if lease is self._lease:
+            self._workers = dict(workers)
+            self._write()
 
     async def workers(self) -> dict[str, bytes]:
         if not self.is_connected:
             raise Unavailable("the servers cannot be reached")
-        return {name: record for name, (_, record) in self._server.workers.items()}
+        return dict(self._server.workers)
 
     async def acquire(self, above: int = 0) -> Lease:
         while self._must_wait():
             await self._heard.wait()
         self._server.term = max(self._server.term, above)
-        self._lease = self._server.holder = MemoryLease(self._server, self._name)
-        self._server.announce()
+        self._lease, self._workers = MemoryLease(self._server, self._name), {}
+        self._server.set_holder(self._lease)
         return self._lease
 
     async def resign(self, lease: Lease) -> None:
@@ -185,8 +186,7 @@ class MemoryCoordination:
         lease.end()
         self._stand_back_until = self._server.now + RESIGNED_S
         if self._server.holder is lease and self.is_connected:
-            self._server.holder = None
-            self._server.announce()
+            self._server.set_holder(None)
 
     def managers(self) -> list[ManagerRecord]:
         return self._managers
@@ -228,8 +228,8 @@ class MemoryCoordination:
         server.renewed_at[self._name] = server.now
         if self._record is not None:
             server.records[self._name] = self._record
-        others = {name: entry for name, entry in server.workers.items() if entry[0] != self._name}
-        server.workers = {**others, **{name: (self._name, record) for name, record in self._workers.items()}}
+        if self._lease is not None and server.holder is self._lease:
+            server.workers = self._workers
         server.announce()
 
     def _must_wait(self) -> bool:
