@@ -116,6 +116,7 @@ async def a_lease_is_renewed(harness: Harness) -> None:
     await a.publish_workers(lease, {"worker": b"1"})
     await harness.pass_time(1.5 * harness.ttl_s)
     assert lease.is_held()
+    assert a.leader() == ManagerRecord("a")
     assert await a.workers() == {"worker": b"1"}
 
 
@@ -124,6 +125,7 @@ async def a_lease_without_renewals_ends_before_another_begins(harness: Harness) 
     first = await within(a.acquire())
     campaign = asyncio.ensure_future(b.acquire())
     lost = asyncio.ensure_future(first.wait_lost())
+    await harness.pass_time(harness.ttl_s / 2)  # it is renewed once
     await harness.cut("a")
     second = await while_time_passes(harness, campaign)
     assert not first.is_held()
@@ -165,12 +167,10 @@ async def resigning_hands_over(harness: Harness) -> None:
 
 async def whoever_resigned_lets_the_others_go_first(harness: Harness) -> None:
     a, b = await harness.join("a"), await harness.join("b")
-    first = await within(a.acquire())
-    others = asyncio.ensure_future(b.acquire())
-    await harness.pass_time(harness.ttl_s / 4)
-    await a.resign(first)
+    await a.resign(await within(a.acquire()))
     own = asyncio.ensure_future(a.acquire())
-    second = await within(others)
+    await harness.pass_time(harness.ttl_s / 10)
+    second = await within(b.acquire())
     assert not own.done()
     await b.resign(second)
     assert (await while_time_passes(harness, own)).term > second.term
@@ -181,10 +181,11 @@ async def a_campaign_that_is_cancelled_takes_nothing(harness: Harness) -> None:
     for delay_s in (0.0, 0.001, 0.002, 0.004, 0.008, 0.016):
         campaign = asyncio.ensure_future(a.acquire())
         await asyncio.sleep(delay_s)
-        if campaign.done():
-            await a.resign(campaign.result())
         campaign.cancel()
-    lease = await while_time_passes(harness, asyncio.ensure_future(b.acquire()), time_max_s=harness.ttl_s / 2)
+        await asyncio.wait({campaign})
+        if not campaign.cancelled():
+            await a.resign(campaign.result())
+    lease = await while_time_passes(harness, b.acquire(), time_max_s=harness.ttl_s / 2)
     assert lease.is_held()
 
 

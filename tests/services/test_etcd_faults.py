@@ -75,6 +75,31 @@ async def test_a_killed_leader_is_replaced_and_its_workers_vanish(servers: EtcdS
         assert await other.workers() == {}
 
 
+async def test_resigning_and_closing_do_not_wait_for_the_ttl(servers: EtcdServers) -> None:
+    settings = settings_for(servers, ttl_s=60)
+    async with member(settings, "a") as a, member(settings, "b") as b:
+        first = await asyncio.wait_for(a.acquire(), TIMEOUT_S)
+        campaign = asyncio.ensure_future(b.acquire())
+        await a.resign(first)
+        await asyncio.wait_for(campaign, TIMEOUT_S)
+        campaign = asyncio.ensure_future(a.acquire())
+        await b.close()
+        assert (await asyncio.wait_for(campaign, TIMEOUT_S)).is_held()
+
+
+async def test_a_lease_is_given_back_if_its_campaign_is_cancelled_before_it_hears_of_it(servers: EtcdServers) -> None:
+    settings = settings_for(servers, ttl_s=60)
+    async with member(settings, "a") as a, member(settings, "b") as b:
+        for _ in range(3):
+            campaign = asyncio.ensure_future(a.acquire())
+            await asyncio.sleep(0)
+            time.sleep(0.1)  # the election goes on in its thread, but its result cannot arrive
+            campaign.cancel()
+            await asyncio.wait({campaign})
+            assert campaign.cancelled()
+        assert (await asyncio.wait_for(b.acquire(), TIMEOUT_S)).is_held()
+
+
 async def test_a_main_loop_that_stalls_for_longer_than_the_ttl_loses_nothing(servers: EtcdServers) -> None:
     """A gRPC server in the main loop shares gRPC's poller with the thread."""
     server = grpc.aio.server()
