@@ -90,8 +90,8 @@ class EtcdCoordination:
     async def resign(self, lease: Lease) -> None:
         assert isinstance(lease, EtcdLease)
         lease.end()
-        thread, session = self._opened()
-        await thread.run(session.resign(lease))
+        if self._thread is not None and self._session is not None:  # else `close` has given it back
+            await self._thread.run(self._session.resign(lease))
 
     def managers(self) -> list[ManagerRecord]:
         return list(self._membership.managers)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from shunter.ports.clock import Clock
@@ -140,7 +140,7 @@ class SimulatedCoordination:
     async def register(self, record: ManagerRecord) -> None:
         """Managers of a simulated world know one another."""
 
-    async def acquire(self) -> Lease:
+    async def acquire(self, above: int = 0) -> Lease:  # noqa: ARG002  # these servers never lose their data
         while True:
             sent_s = self._local_now()
             grant = None
@@ -180,6 +180,12 @@ class SimulatedCoordination:
 
     async def wait_changed(self) -> None:
         await self._clock.sleep(RETRY_S)
+
+    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:
+        """Nobody reads them in a simulated world."""
+
+    async def workers(self) -> dict[str, bytes]:
+        return {}
 
     async def _renew_until_lost(self, lease: SimulatedLease) -> None:
         while lease.is_held():
