@@ -72,11 +72,14 @@ async def test_a_user_with_a_password(
         assert secret not in caplog.text + printed + repr(right) + repr(wrong)
 
 
-async def test_a_password_for_a_server_without_users_is_ignored(tmp_path: Path) -> None:
+async def test_a_password_is_used_once_the_server_has_users(tmp_path: Path) -> None:
     with etcd_servers(tmp_path) as servers:
         settings = EtcdSettings(servers.addresses, next(prefixes), TTL_S, user="shunter", password=PASSWORD)
         async with member(settings) as a:
             assert (await asyncio.wait_for(a.acquire(), TIMEOUT_S)).is_held()
+            enable_users(servers, settings.prefix)
+            await a.register(ManagerRecord("a"))
+            await until_names(a, ["a"])
 
 
 def tls_settings(servers: EtcdServers, files: TlsFiles) -> EtcdSettings:

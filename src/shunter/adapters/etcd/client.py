@@ -15,9 +15,10 @@ from shunter.adapters.etcd.errors import EtcdUnavailable, NoAuthentication, Toke
 from shunter.adapters.etcd.methods import AUTHENTICATE, Method, Request, Response
 from shunter.adapters.etcd.settings import EtcdSettings, TlsFiles
 from shunter.log import Log
+from shunter.model.errors import Unauthorized
 from shunter.proto.etcd import etcd_pb2 as pb
 
-ATTEMPT_MIN_S = 0.5  # how long one member may take to answer, or a quarter of the TTL if that is longer
+ATTEMPT_MIN_S, ATTEMPT_MAX_S = 0.5, 2.0  # how long one member may take to answer: a quarter of the TTL within these
 MESSAGE_BYTES_MAX = 32 * 2**20  # the list of about 30,000 workers
 RETRY_FIRST_S, RETRY_FACTOR, RETRY_MAX_S = 0.05, 2.0, 1.0
 
@@ -50,7 +51,7 @@ class EtcdClient:
     """Make and use it in one event loop."""
 
     def __init__(self, settings: EtcdSettings) -> None:
-        self.attempt_s = max(settings.ttl_s / 4, ATTEMPT_MIN_S)
+        self.attempt_s = min(max(settings.ttl_s / 4, ATTEMPT_MIN_S), ATTEMPT_MAX_S)
         credentials = None if settings.tls is None else _read_credentials(settings.tls)
         self._endpoints = [Endpoint(address, credentials) for address in settings.endpoints]
         random.shuffle(self._endpoints)  # so that the managers spread over the members
@@ -119,10 +120,12 @@ class EtcdClient:
     ) -> Response:
         if self._token == token:
             self._token = ""
+            self._needs_token = bool(self._user)  # users may have been enabled meanwhile
         try:
             return await self._call_with(await self._get_token(endpoint), endpoint, method, request)
         except TokenExpired as error:
-            raise EtcdUnavailable(f"etcd at {endpoint.address}: {error}") from error
+            kind = EtcdUnavailable if self._user else Unauthorized
+            raise kind(f"etcd at {endpoint.address}: {error}") from error
 
     async def _call_with(
         self, token: str, endpoint: Endpoint, method: Method[Request, Response], request: Request

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 
 from shunter.adapters.etcd.errors import EtcdUnavailable
 from shunter.adapters.etcd.keys import Keys, Membership, encode_record
@@ -14,11 +15,8 @@ from shunter.adapters.etcd.lease import EtcdLease, read_clock
 from shunter.adapters.etcd.loop_thread import LoopThread
 from shunter.adapters.etcd.session import Session
 from shunter.adapters.etcd.settings import EtcdSettings
-from shunter.log import Log
 from shunter.model.errors import Rejected
 from shunter.ports.coordination import WORKER_BYTES_MAX, Lease, ManagerRecord
-
-log = Log(__name__)
 
 
 class EtcdCoordination:
@@ -124,7 +122,8 @@ class EtcdCoordination:
         if answer != self._answer:
             self._answer = answer
             self._version += 1
-            self._home.call_soon_threadsafe(self._wake)
+            with suppress(RuntimeError):  # the caller's loop has ended
+                self._home.call_soon_threadsafe(self._wake)
 
     # ---- in the caller's loop ----
 

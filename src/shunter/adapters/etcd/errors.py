@@ -21,14 +21,14 @@ class LeaseNotFound(Exception):
 
 
 class TokenExpired(Exception):
-    """The member does not know our token any more: it restarted, or users were changed."""
+    """The call needs a new token: the member forgot the old one, or users were changed or enabled."""
 
 
 class NoAuthentication(Exception):
     """The server has no users: calls need no token."""
 
 
-_OLD_TOKEN = ("invalid auth token", "revision of auth store is old")
+_OLD_TOKEN = ("invalid auth token", "revision of auth store is old", "user name is empty")
 
 
 def translate(error: grpc.aio.AioRpcError, endpoint: str) -> Exception:
@@ -42,6 +42,6 @@ def translate(error: grpc.aio.AioRpcError, endpoint: str) -> Exception:
             return NoAuthentication(details)
         case grpc.StatusCode.PERMISSION_DENIED | grpc.StatusCode.UNAUTHENTICATED:
             return Unauthorized(f"etcd at {endpoint}: {details}")
-        case grpc.StatusCode.INVALID_ARGUMENT if "authentication failed" in details or "user name" in details:
+        case grpc.StatusCode.INVALID_ARGUMENT if "authentication failed" in details:
             return Unauthorized(f"etcd at {endpoint}: {details}")
     return EtcdUnavailable(f"etcd at {endpoint}: {error.code().name.lower()}: {details}")

@@ -115,7 +115,8 @@ class Leases:
         try:
             response = await self._client.call(RENEW, pb.LeaseKeepAliveRequest(id=lease.id))
         except Exception as error:
-            log.info("etcd.renewal_failed", lease=lease.id, reason=error)
+            if not isinstance(error, EtcdUnavailable | Unauthorized):
+                log.exception("etcd.renewal_failed", lease=lease.id)
             await asyncio.sleep(RETRY_S)
             return last_sent_at
         if response.ttl <= 0:  # it has expired or was revoked

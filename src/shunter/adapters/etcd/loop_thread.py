@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -30,7 +31,9 @@ class LoopThread:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     def post(self, function: Callable[..., object], *args: object) -> None:
-        self._loop.call_soon_threadsafe(function, *args)
+        """Call a function in the thread, unless it has ended."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function, *args)
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:

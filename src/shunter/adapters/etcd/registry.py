@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Iterator, Mapping
 
 from shunter.adapters.etcd.client import Backoff, EtcdClient
-from shunter.adapters.etcd.errors import LeaseNotFound
+from shunter.adapters.etcd.errors import EtcdUnavailable, LeaseNotFound
 from shunter.adapters.etcd.lease import EtcdLease, Leases
 from shunter.adapters.etcd.methods import RANGE, TXN, end_of_prefix
 from shunter.log import Log
+from shunter.model.errors import Unauthorized
 from shunter.proto.etcd import etcd_pb2 as pb
 
 BATCH_OPERATIONS_MAX = 100  # in one transaction; etcd's own limit is 128
@@ -53,7 +54,7 @@ class Registry:
                 finally:
                     await self._leases.release(lease)
             except Exception as error:
-                log.info("registry.failed", reason=error)
+                _log_failure(error)
             await backoff.wait()
 
     def publish_workers(self, lease: EtcdLease, values: Mapping[bytes, bytes]) -> None:
@@ -95,7 +96,7 @@ class BoundKeys:
                 except LeaseNotFound:
                     return
                 except Exception as error:
-                    log.info("registry.failed", reason=error)
+                    _log_failure(error)
                     self._has_news.set()
                     await backoff.wait()
                 news = asyncio.create_task(self._has_news.wait())
@@ -130,6 +131,13 @@ class BoundKeys:
         is_ours = pb.Compare(target=pb.Compare.LEASE, key=key, lease=self.lease.id)
         delete = pb.RequestOp(request_delete_range=pb.DeleteRangeRequest(key=key))
         return pb.RequestOp(request_txn=pb.TxnRequest(compare=[is_ours], success=[delete]))
+
+
+def _log_failure(error: Exception) -> None:
+    if isinstance(error, EtcdUnavailable | LeaseNotFound | Unauthorized):
+        log.info("registry.failed", reason=error)
+    else:
+        log.exception("registry.failed")
 
 
 def _batches(published: Mapping[bytes, bytes], wanted: Mapping[bytes, bytes]) -> Iterator[dict[bytes, bytes | None]]:
