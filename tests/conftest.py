@@ -1,4 +1,4 @@
-"""What all tests share: a Docker daemon, the signals of a terminal, the profile of hypothesis, and --no-skips."""
+"""What all tests share: a Docker daemon, a PostgreSQL server, the signals of a terminal, the profile of hypothesis, and --no-skips."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.machine_limits import NO_BRIDGE, NO_CGROUPS, NO_PODMAN_SERVICE, NO_ROOT
+from tests.postgres_server import PostgresServer, running_server
 from tests.services.docker_daemon import TestDaemon, shared_daemon, skip_reason
 
 # A shell that starts the tests in the background makes them, and all that they start, ignore these signals.
@@ -65,3 +66,10 @@ def docker(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator
     folder = tmp_path_factory.getbasetemp()
     with shared_daemon(folder if worker_id == "master" else folder.parent) as daemon:
         yield daemon
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A private PostgreSQL server. Tests share it: each has a schema of its own, and leaves the server running."""
+    with running_server() as server:
+        yield server

