@@ -221,3 +221,22 @@ async def a_snapshot_neither_goes_back_nor_runs_ahead(open_store: OpenStore) -> 
         with pytest.raises(StoreFailed):
             await store.save_snapshot(epoch, Snapshot(version, b"wrong"))
     assert await store.snapshot() == Snapshot(2, b"two")
+
+
+# ---- hints ----
+
+
+@claim
+async def whoever_waits_for_a_commit_wakes_soon_after_it(open_store: OpenStore) -> None:
+    store = await open_store()
+    epoch = await store.begin_epoch()
+    waiting = asyncio.create_task(store.wait_for_commit(0, timeout_s=60.0))
+    version = 0
+    while not waiting.done():  # a hint may miss commits, for instance before it listens
+        version += 1
+        await write(store, epoch, version)
+        await asyncio.wait((waiting,), timeout=0.05)
+        assert version < 400
+    await waiting
+    await asyncio.wait_for(store.wait_for_commit(version - 1, timeout_s=60.0), 10.0)
+    await store.wait_for_commit(version, timeout_s=0.001)  # nothing comes: the time-out ends it

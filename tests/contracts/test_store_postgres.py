@@ -1,26 +1,16 @@
-"""The PostgreSQL store passes the contract of every store, plus tests that only a server needs."""
+"""The PostgreSQL store passes the contract of every store, on a real server."""
 
 from __future__ import annotations
 
 import asyncio
-from itertools import count
 
 import pytest
 import uvloop
 
 from shunter.adapters.postgres.store import PostgresStore
 from tests.contracts.store_samples import Claim
-from tests.postgres_server import PostgresServer
 
 from .store import CONTRACT, check
-
-_schemas = count(1)
-
-
-@pytest.fixture
-def url(postgres: PostgresServer) -> str:
-    """Of an empty store: every test has a schema of its own."""
-    return f"{postgres.url}?schema=test_{next(_schemas)}"
 
 
 @pytest.mark.parametrize("claim", CONTRACT)

@@ -88,6 +88,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters": ("", ""),
     "adapters.memory": ("model ports", "msgspec"),
     "adapters.sqlite": ("log model ports", "msgspec"),
+    "adapters.postgres": ("log model ports", "asyncpg msgspec"),
     "adapters.files": ("log model", ""),
     "adapters.etcd": ("log model ports proto", "google grpc msgspec"),
     "adapters.grpc": ("log model ports proto wire", "google grpc msgspec"),

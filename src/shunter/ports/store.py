@@ -156,6 +156,11 @@ class Store(Protocol):
         """All or nothing, durable when it returns. Raises Fenced for an older epoch, StoreFailed otherwise."""
         ...
 
+    async def wait_for_commit(self, after_version: int, timeout_s: float) -> None:
+        """Wait until a round with a greater version may be there, for at most `timeout_s`. It is a hint: it may return
+        early for nothing, and it may miss a commit of another process, so the caller reads the rounds in any case."""
+        ...
+
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
         """Replace the snapshot. Fenced like a commit."""
         ...

@@ -11,6 +11,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from shunter.ports.commit_signal import CommitSignal
 from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.store import (
     Commit,
@@ -37,6 +38,7 @@ class MemoryStore:
         self._ids: list[int] = []  # the keys of _jobs, rising
         self._runs: dict[tuple[str, str], dict[int, int]] = {}  # (namespace, name) -> run -> id
         self._past: dict[int, PastRecord] = {}  # by uid
+        self._signal = CommitSignal()
 
     async def open(self) -> None:
         """Nothing to prepare."""
@@ -69,6 +71,10 @@ class MemoryStore:
             insort(self._ids, job.id)
             self._runs.setdefault((job.namespace, job.name), {})[job.run] = job.id
         self._past.update((past.uid, past) for past in commit.past)
+        self._signal.announce(commit.version)
+
+    async def wait_for_commit(self, after_version: int, timeout_s: float) -> None:
+        await self._signal.wait(after_version, timeout_s)
 
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
         self._check_epoch(epoch)

@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from shunter.adapters.commit_signal import CommitSignal
+from shunter.ports.commit_signal import CommitSignal
 from shunter.adapters.postgres.connection import Connection
 from shunter.adapters.postgres.errors import FAILURES
+from shunter.adapters.postgres.rounds import read_last_version
 from shunter.adapters.postgres.sessions import Connect, close_connection
 from shunter.log import Log
 from shunter.model.errors import StoreFailed
@@ -57,7 +58,7 @@ class CommitListener:
             connection.add_termination_listener(lambda _: lost.set())
             channel = await connection.fetchval("SELECT 'shunter_' || 'leadership'::regclass::oid")
             await connection.add_listener(channel, self._on_notify)
-            self._signal.wake()  # commits may have come before
+            self._signal.announce(await read_last_version(connection))  # commits may have come before
             await lost.wait()
         finally:
             await close_connection(connection)

@@ -49,7 +49,7 @@ async def connect(url: StoreUrl) -> Connection:
         command_timeout=ANSWER_TIMEOUT_S,
         statement_cache_size=STATEMENTS_CACHED_MAX,
         max_cached_statement_lifetime=0,
-        server_settings={"application_name": "shunter", **SESSION, "search_path": f'"{url.schema}"'},
+        server_settings={"application_name": url.application_name, **SESSION, "search_path": f'"{url.schema}"'},
         target_session_attrs="read-write" if url.has_several_hosts else None,
     )
     try:

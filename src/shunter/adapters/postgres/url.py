@@ -10,6 +10,7 @@ from shunter.model.errors import Invalid, Problem
 
 SCHEMES = ("postgresql", "postgres")
 SCHEMA_DEFAULT = "shunter"
+APPLICATION_NAME_DEFAULT = "shunter"
 CONNECT_TIMEOUT_S = 10.0
 CONNECT_TIMEOUT_MAX_S = 300.0
 
@@ -18,8 +19,7 @@ _EXAMPLE = "write it like postgresql://USER@HOST:5432/DATABASE?sslmode=verify-fu
 # Those of libpq that asyncpg knows.
 _PARAMETERS = frozenset(
     "host port dbname user password passfile service sslmode sslcert sslkey sslrootcert sslcrl sslpassword"
-    " sslnegotiation ssl_min_protocol_version ssl_max_protocol_version target_session_attrs krbsrvname gsslib"
-    " application_name".split()
+    " sslnegotiation ssl_min_protocol_version ssl_max_protocol_version target_session_attrs krbsrvname gsslib".split()
 )
 
 
@@ -32,6 +32,7 @@ class StoreUrl:
     schema: str = SCHEMA_DEFAULT
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     has_password: bool = False
+    application_name: str = APPLICATION_NAME_DEFAULT
 
     @property
     def has_several_hosts(self) -> bool:
@@ -58,10 +59,11 @@ def parse_store_url(text: str, option: str = "--store") -> StoreUrl:
     if not re.fullmatch(_SCHEMA_PATTERN, schema):
         fix = "use lower-case letters, digits and _"
         raise Invalid([Problem(option, "names a schema that cannot be used", schema, fix)])
+    application_name = pairs.pop("application_name", APPLICATION_NAME_DEFAULT)
     timeout_s = _connect_timeout_s(pairs.pop("connect_timeout", None), option)
     has_password = bool(colon) or "password" in pairs or "sslpassword" in pairs
     if unknown := sorted(set(pairs) - _PARAMETERS):
-        fix = f"remove it; known are schema, connect_timeout, {', '.join(sorted(_PARAMETERS))}"
+        fix = f"remove it; known are schema, connect_timeout, application_name, {', '.join(sorted(_PARAMETERS))}"
         raise Invalid([Problem(option, "has an unknown parameter", unknown[0], fix)])
     public = {key: value for key, value in pairs.items() if key in ("host", "port", "dbname", "user", "service")}
     if schema != SCHEMA_DEFAULT:
@@ -72,6 +74,7 @@ def parse_store_url(text: str, option: str = "--store") -> StoreUrl:
         schema=schema,
         connect_timeout_s=timeout_s,
         has_password=has_password,
+        application_name=application_name,
     )
 
 

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from pathlib import Path
 
+from shunter.ports.commit_signal import CommitSignal
 from shunter.adapters.sqlite import finished_jobs, finished_search, past_schedulings, rounds, schema
 from shunter.adapters.sqlite.checkpoints import Checkpoints, secure_log
 from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, LOG_ALONE, connect, create_file, is_log_alone
@@ -54,6 +55,7 @@ class SqliteStore:
         self._watermark = Watermark(watermark_path(self._path))
         self._lock_timeout_s = lock_timeout_s
         self._size_max_bytes = size_max_bytes
+        self._signal = CommitSignal()
         self._disk_failed = False  # a sync failed, so written data may not be on the disk
         self._reader = ConnectionThread("store-reader", self._path)
         checkpoints = Checkpoints(self._path, self._reader)
@@ -87,6 +89,11 @@ class SqliteStore:
 
     async def commit(self, commit: Commit) -> None:
         await self._writer.run(self._commit, commit)
+        self._signal.announce(commit.version)
+
+    async def wait_for_commit(self, after_version: int, timeout_s: float) -> None:
+        """Hears of this store's own commits; others are found after the time-out."""
+        await self._signal.wait(after_version, timeout_s)
 
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
         save = await self._writer.run(rounds.begin_save, epoch)

@@ -107,6 +107,9 @@ class FaultyStore:
         self._late.add(task)
         task.add_done_callback(self._late.discard)
 
+    async def wait_for_commit(self, after_version: int, timeout_s: float) -> None:
+        await self._store.wait_for_commit(after_version, timeout_s)
+
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
         await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_before_rate, "snapshot.failed_before")

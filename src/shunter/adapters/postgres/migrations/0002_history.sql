@@ -94,9 +94,11 @@ BEGIN
         following := month_start(month + 32 * 86400);
         INSERT INTO history_months (starts_at, ends_at) VALUES (month, following);
         FOREACH parent IN ARRAY ARRAY['job_details', 'job_tasks', 'job_labels'] LOOP
+            -- Made apart and then attached, which waits neither for readers nor for commits.
+            EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL)', partition_name(parent, month), parent);
             EXECUTE format(
-                'CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)',
-                partition_name(parent, month), parent, month, following
+                'ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+                parent, partition_name(parent, month), month, following
             );
         END LOOP;
     END LOOP;

@@ -14,18 +14,15 @@ class CommitSignal:
 
     def announce(self, version: int) -> None:
         self._newest = max(self._newest, version)
-        self.wake()
-
-    def wake(self) -> None:
-        """Wake everyone, because a commit may have gone unnoticed."""
         announced, self._announced = self._announced, None
         if announced is not None and not announced.done():
             announced.set_result(None)
 
     async def wait(self, after_version: int, timeout_s: float) -> None:
-        """Returns when a version above `after_version` was announced, at a wake-up, or after the time-out."""
-        if self._newest > after_version:
-            return
-        if self._announced is None:
-            self._announced = asyncio.get_running_loop().create_future()
-        await asyncio.wait((self._announced,), timeout=timeout_s)
+        """Returns when a version above `after_version` was announced, or after the time-out."""
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + timeout_s
+        while self._newest <= after_version and (left_s := deadline_s - loop.time()) > 0:
+            if self._announced is None:
+                self._announced = loop.create_future()
+            await asyncio.wait((self._announced,), timeout=left_s)
