@@ -45,7 +45,9 @@ class PostgresServer:
             account = pwd.getpwnam(self._user)
             os.chown(self.folder, account.pw_uid, account.pw_gid)
         self.folder.chmod(0o755)
-        self.run("initdb", "-D", str(self.data), "-U", "shunter", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
+        self.run(
+            "initdb", "-D", str(self.data), "-U", "shunter", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"
+        )
         self.configure({**_ALWAYS, "unix_socket_directories": str(self.folder), **settings})
 
     @property

@@ -38,10 +38,12 @@ async def test_a_commit_that_arrives_after_a_new_epoch_began_is_refused(postgres
             leading = await leader.begin_epoch()
             proxy.release_requests()
             admin = await connect_admin(postgres, schema)
-            await until(lambda: admin.fetchval(
-                "SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%commit_round%' AND state = 'active'"
-                " AND pid <> pg_backend_pid()"
-            ))
+            await until(
+                lambda: admin.fetchval(
+                    "SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE '%commit_round%' AND state = 'active'"
+                    " AND pid <> pg_backend_pid()"
+                )
+            )
             await admin.close()
             assert await leader.last_version() == 1
             assert await leader.count_finished(FinishedQuery()) == 1

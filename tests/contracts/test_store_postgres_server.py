@@ -140,7 +140,9 @@ async def test_a_standby_is_refused_and_after_its_promotion_the_new_timeline(own
         assert await store.last_version() == 2
 
 
-async def test_a_copy_on_another_server_is_refused(own_server: PostgresServer, postgres: PostgresServer, url: str, schema: str) -> None:
+async def test_a_copy_on_another_server_is_refused(
+    own_server: PostgresServer, postgres: PostgresServer, url: str, schema: str
+) -> None:
     async with opened(url) as store:
         await store.begin_epoch()
     dump = own_server.folder / "dump.sql"

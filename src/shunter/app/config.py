@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from shunter.app.options import DEVICES_MAX, MachineOptions, UpOptions, check_devices, parse_address
+from shunter.app.stores import check_store
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.task_fields import PIDS_MAX, RESOURCES, USER_PATTERN
@@ -37,6 +38,7 @@ CLUSTER_NAME_SIZE_MAX = 253
 USER_SIZE_MAX = 65
 TASK_USER_PATTERN = f"^({USER_PATTERN[1:-1]})?$"  # or none
 ADDRESS_SIZE_MAX = 300
+STORE_SIZE_MAX = 2_000
 AGE_MAX_S = 100 * 366 * 86400.0
 TIMEOUT_MAX_S = 86400.0
 WARM_KEEPERS_MAX = 1_000
@@ -98,6 +100,21 @@ def _devices() -> Field:
     return Field(read, lists.schema)
 
 
+def _store() -> Field:
+    spelled = text(size_max=STORE_SIZE_MAX)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not str:
+            return spelled.read(value, path, problems)
+        try:
+            return check_store(value, path, is_on_command_line=False)
+        except Invalid as error:
+            problems.found.extend(error.problems)
+        return value
+
+    return Field(read, spelled.schema)
+
+
 def _policy() -> Field:
     def read(value: Any, path: str, problems: Problems) -> Any:
         from shunter.app.policies import find_policies  # brings NumPy, which a worker does not need
@@ -121,6 +138,7 @@ TABLES = {
             "workers_listen": ConfigKey(_address(), "workers_listen"),
             "policy": ConfigKey(_policy(), "policy"),
             "insecure": ConfigKey(boolean(), "insecure"),
+            "store": ConfigKey(_store(), "store"),
         },
     ),
     "external": ConfigTable(

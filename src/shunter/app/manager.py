@@ -20,6 +20,7 @@ from shunter.app.config import Config
 from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
 from shunter.app.policies import find_policies
+from shunter.app.stores import MEMORY, build_store, choose_store, shown_store
 from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBackend
 from shunter.engine.engine import Engine
 from shunter.engine.policy.active_policy import ActivePolicy
@@ -33,7 +34,6 @@ from shunter.model.rest.admin_fields import OFF
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.clock import Clock
 from shunter.ports.schedulers import SchedulerService
-from shunter.ports.store import Store
 
 if TYPE_CHECKING:
     from shunter.adapters.grpc.scheduler_server import SchedulerServer
@@ -66,13 +66,14 @@ class Manager:
         self.policy = ""  # the policy at the start
         self._server: HttpServer | None = None
         self._external: HttpServer | None = None
-        self._flight = FlightFiles(home.flight) if self._options.store != "memory" else None
+        self._chosen_store = choose_store(options.store, self._options.store)
+        self._flight = FlightFiles(home.flight) if self._chosen_store != MEMORY else None
 
     async def start(self) -> None:
         """Returns when the API answers and the first node is ready."""
         options, home = self._options, self._home
         tokens = Tokens({ensure_token(home.token): "admin"})
-        self._store = _open_store(options, home)
+        self._store = build_store(self._chosen_store, home, accepts_loss=options.accept_loss)
         await self._store.open()
         self._samples = SampleStore()
         self._backend = self._create_backend()
@@ -137,6 +138,7 @@ class Manager:
                 "external": self.external_url or None,
                 "schedulers": self.schedulers_address or None,
                 "node": self._backend.own_node,
+                "store": shown_store(self._chosen_store),
             }
         )
         log.info("manager.ready", url=self.url, version=__version__)
@@ -260,18 +262,6 @@ def _secure_address(listen: str, option: str, options: UpOptions) -> tuple[str, 
 def _url(server: HttpServer) -> str:
     host = f"[{server.host}]" if ":" in server.host else server.host
     return f"http://{host}:{server.port}"
-
-
-def _open_store(options: UpOptions, home: Home) -> Store:
-    if options.store == "memory":
-        from shunter.adapters.memory.store import MemoryStore
-
-        return MemoryStore()
-    if options.store != "sqlite":
-        raise Invalid([Problem("--store", "is not a store type", options.store, "choose sqlite or memory")])
-    from shunter.adapters.sqlite.store import SqliteStore
-
-    return SqliteStore(home.store, accepts_loss=options.accept_loss)
 
 
 def _start_background_task(

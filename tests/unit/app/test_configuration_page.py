@@ -13,13 +13,14 @@ import pytest
 
 from shunter.app.config import TABLES, parse_config
 from shunter.app.options import LISTEN_DEFAULT, UpOptions
+from shunter.app.stores import STORE_DEFAULT
 from shunter.model.schema.problems import Problems
 from shunter.planning.planner import POLICIES, POLICY_DEFAULT
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
 KEYS = [f"{table}.{key}" for table, entry in TABLES.items() for key in entry.keys]
 # Where the command line and the file are silent, `app.manager` takes these.
-TAKEN_LATER = {"cluster.listen": LISTEN_DEFAULT, "cluster.policy": POLICY_DEFAULT}
+TAKEN_LATER = {"cluster.listen": LISTEN_DEFAULT, "cluster.policy": POLICY_DEFAULT, "cluster.store": STORE_DEFAULT}
 LISTED = dict(re.findall(r"^\| `(\w+\.\w+)` \| ([^|]*) \|", PAGE, flags=re.MULTILINE))
 
 

@@ -86,5 +86,3 @@ async def _until_none(drop_slice: Callable[[], Awaitable[int]]) -> int:
 def cutoff(age_s: float, now: float) -> float:
     """Everything at or before this time is too old. An age of 0 keeps nothing, whatever the clock says."""
     return now - age_s if age_s > 0 else math.inf
-
-

@@ -105,7 +105,9 @@ async def read_last_version(connection: Connection) -> int:
 
 async def read_first_version(connection: Connection) -> int:
     return int(
-        await connection.fetchval("SELECT coalesce((SELECT min(version) FROM rounds), log_end.version + 1) FROM log_end")
+        await connection.fetchval(
+            "SELECT coalesce((SELECT min(version) FROM rounds), log_end.version + 1) FROM log_end"
+        )
     )
 
 

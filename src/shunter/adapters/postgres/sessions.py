@@ -46,7 +46,9 @@ class Writer:
             connection, self._connection = self._connection, None
             await close_connection(connection)
 
-    async def run(self, work: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """The result or error of `work`, in our errors."""
         if not self._is_open:
             raise StoreFailed(f"store {self._shown}: it is not open")
@@ -92,7 +94,9 @@ class Pool:
         for _ in range(POOL_MAX):
             self._slots.release()
 
-    async def run(self, work: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """The result or error of `work`, in our errors."""
         async with self._slots:
             if not self._is_open:

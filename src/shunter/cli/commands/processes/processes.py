@@ -49,7 +49,13 @@ Policy = Annotated[
         metavar="NAME", help="Scheduling policy: e-pvm, bin-pack, spread, ..., remote:NAME, or your MODULE:CLASS."
     ),
 ]
-Store = Annotated[str, typer.Option(metavar="sqlite|memory", help="Where to store the state; memory loses it on exit.")]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="sqlite|memory|URL",
+        help="Where to store the state: sqlite (default), memory (lost on exit), or postgresql://USER@HOST/DATABASE.",
+    ),
+]
 AcceptLoss = Annotated[
     bool, typer.Option("--accept-loss", help="Start even if committed changes are missing from a damaged store.")
 ]
@@ -87,7 +93,7 @@ def up(
     ] = 0,
     speed: Annotated[float, typer.Option(min=0.001, metavar="X", help="Speed of simulated time.")] = 1.0,
     policy: Policy = None,
-    store: Store = "sqlite",
+    store: Store = None,
     accept_loss: AcceptLoss = False,
     name: ClusterName = None,
 ) -> None:
@@ -177,7 +183,7 @@ def manager(
     external_open: ExternalOpen = False,
     external_grpc: ExternalGrpc = None,
     policy: Policy = None,
-    store: Store = "sqlite",
+    store: Store = None,
     accept_loss: AcceptLoss = False,
     name: ClusterName = None,
 ) -> None:
@@ -187,6 +193,7 @@ def manager(
 
     \b
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
+    shunter manager --store postgresql://shunter@db.example/shunter
     """
     options = _manager_options(listen, workers_listen, insecure, policy, store, accept_loss, name)
     options |= _external_options(external_listen, external_open, external_grpc)
@@ -245,12 +252,14 @@ def _manager_options(
     workers_listen: str | None,
     insecure: bool,
     policy: str | None,
-    store: str,
+    store: str | None,
     accept_loss: bool,
     name: str | None,
 ) -> dict[str, Any]:
-    if store not in ("sqlite", "memory"):
-        raise Invalid([Problem("--store", "must be sqlite or memory", store)])
+    if store is not None:
+        from shunter.app.stores import check_store
+
+        check_store(store)
     return {
         "listen": check_address(listen, "--listen"),
         "workers_listen": check_address(workers_listen, "--workers-listen"),
@@ -346,7 +355,7 @@ def _report_ignored(started: StartResult, options: dict[str, Any]) -> None:
     """Options of `up` have no effect on a cluster that runs already."""
     given = dict(options) | options.get("machine", {})
     given.pop("machine", None)
-    defaults = {"speed": 1.0, "store": "sqlite", "has_worker": False}
+    defaults = {"speed": 1.0, "has_worker": False}
     names = [f"--{name.replace('_', '-')}" for name, value in given.items() if value and value != defaults.get(name)]
     if started.was_running and names:
         singular = {"--resources": "--resource", "--devices": "--device", "--labels": "--label"}
