@@ -14,6 +14,7 @@ BENCHMARKS = (
     "order",
     "packing",
     "engine",
+    "stores",
     "keepers",
     "footprint",
     "containers",

@@ -26,6 +26,7 @@ from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy
+from shunter.ports.store import Store
 from shunter.simulation.fleet.direct import SimulatedWorkers
 from shunter.simulation.fleet.fleet import simulated_hellos
 
@@ -102,7 +103,7 @@ def run_alone(run: Callable[[Size, Path], Coroutine[Any, Any, Figures]], size: S
 @dataclass(slots=True)
 class Cluster:
     engine: Engine
-    store: SqliteStore
+    store: Store
     ready_s: float = 0.0
     peak_mb: float = field(default_factory=lambda: memory_mb())
 
@@ -120,7 +121,13 @@ class Cluster:
 @asynccontextmanager
 async def cluster(folder: Path, nodes: int, orderly: bool = True) -> AsyncIterator[Cluster]:
     """The embedded manager's engine, without its API and with simulated nodes."""
-    store, clock = SqliteStore(folder / "store.db"), SystemClock()
+    async with cluster_on(SqliteStore(folder / "store.db"), nodes, orderly) as ours:
+        yield ours
+
+
+@asynccontextmanager
+async def cluster_on(store: Store, nodes: int, orderly: bool = True) -> AsyncIterator[Cluster]:
+    clock = SystemClock()
     await store.open()
     workers = SimulatedWorkers(clock, random.Random(1))
     policy, chance = build_policy("e-pvm"), random.Random(2)
