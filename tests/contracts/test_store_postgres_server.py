@@ -50,7 +50,7 @@ async def test_a_pooler_in_between_is_refused(postgres: PostgresServer, schema: 
         return head + mark + b"\x00\x00\x00\x01" + rest[4:] if mark else data
 
     async with tcp_proxy(postgres.port, replace_key) as pooler:
-        with pytest.raises(StoreFailed, match="connection pooler is in between.*Connect to PostgreSQL itself"):
+        with pytest.raises(StoreFailed, match=r"connection pooler is in between.*Connect to PostgreSQL itself"):
             await PostgresStore(f"{postgres.url_of('postgres', pooler.port)}?schema={schema}").open()
 
 
@@ -128,7 +128,7 @@ async def test_a_standby_is_refused_and_after_its_promotion_the_new_timeline(own
     own_server.stop()
     (own_server.data / "standby.signal").touch()
     own_server.start()
-    with pytest.raises(StoreFailed, match="the server is a standby.*Name the primary"):
+    with pytest.raises(StoreFailed, match=r"the server is a standby.*Name the primary"):
         await PostgresStore(own_server.url).open()
     own_server.run("pg_ctl", "promote", "-D", str(own_server.data), "-w")
     with pytest.raises(StoreFailed, match=r"is on timeline 2, and the last epoch began on timeline 1.*--accept-loss"):
@@ -148,7 +148,7 @@ async def test_a_copy_on_another_server_is_refused(
     dump = own_server.folder / "dump.sql"
     dump.write_text(own_server.run("pg_dump", "-n", schema, postgres.url))
     own_server.run("psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(dump), own_server.url)
-    with pytest.raises(StoreFailed, match="was written on another server.*--accept-loss"):
+    with pytest.raises(StoreFailed, match=r"was written on another server.*--accept-loss"):
         await PostgresStore(f"{own_server.url}?schema={schema}").open()
 
 
@@ -159,12 +159,12 @@ async def test_tls_is_verified(postgres: PostgresServer, schema: str) -> None:
         for parameters in ("sslmode=require", f"sslmode=verify-full&{trusted}"):
             async with opened(f"{encrypted}&{parameters}") as store:
                 await store.begin_epoch()
-        with pytest.raises(StoreFailed, match="the connection was lost"):
+        with pytest.raises(StoreFailed, match=r"the connection was lost"):
             await PostgresStore(f"{encrypted}&sslmode=disable").open()
-        with pytest.raises(StoreFailed, match="certificate verify failed"):  # no authority that this machine knows
+        with pytest.raises(StoreFailed, match=r"certificate verify failed"):  # no authority that this machine knows
             await PostgresStore(f"{encrypted}&sslmode=verify-full&sslrootcert={TLS / 'server.crt'}").open()
         by_address = encrypted.replace("localhost", "127.0.0.1")  # the certificate names localhost
-        with pytest.raises(StoreFailed, match="certificate is not valid for '127.0.0.1'"):
+        with pytest.raises(StoreFailed, match=r"certificate is not valid for '127.0.0.1'"):
             await PostgresStore(f"{by_address}&sslmode=verify-full&{trusted}").open()
 
 

@@ -1,11 +1,12 @@
-"""Copies the store of a home into one file while the cluster runs, and restores a home from such a file. Called by
-`shunter backup` and `shunter restore`.
+"""Copies the store of a cluster into one file while the cluster runs, and restores a cluster from such a file. Called
+by `shunter backup` and `shunter restore`.
 
-The file is an SQLite database: the store, plus a table with the tokens and the configuration, so that clients and
-workers can connect to the restored cluster. Protect it like the home itself."""
+The file is an SQLite database, whichever store it was made of: the store, plus a table with the tokens and the
+configuration, so that clients and workers can connect to the restored cluster. Protect it like the home itself."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import sqlite3
@@ -15,12 +16,18 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.adapters.sqlite import rounds
+from shunter.adapters.postgres.contents import contents_of
+from shunter.adapters.postgres.url import StoreUrl
+from shunter.adapters.sqlite import rounds, schema
 from shunter.adapters.sqlite.connection import read_only, transaction
+from shunter.adapters.sqlite.contents import SqliteContents
 from shunter.adapters.sqlite.errors import SQLITE_ERRORS, is_disk_full, translate
 from shunter.adapters.sqlite.integrity import integrity_problems, record_mark
 from shunter.app.home import Home
+from shunter.app.store_copy import copy_to_postgres, fill_file
+from shunter.app.stores import SQLITE, postgres_url
 from shunter.model.errors import Conflict, NotFound, Rejected, StoreFailed
+from shunter.ports.store import unseen_epoch
 
 FILES = ("token", "worker-token", "config.toml")
 
@@ -31,10 +38,11 @@ class BackupSummary(msgspec.Struct):
     version: int
 
 
-def back_up(home: Home, target: Path) -> BackupSummary:
+def back_up(home: Home, target: Path, store: str = SQLITE) -> BackupSummary:
     """Copy the store as of one moment. Raises Conflict if the file exists, and NotFound if there is no store."""
-    if not home.store.exists():
-        raise NotFound(f"store {home.store} does not exist; check SHUNTER_HOME")
+    url = postgres_url(store)
+    if url is None and not home.store.exists():
+        raise NotFound(f"store {home.store} does not exist; check SHUNTER_HOME, or name the store with --store")
     if not target.name:  # like "." and "/"
         raise Rejected(f"{target} is a directory; name a file")
     draft = target.with_name(f".{target.name}.draft")
@@ -42,7 +50,10 @@ def back_up(home: Home, target: Path) -> BackupSummary:
         _create(target, "choose another name, or remove it")
         try:
             _create(draft, "remove it: an earlier backup did not finish")
-            _copy_store(home, draft)
+            if url is None:
+                _copy_store(home, draft)
+            else:
+                asyncio.run(_copy_postgres(url, draft))
             with closing(_open(draft)) as copy:
                 _add_files(copy, home)
                 _add_checksum(copy)
@@ -59,13 +70,14 @@ def back_up(home: Home, target: Path) -> BackupSummary:
     return BackupSummary(str(target), target.stat().st_size, version)
 
 
-def restore(home: Home, source: Path) -> BackupSummary:
-    """Create a home from a backup. Raises Conflict if the home has a store, Rejected if the file is not a backup.
+def restore(home: Home, source: Path, store: str = SQLITE) -> BackupSummary:
+    """Create a cluster from a backup. Raises Conflict if it has a store, Rejected if the file is not a backup.
 
     The restored cluster uses epochs above all that workers may have seen of the original one: they follow it, report
     what they run, and stop what it does not know."""
+    url = postgres_url(store)
     for path in (home.store, *(Path(f"{home.store}{end}") for end in ("-wal", "-shm", "-mark"))):
-        if os.path.lexists(path):
+        if url is None and os.path.lexists(path):
             raise Conflict(f"{home.folder} already has a store ({path.name}); restore into an empty SHUNTER_HOME")
     if not source.is_file():
         if source.exists():
@@ -83,13 +95,22 @@ def restore(home: Home, source: Path) -> BackupSummary:
             _check_checksum(copy, source)
             files = _take_files(copy)
             with transaction(copy):
-                epoch = rounds.unseen_epoch(rounds.read_leading_epoch(copy), time.time())
-                copy.execute("UPDATE leadership SET epoch = ?", (epoch,))
+                epoch = unseen_epoch(rounds.read_leading_epoch(copy), time.time())
+                copy.execute("DELETE FROM leadership")  # with its term: the elections of the original do not count here
+                copy.execute("INSERT INTO leadership (one, epoch) VALUES (1, ?)", (epoch,))
             record_mark(copy, exists=False)  # the new home has none before its first start
             version = rounds.read_last_version(copy)
+            if url is not None:
+                schema.migrate(copy, schema.known_migrations())
+                asyncio.run(copy_to_postgres(SqliteContents(copy), url))
         for name, body in files.items():
+            if url is not None and name == home.config.name and home.config.exists():
+                continue  # it may be what names the store
             _write_private(home.folder / name, body)
-        draft.replace(home.store)
+        if url is None:
+            draft.replace(home.store)
+        else:
+            draft.unlink()
     except SQLITE_ERRORS as error:
         draft.unlink(missing_ok=True)
         if is_disk_full(error):
@@ -110,6 +131,11 @@ def _copy_store(home: Home, draft: Path) -> None:
         problems = integrity_problems(copy)
         if problems:
             raise StoreFailed(f"store {home.store}: it is damaged ({problems[0]}); see `shunter store verify`")
+
+
+async def _copy_postgres(url: StoreUrl, draft: Path) -> None:
+    async with contents_of(url) as contents:
+        await fill_file(contents, draft, await contents.leading_epoch())
 
 
 def _add_files(copy: sqlite3.Connection, home: Home) -> None:

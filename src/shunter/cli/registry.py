@@ -105,7 +105,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("worker", "processes.processes:worker", "Start a worker that joins a manager."),
         Entry("backup", "processes.store:backup", "Back up the store while the cluster runs."),
         Entry("restore", "processes.store:restore", "Restore a backup into an empty SHUNTER_HOME."),
-        Entry("store", "processes.store:store", "Check the store in SHUNTER_HOME."),
+        Entry("store", "processes.store:store", "Check or copy the store of a cluster."),
         Entry("install", "processes.install:install_frameworks", "Install Spark or Flink for BatchJobs."),
         Entry("version", "processes.processes:version", "Print the version."),
     ),

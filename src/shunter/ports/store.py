@@ -9,6 +9,14 @@ from typing import Protocol
 
 import msgspec
 
+EPOCHS_PER_SECOND = 2**20  # far more than a cluster begins
+
+
+def unseen_epoch(leading: int, now: float) -> int:
+    """An epoch above all that workers may have seen of a store whose last epochs are lost, or of its original, even if
+    the clock is wrong."""
+    return max(leading + EPOCHS_PER_SECOND, int(now) * EPOCHS_PER_SECOND)
+
 
 class FinishedTasks(msgspec.Struct, array_like=True, gc=False):
     """One chunk of a finished group's tasks: columns packed by the engine's codec, first..first+count-1."""

@@ -11,8 +11,8 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from shunter.ports.commit_signal import CommitSignal
 from shunter.model.errors import Fenced, NotFound, StoreFailed
+from shunter.ports.commit_signal import CommitSignal
 from shunter.ports.store import (
     Commit,
     FinishedJob,

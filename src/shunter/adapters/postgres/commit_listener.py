@@ -6,13 +6,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from shunter.ports.commit_signal import CommitSignal
 from shunter.adapters.postgres.connection import Connection
 from shunter.adapters.postgres.errors import FAILURES
 from shunter.adapters.postgres.rounds import read_last_version
 from shunter.adapters.postgres.sessions import Connect, close_connection
 from shunter.log import Log
 from shunter.model.errors import StoreFailed
+from shunter.ports.commit_signal import CommitSignal
 
 RETRY_MIN_S = 0.1
 RETRY_MAX_S = 5.0

@@ -5,6 +5,7 @@ listener."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import asyncpg
 
@@ -38,7 +39,7 @@ class Server:
     timeline: int
 
 
-Connection = asyncpg.Connection
+Connection: TypeAlias = Any  # asyncpg's, which has no types
 
 
 async def connect(url: StoreUrl) -> Connection:
@@ -67,9 +68,9 @@ async def _check_session(connection: Connection, url: StoreUrl) -> None:
     )
     if pid != connection.get_server_pid():
         raise StoreFailed(
-            f"store {url.shown}: a connection pooler is in between. It may hand each transaction to another session, and"
-            " then LISTEN, prepared statements and settings do not work. Connect to PostgreSQL itself: name its own host"
-            " and port in the URL"
+            f"store {url.shown}: a connection pooler is in between. It may hand each transaction to another session,"
+            " and then LISTEN, prepared statements and settings do not work. Connect to PostgreSQL itself: name its own"
+            " host and port in the URL"
         )
     if is_standby:
         raise StoreFailed(
@@ -96,11 +97,12 @@ async def read_known_server(connection: Connection) -> Server | None:
 def refuse_other_server(url: StoreUrl, known: Server, found: Server) -> None:
     """Raises StoreFailed. Commits may be missing, and nothing in the database could tell."""
     if known.system_identifier != found.system_identifier:
-        change = f"the database was written on another server (system {known.system_identifier}, this is {found.system_identifier})"
+        systems = f"system {known.system_identifier}, this is {found.system_identifier}"
+        change = f"the database was written on another server ({systems})"
     else:
         change = f"the server is on timeline {found.timeline}, and the last epoch began on timeline {known.timeline}"
     raise StoreFailed(
-        f"store {url.shown}: {change}. After a fail-over, a restored backup or a copy, the newest commits may be missing"
-        " unnoticed. Connect to the server that has them; or, if replication was synchronous or the loss is acceptable,"
-        " go on with this one: start one manager once with --accept-loss"
+        f"store {url.shown}: {change}. After a fail-over, a restored backup or a copy, the newest commits may be"
+        " missing unnoticed. Connect to the server that has them; or, if replication was synchronous or the loss is"
+        " acceptable, go on with this one: start one manager once with --accept-loss"
     )

@@ -12,7 +12,10 @@ from shunter.adapters.postgres.connection import Connection
 from shunter.ports.store import FinishedJob, FinishedName, FinishedTasks
 
 # Of `jobs AS job`, and its wide row.
-JOB_COLUMNS = "job.id, job.namespace, job.name, job.run, job.state, detail.submitted_at, job.ended_at, detail.labels, detail.summary"
+JOB_COLUMNS = (
+    "job.id, job.namespace, job.name, job.run, job.state, detail.submitted_at, job.ended_at, detail.labels,"
+    " detail.summary"
+)
 WITH_DETAILS = "JOIN job_details AS detail ON detail.job = job.id AND detail.ended_at = job.ended_at"
 
 _NO_JOBS = (None,) * 15

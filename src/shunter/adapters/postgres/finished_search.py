@@ -17,8 +17,8 @@ async def read_jobs(connection: Connection, query: FinishedQuery) -> list[Finish
         search.require("job.id < {}", query.before_id)
     limit = search.parameter(max(0, query.limit))
     rows = await connection.fetch(
-        f"SELECT {JOB_COLUMNS} FROM (SELECT job.* FROM {search.source}{search.where} ORDER BY job.id DESC LIMIT {limit})"
-        f" AS job {WITH_DETAILS} ORDER BY job.id DESC",
+        f"SELECT {JOB_COLUMNS} FROM (SELECT job.* FROM {search.source}{search.where} ORDER BY job.id DESC"
+        f" LIMIT {limit}) AS job {WITH_DETAILS} ORDER BY job.id DESC",
         *search.values,
     )
     return [job_from_row(row) for row in rows]

@@ -81,17 +81,22 @@ async def end_save(connection: Connection, epoch: int, save: int, version: int) 
 
 
 async def read_snapshot(connection: Connection) -> Snapshot | None:
-    """Part by part, so that none takes longer than a statement may; as of one moment."""
+    """As of one moment."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        row = await connection.fetchrow("SELECT version, save FROM snapshot")
-        if row is None:
-            return None
-        version, save = row
-        parts: list[bytes] = []
-        while part := await connection.fetchrow(
-            "SELECT body FROM snapshot_parts WHERE save = $1 AND part = $2", save, len(parts)
-        ):
-            parts.append(part["body"])
+        return await read_snapshot_parts(connection)
+
+
+async def read_snapshot_parts(connection: Connection) -> Snapshot | None:
+    """Inside a transaction: part by part, so that none takes longer than a statement may."""
+    row = await connection.fetchrow("SELECT version, save FROM snapshot")
+    if row is None:
+        return None
+    version, save = row
+    parts: list[bytes] = []
+    while part := await connection.fetchrow(
+        "SELECT body FROM snapshot_parts WHERE save = $1 AND part = $2", save, len(parts)
+    ):
+        parts.append(part["body"])
     return Snapshot(version, b"".join(parts))
 
 

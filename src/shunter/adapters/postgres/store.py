@@ -1,7 +1,7 @@
 """The store on a PostgreSQL server, for one manager or many. `app` uses it as `ports.store.Store`.
 
-Commits have a connection of their own. Snapshots, retention and reads share a bounded pool, so that a commit never waits
-for them."""
+Commits have a connection of their own. Snapshots, retention and reads share a bounded pool, so that a commit never
+waits for them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ from shunter.ports.store import (
     Purged,
     Retention,
     Snapshot,
+    unseen_epoch,
 )
-
-EPOCHS_PER_SECOND = 2**20  # far more than a cluster begins
 
 log = Log(__name__)
 
@@ -172,5 +171,5 @@ class PostgresStore:
     async def _accept(self, connection: Connection, known: Server, found: Server) -> None:
         log.warning("store.loss_accepted", url=self.url.shown, was=known, found=found)
         # Workers know epochs up to one that may be lost.
-        await rounds.raise_epoch(connection, int(time.time()) * EPOCHS_PER_SECOND)
+        await rounds.raise_epoch(connection, unseen_epoch(await rounds.read_leading_epoch(connection), time.time()))
         await rounds.record_server(connection, found)

@@ -17,10 +17,11 @@ CONNECT_TIMEOUT_MAX_S = 300.0
 _SCHEMA_PATTERN = r"[a-z_][a-z0-9_]{0,62}"
 _EXAMPLE = "write it like postgresql://USER@HOST:5432/DATABASE?sslmode=verify-full&sslrootcert=FILE"
 # Those of libpq that asyncpg knows.
-_PARAMETERS = frozenset(
-    "host port dbname user password passfile service sslmode sslcert sslkey sslrootcert sslcrl sslpassword"
-    " sslnegotiation ssl_min_protocol_version ssl_max_protocol_version target_session_attrs krbsrvname gsslib".split()
-)
+_PARAMETERS = frozenset((
+    "host", "port", "dbname", "user", "password", "passfile", "service", "target_session_attrs", "krbsrvname", "gsslib",
+    "sslmode", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslpassword", "sslnegotiation",
+    "ssl_min_protocol_version", "ssl_max_protocol_version",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

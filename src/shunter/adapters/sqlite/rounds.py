@@ -12,7 +12,6 @@ from shunter.adapters.sqlite.finished_jobs import insert_finished
 from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.store import Commit, LoggedRound, Snapshot
 
-EPOCHS_PER_SECOND = 2**20  # far more than a cluster begins
 SNAPSHOT_PART_BYTES = 512 * 1024  # one part is one transaction: commits wait for at most that
 
 
@@ -32,12 +31,6 @@ def raise_epoch(connection: sqlite3.Connection, epoch: int) -> None:
     """Use no epoch up to this one: workers may have seen it."""
     with transaction(connection):
         connection.execute("UPDATE leadership SET epoch = max(epoch, ?)", (epoch,))
-
-
-def unseen_epoch(leading: int, now: float) -> int:
-    """An epoch above all that workers may have seen of a store whose last epochs are lost, even if the clock is
-    wrong."""
-    return max(leading + EPOCHS_PER_SECOND, int(now) * EPOCHS_PER_SECOND)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import sqlite3
 import time
 from pathlib import Path
 
-from shunter.ports.commit_signal import CommitSignal
 from shunter.adapters.sqlite import finished_jobs, finished_search, past_schedulings, rounds, schema
 from shunter.adapters.sqlite.checkpoints import Checkpoints, secure_log
 from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, LOG_ALONE, connect, create_file, is_log_alone
@@ -20,6 +19,7 @@ from shunter.adapters.sqlite.retention import drop_jobs, drop_rounds, free_pages
 from shunter.adapters.sqlite.watermark import Mark, MarkDamaged, Watermark, watermark_path
 from shunter.log import Log
 from shunter.model.errors import StoreFailed
+from shunter.ports.commit_signal import CommitSignal
 from shunter.ports.store import (
     Commit,
     FinishedJob,
@@ -32,6 +32,7 @@ from shunter.ports.store import (
     Purged,
     Retention,
     Snapshot,
+    unseen_epoch,
 )
 
 log = Log(__name__)
@@ -211,7 +212,7 @@ class SqliteStore:
                 return found.epoch
             name = watermark_path(self._path).name
             self._refuse(f"the file {name} next to it is {fault}, so committed work may be missing unnoticed")
-            return rounds.unseen_epoch(found.epoch, time.time())
+            return unseen_epoch(found.epoch, time.time())
         if found.epoch < mark.epoch or found.version < mark.version:
             self._refuse(
                 f"committed work is missing: it ends at version {found.version} of epoch {found.epoch}, and version"

@@ -1,10 +1,10 @@
-"""The commands about the store in SHUNTER_HOME: store verify, backup, restore."""
+"""The commands about the store of a cluster: store verify, store copy, backup, restore."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -15,12 +15,24 @@ from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import plural, print_items
 from shunter.model.errors import Conflict
 
-store = plain_typer(no_args_is_help=True, help="Check the store in SHUNTER_HOME.")
+if TYPE_CHECKING:
+    from shunter.app.home import Home
+
+store = plain_typer(no_args_is_help=True, help="Check or copy the store of a cluster.")
+
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="sqlite|URL",
+        help="Store of the cluster. Default: that of SHUNTER_STORE_URL_FILE or config.toml, else sqlite.",
+    ),
+]
 
 
 @store.callback()
 def _store() -> None:
-    """Check the store in SHUNTER_HOME."""
+    """Check or copy the store of a cluster."""
 
 
 @store.command()
@@ -49,8 +61,31 @@ def verify(output: Output = Format.TABLE) -> None:
         raise typer.Exit(JOB_FAILED)
 
 
+@store.command()
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="Store to read: sqlite, or postgresql://...")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Store to write, which must be empty.")],
+) -> None:
+    """Copy a cluster's store between SQLite and PostgreSQL. Stop all managers of the cluster first.
+
+    sqlite is the store in SHUNTER_HOME. The copy is compared with the source by number and checksum before it counts.
+    The source stays as it is; do not start a manager on it again. Give no password in a URL: set PGPASSWORD.
+
+    \b
+    shunter store copy sqlite postgresql://shunter@db.example/shunter
+    shunter store copy postgresql://shunter@db.example/shunter sqlite
+    """
+    from shunter.app.home import Home
+    from shunter.app.store_copy import copy_store
+
+    done = copy_store(source, target, Home.find())
+    counts = f"{plural(done.rounds, 'round')}, {plural(done.finished_jobs, 'finished job')}"
+    print(f"copied version {done.last_version}: {counts}, checksum {done.checksum[:16]}")
+
+
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it must not exist.")],
+    store: StoreOption = None,
 ) -> None:
     """Back up the store of this machine's cluster to a file. The cluster may be running.
 
@@ -58,32 +93,49 @@ def backup(
 
     \b
     shunter backup /backups/cluster.db
+    shunter backup /backups/cluster.db --store postgresql://shunter@db.example/shunter
     """
     from shunter.app.backup import back_up
     from shunter.app.home import Home
 
-    done = back_up(Home.find(), file)
+    home = Home.find()
+    done = back_up(home, file, _chosen_store(home, store))
     print(f"backed up to {done.path}: version {done.version}, {done.size_bytes:,} bytes")
 
 
-def restore(file: Annotated[Path, typer.Argument(metavar="FILE", help="File that `shunter backup` wrote.")]) -> None:
-    """Restore a backup into an empty SHUNTER_HOME. Then start the cluster with `shunter up`.
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that `shunter backup` wrote.")],
+    store: StoreOption = None,
+) -> None:
+    """Restore a backup into an empty SHUNTER_HOME, or an empty database. Then start the cluster with `shunter up`.
+
+    A backup of one kind of store can be restored into the other.
 
     Jobs that were submitted after the backup are lost. Workers that join again stop tasks that the restored cluster
     does not know.
 
     \b
     shunter restore /backups/cluster.db
+    shunter restore /backups/cluster.db --store postgresql://shunter@db.example/shunter
     """
     from shunter.app.backup import restore
     from shunter.app.home import Home
 
     home = Home.find()
+    chosen = _chosen_store(home, store)
     lock_fd = home.lock()
     if lock_fd is None:
         raise Conflict(f"{home.folder} is in use by a running cluster or worker; restore into an empty SHUNTER_HOME")
     try:
-        done = restore(home, file)
+        done = restore(home, file, chosen)
     finally:
         os.close(lock_fd)
-    print(f"restored {home.folder} from {done.path}: version {done.version}. Start it with: shunter up")
+    option = f" --store {store}" if store is not None else ""
+    print(f"restored {home.folder} from {done.path}: version {done.version}. Start it with: shunter up{option}")
+
+
+def _chosen_store(home: Home, option: str | None) -> str:
+    from shunter.app.config import read_config
+    from shunter.app.stores import choose_store
+
+    return choose_store(option, read_config(home.config).cluster.get("store"))
