@@ -61,7 +61,7 @@ async def test_a_new_epoch_waits_for_a_commit_whose_client_is_gone(postgres: Pos
         tcp_proxy(postgres.port) as proxy,
         opened(postgres, schema) as leader,
         opened(postgres, schema, proxy.port) as deposed,
-        beside(postgres, schema) as admin,
+        side_connection(postgres, schema) as admin,
     ):
         epoch = await deposed.begin_epoch()
         async with admin.transaction():
@@ -80,7 +80,7 @@ async def test_a_new_epoch_waits_for_a_commit_whose_client_is_gone(postgres: Pos
 
 
 async def test_a_commit_whose_backend_is_killed_writes_nothing(postgres: PostgresServer, schema: str) -> None:
-    async with opened(postgres, schema) as store, beside(postgres, schema) as admin:
+    async with opened(postgres, schema) as store, side_connection(postgres, schema) as admin:
         epoch = await store.begin_epoch()
         async with admin.transaction():
             await admin.execute("LOCK TABLE rounds IN EXCLUSIVE MODE")
@@ -100,7 +100,7 @@ async def test_a_lost_answer_is_a_failure_and_the_commit_is_there(postgres: Post
     """The client cannot know; whoever begins the next epoch finds out."""
     async with tcp_proxy(postgres.port) as proxy, opened(postgres, schema, proxy.port) as store:
         epoch = await store.begin_epoch()
-        async with beside(postgres, schema) as admin, admin.transaction():
+        async with side_connection(postgres, schema) as admin, admin.transaction():
             await admin.execute("LOCK TABLE rounds IN EXCLUSIVE MODE")
             commit = asyncio.create_task(write(store, epoch, 1))
             await until(lambda: admin.fetchval(f"SELECT ({ADVISORY}) = 1", True))
@@ -122,8 +122,8 @@ async def opened(postgres: PostgresServer, schema: str, port: int | None = None)
 
 
 @asynccontextmanager
-async def beside(postgres: PostgresServer, schema: str) -> AsyncIterator[Any]:
-    """A connection beside the store."""
+async def side_connection(postgres: PostgresServer, schema: str) -> AsyncIterator[Any]:
+    """A connection side_connection the store."""
     admin = await connect_admin(postgres, schema)
     try:
         yield admin

@@ -147,6 +147,7 @@ async def test_a_copy_on_another_server_is_refused(
         await store.begin_epoch()
     dump = own_server.folder / "dump.sql"
     dump.write_text(own_server.run("pg_dump", "-n", schema, postgres.url))
+    dump.chmod(0o644)
     own_server.run("psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(dump), own_server.url)
     with pytest.raises(StoreFailed, match=r"was written on another server.*--accept-loss"):
         await PostgresStore(f"{own_server.url}?schema={schema}").open()

@@ -72,3 +72,26 @@ def test_what_is_no_backup_is_refused_and_leaves_an_empty_home(home: Cluster, tm
         refused = home.shunter("restore", str(tmp_path / name), code=None)
         assert refused.code == 2, refused
         assert not (home.home / "store.db").exists()
+
+
+def test_backups_are_made_on_schedule_and_the_oldest_are_removed(home: Cluster, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    (home.home / "config.toml").write_text(f'[backup]\nevery = "1s"\nkeep = 2\nfolder = "{folder}"\n')
+    home.up("--cpu", "1")
+    home.shunter("run", "--name", "known", "--", "/bin/true")
+
+    def names() -> set[str]:
+        return {path.name for path in folder.glob("shunter-*.db")}
+
+    first = eventually(names, "there is a backup")
+    eventually(lambda: not first & names() or None, "it was removed again")
+    eventually(lambda: len(names()) == 2 or None, "two are kept")
+    home.down()
+    newest = folder / max(names())
+    shutil.copyfile(newest, tmp_path / "copy.db")
+    for path in home.home.glob("store.db*"):
+        path.unlink()
+    home.shunter("restore", str(tmp_path / "copy.db"))
+    (home.home / "config.toml").unlink()
+    home.up("--cpu", "1")
+    assert home.json("job", "known")["state"] == "succeeded"

@@ -66,3 +66,26 @@ def test_the_url_may_be_in_a_file_and_a_password_in_an_option_is_refused(
 def test_a_server_that_is_not_there_is_named(home: Cluster) -> None:
     failed = home.shunter("up", "--detach", "--store", "postgresql://shunter@127.0.0.1:1/shunter", code=1)
     assert "store postgresql://shunter@127.0.0.1:1/shunter: the server cannot be reached" in failed.err
+
+
+def test_a_cluster_moves_to_postgresql_and_is_verified_and_backed_up_there(
+    home: Cluster, server: PostgresServer, tmp_path: Path
+) -> None:
+    url = f"{server.url}?schema=moved"
+    home.up("--cpu", "1")
+    home.shunter("run", "--name", "known", "--", "/bin/true")
+    home.down()
+    assert "1 finished job" in home.shunter("store", "copy", "sqlite", url).out
+    home.up("--cpu", "1", "--store", url)
+    assert home.json("job", "known")["state"] == "succeeded"
+    home.shunter("run", "--name", "later", "--", "/bin/true")
+    assert "2 finished" in home.shunter("store", "verify", "--store", url).out
+    home.shunter("backup", str(tmp_path / "copy.db"), "--store", url)
+    home.down()
+    refused = home.shunter("store", "copy", "sqlite", url, code=None)
+    assert refused.code != 0 and "already has a store" in refused.err
+    for path in home.home.glob("store.db*"):
+        path.unlink()
+    home.shunter("restore", str(tmp_path / "copy.db"))
+    home.up("--cpu", "1")
+    assert {job["name"] for job in home.items("jobs")} == {"known", "later"}

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.adapters.postgres.contents import contents_of
 from shunter.adapters.postgres.url import StoreUrl
 from shunter.adapters.sqlite import rounds, schema
 from shunter.adapters.sqlite.connection import read_only, transaction
@@ -24,7 +23,6 @@ from shunter.adapters.sqlite.contents import SqliteContents
 from shunter.adapters.sqlite.errors import SQLITE_ERRORS, is_disk_full, translate
 from shunter.adapters.sqlite.integrity import integrity_problems, record_mark
 from shunter.app.home import Home
-from shunter.app.store_copy import copy_to_postgres, fill_file
 from shunter.app.stores import SQLITE, postgres_url
 from shunter.model.errors import Conflict, NotFound, Rejected, StoreFailed
 from shunter.ports.store import unseen_epoch
@@ -101,8 +99,7 @@ def restore(home: Home, source: Path, store: str = SQLITE) -> BackupSummary:
             record_mark(copy, exists=False)  # the new home has none before its first start
             version = rounds.read_last_version(copy)
             if url is not None:
-                schema.migrate(copy, schema.known_migrations())
-                asyncio.run(copy_to_postgres(SqliteContents(copy), url))
+                asyncio.run(_restore_to_postgres(copy, url))
         for name, body in files.items():
             if url is not None and name == home.config.name and home.config.exists():
                 continue  # it may be what names the store
@@ -134,8 +131,18 @@ def _copy_store(home: Home, draft: Path) -> None:
 
 
 async def _copy_postgres(url: StoreUrl, draft: Path) -> None:
+    from shunter.adapters.postgres.contents import contents_of
+    from shunter.app.store_copy import fill_file
+
     async with contents_of(url) as contents:
         await fill_file(contents, draft, await contents.leading_epoch())
+
+
+async def _restore_to_postgres(copy: sqlite3.Connection, url: StoreUrl) -> None:
+    from shunter.app.store_copy import copy_to_postgres
+
+    schema.migrate(copy, schema.known_migrations())  # it may be of an older version
+    await copy_to_postgres(SqliteContents(copy), url)
 
 
 def _add_files(copy: sqlite3.Connection, home: Home) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from shunter.app.options import DEVICES_MAX, MachineOptions, UpOptions, check_devices, parse_address
+from shunter.app.scheduled_backups import BackupSettings
 from shunter.app.stores import check_store
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Invalid, Problem
@@ -39,6 +40,9 @@ USER_SIZE_MAX = 65
 TASK_USER_PATTERN = f"^({USER_PATTERN[1:-1]})?$"  # or none
 ADDRESS_SIZE_MAX = 300
 STORE_SIZE_MAX = 2_000
+PATH_SIZE_MAX = 4_000
+BACKUPS_MAX = 100_000
+BACKUP_EVERY_MIN_S = 1.0
 AGE_MAX_S = 100 * 366 * 86400.0
 TIMEOUT_MAX_S = 86400.0
 WARM_KEEPERS_MAX = 1_000
@@ -187,6 +191,15 @@ TABLES = {
             "events_max": ConfigKey(integer(0, HISTORY_MAX), "rounds_max"),
         },
     ),
+    "backup": ConfigTable(
+        "scheduled backups of the store",
+        BackupSettings,
+        {
+            "every": ConfigKey(duration(AGE_MAX_S), "every_s"),
+            "keep": ConfigKey(integer(1, BACKUPS_MAX), "keep"),
+            "folder": ConfigKey(text(size_max=PATH_SIZE_MAX), "folder"),
+        },
+    ),
     "limits": ConfigTable(
         "limits of the manager",
         EngineSettings,
@@ -221,6 +234,7 @@ class Config:
     worker: Mapping[str, Any] = field(default_factory=dict)  # attributes of WorkerSettings
     watcher: WatcherSettings = field(default_factory=WatcherSettings)
     engine: EngineSettings = field(default_factory=EngineSettings)
+    backup: BackupSettings = field(default_factory=BackupSettings)
 
     def fill_options(self, options: UpOptions) -> UpOptions:
         """The options, completed from the file."""
@@ -271,11 +285,15 @@ def parse_config(document: object) -> Config:
     watcher = WatcherSettings(**_attributes("nodes", values))
     if not any(problem.field.startswith("nodes.") for problem in problems.found):
         _check_heartbeat(watcher, problems)
+    every_s = values["backup"]["every"]
+    if every_s is not None and every_s < BACKUP_EVERY_MIN_S:
+        problems.add("backup.every", "is too short", value=every_s, fix=f"use at least {BACKUP_EVERY_MIN_S:.0f}s")
     problems.raise_any()
     retention = Retention(**_attributes("history", values))
     engine = EngineSettings(retention=retention, **_attributes("limits", values))
     cluster = {**_attributes("cluster", values), **_attributes("external", values)}
-    return Config(cluster, _worker_attributes(values), watcher, engine)
+    backup = BackupSettings(**_attributes("backup", values))
+    return Config(cluster, _worker_attributes(values), watcher, engine, backup)
 
 
 def _attributes(table: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from shunter.app.config import Config
 from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
 from shunter.app.policies import find_policies
-from shunter.app.stores import MEMORY, build_store, choose_store, shown_store
+from shunter.app.scheduled_backups import ScheduledBackups
+from shunter.app.stores import MEMORY, build_store, choose_store, public_store_name
 from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBackend
 from shunter.engine.engine import Engine
 from shunter.engine.policy.active_policy import ActivePolicy
@@ -66,6 +67,7 @@ class Manager:
         self.policy = ""  # the policy at the start
         self._server: HttpServer | None = None
         self._external: HttpServer | None = None
+        self._given_store = options.store
         self._chosen_store = choose_store(options.store, self._options.store)
         self._flight = FlightFiles(home.flight) if self._chosen_store != MEMORY else None
 
@@ -97,6 +99,7 @@ class Manager:
         self._background_tasks = [
             _start_background_task(self._engine.run, self._on_task_failure),
             _start_background_task(self._purge_periodically, self._on_task_failure),
+            _start_background_task(self._back_up_periodically, self._on_task_failure),
         ]
         gateway = LocalGateway(
             engine=self._engine,
@@ -138,7 +141,7 @@ class Manager:
                 "external": self.external_url or None,
                 "schedulers": self.schedulers_address or None,
                 "node": self._backend.own_node,
-                "store": shown_store(self._chosen_store),
+                "store": public_store_name(self._chosen_store),
             }
         )
         log.info("manager.ready", url=self.url, version=__version__)
@@ -226,6 +229,11 @@ class Manager:
                 await self._engine.purge()
             except ShunterError as error:
                 log.warning("purge.failed", error=error)
+
+    async def _back_up_periodically(self) -> None:
+        if self._chosen_store != MEMORY:
+            backups = ScheduledBackups(self._config.backup, self._home, self._given_store)
+            await backups.run(self._engine.is_leading)
 
     def _on_task_failure(self, error: BaseException) -> None:
         if not self._stop_request.done():

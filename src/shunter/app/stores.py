@@ -29,8 +29,8 @@ def check_store(text: str, option: str = "--store", *, is_on_command_line: bool 
     if text in (SQLITE, MEMORY):
         return text
     if not is_postgres_url(text):
-        shown = text.partition("://")[0] + "://..." if "://" in text else text
-        raise Invalid([Problem(option, "is not a store type", shown, _CHOICES)])
+        public_url = text.partition("://")[0] + "://..." if "://" in text else text
+        raise Invalid([Problem(option, "is not a store type", public_url, _CHOICES)])
     url = parse_store_url(text, option)
     if url.has_password and is_on_command_line:
         raise Invalid(
@@ -63,9 +63,9 @@ def build_store(chosen: str, home: Home, *, accepts_loss: bool = False) -> Store
     return PostgresStore(parse_store_url(chosen), accepts_loss=accepts_loss)
 
 
-def shown_store(chosen: str) -> str:
+def public_store_name(chosen: str) -> str:
     """For messages: without a password."""
-    return parse_store_url(chosen).shown if is_postgres_url(chosen) else chosen
+    return parse_store_url(chosen).public_url if is_postgres_url(chosen) else chosen
 
 
 def postgres_url(chosen: str) -> StoreUrl | None:

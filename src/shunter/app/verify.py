@@ -10,14 +10,17 @@ from typing import cast
 
 import msgspec
 
+from shunter.adapters.postgres.url import StoreUrl
 from shunter.adapters.sqlite import finished_jobs, rounds
 from shunter.adapters.sqlite.connection import read_only
 from shunter.adapters.sqlite.integrity import integrity_problems, is_mark_recorded
 from shunter.adapters.sqlite.watermark import Watermark, watermark_path
 from shunter.app.home import Home
+from shunter.app.stores import SQLITE, postgres_url
 from shunter.engine.recovery import load_state
 from shunter.model.errors import NotFound, StoreFailed
 from shunter.ports.store import FinishedName, LoggedRound, Snapshot, Store
+from shunter.ports.store_contents import TalliedContents
 
 
 class Verification(msgspec.Struct):
@@ -34,8 +37,11 @@ class Verification(msgspec.Struct):
     problems: list[str] = []
 
 
-def verify_store(home: Home) -> Verification:
+def verify_store(home: Home, store: str = SQLITE) -> Verification:
     """Raises NotFound if there is no store. A cluster may be running meanwhile."""
+    url = postgres_url(store)
+    if url is not None:
+        return asyncio.run(_verify_postgres(url))
     path = home.store
     if not path.exists():
         raise NotFound(f"store {path} does not exist; check SHUNTER_HOME")
@@ -59,6 +65,28 @@ def verify_store(home: Home) -> Verification:
             f"committed work is missing: it ends at version {found.version} of epoch {found.epoch}, and version"
             f" {found.committed_version} of epoch {found.committed_epoch} was committed"
         )
+    return found
+
+
+async def _verify_postgres(url: StoreUrl) -> Verification:
+    """The server checks its pages by itself; this reads all that the store holds, and loads the state."""
+    from shunter.adapters.postgres.contents import contents_of
+    from shunter.adapters.postgres.store import PostgresStore
+
+    found = Verification(url.public_url, problems=[])
+    async with contents_of(url) as contents:
+        found.epoch = await contents.leading_epoch()
+        tally = await TalliedContents(contents).read_all()
+        found.version, found.finished_jobs = tally.last_version, tally.finished_jobs
+    opened = PostgresStore(url)
+    try:
+        await opened.open()
+        state = await load_state(opened)
+        found.jobs, found.nodes = len(state.jobs), len(state.nodes.records)
+    except Exception as error:  # another server than that of the last epoch, or any error of a decoder
+        found.problems.append(f"it cannot be loaded: {error}")
+    finally:
+        await opened.close()
     return found
 
 

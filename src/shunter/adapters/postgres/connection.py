@@ -68,14 +68,14 @@ async def _check_session(connection: Connection, url: StoreUrl) -> None:
     )
     if pid != connection.get_server_pid():
         raise StoreFailed(
-            f"store {url.shown}: a connection pooler is in between. It may hand each transaction to another session,"
-            " and then LISTEN, prepared statements and settings do not work. Connect to PostgreSQL itself: name its own"
-            " host and port in the URL"
+            f"store {url.public_url}: a connection pooler is in between. It may hand each transaction to another"
+            " session, and then LISTEN, prepared statements and settings do not work. Connect to PostgreSQL itself:"
+            " name its own host and port in the URL"
         )
     if is_standby:
         raise StoreFailed(
-            f"store {url.shown}: the server is a standby, which accepts no writes. Name the primary in the URL, or all"
-            " servers, like postgresql://USER@HOST1,HOST2/DATABASE"
+            f"store {url.public_url}: the server is a standby, which accepts no writes. Name the primary in the URL,"
+            " or all servers, like postgresql://USER@HOST1,HOST2/DATABASE"
         )
     if durability in ("off", "local"):
         await connection.execute("SET synchronous_commit = on")  # a commit must be durable when it returns
@@ -102,7 +102,7 @@ def refuse_other_server(url: StoreUrl, known: Server, found: Server) -> None:
     else:
         change = f"the server is on timeline {found.timeline}, and the last epoch began on timeline {known.timeline}"
     raise StoreFailed(
-        f"store {url.shown}: {change}. After a fail-over, a restored backup or a copy, the newest commits may be"
+        f"store {url.public_url}: {change}. After a fail-over, a restored backup or a copy, the newest commits may be"
         " missing unnoticed. Connect to the server that has them; or, if replication was synchronous or the loss is"
         " acceptable, go on with this one: start one manager once with --accept-loss"
     )

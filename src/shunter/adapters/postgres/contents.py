@@ -69,11 +69,11 @@ class PostgresContents:
 
 @asynccontextmanager
 async def contents_of(url: StoreUrl) -> AsyncIterator[PostgresContents]:
-    """As of one moment. Raises StoreFailed, also if there is no store."""
-    with translated(url.shown):
+    """As of one moment. Changes nothing. Raises NotFound if there is no store, and StoreFailed."""
+    with translated(url.public_url):
         connection = await connect(url)
         try:
-            await schema.migrate(connection, url.schema, schema.known_migrations())
+            await schema.check(connection, url, schema.known_migrations())
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 yield PostgresContents(connection)
         finally:
@@ -84,7 +84,7 @@ async def contents_of(url: StoreUrl) -> AsyncIterator[PostgresContents]:
 async def filled_store(url: StoreUrl, contents: StoreContents, epoch: int) -> AsyncIterator[PostgresContents]:
     """Write all of it into an empty store, whose last epoch is `epoch`. What was written can be read inside, and is
     committed at the end, unless an error is raised. Raises Conflict if the store is not empty."""
-    with translated(url.shown):
+    with translated(url.public_url):
         connection = await connect(url)
         try:
             await schema.migrate(connection, url.schema, schema.known_migrations())
@@ -92,7 +92,7 @@ async def filled_store(url: StoreUrl, contents: StoreContents, epoch: int) -> As
                 await connection.execute("SET LOCAL statement_timeout = 0; LOCK TABLE leadership IN EXCLUSIVE MODE")
                 if not await connection.fetchval(_IS_EMPTY):
                     raise Conflict(
-                        f"{url.shown} already has a store; name another database, or another schema in the URL"
+                        f"{url.public_url} already has a store; name another database, or another schema in the URL"
                     )
                 await _fill(connection, contents)
                 await connection.execute("UPDATE leadership SET epoch = $1", epoch)

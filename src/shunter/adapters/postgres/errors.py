@@ -16,6 +16,7 @@ _OWN_CLASS = "SH"
 # By code, or by the first two characters of it.
 _REASONS = {
     "08": "the connection was lost",
+    "08P01": "the connection was refused; if a pooler is in between, name PostgreSQL's own host and port in the URL",
     "22": "a value cannot be stored",
     "23": "a constraint was violated",
     "25006": "the server is read-only: it may be a standby; name the primary in the URL",
@@ -36,22 +37,22 @@ FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClien
 
 
 @contextmanager
-def translated(shown: str) -> Iterator[None]:
+def translated(public_url: str) -> Iterator[None]:
     """Raise StoreFailed or Fenced instead; their texts have the reason, the URL without a password, and what was
     said."""
     try:
         yield
     except FAILURES as error:
-        raise translate(error, shown) from error
+        raise translate(error, public_url) from error
 
 
-def translate(error: BaseException, shown: str) -> ShunterError:
+def translate(error: BaseException, public_url: str) -> ShunterError:
     code = getattr(error, "sqlstate", None) or ""
     if code == FENCED:
         return Fenced(str(error))
     if code.startswith(_OWN_CLASS):
         return StoreFailed(str(error))
-    return StoreFailed(f"store {shown}: {_reason(error, code)} ({_said(error)})")
+    return StoreFailed(f"store {public_url}: {_reason(error, code)} ({_said(error)})")
 
 
 def _reason(error: BaseException, code: str) -> str:

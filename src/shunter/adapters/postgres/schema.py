@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shunter.adapters.postgres.connection import Connection
+from shunter.adapters.postgres.url import StoreUrl
 from shunter.log import Log
-from shunter.model.errors import StoreFailed
+from shunter.model.errors import NotFound, StoreFailed
 
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 1397247567  # of those who migrate; its second half is the schema
@@ -53,6 +54,19 @@ async def migrate(connection: Connection, schema: str, migrations: Sequence[Migr
                 "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)", migration.version, migration.name
             )
             log.info("store.migrated", to=migration.name)
+
+
+async def check(connection: Connection, url: StoreUrl, migrations: Sequence[Migration]) -> None:
+    """Raises NotFound if there is no store, StoreFailed if its schema is not the newest that is known."""
+    if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
+        raise NotFound(f"{url.public_url} has no store; check the database, and the schema ({url.schema})")
+    rows = await connection.fetch("SELECT version FROM schema_migrations")
+    applied = {row["version"] for row in rows}
+    _refuse_newer(applied, migrations)
+    if max(applied, default=0) < migrations[-1].version:
+        raise StoreFailed(
+            f"store {url.public_url}: it was written by an older Shunter; start and stop a manager of this version once"
+        )
 
 
 def _refuse_newer(applied: set[int], migrations: Sequence[Migration]) -> None:

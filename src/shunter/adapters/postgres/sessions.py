@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from shunter.adapters.postgres.connection import ANSWER_TIMEOUT_S, Connection
 from shunter.adapters.postgres.errors import FAILURES, translate
-from shunter.model.errors import StoreFailed
+from shunter.model.errors import ShunterError, StoreFailed
 
 POOL_MAX = 4
 
@@ -22,8 +22,8 @@ class Writer:
     """One connection and one statement at a time. Whoever waits for it may be cancelled: the statement runs to its end,
     because cancelling a commit could make the server skip its wait for a standby."""
 
-    def __init__(self, shown: str, connect: Connect) -> None:
-        self._shown = shown
+    def __init__(self, public_url: str, connect: Connect) -> None:
+        self._public_url = public_url
         self._connect = connect
         self._connection: Connection | None = None
         self._is_open = False
@@ -36,7 +36,7 @@ class Writer:
         except BaseException as error:
             self._is_open = False
             if isinstance(error, FAILURES):
-                raise translate(error, self._shown) from error
+                raise translate(error, self._public_url) from error
             raise
 
     async def close(self) -> None:
@@ -51,7 +51,7 @@ class Writer:
     ) -> T:
         """The result or error of `work`, in our errors."""
         if not self._is_open:
-            raise StoreFailed(f"store {self._shown}: it is not open")
+            raise StoreFailed(f"store {self._public_url}: it is not open")
         task = asyncio.get_running_loop().create_task(self._run(lambda connection: work(connection, *args, **kwargs)))
         task.add_done_callback(_retrieve_error)
         return await asyncio.shield(task)
@@ -68,14 +68,14 @@ class Writer:
                 finally:
                     silence.cancel()
             except FAILURES as error:
-                raise translate(error, self._shown) from error
+                raise translate(error, self._public_url) from error
 
 
 class Pool:
     """At most POOL_MAX connections; who finds none free waits."""
 
-    def __init__(self, shown: str, connect: Connect) -> None:
-        self._shown = shown
+    def __init__(self, public_url: str, connect: Connect) -> None:
+        self._public_url = public_url
         self._connect = connect
         self._idle: list[Connection] = []
         self._slots = asyncio.Semaphore(POOL_MAX)
@@ -100,19 +100,21 @@ class Pool:
         """The result or error of `work`, in our errors."""
         async with self._slots:
             if not self._is_open:
-                raise StoreFailed(f"store {self._shown}: it is not open")
+                raise StoreFailed(f"store {self._public_url}: it is not open")
             connection: Connection | None = None
             try:
                 connection = self._pop_idle() or await self._connect()
                 result = await work(connection, *args, **kwargs)
-            except FAILURES as error:
-                await self._give_back(connection)
-                raise translate(error, self._shown) from error
+            except (*FAILURES, ShunterError) as error:
+                self._give_back(connection)
+                if isinstance(error, ShunterError):
+                    raise
+                raise translate(error, self._public_url) from error
             except BaseException:
                 if connection is not None:
                     connection.terminate()  # it may still be busy with a statement that nobody waits for
                 raise
-            await self._give_back(connection)
+            self._give_back(connection)
             return result
 
     def _pop_idle(self) -> Connection | None:
@@ -122,7 +124,7 @@ class Pool:
                 return connection
         return None
 
-    async def _give_back(self, connection: Connection | None) -> None:
+    def _give_back(self, connection: Connection | None) -> None:
         if connection is not None and not connection.is_closed():
             if connection.is_in_transaction():
                 connection.terminate()

@@ -45,18 +45,18 @@ class PostgresStore:
     def __init__(self, url: StoreUrl | str, *, accepts_loss: bool = False) -> None:
         self.url = parse_store_url(url) if isinstance(url, str) else url
         self._accepts_loss = accepts_loss
-        self._writer = Writer(self.url.shown, self._connect_writer)
-        self._pool = Pool(self.url.shown, self._connect)
+        self._writer = Writer(self.url.public_url, self._connect_writer)
+        self._pool = Pool(self.url.public_url, self._connect)
         self._listener = CommitListener(self._connect)
 
     def __repr__(self) -> str:
-        return f"PostgresStore({self.url.shown!r})"
+        return f"PostgresStore({self.url.public_url!r})"
 
     async def open(self) -> None:
         await self._writer.open()
         self._accepts_loss = False  # it was meant for the server that is there now, not for a later one
         self._pool.open()
-        log.info("store.opened", url=self.url.shown)
+        log.info("store.opened", url=self.url.public_url)
 
     async def close(self) -> None:
         await self._listener.close()
@@ -169,7 +169,7 @@ class PostgresStore:
         await self._accept(connection, known, found)
 
     async def _accept(self, connection: Connection, known: Server, found: Server) -> None:
-        log.warning("store.loss_accepted", url=self.url.shown, was=known, found=found)
+        log.warning("store.loss_accepted", url=self.url.public_url, was=known, found=found)
         # Workers know epochs up to one that may be lost.
         await rounds.raise_epoch(connection, unseen_epoch(await rounds.read_leading_epoch(connection), time.time()))
         await rounds.record_server(connection, found)

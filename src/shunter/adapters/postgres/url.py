@@ -26,10 +26,10 @@ _PARAMETERS = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class StoreUrl:
-    """`shown` is for messages and logs: it has no password."""
+    """`public_url` is for messages and logs: it has no password."""
 
     dsn: str = field(repr=False)
-    shown: str
+    public_url: str
     schema: str = SCHEMA_DEFAULT
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     has_password: bool = False
@@ -71,7 +71,7 @@ def parse_store_url(text: str, option: str = "--store") -> StoreUrl:
         public["schema"] = schema
     return StoreUrl(
         dsn=urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(pairs), "")),
-        shown=urlunsplit(("postgresql", f"{user}{at}{hosts}", parts.path, urlencode(public), "")),
+        public_url=urlunsplit(("postgresql", f"{user}{at}{hosts}", parts.path, urlencode(public), "")),
         schema=schema,
         connect_timeout_s=timeout_s,
         has_password=has_password,

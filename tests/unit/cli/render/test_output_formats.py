@@ -30,6 +30,7 @@ NOTHING_TO_FORMAT = {
     "install": "it installs software on this machine",
     "backup": "it writes a file",
     "restore": "it makes a home",
+    "store copy": "it writes a store",
     "context add": "it writes a file of this user",
     "context use": "it writes a file of this user",
     "context remove": "it writes a file of this user",

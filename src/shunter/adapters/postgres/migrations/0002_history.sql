@@ -122,6 +122,11 @@ BEGIN
     FOR month IN SELECT * FROM history_months WHERE ends_at <= until ORDER BY starts_at LOOP
         CONTINUE WHEN EXISTS (SELECT FROM jobs WHERE ended_at >= month.starts_at AND ended_at < month.ends_at);
         FOREACH parent IN ARRAY ARRAY['job_details', 'job_tasks', 'job_labels'] LOOP
+            EXECUTE format('LOCK TABLE %I', partition_name(parent, month.starts_at));
+        END LOOP;
+        -- Once more, because a commit that was in flight may have added a job.
+        CONTINUE WHEN EXISTS (SELECT FROM jobs WHERE ended_at >= month.starts_at AND ended_at < month.ends_at);
+        FOREACH parent IN ARRAY ARRAY['job_details', 'job_tasks', 'job_labels'] LOOP
             EXECUTE format('DROP TABLE %I', partition_name(parent, month.starts_at));
         END LOOP;
         DELETE FROM history_months WHERE starts_at = month.starts_at;

@@ -36,8 +36,8 @@ def _store() -> None:
 
 
 @store.command()
-def verify(output: Output = Format.TABLE) -> None:
-    """Check that the store in SHUNTER_HOME is intact and contains every committed change.
+def verify(store: StoreOption = None, output: Output = Format.TABLE) -> None:
+    """Check that the store of this machine's cluster is intact and contains every committed change.
 
     This changes no file, and the cluster may be running. The exit code is 1 if something is wrong.
 
@@ -47,7 +47,8 @@ def verify(output: Output = Format.TABLE) -> None:
     from shunter.app.home import Home
     from shunter.app.verify import verify_store
 
-    found = verify_store(Home.find())
+    home = Home.find()
+    found = verify_store(home, _chosen_store(home, store))
     if output is not Format.TABLE:
         print_items([msgspec.to_builtins(found)], output)
     else:
