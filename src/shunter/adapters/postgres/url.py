@@ -41,7 +41,7 @@ class StoreUrl:
 
 
 def is_postgres_url(text: str) -> bool:
-    return text.partition("://")[0] in SCHEMES
+    return text.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
 
 
 def parse_store_url(text: str, option: str = "--store") -> StoreUrl:
