@@ -16,7 +16,8 @@ from shunter.adapters.postgres import schema as store_schema
 from shunter.adapters.postgres.sessions import POOL_MAX
 from shunter.adapters.postgres.store import PostgresStore
 from shunter.model.errors import StoreFailed
-from tests.contracts.store_samples import write
+from shunter.ports.store import FinishedQuery
+from tests.contracts.store_samples import finished_job, write
 from tests.postgres_server import PostgresServer, running_server
 from tests.tcp_proxy import tcp_proxy
 
@@ -112,6 +113,22 @@ async def test_no_message_has_the_password(
     assert f"postgresql://{user}@127.0.0.1:{port}/{database}" in str(failure.value)
 
 
+async def test_the_password_may_come_from_the_environment(
+    postgres: PostgresServer, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hba = postgres.data / "pg_hba.conf"
+    hba.write_text("host all with_password 127.0.0.1/32 scram-sha-256\n" + hba.read_text())
+    admin = await asyncpg.connect(postgres.url)
+    await admin.execute("CREATE ROLE with_password LOGIN PASSWORD 'right'; SELECT pg_reload_conf()")
+    await admin.execute("GRANT CREATE ON DATABASE postgres TO with_password")
+    await admin.close()
+    monkeypatch.setenv("PGPASSWORD", "right")
+    url = postgres.url.replace("shunter@", "with_password@")
+    async with opened(f"{url}?schema={schema}") as store:  # a user that may do nothing else
+        epoch = await store.begin_epoch()
+        await write(store, epoch, 1)
+
+
 # ---- servers that change ----
 
 
@@ -138,6 +155,22 @@ async def test_a_standby_is_refused_and_after_its_promotion_the_new_timeline(own
         await write(store, await store.leading_epoch(), 2)
     async with opened(own_server.url) as store:
         assert await store.last_version() == 2
+
+
+async def test_every_acknowledged_commit_survives_kill_9_of_the_server(own_server: PostgresServer) -> None:
+    async with opened(own_server.url) as store:
+        for _ in range(3):
+            epoch, acknowledged = await store.begin_epoch(), await store.last_version()
+            killing = asyncio.get_running_loop().run_in_executor(None, own_server.kill)
+            with pytest.raises(StoreFailed):
+                while True:
+                    await write(store, epoch, acknowledged + 1, [finished_job(acknowledged + 1)])
+                    acknowledged += 1
+            await killing
+            await asyncio.to_thread(own_server.start)
+            last = await store.last_version()
+            assert last in (acknowledged, acknowledged + 1)
+            assert await store.count_finished(FinishedQuery()) == last
 
 
 async def test_a_copy_on_another_server_is_refused(

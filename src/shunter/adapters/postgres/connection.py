@@ -4,6 +4,7 @@ listener."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,12 +23,17 @@ SESSION = {
     "statement_timeout": f"{STATEMENT_TIMEOUT_S * 1000:.0f}",
     "idle_in_transaction_session_timeout": f"{STATEMENT_TIMEOUT_S * 1000:.0f}",
     "timezone": "UTC",
-    # Reads look up few rows by an index, and new partitions have no statistics from which to see that.
+    # Every statement looks up rows by an index, and new partitions have no statistics from which to see that.
+    "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
+    "enable_memoize": "off",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
 }
+# The server would keep a plan that it made while the tables were almost empty. A commit needs no other plan.
+POOL_SESSION = {"plan_cache_mode": "force_custom_plan"}
+WRITER_SESSION: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class Server:
 Connection: TypeAlias = Any  # asyncpg's, which has no types
 
 
-async def connect(url: StoreUrl) -> Connection:
+async def connect(url: StoreUrl, session: Mapping[str, str] = POOL_SESSION) -> Connection:
     """A checked connection, in the store's schema. Raises asyncpg's errors, and StoreFailed."""
     connection = await asyncpg.connect(
         url.dsn,
@@ -50,7 +56,12 @@ async def connect(url: StoreUrl) -> Connection:
         command_timeout=ANSWER_TIMEOUT_S,
         statement_cache_size=STATEMENTS_CACHED_MAX,
         max_cached_statement_lifetime=0,
-        server_settings={"application_name": url.application_name, **SESSION, "search_path": f'"{url.schema}"'},
+        server_settings={
+            "application_name": url.application_name,
+            **SESSION,
+            **session,
+            "search_path": f'"{url.schema}"',
+        },
         target_session_attrs="read-write" if url.has_several_hosts else None,
     )
     try:

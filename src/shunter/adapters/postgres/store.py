@@ -10,6 +10,7 @@ import time
 from shunter.adapters.postgres import finished_jobs, finished_search, past_schedulings, rounds, schema
 from shunter.adapters.postgres.commit_listener import CommitListener
 from shunter.adapters.postgres.connection import (
+    WRITER_SESSION,
     Connection,
     Server,
     connect,
@@ -141,7 +142,7 @@ class PostgresStore:
         return await rounds.begin_epoch(connection, term, await read_server(connection))
 
     async def _connect_writer(self) -> Connection:
-        connection = await connect(self.url)
+        connection = await connect(self.url, WRITER_SESSION)
         try:
             await schema.migrate(connection, self.url.schema, schema.known_migrations())
             await self._check_server(connection)

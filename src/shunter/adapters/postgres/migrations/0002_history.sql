@@ -218,6 +218,10 @@ DECLARE
     surplus bigint;
     gone bigint[];
     gone_ends float8[];
+    keys text[];
+    label_values text[];
+    label_jobs bigint[];
+    label_ends float8[];
 BEGIN
     PERFORM lead(my_epoch);
     SELECT coalesce(sum(jobs), 0) - jobs_max INTO surplus FROM job_counts;
@@ -250,8 +254,13 @@ BEGIN
     ), tasks AS (
         DELETE FROM job_tasks AS task USING wide WHERE task.job = wide.job AND task.ended_at = wide.ended_at
     )
-    DELETE FROM job_labels AS old USING deleted, json_each_text(deleted.labels::json) AS label
-    WHERE old.key = label.key AND old.value = label.value AND old.job = deleted.job AND old.ended_at = deleted.ended_at;
+    SELECT array_agg(label.key), array_agg(label.value), array_agg(deleted.job), array_agg(deleted.ended_at)
+    INTO keys, label_values, label_jobs, label_ends
+    FROM deleted, json_each_text(deleted.labels::json) AS label;
+    -- Of one list, so that the server looks each label up by the whole key.
+    DELETE FROM job_labels AS old
+    USING unnest(keys, label_values, label_jobs, label_ends) AS label (key, value, job, ended_at)
+    WHERE old.key = label.key AND old.value = label.value AND old.job = label.job AND old.ended_at = label.ended_at;
 END $$;
 
 CREATE FUNCTION drop_past(my_epoch bigint, past_max bigint, oldest float8, slice integer) RETURNS bigint
