@@ -141,7 +141,9 @@ async def a_term_that_was_replaced_begins_no_epoch(open_store: OpenStore) -> Non
     deposed, leader = await open_store(), await open_store()
     epoch = await deposed.begin_epoch(term=7)
     assert await deposed.begin_epoch(term=7) == epoch + 1, "the same manager may load its state again"
+    assert await leader.leading_term() == 7
     leading = await leader.begin_epoch(term=9)
+    assert await deposed.leading_term() == 9
     for term in (0, 7, 8):
         with pytest.raises(Fenced):
             await deposed.begin_epoch(term)

@@ -275,6 +275,10 @@ class Engine(EngineCommands):
         except ShunterError:
             return False
 
+    async def leading_term(self) -> int:
+        """The newest term of the election that the store knows."""
+        return await self._store.leading_term()
+
     # ---- rounds ----
 
     async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:

@@ -56,7 +56,7 @@ class Membership:
     async def _follow_until_elected(self) -> Lease | None:
         """None if the engine stops."""
         following = asyncio.create_task(self._engine.follow())
-        campaign = asyncio.create_task(self._coordination.acquire())
+        campaign = asyncio.create_task(self._campaign())
         try:
             await asyncio.wait((following, campaign), return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
@@ -66,6 +66,15 @@ class Membership:
         finally:
             for task in (following, campaign):
                 await _cancel(task)
+
+    async def _campaign(self) -> Lease:
+        """Servers of the election that lost their data count from 1 again; the store remembers the newest term."""
+        while True:
+            try:
+                return await self._coordination.acquire(above=await self._engine.leading_term())
+            except ShunterError as error:
+                log.warning("campaign.failed", error=error)
+                await self._clock.sleep(RETRY_MAX_S)
 
     async def _lead(self, lease: Lease) -> None:
         await self._engine.start(lease)

@@ -148,6 +148,10 @@ class Store(Protocol):
         """The newest epoch that has begun."""
         ...
 
+    async def leading_term(self) -> int:
+        """The newest term that has begun an epoch; 0 if only managers that were alone did."""
+        ...
+
     async def snapshot(self) -> Snapshot | None: ...
 
     async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:

@@ -58,6 +58,9 @@ class MemoryStore:
     async def leading_epoch(self) -> int:
         return self._epoch
 
+    async def leading_term(self) -> int:
+        return self._term
+
     async def commit(self, commit: Commit) -> None:
         self._check_epoch(commit.epoch)
         if commit.version != self._last_version() + 1:

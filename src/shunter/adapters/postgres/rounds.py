@@ -104,6 +104,10 @@ async def read_leading_epoch(connection: Connection) -> int:
     return int(await connection.fetchval("SELECT epoch FROM leadership"))
 
 
+async def read_leading_term(connection: Connection) -> int:
+    return int(await connection.fetchval("SELECT term FROM leadership"))
+
+
 async def read_last_version(connection: Connection) -> int:
     return int(await connection.fetchval("SELECT version FROM log_end"))
 

@@ -72,6 +72,9 @@ class PostgresStore:
     async def leading_epoch(self) -> int:
         return await self._pool.run(rounds.read_leading_epoch)
 
+    async def leading_term(self) -> int:
+        return await self._pool.run(rounds.read_leading_term)
+
     async def commit(self, commit: Commit) -> None:
         await self._writer.run(rounds.write_commit, commit)
 

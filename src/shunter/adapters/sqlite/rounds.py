@@ -20,7 +20,7 @@ SNAPSHOT_PART_BYTES = 512 * 1024  # one part is one transaction: commits wait fo
 
 def begin_epoch(connection: sqlite3.Connection, term: int) -> int:
     with transaction(connection):
-        (newest,) = connection.execute("SELECT term FROM leadership").fetchone()
+        newest = read_leading_term(connection)
         if term < newest:
             raise Fenced(f"term {term} may no longer lead: term {newest} has begun")
         connection.execute("UPDATE leadership SET epoch = epoch + 1, term = ?", (term,))
@@ -97,6 +97,11 @@ def drop_stale_part(connection: sqlite3.Connection, epoch: int) -> bool:
 def read_leading_epoch(connection: sqlite3.Connection) -> int:
     (epoch,) = connection.execute("SELECT epoch FROM leadership").fetchone()
     return int(epoch)
+
+
+def read_leading_term(connection: sqlite3.Connection) -> int:
+    (term,) = connection.execute("SELECT term FROM leadership").fetchone()
+    return int(term)
 
 
 # ---- the reader's thread ----

@@ -88,6 +88,9 @@ class SqliteStore:
     async def leading_epoch(self) -> int:
         return await self._reader.run(rounds.read_leading_epoch)
 
+    async def leading_term(self) -> int:
+        return await self._reader.run(rounds.read_leading_term)
+
     async def commit(self, commit: Commit) -> None:
         await self._writer.run(self._commit, commit)
         self._signal.announce(commit.version)

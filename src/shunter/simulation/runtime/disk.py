@@ -127,6 +127,10 @@ class FaultyStore:
         await self._gate.wait_open()
         return await self._store.leading_epoch()
 
+    async def leading_term(self) -> int:
+        await self._wait_for_disk()
+        return await self._store.leading_term()
+
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         await self._wait_for_disk()
         on_purged = await self._store.purge(epoch, retention, now)
