@@ -221,20 +221,28 @@ class Engine(EngineCommands):
         there is none. After a failed commit the last committed state is loaded soon, even if the disk is full. A leader
         whose lease is lost answers nothing: another one may have committed since. Raises NotLeader also where a
         follower does not reach `min_version` soon."""
-        await self._wait_for_commit()
-        if not self._readable.is_set() and not await self._clock.wait(self._readable, READ_WAIT_MAX_S):
-            raise Unavailable(f"{self._state_lost_reason or 'the manager is starting'}; try again")
-        if self._is_following:
-            await self._wait_for_version(min_version)
-        elif not self._lease.is_held():
-            raise NotLeader(f"{NOT_LEADING}; try again")
-
-    async def _wait_for_version(self, version: int) -> None:
         give_up_s = self._clock.now() + FOLLOWER_WAIT_MAX_S
-        while self.state.version < version:
-            if self._clock.now() >= give_up_s:
-                raise NotLeader(f"this manager follows at version {self.state.version}, not yet {version}; try again")
-            await self._clock.sleep(FOLLOW_INTERVAL_S / 5)
+        # Whatever is waited for, another commit may begin meanwhile, or this manager may begin or cease to lead.
+        while True:
+            await self._wait_for_commit()
+            if not self._readable.is_set():
+                await self._wait_readable()
+            elif self._is_following and self.state.version < min_version:
+                await self._wait_for_version(min_version, give_up_s)
+            elif self._is_following or self._lease.is_held():
+                return
+            else:
+                raise NotLeader(f"{NOT_LEADING}; try again")
+
+    async def _wait_readable(self) -> None:
+        if not await self._clock.wait(self._readable, READ_WAIT_MAX_S):
+            raise Unavailable(f"{self._state_lost_reason or 'the manager is starting'}; try again")
+
+    async def _wait_for_version(self, version: int, give_up_s: float) -> None:
+        """Wait a moment for a follower to get there."""
+        if self._clock.now() >= give_up_s:
+            raise NotLeader(f"this manager follows at version {self.state.version}, not yet {version}; try again")
+        await self._clock.sleep(FOLLOW_INTERVAL_S / 5)
 
     @property
     def committed_version(self) -> int:

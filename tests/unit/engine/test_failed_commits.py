@@ -8,9 +8,11 @@ import random
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.cluster_settings import on_set
+from shunter.engine.round import Round
 from shunter.engine.settings import EngineSettings
-from shunter.model.errors import StoreFailed, Unavailable
-from shunter.ports.store import Commit
+from shunter.model.errors import Failed, StoreFailed, Unavailable
+from shunter.ports.store import Commit, Snapshot
 from shunter.simulation.runtime.loop import run_virtual
 from tests.unit.engine.harness import Harness, spec
 
@@ -102,5 +104,37 @@ def test_a_manager_that_stops_without_a_store_saves_no_snapshot_of_what_was_neve
         assert snapshot is None or snapshot.version <= await store.last_version()
         second = await Harness(store, EngineSettings()).open()
         assert set(second.engine.state.jobs_by_name["default"]) == {"kept"}
+
+    run_virtual(main, 1)
+
+
+class SlowDisk(MemoryStore):
+    """Every commit and every read of the state takes a second."""
+
+    async def commit(self, commit: Commit) -> None:
+        await asyncio.sleep(1)
+        await super().commit(commit)
+
+    async def snapshot(self) -> Snapshot | None:
+        await asyncio.sleep(1)
+        return await super().snapshot()
+
+
+def test_a_read_that_waited_for_a_reload_sees_nothing_of_the_commit_that_follows_at_once() -> None:
+    async def main(_: random.Random) -> None:
+        harness = await Harness(SlowDisk(), EngineSettings()).open()
+        engine = harness.engine
+        submitting = asyncio.create_task(engine.submit([spec("next")], "tester"))
+        failing = asyncio.create_task(engine.ask(fail))
+        await harness.settle(0.5)  # the state is being loaded, and the submit waits for it
+        await engine.wait_committed()
+        assert engine.state.version == await harness.store.last_version()
+        await submitting
+        with pytest.raises(Failed):
+            await failing
+
+    def fail(round: Round) -> None:
+        on_set(round, {"licence.matlab": "1"})
+        raise ValueError("a defect")
 
     run_virtual(main, 1)
