@@ -69,7 +69,7 @@ class JobWatch:
     job_id: int
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
     summary: Summary | None = None
-    is_closed: bool = False  # the engine stops: no more rounds follow
+    is_closed: bool = False  # no more rounds follow, or history has lost the job
 
 
 class Feed:
@@ -112,10 +112,9 @@ class Feed:
     def is_watched(self, job_id: int) -> bool:
         return job_id in self._watches
 
-    def finish(self, job_id: int, summary: Summary) -> None:
-        """Tell the watchers of a job how it ended, where the round that ended it could not."""
+    def end_watches(self, job_id: int) -> None:
         for watch in self._watches.get(job_id, ()):
-            watch.summary = summary
+            watch.is_closed = True
             watch.wakeup.set()
 
     def end(self) -> None:
@@ -123,7 +122,5 @@ class Feed:
         again."""
         for subscription in self._subscriptions:
             subscription.end()
-        for watches in self._watches.values():
-            for watch in watches:
-                watch.is_closed = True
-                watch.wakeup.set()
+        for job_id in self._watches:
+            self.end_watches(job_id)

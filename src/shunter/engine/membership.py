@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from random import Random
+from typing import Any
 
 from shunter.engine.engine import Engine
 from shunter.log import Log
@@ -64,8 +64,7 @@ class Membership:
             following.result()
             return None
         finally:
-            for task in (following, campaign):
-                await _cancel(task)
+            await _cancel(following, campaign)
 
     async def _campaign(self) -> Lease:
         """Servers of the election that lost their data count from 1 again; the store remembers the newest term."""
@@ -92,7 +91,8 @@ class Membership:
         self._engine.wake()
 
 
-async def _cancel(task: asyncio.Task[object]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await asyncio.wait((task,))
+async def _cancel(*tasks: asyncio.Task[Any]) -> None:
+    """It raises what cancels the caller, and nothing else."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)

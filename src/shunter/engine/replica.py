@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shunter.engine import changes as c
 from shunter.engine.feed import Feed, PublishedRound
-from shunter.engine.jobs.finish import decode_summary
+from shunter.engine.jobs.finish import Summary, decode_summary
 from shunter.engine.recovery import load_state
 from shunter.engine.state.state import State
 from shunter.log import Log
@@ -23,6 +23,7 @@ class Replica:
         self.state = State()
         self.feed = Feed()
         self.is_current = False  # the state is exactly the one that the store had at its version
+        self._was_loaded = False
         self._store = store
 
     def discard(self) -> None:
@@ -41,9 +42,9 @@ class Replica:
     async def _load(self) -> None:
         """Whoever followed the old state follows again: rounds between the two are in the store."""
         state = await load_state(self._store)
-        if self.feed.version:
+        if self._was_loaded:
             self.feed.end()
-        self.state, self.is_current = state, True
+        self.state, self.is_current, self._was_loaded = state, True, True
 
     async def _read_on(self) -> list[LoggedRound]:
         try:
@@ -55,13 +56,23 @@ class Replica:
 
     async def _apply(self, logged: LoggedRound) -> None:
         changes = c.decode_round(logged.body)
+        summaries = await self._summaries_of(changes)
         self.is_current = False  # until all of it is applied
         for change in changes:
             self.state.apply(change)
         self.state.version, self.is_current = logged.version, True
-        self.feed.publish(PublishedRound(logged.version, logged.at, changes, len(logged.body)), {})
-        for job_id in [change.job for change in changes if isinstance(change, c.JobEnded)]:
-            if self.feed.is_watched(job_id):
+        found = {job_id: summary for job_id, summary in summaries.items() if summary is not None}
+        self.feed.publish(PublishedRound(logged.version, logged.at, changes, len(logged.body)), found)
+        for purged in summaries.keys() - found.keys():
+            self.feed.end_watches(purged)
+
+    async def _summaries_of(self, changes: list[c.Change]) -> dict[int, Summary | None]:
+        """Of the watched jobs that end in this round, from history. They are looked up before anything is applied: if
+        the store fails, or this manager is elected meanwhile, the round is read again and no watcher misses the end."""
+        ended = [change.job for change in changes if isinstance(change, c.JobEnded)]
+        summaries: dict[int, Summary | None] = {}
+        while missing := [job_id for job_id in ended if job_id not in summaries and self.feed.is_watched(job_id)]:
+            for job_id in missing:
                 finished = await self._store.finished_job(job_id)
-                if finished is not None:  # else it was purged at once
-                    self.feed.finish(job_id, decode_summary(finished.summary))
+                summaries[job_id] = None if finished is None else decode_summary(finished.summary)
+        return summaries

@@ -1,0 +1,146 @@
+"""Several engines on one store in virtual time, with a lease that the test gives and takes away."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+
+from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.engine import Engine
+from shunter.engine.membership import Membership
+from shunter.model.errors import StoreFailed
+from shunter.planning.planner import build_policy
+from shunter.ports.coordination import Lease, ManagerRecord
+from shunter.ports.store import Commit, FinishedJob, LoggedRound, Snapshot
+from shunter.simulation.runtime.loop import VirtualClock
+from tests.unit.engine.harness import RecordingWorkers
+
+
+class TestLease:
+    __test__ = False
+
+    def __init__(self, term: int) -> None:
+        self.term = term
+        self._lost = asyncio.Event()
+
+    def is_held(self) -> bool:
+        return not self._lost.is_set()
+
+    async def wait_lost(self) -> None:
+        await self._lost.wait()
+
+    def lose(self) -> None:
+        self._lost.set()
+
+
+class TestElection:
+    """One lease at a time, for whoever asks first after it is free."""
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self.term = 0
+        self.lease: TestLease | None = None
+        self._is_free = asyncio.Event()
+        self._is_free.set()
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def register(self, record: ManagerRecord) -> None: ...
+
+    async def acquire(self) -> Lease:
+        while not self._is_free.is_set():
+            await self._is_free.wait()
+        self._is_free.clear()
+        self.term += 1
+        self.lease = TestLease(self.term)
+        return self.lease
+
+    async def resign(self, lease: Lease) -> None:
+        assert isinstance(lease, TestLease)
+        lease.lose()
+        if lease is self.lease:
+            self._is_free.set()
+
+    def expire(self) -> None:
+        """The leader's lease ends, and another manager may be elected."""
+        assert self.lease is not None
+        self.lease.lose()
+        self._is_free.set()
+
+    def managers(self) -> list[ManagerRecord]:
+        return []
+
+    def leader(self) -> ManagerRecord | None:
+        return None
+
+    async def wait_changed(self) -> None: ...
+
+
+class CountingStore(MemoryStore):
+    """Counts reads, and fails what it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: Counter[str] = Counter()
+        self.failing: set[str] = set()
+
+    def _fail(self, what: str) -> None:
+        if what in self.failing:
+            raise StoreFailed(f"{what} fails")
+
+    async def commit(self, commit: Commit) -> None:
+        self._fail("commit")
+        await super().commit(commit)
+
+    async def begin_epoch(self, term: int = 0) -> int:
+        self._fail("begin_epoch")
+        return await super().begin_epoch(term)
+
+    async def snapshot(self) -> Snapshot | None:
+        self.reads["snapshot"] += 1
+        return await super().snapshot()
+
+    async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
+        self._fail("rounds_after")
+        rounds = await super().rounds_after(version, limit)
+        self.reads["rounds"] += len(rounds)
+        return rounds
+
+    async def finished_job(self, id: int) -> FinishedJob | None:
+        self._fail("finished_job")
+        return await super().finished_job(id)
+
+
+class Manager:
+    """An engine that follows and leads."""
+
+    def __init__(self, store: MemoryStore, election: TestElection) -> None:
+        clock = VirtualClock()
+        self.workers = RecordingWorkers()
+        self.engine = Engine(
+            store=store, workers=self.workers, policy=build_policy("bin-pack"), clock=clock, random=random.Random(1)
+        )
+        self.leads = asyncio.Event()
+        self.times_led = 0
+        membership = Membership(self.engine, election, clock, random.Random(1), self._lead, self._step_down)
+        self.running = asyncio.create_task(membership.run())
+
+    async def _lead(self) -> None:
+        self.times_led += 1
+        self.leads.set()
+
+    async def _step_down(self) -> None:
+        self.leads.clear()
+
+
+async def leader_and_follower(store: MemoryStore) -> tuple[Manager, Manager, TestElection]:
+    election = TestElection()
+    leader = Manager(store, election)
+    await leader.leads.wait()
+    follower = Manager(store, election)
+    await follower.engine.wait_committed()
+    return leader, follower, election

@@ -1,0 +1,173 @@
+"""An engine as one of several managers: it follows, leads while its lease is held, and follows again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from shunter.engine.cluster_settings import on_set
+from shunter.engine.round import Round
+from shunter.model.errors import NotLeader, Unavailable
+from shunter.ports.store import LoggedRound
+from shunter.simulation.runtime.loop import run_virtual
+from tests.unit.engine.harness import spec
+from tests.unit.engine.managers import CountingStore, leader_and_follower
+
+
+def test_a_promoted_follower_loads_nothing() -> None:
+    async def main(_: random.Random) -> None:
+        store = CountingStore()
+        leader, follower, _election = await leader_and_follower(store)
+        await leader.engine.submit([spec("a")], "tester")
+        await follower.engine.wait_committed(leader.engine.committed_version)
+        store.reads.clear()
+        leader.running.cancel()
+        await follower.leads.wait()
+        assert store.reads.total() == 0
+        assert set(follower.engine.state.jobs_by_name["default"]) == {"a"}
+        await follower.engine.submit([spec("b")], "tester")
+
+    run_virtual(main, 1)
+
+
+def test_a_fenced_leader_becomes_a_follower() -> None:
+    async def main(_: random.Random) -> None:
+        leader, follower, election = await leader_and_follower(store := CountingStore())
+        lease = election.lease
+        assert lease is not None
+        await store.begin_epoch(lease.term + 1)  # of a leader that this one has not heard of
+        with pytest.raises(Unavailable):
+            await leader.engine.submit([spec("refused")], "tester")
+        await follower.leads.wait()
+        await follower.engine.submit([spec("a")], "tester")
+        await leader.engine.wait_committed(follower.engine.committed_version)
+        assert leader.engine.is_following
+        assert set(leader.engine.state.jobs_by_name["default"]) == {"a"}
+        with pytest.raises(NotLeader):
+            await leader.engine.submit([spec("b")], "tester")
+
+    run_virtual(main, 1)
+
+
+def test_an_idle_leader_whose_lease_ends_steps_down() -> None:
+    async def main(_: random.Random) -> None:
+        leader, follower, election = await leader_and_follower(CountingStore())
+        await asyncio.sleep(0.5)
+        election.expire()
+        await follower.leads.wait()
+        await leader.engine.wait_committed()
+        assert leader.engine.is_following
+        assert not leader.leads.is_set()
+
+    run_virtual(main, 1)
+
+
+def test_without_its_lease_a_leader_answers_no_read_and_acknowledges_nothing() -> None:
+    async def main(_: random.Random) -> None:
+        leader, _follower, election = await leader_and_follower(CountingStore())
+        await leader.engine.submit([spec("a")], "tester", "key")
+        assert election.lease is not None
+        election.lease.lose()  # and the engine has not had time to notice
+        with pytest.raises(NotLeader):
+            await leader.engine.wait_committed()
+        with pytest.raises(NotLeader):  # a repeated request changes nothing, so no commit is refused
+            await leader.engine.submit([spec("a")], "tester", "key")
+        assert not await leader.engine.is_leading()
+
+    run_virtual(main, 1)
+
+
+def test_a_leader_that_steps_down_hands_over_and_can_lead_again() -> None:
+    async def main(_: random.Random) -> None:
+        leader, follower, _election = await leader_and_follower(CountingStore())
+        leader.engine.step_down()
+        await follower.leads.wait()
+        assert not leader.leads.is_set()
+        follower.engine.step_down()
+        await leader.leads.wait()
+        await leader.engine.submit([spec("a")], "tester")
+        assert (leader.times_led, follower.times_led) == (2, 1)
+
+    run_virtual(main, 1)
+
+
+def test_an_elected_leader_whose_reload_fails_steps_down_so_that_another_one_can_try() -> None:
+    async def main(_: random.Random) -> None:
+        leader, follower, _election = await leader_and_follower(store := CountingStore())
+        store.failing = {"commit", "begin_epoch"}
+        with pytest.raises(Unavailable):
+            await leader.engine.submit([spec("lost")], "tester")
+        await asyncio.sleep(0.01)
+        assert not leader.leads.is_set()
+        store.failing = set()
+        await asyncio.wait([asyncio.ensure_future(each.leads.wait()) for each in (leader, follower)], timeout=5)
+        assert leader.times_led + follower.times_led == 2
+
+    run_virtual(main, 1)
+
+
+def test_a_leader_whose_commit_fails_once_stays_the_leader_under_a_new_epoch() -> None:
+    async def main(_: random.Random) -> None:
+        leader, _follower, _election = await leader_and_follower(store := CountingStore())
+        epoch = leader.engine.epoch
+        store.failing = {"commit"}
+        with pytest.raises(Unavailable):
+            await leader.engine.submit([spec("lost")], "tester")
+        store.failing = set()
+        await leader.engine.wait_committed()
+        assert (leader.engine.epoch, leader.times_led) == (epoch + 1, 1)
+        assert leader.engine.is_following is False
+
+    run_virtual(main, 1)
+
+
+def test_a_deposed_leader_whose_commit_fails_does_not_take_the_lead_back() -> None:
+    async def main(_: random.Random) -> None:
+        leader, follower, election = await leader_and_follower(store := CountingStore())
+
+        def depose(round: Round) -> None:
+            on_set(round, {"licence.matlab": "1"})
+            election.expire()
+            store.failing = {"commit"}
+
+        with pytest.raises(Unavailable):
+            await leader.engine.ask(depose)
+        store.failing = set()
+        await follower.leads.wait()
+        epoch = follower.engine.epoch
+        await asyncio.sleep(5)
+        assert await store.leading_epoch() == epoch
+        assert leader.engine.is_following
+
+    run_virtual(main, 1)
+
+
+class StubbornStore(CountingStore):
+    """A read that takes a second to be cancelled, once."""
+
+    is_stubborn = False
+
+    async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
+        if self.is_stubborn:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await asyncio.sleep(1)
+        return await super().rounds_after(version, limit)
+
+
+def test_a_membership_that_is_cancelled_while_it_is_elected_ends() -> None:
+    async def main(_: random.Random) -> None:
+        store = StubbornStore()
+        _leader, follower, election = await leader_and_follower(store)
+        store.is_stubborn = True
+        await asyncio.sleep(0.5)
+        election.expire()
+        await asyncio.sleep(0.5)  # it waits for its last read to be cancelled
+        follower.running.cancel()
+        await asyncio.wait([follower.running], timeout=10)
+        assert follower.running.cancelled()
+
+    run_virtual(main, 1)
