@@ -8,7 +8,7 @@ TESTS := tests
 # In CI, a test fails if it is skipped because something that can be installed is missing.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 
-.PHONY: help setup setup-bench setup-docker setup-etcd setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects chaos smoke-chaos fuzz bench bench-small docs client proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-etcd setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,9 +72,13 @@ sim: setup ## run thousands of simulated clusters with faults
 sim-ci: setup ## run a few hundred of them; `make test` runs the seeds before these
 	$(BIN)/python -m shunter.simulation --seeds 40-300 --jobs 2
 	$(BIN)/python -m shunter.simulation --seeds 1000020-1000140 --jobs 2
+	$(BIN)/python -m shunter.simulation --seeds 2000020-2000319 --jobs 2
 
 sim-objects: setup ## run ten thousand simulated clusters with testbeds, BatchJobs, Schedulings and faults
 	$(BIN)/python -m shunter.simulation --seeds 1000000-1009999 --jobs 2
+
+sim-managers: setup ## run ten thousand simulated clusters with one to five managers and their faults
+	$(BIN)/python -m shunter.simulation --seeds 2000000-2009999 --jobs 2
 
 chaos: setup ## kill, cut off, fill up and lie to real clusters under load, for SHUNTER_CHAOS_SECONDS each
 	$(PYTEST) tests/chaos -s

@@ -21,16 +21,17 @@ from shunter.planning.remote.view_scope import wants_of
 from shunter.ports.store import Commit, Purged
 from shunter.simulation.checks.checkers import Checkers, WaitTimes
 from shunter.simulation.checks.final import check_end, is_quiescent
+from shunter.simulation.checks.reference_records import require
 from shunter.simulation.fleet.fleet import Fleet
 from shunter.simulation.fleet.node import SimulatedNode
-from shunter.simulation.runtime.coordination import ElectionServers, SimulatedLease
+from shunter.simulation.runtime.coordination import LEASE_S, ElectionServers, SimulatedLease
 from shunter.simulation.runtime.disk import Disk
 from shunter.simulation.runtime.faults import Faults
 from shunter.simulation.runtime.lies import Liar
 from shunter.simulation.runtime.link_cuts import LinkCuts, with_disconnects
 from shunter.simulation.runtime.loop import Livelock, Stalled, VirtualClock, run_virtual
 from shunter.simulation.runtime.manager import SimulatedManager
-from shunter.simulation.runtime.manager_faults import ManagerFaults
+from shunter.simulation.runtime.manager_faults import ManagerFaults, with_managers
 from shunter.simulation.runtime.network import Network
 from shunter.simulation.runtime.worker import SimulatedWorker
 from shunter.simulation.scenario import Scenario, draw_scenario
@@ -46,6 +47,7 @@ LIES_EVERY = 7  # in one of this many worlds a worker lies
 CUTS_EVERY = 5  # in one of this many worlds links are cut for long, and jobs say what happens then
 BACKGROUND_EVERY = 6  # in one of this many worlds the policy decides outside of rounds
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
+LEADER_WITHIN_S = LEASE_S + 1.0 + 1.0  # after the faults: until a lease expires, until another one leads, and loading
 MANAGERS_FROM = 2_000_000  # seeds from here on have one to five managers at once
 
 
@@ -85,7 +87,7 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
             draw_scenario(rng), has_objects=seed >= OBJECTS_FROM, is_background=is_background, lies_seed=lies_seed
         )
         if seed >= MANAGERS_FROM:
-            scenario = replace(scenario, managers=1 + seed % 5, managers_seed=seed, has_objects=seed % 2 == 1)
+            scenario = with_managers(scenario, seed)
         if seed % CUTS_EVERY == CUTS_EVERY - 1:
             scenario = with_disconnects(scenario, seed)
         world = World(rng, scenario, echo, policy_factory)
@@ -179,12 +181,15 @@ class World:
         for hello in self.scenario.hellos:
             self.add_node(hello)
         users, faults = Users(self), Faults(self)
-        running = [users.run(), faults.run()]
+        running = [users.run()]
         if self.scenario.managers:
+            manager_faults = ManagerFaults(self, self.scenario.managers_seed)
             running += [
-                ManagerFaults(self, self.scenario.managers_seed).run(),
-                Readers(self, self.scenario.managers_seed).run(),
+                self._check_leader_returns(faults.run(), manager_faults.run()),
+                Readers(self, users, self.scenario.managers_seed).run(),
             ]
+        else:
+            running.append(faults.run())
         if self.scenario.lies_seed is not None:
             running.append(Liar(self, self.scenario.lies_seed).run())
         if self.scenario.cuts_seed is not None:
@@ -193,6 +198,18 @@ class World:
             await asyncio.gather(*running)
         await self._quiesce(users)
         await check_end(self, users)
+        if self.scenario.managers:
+            self.checkers.leadership.check_epochs(self.servers.terms)
+
+    async def _check_leader_returns(self, *faults: Coroutine[Any, Any, None]) -> None:
+        await asyncio.gather(*faults)
+        over_s = self.clock.now()
+        while not any(manager.is_leading and manager.has_lease for manager in self.managers):
+            waited_s = self.clock.now() - over_s
+            require(waited_s < LEADER_WITHIN_S, f"nobody leads {waited_s:.1f} s after the last fault")
+            await self.clock.sleep(0.05)
+        self.trace.record("leader.returned", f"{self.clock.now() - over_s:.2f} s after the last fault")
+        self.checkers.checked["leader_returned"] += 1
 
     async def _quiesce(self, users: Users) -> None:
         """No more faults: stop what cannot end by itself; the rest must end, one task after another."""
@@ -228,7 +245,7 @@ class World:
         if self.scenario.is_background and policy.fast:
             policy = BackgroundPolicy(policy)
         if self.scenario.managers:
-            manager.campaign(self.servers, self._on_granted)
+            manager.campaign(self.servers, self._on_lease_held)
         manager.start(policy, self.scenario.settings, self.store, self.disk, self)
         manager.engine.schedulers.record_to(self._policy_factory.record(number))
         if self.scenario.managers:
@@ -252,12 +269,8 @@ class World:
         self.workers[hello.name] = worker
         return worker
 
-    def _on_granted(self, lease: SimulatedLease) -> None:
-        """Whoever has a lease may answer reads, so there is never a second one, also while a process is paused."""
-        for manager in self.live_managers:
-            other = manager.coordination.lease if manager.coordination is not None else None
-            if other is not None and other is not lease and other.is_held():
-                self.fail(AssertionError(f"{other.name} and {lease.name} have a lease at the same time"))
+    def _on_lease_held(self, _lease: SimulatedLease) -> None:
+        self.check(self.checkers.leadership.on_lease_held, self.live_managers)
 
     def _manager_for_worker(self) -> SimulatedManager | None:
         """A worker knows the addresses of all managers and tries one after the other; a follower refuses it."""
@@ -274,13 +287,21 @@ class World:
     def durable(self, manager: SimulatedManager, commit: Commit, is_late: bool) -> None:
         """The writer of a late commit has dropped its state, so only the commit itself is checked."""
         self.trace.record("committed", f"{manager.name} version {commit.version} ({len(commit.body)} bytes)")
+        self.check(self.checkers.leadership.on_durable, manager.name, commit.epoch)
         self.check(self.checkers.on_durable, None if is_late else manager.engine, commit)
         if self.scenario.managers:
-            self.checkers.histories.on_durable(self.checkers.shadow)
+            self.checkers.histories.on_durable()
 
     def purged(self, purged: Purged) -> None:
         self.trace.record("purged", f"{len(purged.finished)} names, {purged.rounds} rounds")
         self.checkers.model.purged_names.update((name.namespace, name.name) for name in purged.finished)
+
+    def begun(self, manager: SimulatedManager, term: int, epoch: int) -> None:
+        self.check(self.checkers.leadership.on_begun, manager.name, term, epoch)
+
+    def reloads(self, manager: SimulatedManager) -> None:
+        self.trace.record("manager.reloads", manager.name)
+        self.checkers.leadership.reloads += 1
 
     def sent(self, manager: SimulatedManager, node: int, message: ManagerMessage) -> None:
         self.check(self.checkers.on_sent, manager.engine, node, message)

@@ -3,34 +3,74 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from collections.abc import Callable
 
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.engine import Engine
-from shunter.model.errors import StoreFailed
-from shunter.ports.store import Commit
+from shunter.engine.membership import Membership
+from shunter.engine.replica import Replica
+from shunter.model.errors import Fenced, StoreFailed
+from shunter.ports.coordination import AlwaysHeld, Lease
+from shunter.ports.store import Commit, LoggedRound
 from shunter.simulation.runtime import coordination
 from shunter.simulation.world import MANAGERS_FROM
 
 Patch = pytest.MonkeyPatch
+Mistake = Callable[[Patch], None]
 
 
-def answer_without_a_lease(patch: Patch) -> None:
-    """A leader that was paused answers reads and requests that change nothing until a commit is refused."""
+def lead_without_a_lease(patch: Patch) -> None:
+    """Nothing but a refused commit tells a leader that another one leads."""
+    start = Engine.start
 
-    async def careless(self: Engine, _min_version: int = 0) -> None:
-        await self._wait_for_commit()
+    async def careless(self: Engine, lease: Lease | None = None) -> None:
+        await start(self, lease)
+        self._lease = _Eternal(self._lease.term)
+
+    patch.setattr(Engine, "start", careless)
+
+
+class _Eternal(AlwaysHeld):
+    def __init__(self, term: int) -> None:
+        self.term = term
+
+
+def answer_reads_until_the_next_commit(patch: Patch) -> None:
+    """The lease vouches for requests, and not for reads."""
+    wait_committed = Engine.wait_committed
+
+    async def careless(self: Engine, min_version: int = 0) -> None:
+        lease, self._lease = self._lease, _Eternal(self._lease.term)
+        try:
+            await wait_committed(self, min_version)
+        finally:
+            self._lease = lease
+
+    async def never(_self: Membership, _lease: Lease) -> None:
+        return None
 
     patch.setattr(Engine, "wait_committed", careless)
-    patch.setattr(Engine, "_check_lead", lambda _self: None)
+    patch.setattr(Membership, "_wake_when_lost", never)
 
 
-def trust_drifting_clocks(patch: Patch) -> None:
-    patch.setattr(coordination, "MARGIN_S", -0.2)
+def acknowledge_what_changes_nothing_without_a_lease(patch: Patch) -> None:
+    """The lease vouches for reads, and not for requests."""
+    patch.setattr(Engine, "_check_lead", _check_step_down)
 
 
-def fence_before_the_commit(patch: Patch) -> None:
+def _check_step_down(self: Engine) -> None:
+    if self._is_stepping_down:
+        raise Fenced("asked to step down")
+
+
+def trust_clocks_without_a_margin(patch: Patch) -> None:
+    patch.setattr(coordination, "MARGIN_S", 0.0)
+
+
+def look_at_the_fence_before_the_commit(patch: Patch) -> None:
     """The store looks at the epoch first and writes a moment later."""
     commit = MemoryStore.commit
 
@@ -49,28 +89,85 @@ def fence_before_the_commit(patch: Patch) -> None:
 
 
 def take_the_lead_back(patch: Patch) -> None:
-    """A manager that reloads begins an epoch, whoever leads by now."""
-    begin = MemoryStore.begin_epoch
+    """A manager that loads its state again begins an epoch, whoever leads by now."""
+    begin, check_lead = MemoryStore.begin_epoch, Engine._check_lead
 
     async def lax(self: MemoryStore, term: int = 0) -> int:
         self._term = min(self._term, term)
         return await begin(self, term)
 
+    def check_unless_reloading(self: Engine) -> None:
+        (_check_step_down if self._state_lost_reason else check_lead)(self)
+
     patch.setattr(MemoryStore, "begin_epoch", lax)
-    patch.setattr(Engine, "_check_lead", lambda _self: None)
+    patch.setattr(Engine, "_check_lead", check_unless_reloading)
 
 
 def ignore_the_version_that_a_client_has_seen(patch: Patch) -> None:
-    async def hasty(_self: Engine, _version: int) -> None:
+    wait_committed = Engine.wait_committed
+
+    async def hasty(self: Engine, _min_version: int = 0) -> None:
+        await wait_committed(self)
+
+    patch.setattr(Engine, "wait_committed", hasty)
+
+
+def skip_a_round(patch: Patch) -> None:
+    apply, counter = Replica._apply, itertools.count(1)
+
+    async def careless(self: Replica, logged: LoggedRound) -> None:
+        if next(counter) % 20:
+            await apply(self, logged)
+        else:
+            self.state.version = logged.version
+
+    patch.setattr(Replica, "_apply", careless)
+
+
+def keep_what_was_not_committed(patch: Patch) -> None:
+    """A deposed leader follows with the state that it changed, its last round included."""
+    patch.setattr(Replica, "discard", lambda _self: None)
+
+
+def read_what_is_being_committed(patch: Patch) -> None:
+    async def hasty(_self: Engine) -> None:
         return None
 
-    patch.setattr(Engine, "_wait_for_version", hasty)
+    patch.setattr(Engine, "_wait_for_commit", hasty)
 
 
-MISTAKES = (
-    (answer_without_a_lease, "have a lease at the same time|was acknowledged before", MANAGERS_FROM),
-    (trust_drifting_clocks, "have a lease at the same time|was acknowledged before", MANAGERS_FROM),
-    (fence_before_the_commit, "wrote after epoch|is not what the committed rounds give", MANAGERS_FROM),
-    (take_the_lead_back, "have a lease at the same time|was acknowledged before", MANAGERS_FROM),
-    (ignore_the_version_that_a_client_has_seen, "to a client that had seen", MANAGERS_FROM),
+def begin_an_epoch_twice(patch: Patch) -> None:
+    start = Engine.start
+
+    async def twice(self: Engine, lease: Lease | None = None) -> None:
+        await start(self, lease)
+        await start(self)
+
+    patch.setattr(Engine, "start", twice)
+
+
+def wait_long_before_the_next_campaign(patch: Patch) -> None:
+    run = Membership.run
+
+    async def late(self: Membership) -> None:
+        await self._clock.sleep(8.0)
+        await run(self)
+
+    patch.setattr(Membership, "run", late)
+
+
+STALE = r"answered as leader at version \d+, but \d+ was committed before"
+MISTAKES: tuple[tuple[Mistake, str, int], ...] = (
+    (lead_without_a_lease, STALE, MANAGERS_FROM + 3),
+    (answer_reads_until_the_next_commit, STALE, MANAGERS_FROM + 9),
+    (acknowledge_what_changes_nothing_without_a_lease, STALE, MANAGERS_FROM + 3),
+    (trust_clocks_without_a_margin, "have a lease at the same time", MANAGERS_FROM + 6),
+    (look_at_the_fence_before_the_commit, r"wrote after epoch \d+ had begun", MANAGERS_FROM),
+    (take_the_lead_back, r"of term \d+ after term \d+ had begun", MANAGERS_FROM + 6),
+    (ignore_the_version_that_a_client_has_seen, "to a client that had seen", MANAGERS_FROM + 2),
+    (skip_a_round, "never was|is not what the committed rounds give", MANAGERS_FROM + 3),
+    (keep_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM + 4),
+    (read_what_is_being_committed, "which is not committed", MANAGERS_FROM),
+    (begin_an_epoch_twice, r"epochs began, with \d+ elections", MANAGERS_FROM),
+    (wait_long_before_the_next_campaign, "nobody leads", MANAGERS_FROM + 5),
 )

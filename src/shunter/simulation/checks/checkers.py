@@ -23,6 +23,7 @@ from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, 
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.checks.audit import audit
 from shunter.simulation.checks.histories import Histories
+from shunter.simulation.checks.leadership import Leadership
 from shunter.simulation.checks.object_rules import check_objects
 from shunter.simulation.checks.placement_rules import check_gangs, check_lanes, check_placed
 from shunter.simulation.checks.reference_model import ReferenceModel
@@ -62,7 +63,8 @@ class Checkers:
         self.changes: Counter[str] = Counter()  # committed, by kind
         self.acknowledged: dict[int, SubmitResult] = {}
         self.wait_times = WaitTimes()
-        self.histories = Histories()
+        self.histories = Histories(self.shadow, self.checked)
+        self.leadership = Leadership()
         self._machines: dict[str, Machine] = {}
         self._classes: dict[int, ClassKey] = {}  # those that had lanes
 

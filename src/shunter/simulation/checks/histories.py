@@ -5,8 +5,13 @@ linearizable, answers of a follower are true at their version and never go back.
 
 from __future__ import annotations
 
+from collections import Counter
+
+from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.state import State
 from shunter.simulation.checks.reference_records import require
+
+FINGERPRINT_EVERY = 10  # reads of the newest version
 
 Digest = tuple[tuple[int, int, int], ...]
 
@@ -17,26 +22,38 @@ def digest_of(state: State) -> Digest:
 
 
 class Histories:
-    def __init__(self) -> None:
-        self._acknowledged = 0  # the newest version of which a client was told by a leader
-        self._digests: dict[int, Digest] = {}
+    """`shadow` is what replaying the committed rounds gives."""
 
-    def on_durable(self, state: State) -> None:
-        self._digests[state.version] = digest_of(state)
+    def __init__(self, shadow: State, checked: Counter[str]) -> None:
+        self._shadow, self._checked = shadow, checked
+        self._digests: dict[int, Digest] = {0: ()}
+
+    def on_durable(self) -> None:
+        self._digests[self._shadow.version] = digest_of(self._shadow)
 
     def begin(self) -> int:
-        """A call begins: whatever was acknowledged before it must be visible to a leader's answer."""
-        return self._acknowledged
+        """A call begins: a leader's answer tells of everything that is committed by now."""
+        return self._shadow.version
 
     def on_leader_answer(self, begun_at: int, version: int, who: str) -> None:
-        require(version >= begun_at, f"{who} answered at version {version}, but {begun_at} was acknowledged before")
-        self._acknowledged = max(self._acknowledged, version)
+        """Also of a request that was refused, or that changed nothing: only commits are fenced by the store."""
+        require(
+            version >= begun_at, f"{who} answered as leader at version {version}, but {begun_at} was committed before"
+        )
+        self._checked["leader_answer"] += 1
 
     def on_read(self, state: State, who: str) -> None:
         """What was read is exactly what was committed at its version."""
         expected = self._digests.get(state.version)
-        if expected is not None:
-            require(digest_of(state) == expected, f"{who} answered what version {state.version} never was")
+        require(expected is not None, f"{who} answered at version {state.version}, which is not committed")
+        require(digest_of(state) == expected, f"{who} answered what version {state.version} never was")
+        self._checked["read"] += 1
+        if state.version == self._shadow.version:
+            self._checked["read_of_newest"] += 1
+            if self._checked["read_of_newest"] % FINGERPRINT_EVERY == 0:
+                is_same = fingerprint(state) == fingerprint(self._shadow)
+                require(is_same, f"{who} answered what version {state.version} never was")
+                self._checked["read_compared_completely"] += 1
 
     def on_session_read(self, seen: int, version: int, who: str) -> None:
         require(version >= seen, f"{who} answered at version {version} to a client that had seen {seen}")

@@ -16,14 +16,14 @@ from shunter.simulation.runtime.process import Gate
 from shunter.simulation.trace import Trace
 
 LEASE_S = 2.0
-DRIFT_MAX = 0.01
-MARGIN_S = 0.1  # more than both clocks can differ by within a lease
+DRIFT_MAX = 0.03
+MARGIN_S = 0.1  # more than a clock can differ by within a lease
 RENEW_EVERY_S = 0.5
 RETRY_S = 0.2
 DELAY_DEFAULT_S = 0.002
 ANSWER_TIMEOUT_S = 0.5
 
-OnGranted = Callable[["SimulatedLease"], None]
+OnHeld = Callable[["SimulatedLease"], None]
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Grant:
 
 
 class ElectionServers:
-    """At most one grant at a time. `on_granted` is called when a client has its lease."""
+    """At most one grant at a time."""
 
     def __init__(self, clock: Clock, rng: random.Random, trace: Trace) -> None:
         self._clock, self._rng, self._trace = clock, rng, trace
@@ -78,6 +78,11 @@ class ElectionServers:
             self._grant = None
         return self._grant
 
+    def left_s(self) -> float:
+        """Until the lease of somebody expires: the servers tell whoever waits for it."""
+        holder = self.holder()
+        return RETRY_S if holder is None else holder.expires_s - self._clock.now()
+
     def is_reachable(self, name: str) -> bool:
         return self.is_up and name not in self.cut_off
 
@@ -118,15 +123,15 @@ class SimulatedLease:
 
 class SimulatedCoordination:
     """The client of one manager. Its renewals run in a thread of their own: a stalled event loop does not stop them, a
-    paused process (`gate`) does."""
+    paused process (`gate`) does. `on_held` is called whenever the manager has got a lease or more time for it."""
 
     def __init__(
-        self, name: str, servers: ElectionServers, clock: Clock, gate: Gate, rng: random.Random, on_granted: OnGranted
+        self, name: str, servers: ElectionServers, clock: Clock, gate: Gate, rng: random.Random, on_held: OnHeld
     ) -> None:
         self._name, self._servers, self._clock, self._gate = name, servers, clock, gate
         self._rng = rng
         self._rate = 1 + rng.uniform(-DRIFT_MAX, DRIFT_MAX)
-        self._on_granted = on_granted
+        self._on_held = on_held
         self._renewals: asyncio.Task[None] | None = None
         self.lease: SimulatedLease | None = None
 
@@ -150,10 +155,10 @@ class SimulatedCoordination:
                     grant = None  # it is granted, and the manager does not know
             if grant is not None:
                 self.lease = SimulatedLease(grant.term, self._name, self._local_now, sent_s + LEASE_S - MARGIN_S)
-                self._on_granted(self.lease)
+                self._on_held(self.lease)
                 self._renewals = asyncio.create_task(self._renew_until_lost(self.lease))
                 return self.lease
-            await self._clock.sleep(self._rng.uniform(RETRY_S / 2, RETRY_S))
+            await self._clock.sleep(min(self._rng.uniform(RETRY_S / 2, RETRY_S), self._servers.left_s()))
             await self._gate.wait_open()
 
     async def resign(self, lease: Lease) -> None:
@@ -201,6 +206,7 @@ class SimulatedCoordination:
                 lease.end()
                 return
             lease.extend(sent_s + LEASE_S - MARGIN_S)
+            self._on_held(lease)
 
     async def _ask(self) -> bool:
         """Send a request; returns whether it has reached the servers."""

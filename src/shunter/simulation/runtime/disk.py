@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shunter.model.errors import ShunterError, StoreFailed
+from shunter.model.errors import NotFound, ShunterError, StoreFailed
 from shunter.ports.clock import Clock
 from shunter.ports.store import (
     Commit,
@@ -31,9 +31,10 @@ from shunter.simulation.trace import Trace
 
 OnDurable = Callable[[Commit, bool], None]  # the commit, and whether it landed after its writer was told that it failed
 OnPurged = Callable[[Purged], None]
+OnBegun = Callable[[int, int], None]  # the term and its new epoch
 
 LATENCY_DEFAULT_S = 0.001
-LATE_COMMIT_S = 0.05
+LATE_COMMIT_S = (0.001, 0.05, 0.5)  # on average, until a commit lands whose connection was lost
 CUT_OFF_TIMEOUT_S = 0.5
 
 
@@ -58,20 +59,30 @@ class Disk:
 
 
 class FaultyStore:
-    """The store port of one manager's process. `on_durable` and `on_purged` are told of what the disk has and has no
-    more."""
+    """The store port of one manager's process. `on_durable`, `on_purged` and `on_begun` are told of what the disk has,
+    has no more, and refuses from now on."""
 
     def __init__(
-        self, store: Store, disk: Disk, clock: Clock, gate: Gate, on_durable: OnDurable, on_purged: OnPurged
+        self,
+        store: Store,
+        disk: Disk,
+        clock: Clock,
+        gate: Gate,
+        on_durable: OnDurable,
+        on_purged: OnPurged,
+        on_begun: OnBegun,
     ) -> None:
         self._store = store
         self._on_purged = on_purged
+        self._on_begun = on_begun
         self._disk = disk
         self._clock = clock
         self._gate = gate
         self._on_durable = on_durable
         self._late: set[asyncio.Task[None]] = set()
         self.is_cut_off = False  # this process cannot reach the store
+        self.is_connection_lost = False  # the next call fails; the one after it connects again
+        self.commit_begun = asyncio.Event()
 
     async def open(self) -> None:
         await self._store.open()
@@ -80,6 +91,7 @@ class FaultyStore:
         """The disk outlives the process."""
 
     async def commit(self, commit: Commit) -> None:
+        self.commit_begun.set()
         await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_before_rate, "commit.failed_before")
         if self._disk.late_rate and self._disk.rng.random() < self._disk.late_rate:
@@ -94,7 +106,7 @@ class FaultyStore:
         """The server goes on with what it has received, whatever became of the process that sent it."""
 
         async def land() -> None:
-            await asyncio.sleep(self._disk.rng.expovariate(1 / LATE_COMMIT_S))
+            await asyncio.sleep(self._disk.rng.expovariate(1 / self._disk.rng.choice(LATE_COMMIT_S)))
             try:
                 await self._store.commit(commit)
             except ShunterError as error:
@@ -120,6 +132,7 @@ class FaultyStore:
     async def begin_epoch(self, term: int = 0) -> int:
         await self._wait_for_disk()
         epoch = await self._store.begin_epoch(term)
+        self._on_begun(term, epoch)
         await self._wait_for_disk()
         return epoch
 
@@ -145,7 +158,11 @@ class FaultyStore:
     async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
         await self._wait_for_disk()
         self._disk.maybe_fail(self._disk.fail_before_rate, "read.failed")
-        return await self._store.rounds_after(version, limit)
+        try:
+            return await self._store.rounds_after(version, limit)
+        except NotFound:
+            self._disk.trace.record("read.cut_off", f"after version {version}")
+            raise
 
     async def first_version(self) -> int:
         return await self._store.first_version()
@@ -188,3 +205,7 @@ class FaultyStore:
             raise StoreFailed("simulated: the store cannot be reached")
         await self._clock.sleep(self._disk.draw_latency_s())
         await self._gate.wait_open()
+        if self.is_connection_lost:
+            self.is_connection_lost = False
+            self._disk.trace.record("store.connection_lost")
+            raise StoreFailed("simulated: the connection was lost")

@@ -20,7 +20,7 @@ from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Purged, Store
 from shunter.ports.workers import AttemptKey
-from shunter.simulation.runtime.coordination import ElectionServers, OnGranted, SimulatedCoordination
+from shunter.simulation.runtime.coordination import ElectionServers, OnHeld, SimulatedCoordination
 from shunter.simulation.runtime.disk import Disk, FaultyStore
 from shunter.simulation.runtime.process import Gate, GatedClock
 from shunter.simulation.trace import Trace
@@ -32,6 +32,7 @@ OnEnd = Callable[["SimulatedManager"], None]
 
 WATCHER_SETTINGS = WatcherSettings(timeout_s=3.0, return_s=6.0)  # short, so that short faults are enough
 PURGE_EVERY_S = 7.0
+MEMBER_PURGE_EVERY_S = 2.0  # of one of several managers: often enough to cut off followers
 STOP_MAX_S = 10.0
 
 
@@ -41,6 +42,10 @@ class ManagerObserver(Protocol):
     def durable(self, manager: SimulatedManager, commit: Commit, is_late: bool) -> None: ...
 
     def purged(self, purged: Purged) -> None: ...
+
+    def begun(self, manager: SimulatedManager, term: int, epoch: int) -> None: ...
+
+    def reloads(self, manager: SimulatedManager) -> None: ...
 
     def sent(self, manager: SimulatedManager, node: int, message: ManagerMessage) -> None: ...
 
@@ -74,10 +79,15 @@ class SimulatedManager:
     def name(self) -> str:
         return f"m{self.number}"
 
-    def campaign(self, servers: ElectionServers, on_granted: OnGranted) -> None:
+    @property
+    def has_lease(self) -> bool:
+        lease = None if self.coordination is None else self.coordination.lease
+        return lease is not None and lease.is_held()
+
+    def campaign(self, servers: ElectionServers, on_held: OnHeld) -> None:
         """Be one of several managers. Called before `start`."""
         self.coordination = SimulatedCoordination(
-            self.name, servers, self._true_clock, self.thread_gate, self._rng, on_granted
+            self.name, servers, self._true_clock, self.thread_gate, self._rng, on_held
         )
 
     def start(
@@ -85,7 +95,8 @@ class SimulatedManager:
     ) -> None:
         """Begin to live; `is_leading` turns true when it answers."""
         durable = partial(observer.durable, self)
-        self.store = FaultyStore(store, disk, self._clock, self.gate, durable, observer.purged)
+        begun = partial(observer.begun, self)
+        self.store = FaultyStore(store, disk, self._clock, self.gate, durable, observer.purged, begun)
         self.engine = Engine(
             store=self.store,
             workers=_ObservedWorkers(self, observer),
@@ -195,7 +206,7 @@ class SimulatedManager:
 
     async def _purge_periodically(self) -> None:
         while True:
-            await self._clock.sleep(PURGE_EVERY_S)
+            await self._clock.sleep(PURGE_EVERY_S if self.coordination is None else MEMBER_PURGE_EVERY_S)
             try:
                 await self.engine.purge()
             except ShunterError as error:
@@ -230,6 +241,7 @@ class _ObservedWorkers:
         self._manager.watcher.reject(node, error)
 
     def suspend(self, reason: str) -> None:
+        self._observer.reloads(self._manager)
         self._manager.watcher.suspend(reason)
 
     def reset(self, reason: str) -> None:

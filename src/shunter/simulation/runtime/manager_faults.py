@@ -8,15 +8,27 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shunter.simulation.runtime.coordination import DELAY_DEFAULT_S, LEASE_S
 
 if TYPE_CHECKING:
     from shunter.simulation.runtime.manager import SimulatedManager
+    from shunter.simulation.scenario import Scenario
     from shunter.simulation.world import World
 
 PERIOD_S = 4.0  # on average, between two faults
+COMMIT_WAIT_MAX_S = 3.0
+
+
+def with_managers(scenario: Scenario, seed: int) -> Scenario:
+    """One to five managers. In every third world old rounds are cut so early that followers miss some."""
+    settings = scenario.settings
+    if seed % 3 == 0:
+        retention = replace(settings.retention, rounds_age_s=1.0, rounds_max=5)
+        settings = replace(settings, snapshot_rounds=5, retention=retention)
+    return replace(scenario, managers=1 + seed % 5, managers_seed=seed, has_objects=seed % 2 == 1, settings=settings)
 
 
 class ManagerFaults:
@@ -44,8 +56,20 @@ class ManagerFaults:
         """Longer than its lease: another one leads when it wakes up."""
         leader = self._world.leader
         if leader is not None:
+            if self._rng.random() < 0.5:
+                await self._wait_for_commit(leader)
             leader.pause()
             await self._sleep_between(LEASE_S, 3 * LEASE_S)
+            leader.resume()
+
+    async def _store_fails_at_deposed_leader(self) -> None:
+        """It was paused in the middle of a commit and has lost its connection. It connects again, but may not lead."""
+        leader = self._world.leader
+        if leader is not None:
+            await self._wait_for_commit(leader)
+            leader.pause()
+            leader.store.is_connection_lost = True
+            await self._sleep_between(1.5 * LEASE_S, 3 * LEASE_S)
             leader.resume()
 
     async def _leader_killed(self) -> None:
@@ -63,7 +87,7 @@ class ManagerFaults:
         manager = self._pick_manager()
         if manager is not None:
             manager.stall()
-            await self._sleep_between(0.1, 2 * LEASE_S)
+            await self._sleep_between(LEASE_S, 3 * LEASE_S)
             manager.resume()
 
     async def _leader_steps_down(self) -> None:
@@ -115,6 +139,11 @@ class ManagerFaults:
         await self._sleep_between(0.2, 3.0)
         self._world.disk.late_rate = 0.0
 
+    async def _wait_for_commit(self, manager: SimulatedManager) -> None:
+        """Until its next commit is on the way, if there is one soon."""
+        manager.store.commit_begun.clear()
+        await self._world.clock.wait(manager.store.commit_begun, COMMIT_WAIT_MAX_S)
+
     def _pick_manager(self) -> SimulatedManager | None:
         """The leader in one half of the cases."""
         managers = self._world.live_managers
@@ -128,6 +157,7 @@ class ManagerFaults:
 
 KINDS: dict[str, Callable[[ManagerFaults], Coroutine[Any, Any, None]]] = {
     "leader_paused": ManagerFaults._leader_paused,
+    "store_fails_at_deposed_leader": ManagerFaults._store_fails_at_deposed_leader,
     "leader_killed": ManagerFaults._leader_killed,
     "follower_killed": ManagerFaults._follower_killed,
     "event_loop_stalled": ManagerFaults._event_loop_stalled,

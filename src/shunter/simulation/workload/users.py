@@ -5,12 +5,13 @@ Created by `simulation.world`. The checkers hold the cluster to the answers that
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import SubmitResult
-from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
+from shunter.model.errors import Busy, NotFound, Rejected, ShunterError, Unavailable
 from shunter.model.job.spec import LONG_RUNNING
 from shunter.simulation.checks.reference_records import ModelJob, require
 from shunter.simulation.scenario import never_ends
@@ -78,9 +79,9 @@ class Users:
         ids = [answer.job_id for answer in answers]
         self._world.trace.record("submit.acknowledged", f"{submit.key} {ids}")
         self._world.checkers.on_acknowledged(answers)
-        self._check_answer(submit, answers)
+        self.check_answer(submit, answers)
 
-    def _check_answer(self, submit: Submit, answers: list[SubmitResult]) -> None:
+    def check_answer(self, submit: Submit, answers: list[SubmitResult]) -> None:
         require(len(answers) == len(submit.specs), f"{len(submit.specs)} jobs, {len(answers)} answers")
         ids = [answer.job_id for answer in answers]
         if submit.key is not None and submit.key not in self._world.checkers.model.forgotten_keys:
@@ -92,6 +93,14 @@ class Users:
                 continue  # a template, or a job that may have been updated since
             is_same_job = job.specs == spec.groups and job.namespace == spec.namespace and spec.name in ("", job.name)
             require(is_same_job, f"job {answer.job_id} is not the job that was submitted")
+
+    def pick_answered(self, rng: random.Random) -> Submit | None:
+        """A submit whose repetition changes nothing."""
+        forgotten = self._world.checkers.model.forgotten_keys
+        answered = [
+            each for each in self._world.scenario.submits if each.key in self._answered and each.key not in forgotten
+        ]
+        return rng.choice(answered) if answered else None
 
     async def _stop_random(self, at_s: float) -> None:
         await self._world.clock.sleep(at_s)
@@ -152,10 +161,17 @@ class Users:
                 continue
             except (TimeoutError, Unavailable):
                 continue
-            world.checkers.histories.on_leader_answer(begun_at, version, leader.name)
+            except ShunterError:
+                self._check_current(leader, begun_at, leader.engine.committed_version)
+                raise
+            self._check_current(leader, begun_at, version)
             if world.rng.random() >= ANSWER_LOST_RATE:
                 return answer
             world.trace.record("answer.lost")
+
+    def _check_current(self, leader: SimulatedManager, begun_at: int, version: int) -> None:
+        if self._world.scenario.managers:
+            self._world.checkers.histories.on_leader_answer(begun_at, version, leader.name)
 
     def _choose_manager(self) -> SimulatedManager | None:
         """Of several managers any one may be asked; a follower refuses what only a leader can do."""
