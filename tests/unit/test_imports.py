@@ -116,7 +116,7 @@ RULES: dict[str, tuple[str, str]] = {
     "worker": ("log model ports .health .keeper .process .runtimes", "msgspec"),
     "simulation.fleet": ("log model ports", ""),
     "simulation.runtime": ("engine model planning ports watcher simulation .fleet .workload", "msgspec"),
-    "simulation.workload": ("engine model planning ports simulation .checks", "msgspec"),
+    "simulation.workload": ("engine model planning ports simulation .checks .runtime?", "msgspec"),
     "simulation.checks": ("engine model planning ports testbeds simulation .fleet .workload?", "msgspec numpy"),
     "simulation": ("adapters.memory engine model planning ports .checks .fleet .runtime .workload", ""),
     "sdk.transport": ("sdk", ""),

@@ -270,7 +270,8 @@ class World:
         return worker
 
     def _on_lease_held(self, _lease: SimulatedLease) -> None:
-        self.check(self.checkers.leadership.on_lease_held, self.live_managers)
+        holders = [manager.name for manager in self.live_managers if manager.has_lease]
+        self.check(self.checkers.leadership.on_lease_held, holders)
 
     def _manager_for_worker(self) -> SimulatedManager | None:
         """A worker knows the addresses of all managers and tries one after the other; a follower refuses it."""

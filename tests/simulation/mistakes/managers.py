@@ -124,7 +124,7 @@ def skip_a_round(patch: Patch) -> None:
     patch.setattr(Replica, "_apply", careless)
 
 
-def keep_what_was_not_committed(patch: Patch) -> None:
+def follow_with_what_was_not_committed(patch: Patch) -> None:
     """A deposed leader follows with the state that it changed, its last round included."""
     patch.setattr(Replica, "discard", lambda _self: None)
 
@@ -166,7 +166,7 @@ MISTAKES: tuple[tuple[Mistake, str, int], ...] = (
     (take_the_lead_back, r"of term \d+ after term \d+ had begun", MANAGERS_FROM + 6),
     (ignore_the_version_that_a_client_has_seen, "to a client that had seen", MANAGERS_FROM + 2),
     (skip_a_round, "never was|is not what the committed rounds give", MANAGERS_FROM + 3),
-    (keep_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM + 4),
+    (follow_with_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM + 4),
     (read_what_is_being_committed, "which is not committed", MANAGERS_FROM),
     (begin_an_epoch_twice, r"epochs began, with \d+ elections", MANAGERS_FROM),
     (wait_long_before_the_next_campaign, "nobody leads", MANAGERS_FROM + 5),

@@ -5,12 +5,7 @@ begin only with an election or a reload.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shunter.simulation.checks.reference_records import require
-
-if TYPE_CHECKING:
-    from shunter.simulation.runtime.manager import SimulatedManager
 
 
 class Leadership:
@@ -19,9 +14,8 @@ class Leadership:
         self._term = 0
         self._epoch = 0
 
-    def on_lease_held(self, managers: list[SimulatedManager]) -> None:
+    def on_lease_held(self, holders: list[str]) -> None:
         """Whoever has a lease may answer reads, so there is never a second one, also while a process is paused."""
-        holders = [manager.name for manager in managers if manager.has_lease]
         require(len(holders) <= 1, f"{' and '.join(holders)} have a lease at the same time")
 
     def on_begun(self, manager: str, term: int, epoch: int) -> None:
