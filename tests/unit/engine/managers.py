@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Mapping
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.engine import Engine
@@ -51,11 +52,11 @@ class TestElection:
 
     async def register(self, record: ManagerRecord) -> None: ...
 
-    async def acquire(self) -> Lease:
+    async def acquire(self, above: int = 0) -> Lease:
         while not self._is_free.is_set():
             await self._is_free.wait()
         self._is_free.clear()
-        self.term += 1
+        self.term = max(self.term, above) + 1
         self.lease = TestLease(self.term)
         return self.lease
 
@@ -78,6 +79,11 @@ class TestElection:
         return None
 
     async def wait_changed(self) -> None: ...
+
+    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None: ...
+
+    async def workers(self) -> dict[str, bytes]:
+        return {}
 
 
 class CountingStore(MemoryStore):
