@@ -108,9 +108,10 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
 
     try:
         return run_virtual(main, seed)
-    except (Stalled, Livelock) as error:  # of the loop itself, so that no task sees it
-        trace = worlds[0].trace
-        raise Failed(seed, trace.steps, error, trace.last_events()) from error
+    except (Stalled, Livelock) as error:  # of the loop itself, so that no task sees it; perhaps after a failure
+        world = worlds[0]
+        failure = world.failure or (world.trace.steps, error, world.trace.last_events())
+        raise Failed(seed, *failure) from error
 
 
 class World:
@@ -132,7 +133,7 @@ class World:
         self.servers = ElectionServers(self.clock, rng, self.trace)
         self.makes_schedulings = False  # the policy looks at nothing but objects
         self._tasks: set[asyncio.Task[None]] = set()
-        self._failure: tuple[int, BaseException, list[str]] | None = None
+        self.failure: tuple[int, BaseException, list[str]] | None = None
         self._has_failed = asyncio.Event()
 
     @property
@@ -154,12 +155,12 @@ class World:
         await asyncio.wait((main_task, failed), return_when=asyncio.FIRST_COMPLETED)
         if main_task.done() and main_task.exception() is not None:
             self.fail(main_task.exception())
-        return self._failure
+        return self.failure
 
     def fail(self, error: BaseException | None) -> None:
         """Keep the first failure; what follows from it says little."""
-        if self._failure is None and error is not None:
-            self._failure = (self.trace.steps, error, self.trace.last_events())
+        if self.failure is None and error is not None:
+            self.failure = (self.trace.steps, error, self.trace.last_events())
             self._has_failed.set()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
