@@ -138,7 +138,8 @@ def test_a_program_that_fails_fails_its_job_until_it_is_released(
     )
     ended = framework_cluster.wait_until_ended("spark-words")
     assert ended["status"]["state"] == "FailedSubmissionState"
-    assert any("driver/0" in problem for problem in ended["status"]["problems"]), ended["status"]["problems"]
+    [problem] = ended["status"]["problems"]
+    assert "driver/0: exit code 1; last output: no words today" in problem
     # Spark sends everything that a Python program writes to stdout.
     assert "no words today" in framework_cluster.stdout("spark-words")
     framework_cluster.release("spark-words")

@@ -76,6 +76,19 @@ async def test_what_cannot_be_started_says_why(
         assert (await harness.run("/bin/true", first=1)).exits == []
 
 
+async def test_a_task_of_a_framework_that_fails_is_explained_by_its_last_lines(tmp_path: Path) -> None:
+    program = "echo 1; echo 2; echo 3; echo the cause; printf 'Exception\\n\\tat A.b\\n' >&2; exit $0"
+    async with open_harness(tmp_path) as harness:
+        env = {"SHUNTER_FRAMEWORK_HOME": "/opt/spark"}
+        failed = await harness.run("/bin/sh", "-c", program, "4", env=env)
+        succeeded = await harness.run("/bin/sh", "-c", program, "0", env=env, job=2)
+        other = await harness.run("/bin/sh", "-c", program, "4", job=3)
+    explanation = "exit code 4; last output: 2 | 3 | the cause | Exception"
+    assert (failed.exits, failed.how, failed.detail) == ([4], "", explanation)
+    assert (succeeded.exits, succeeded.detail) == ([], "")
+    assert (other.exits, other.detail) == ([4], "")
+
+
 async def test_a_script_without_its_interpreter_is_told_apart_from_a_missing_file(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")

@@ -13,7 +13,7 @@ from .output import Output
 from .process_tree import ProcessTree
 from .results import EndedRange, Results
 from .segments import Segments
-from .task import Starter, Task, describe_start_error
+from .task import Starter, Task, describe_failure, describe_start_error
 from .work_queue import TaskRange
 
 TYPE_CHECKING = False
@@ -222,12 +222,15 @@ class Runner:
     def _record_end(self, task: Task) -> float:
         self._tree.kill_rounds = 0
         task_range, segments = task.task_range, self._segments
+        is_explained = bool(task.status) and not task.ending and task_range.spec.explains_failure
+        explanation = describe_failure(task.exit_code(), segments) if is_explained else ""
         record = segments.end(task_range.job, task_range.group, task.index, task_range.attempt)
         times_ms = (task.started_ms, int(time() * 1000))
         how, detail = self._starter.classify_exit(task) if task.status or task.ending else ("", "")
+        detail = detail or explanation or segments.write_error
         results = self._lane_context.results
-        if how or segments.write_error:
-            run = EndedRange(task_range, task.index, segments.number, record, how, detail or segments.write_error)
+        if how or detail:
+            run = EndedRange(task_range, task.index, segments.number, record, how, detail)
             segments.write_error = ""
             results.add_abnormal(run, task.exit_code(), times_ms)
         else:

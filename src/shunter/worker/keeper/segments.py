@@ -19,6 +19,8 @@ CUT = struct.Struct("<qqq")  # record * 2 + stream, from, to: places in the stre
 RUNNING_END = -1
 CUT_OUT, CUT_ERR, INCOMPLETE = 1, 2, 4  # flags; incomplete: some output could not be written
 OUT, ERR = 0, 1
+SUFFIXES = (".out", ".err")  # of the files of both streams
+LAST_LINES_BYTES = 4096
 
 SEGMENT_MAX_BYTES = 64 * 2**20  # of a stream; a new segment begins after the task that passed it
 SEGMENT_RECORDS_MAX = 500_000
@@ -127,6 +129,17 @@ class Segments:
         self.records = number + 1
         return number
 
+    def last_lines(self, stream: int, lines_max: int) -> list[str]:
+        """The last lines that the present task wrote to the stream. Called before `end`."""
+        target = self.streams[stream]
+        size = min(target.size - target.start, LAST_LINES_BYTES)
+        try:
+            with open(f"{self._folder}/{self.number}{SUFFIXES[stream]}", "rb") as file:
+                data = os.pread(file.fileno(), size, target.size - size)
+        except OSError:
+            return []
+        return [line for line in data.decode(errors="replace").splitlines() if line.strip()][-lines_max:]
+
     def flush(self) -> None:
         """Write the records of ended tasks; before the report that names them."""
         if self._buffer:
@@ -159,7 +172,7 @@ class Segments:
 
     def _open_files(self, number: int, flags: int) -> None:
         base = f"{self._folder}/{number}"
-        fds = [os.open(base + suffix, os.O_WRONLY | flags, 0o600) for suffix in (".out", ".err", ".idx")]
+        fds = [os.open(base + suffix, os.O_WRONLY | flags, 0o600) for suffix in (*SUFFIXES, ".idx")]
         self.number = number
         self.streams = (Stream(fds[OUT]), Stream(fds[ERR]))
         self._index = fds[2]

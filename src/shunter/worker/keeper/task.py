@@ -7,6 +7,7 @@ import os
 
 from .limits import Limits
 from .scratch import Scratch, tree_bytes
+from .segments import ERR, OUT, Segments
 from .task_setup import TaskSetup
 from .task_user import Identity, StartError
 from .work_queue import Environment, Spec, TaskRange
@@ -19,6 +20,8 @@ OOM_SCORE_RAISED_BY = 500
 OOM_SCORE_MAX = 1000
 EXIT_NOT_FOUND, EXIT_NOT_STARTED, EXIT_SIGNAL = 127, 126, 128
 EXIT_FILE_TOO_LARGE = EXIT_SIGNAL + 25  # SIGXFSZ
+LINES_EXPLAINED = 3  # of each stream
+LINE_EXPLAINED_MAX = 200  # characters
 
 
 class Task:
@@ -216,3 +219,10 @@ def _format_size(amount_bytes: int) -> str:
         if amount_bytes >= unit and amount_bytes % unit == 0:
             return f"{amount_bytes // unit}{suffix}"
     return str(amount_bytes)
+
+
+def describe_failure(exit_code: int, segments: Segments) -> str:
+    """The exit code and the last lines of both streams, without the frames of Java's stack traces."""
+    lines = [*segments.last_lines(OUT, LINES_EXPLAINED), *segments.last_lines(ERR, LINES_EXPLAINED)]
+    shown = [line.strip()[:LINE_EXPLAINED_MAX] for line in lines if not line.startswith("\tat ")]
+    return f"exit code {exit_code}" + (f"; last output: {' | '.join(shown)}" if shown else "")

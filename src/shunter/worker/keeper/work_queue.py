@@ -18,6 +18,7 @@ NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, SHOWN, ENTRIES = range(8, 14)
 
 # What only executors of BatchJobs have; their entries are the numbers of their slots.
 EXECUTOR_COUNT_VARIABLE = "SHUNTER_EXECUTOR_COUNT"
+FRAMEWORK_HOME_VARIABLE = "SHUNTER_FRAMEWORK_HOME"
 
 Environment = dict[bytes, bytes]
 RangeRow = list[int]  # job, group, attempt, first, last
@@ -49,6 +50,8 @@ class Spec:
         self.fields = fields if self.is_watched else None
         self.has_home = "HOME" in fields["env"]
         self.is_executor = EXECUTOR_COUNT_VARIABLE in fields["env"]
+        # The exit code of Spark or Flink says little, so the reason of a failure has the last lines of output.
+        self.explains_failure = FRAMEWORK_HOME_VARIABLE in fields["env"]
         self._path: bytes | None = None
 
     def path(self) -> bytes:

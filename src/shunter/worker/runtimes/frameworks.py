@@ -12,6 +12,7 @@ import msgspec
 from shunter.frameworks.locations import JAVA_HINT, JAVA_VERSIONS, Framework, Java, Kind, find_framework, find_java
 from shunter.log import Log
 from shunter.model.job.spec import TaskSpec
+from shunter.worker.keeper.work_queue import FRAMEWORK_HOME_VARIABLE
 from shunter.worker.runtimes.port import EXIT_NOT_FOUND, Attempt, Launch, NotStarted, Running
 from shunter.worker.settings import WorkerSettings
 
@@ -48,7 +49,7 @@ class FrameworkRuntime:
             return spec
         command = (sys.executable, "-P", "-m", f"shunter.frameworks.{self._kind.name}", *spec.command)
         framework_env = {
-            "SHUNTER_FRAMEWORK_HOME": framework.home,
+            FRAMEWORK_HOME_VARIABLE: framework.home,
             "SHUNTER_FRAMEWORK_PYTHON": framework.python,
             "SHUNTER_FRAMEWORK_JAVA": java.home,
             "SHUNTER_ADDRESS": self._address,

@@ -36,6 +36,20 @@ def test_records_tell_slices_of_both_streams_apart(tmp_path: Path) -> None:
         assert read(tmp_path, segments.number, index, "stderr") == b"e" * (20 - index)
 
 
+def test_the_last_lines_are_those_of_the_present_task(tmp_path: Path) -> None:
+    segments = Segments(str(tmp_path))
+    segments.begin(LIMIT)
+    segments.write(ERR, b"of the task before\n")
+    segments.end(1, 0, 0, 1)
+    segments.begin(LIMIT)
+    assert segments.last_lines(ERR, 3) == []
+    segments.write(ERR, b"one\n\ntwo\nthree\n" + "vier \u00fc".encode())
+    assert segments.last_lines(ERR, 3) == ["two", "three", "vier \u00fc"]
+    assert segments.last_lines(OUT, 3) == []
+    segments.write(OUT, b"x" * 10_000 + b"\nlast\n")
+    assert segments.last_lines(OUT, 1) == ["last"]
+
+
 def test_a_running_task_s_slice_grows_and_ends_where_the_task_ended(tmp_path: Path) -> None:
     segments = Segments(str(tmp_path))
     segments.begin(LIMIT)
