@@ -7,20 +7,21 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MANAGER_ADDRESS = "10.213.77.1"
-
 
 class Network:
-    """A bridge with the manager's address. Everything is named by our process id, and removed at the end."""
+    """A bridge with the manager's address. Names and addresses follow from our process id, so that two campaigns can
+    run at once. Everything is removed at the end."""
 
     def __init__(self) -> None:
         self._suffix = str(os.getpid())
+        self._subnet = f"10.213.{os.getpid() % 250}"
+        self.manager_address = f"{self._subnet}.1"
         self._bridge = f"shb{self._suffix}"
         self._namespaces: list[str] = []
 
     def open(self) -> None:
         _ip("link", "add", self._bridge, "type", "bridge")
-        _ip("address", "add", f"{MANAGER_ADDRESS}/24", "dev", self._bridge)
+        _ip("address", "add", f"{self.manager_address}/24", "dev", self._bridge)
         _ip("link", "set", self._bridge, "up")
 
     def add_machine(self) -> Machine:
@@ -32,7 +33,7 @@ class Network:
         _ip("link", "add", outside, "type", "veth", "peer", "name", inside)
         _ip("link", "set", inside, "netns", name)
         _ip("link", "set", outside, "master", self._bridge, "up")
-        _ip("-netns", name, "address", "add", f"10.213.77.{number + 10}/24", "dev", inside)
+        _ip("-netns", name, "address", "add", f"{self._subnet}.{number + 10}/24", "dev", inside)
         _ip("-netns", name, "link", "set", inside, "up")
         _ip("-netns", name, "link", "set", "lo", "up")
         return Machine(name, outside)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.chaos import campaign
 from tests.chaos.campaign import LIMITS, run_campaign
-from tests.chaos.network import MANAGER_ADDRESS, Machine, Network, network
+from tests.chaos.network import Machine, Network, network
 from tests.e2e.cluster import Cluster
 from tests.e2e.remote import RemoteCluster, Worker
 
@@ -33,12 +33,12 @@ class NamespacedWorker(Worker):
 class NamespacedCluster(RemoteCluster):
     """The manager on this machine, and each worker in a network namespace of its own."""
 
-    address = MANAGER_ADDRESS
     manager_options = ("--insecure",)
 
     def __init__(self, make_home: Callable[[], Cluster], network: Network) -> None:
         super().__init__(make_home, timeout="2s", limits=LIMITS)
         self._network = network
+        self.address = network.manager_address
 
     def make_worker(self, name: str, home: Cluster, options: tuple[str, ...]) -> Worker:
         return NamespacedWorker(self.manager, home, name, options, self._network.add_machine())
