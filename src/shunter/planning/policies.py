@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.scheduler_messages import TASKS
+from shunter.planning.batch.batch_policy import BATCH_POLICIES
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.remote.view_scope import wants_of
@@ -27,12 +28,14 @@ REMOTE_NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """A plugin's contribution: a policy's class, a Filter or a Score; or the error that prevented loading it."""
+    """A plugin's contribution: a policy's class, a Filter or a Score; or the error that prevented loading it, and what
+    to do about it, if that is known."""
 
     name: str
     source: str
     target: Any = None
     error: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class CatalogueEntry:
     source: str
     make: Callable[[], Policy] | None = None
     error: str = ""
+    fix: str = ""
 
 
 class RemotePolicy:
@@ -108,6 +112,8 @@ class Catalogue:
             name: CatalogueEntry(name, "score", BUILT_IN, partial(_make_planner, score, self.filters))
             for name, score in SCORES.items()
         }
+        for name, make in BATCH_POLICIES.items():
+            self._entries[name] = CatalogueEntry(name, "policy", BUILT_IN, partial(make, filters=self.filters))
         self._unusable: list[CatalogueEntry] = []
         for each in scores:
             self._add(_score_entry(each, self.filters))
@@ -146,10 +152,10 @@ class Catalogue:
     def _unknown(self, name: str) -> Problem:
         unusable = [entry for entry in self._unusable if entry.name == name]
         if unusable:
-            fault = unusable[0].error
-            if fault.startswith("no module"):  # it says what to do
-                return Problem("policy", fault)
-            return Problem("policy", f"could not be loaded: {fault}", name, f"fix {unusable[0].source}")
+            entry = unusable[0]
+            if entry.fix:
+                return Problem("policy", entry.error, fix=entry.fix)
+            return Problem("policy", f"could not be loaded: {entry.error}", name, f"fix {entry.source}")
         near = get_close_matches(name, self._entries, n=1)
         known = f"known policies: {', '.join(self._entries)}"
         return Problem("policy", "unknown policy", name, f"did you mean {near[0]}? {known}" if near else known)
@@ -165,7 +171,8 @@ def _policy_entry(plugin: PluginEntry) -> CatalogueEntry:
         error = f"{plugin.target!r} is not a class: name one whose objects have `name` and `decide`"
     elif not error and not callable(getattr(plugin.target, "decide", None)) and isinstance(plugin.target, type):
         error = f"{plugin.target.__name__} has no method `decide(self, view, now, budget)`"
-    return CatalogueEntry(plugin.name, "policy", plugin.source, partial(_make_plugin_policy, plugin), error)
+    make = partial(_make_plugin_policy, plugin)
+    return CatalogueEntry(plugin.name, "policy", plugin.source, make, error, plugin.fix)
 
 
 def _make_plugin_policy(plugin: PluginEntry) -> Policy:

@@ -94,8 +94,9 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Reservations on nodes, for policies that must know what becomes free: one row per class, node and expected
-    end."""
+    """Reservations on nodes, for policies that must know what becomes free: one row per class, node, expected
+    end and priority. Instances of a service whose priority was raised have that of their service, not of their
+    class."""
 
     class_ids: IntArray
     node: IntArray

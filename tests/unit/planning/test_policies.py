@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from shunter.model.errors import Invalid
+from shunter.planning.batch.batch_policy import BATCH_POLICIES
 from shunter.planning.filter.filters import FILTERS, Filter, Refusal
 from shunter.planning.filter.node_ledger import NodeLedger, Rows
 from shunter.planning.planner import POLICIES
@@ -64,7 +65,8 @@ def place(policy: Policy, rows: int = 4, count: int = 4) -> dict[int, int]:
 
 def test_the_built_in_ones_are_listed_first_with_their_source() -> None:
     entries = Catalogue().entries()
-    assert [(entry.name, entry.source) for entry in entries] == [(name, BUILT_IN) for name in POLICIES]
+    names = [*POLICIES, *BATCH_POLICIES]
+    assert [(entry.name, entry.source) for entry in entries] == [(name, BUILT_IN) for name in names]
 
 
 def test_a_plugins_class_decides_under_the_name_of_its_entry_point() -> None:

@@ -1,0 +1,70 @@
+"""Compares the policies of an experiment: which differences are more than chance. Called by `lab.experiment`.
+
+Jobs of one week influence each other, so jobs are not drawn one by one: whole weeks are drawn with replacement, the
+same ones for every policy (a paired bootstrap over blocks)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.lab.trace import FloatColumn
+
+BLOCK_S = 7 * 86_400.0
+DRAWS = 2_000
+INTERVAL = (2.5, 97.5)  # percent: 95 % lie in between
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """By how much the mean slowdown of `policy` exceeds that of `other`, with a 95 % interval."""
+
+    policy: str
+    other: str
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def is_tie(self) -> bool:
+        return self.low <= 0.0 <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row of the leaderboard. Policies with the same rank are tied with the first of them."""
+
+    rank: int
+    policy: str
+    slowdown_mean: float
+
+
+def compare(policy: str, other: str, values: Mapping[str, FloatColumn], submit_s: FloatColumn, seed: int) -> Difference:
+    """`values`: the slowdown of each measured job, by policy."""
+    difference = values[policy] - values[other]
+    weeks = ((submit_s - submit_s[0]) // BLOCK_S).astype(np.int64)
+    _, place = np.unique(weeks, return_inverse=True)
+    sums, counts = np.bincount(place, difference), np.bincount(place)
+    drawn = np.random.default_rng(seed).integers(0, len(sums), (DRAWS, len(sums)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.percentile(means, INTERVAL).tolist()
+    return Difference(policy, other, float(difference.mean()), low, high)
+
+
+def rank_policies(
+    values: Mapping[str, FloatColumn], submit_s: FloatColumn, seed: int
+) -> tuple[list[Place], list[Difference]]:
+    """The leaderboard by mean slowdown, the lowest first, and the difference of each policy to the first of its rank:
+    a policy is tied with it if the interval contains 0."""
+    means = {policy: float(column.mean()) for policy, column in values.items()}
+    ordered = sorted(means, key=lambda policy: (means[policy], policy))
+    places, differences, leader, rank = [Place(1, ordered[0], means[ordered[0]])], [], ordered[0], 1
+    for position, policy in enumerate(ordered[1:], start=2):
+        difference = compare(policy, leader, values, submit_s, seed)
+        differences.append(difference)
+        if not difference.is_tie:
+            leader, rank = policy, position
+        places.append(Place(rank, policy, means[policy]))
+    return places, differences

@@ -1,0 +1,104 @@
+"""A whole experiment: read a trace, filter it, run each policy on it, compute figures and compare. Called by `app.lab`,
+which knows the policies. Everything in an `Experiment` is a function of the file and the options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from shunter.lab.compare import Difference, Place, rank_policies
+from shunter.lab.filters import DEFAULT_FILTERS, FilterCount, apply_filters
+from shunter.lab.metrics import Figures, Window, bounded_slowdowns, compute_figures, measured_jobs, measured_window
+from shunter.lab.nodes import NodeModel, build_nodes
+from shunter.lab.readers.detect import read_trace
+from shunter.lab.run import RunResult, run_policy
+from shunter.lab.side_by_side import run_all
+from shunter.lab.trace import Trace
+from shunter.model.errors import Invalid, Problem
+from shunter.planning.filter.filters import FILTERS, Filter
+from shunter.planning.view import Policy
+
+POLICIES_MAX = 20
+JOBS_MAX = 64  # policies side by side
+GIVEN, EXACT = "given", "exact"  # estimates: those of the trace, or the real run times
+
+BuildPolicy = Callable[[str], Policy]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    policies: tuple[str, ...]
+    nodes: str | None = None
+    filters: tuple[str, ...] = tuple(DEFAULT_FILTERS.split(","))
+    estimates: str = GIVEN
+    warm_up_s: float = 0.0
+    cool_down_s: float = 0.0
+    seed: int = 0
+    jobs: int = 1  # policies that run side by side
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    options: Options
+    trace: Trace  # after the filters
+    jobs_read: int
+    filters: list[FilterCount]
+    nodes: NodeModel
+    window: Window
+    results: dict[str, RunResult]  # by policy
+    figures: dict[str, Figures]
+    leaderboard: list[Place]
+    differences: list[Difference]
+
+
+def run_experiment(
+    path: Path,
+    options: Options,
+    build: BuildPolicy,
+    node_filters: tuple[Filter, ...] = FILTERS,
+    on_result: Callable[[RunResult], None] = lambda _: None,
+) -> Experiment:
+    """Raises Invalid, or RunFailed if a policy has no result."""
+    _check_options(options)
+    for name in options.policies:
+        build(name)  # an unknown one must not end the command after an hour
+    trace = read_trace(path)
+    jobs_read, nodes = len(trace), build_nodes(options.nodes, trace, path)
+    trace, counts = apply_filters(trace, options.filters, nodes)
+    if options.estimates == EXACT:
+        trace = replace(trace, estimate_s=trace.run_s)
+    window = measured_window(trace, options.warm_up_s, options.cool_down_s)
+    jobs = measured_jobs(trace, window)
+    if not len(jobs):
+        raise Invalid([Problem("--warm-up", "warm-up and cool-down leave no jobs to measure")])
+
+    def run(name: str) -> RunResult:
+        return run_policy(
+            trace, build(name), nodes.hellos, is_divided=nodes.is_divided, filters=node_filters, seed=options.seed
+        )
+
+    results = {}
+    for name, result in run_all(options.policies, run, options.jobs):
+        on_result(result)
+        results[name] = result
+    slowdowns = {name: bounded_slowdowns(trace, results[name])[jobs] for name in options.policies}
+    leaderboard, differences = rank_policies(slowdowns, trace.submit_s[jobs], options.seed)
+    figures = {name: compute_figures(trace, results[name], nodes, window) for name in options.policies}
+    return Experiment(
+        options, trace, jobs_read, counts, nodes, window, results, figures, leaderboard, differences
+    )  # fmt: skip
+
+
+def _check_options(options: Options) -> None:
+    problems = []
+    if not 0 < len(options.policies) <= POLICIES_MAX or len(set(options.policies)) < len(options.policies):
+        problems.append(Problem("--policy", f"name 1 to {POLICIES_MAX} different policies", ",".join(options.policies)))
+    if options.estimates not in (GIVEN, EXACT):
+        problems.append(Problem("--estimates", f"must be {GIVEN} or {EXACT}", options.estimates))
+    if not 1 <= options.jobs <= JOBS_MAX:
+        problems.append(Problem("--jobs", f"must be 1 to {JOBS_MAX}", options.jobs))
+    if min(options.warm_up_s, options.cool_down_s) < 0:
+        problems.append(Problem("--warm-up", "times must not be negative"))
+    if problems:
+        raise Invalid(problems)

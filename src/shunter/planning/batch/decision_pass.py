@@ -1,0 +1,137 @@
+"""One decision of a batch scheduler: start jobs in order, then backfill. Created by `planning.batch.batch_policy`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shunter.model.job.spec import LICENCE_PREFIX
+from shunter.planning.batch.acceptance import Acceptance
+from shunter.planning.batch.free_space import UNLIMITED, Fit, FreeSpace
+from shunter.planning.batch.pending_jobs import PendingJob, PendingJobs
+from shunter.planning.batch.releases import Releases, Reservation, StartedJob
+from shunter.planning.view import ClusterView, Decision, HeldRows, IntArray, Placement, QueueRules
+
+
+class DecisionPass:
+    def __init__(
+        self, view: ClusterView, now_ms: int, budget: int, pending: PendingJobs, acceptance: Acceptance
+    ) -> None:
+        nodes = view.nodes
+        self._acceptance = acceptance
+        self._view, self._now_ms, self._budget, self._pending = view, now_ms, budget, pending
+        self._free = FreeSpace((nodes.capacity - nodes.reserved)[: nodes.count], nodes, acceptance.rows)
+        self._licences = {name: total - used for name, (total, used) in view.licences.items()}
+        self._queue_room = {rules.name: _queue_room(rules) for rules in view.queues.values()}
+        self._started: list[StartedJob] = []
+        self.decision = Decision(view.version)
+
+    def start_in_order(self) -> PendingJob | None:
+        """Start jobs until one does not fit; returns that one. A job that could not even start on empty nodes holds
+        nobody up, nor does one whose queue or licences do not admit it."""
+        for slot in self._pending.in_order().tolist():
+            job = self._pending.job(slot)
+            tasks_max = self._admissible_count(job)
+            if not tasks_max:
+                continue
+            affordable = self._affordable_count(job, tasks_max)
+            started = self._start(job, affordable, self._free) if affordable else 0
+            if started < affordable and self._fits_on_empty_nodes(job):
+                return job
+            if affordable < tasks_max:
+                self.decision.is_partial = True
+                return None
+        return None
+
+    def hold_all_nodes(self) -> None:
+        """Nobody may pass the first job that waits."""
+        self.decision.kept = HeldRows(None, dict.fromkeys(range(1, self._view.nodes.count), 0))
+
+    def backfill(self, head: PendingJob) -> None:
+        """Start jobs behind `head`, the first that must wait, as long as they do not delay it."""
+        reservation = Releases(self._view, self._now_ms, self._started).reserve(head, self._free)
+        if reservation is None:
+            self.hold_all_nodes()
+            return
+        self.decision.kept = HeldRows(None, dict.fromkeys(reservation.rows.tolist(), reservation.start_ms))
+        started = {head.slot, *(each.job.slot for each in self._started)}
+        for slot in self._candidates(reservation).tolist():
+            job = self._pending.job(slot)
+            tasks_max = 0 if slot in started else self._admissible_count(job)
+            if not tasks_max:
+                continue
+            if self._affordable_count(job, tasks_max) < tasks_max:
+                self.decision.is_partial = True
+                return
+            if self._now_ms + job.estimate_ms <= reservation.start_ms:
+                self._start(job, tasks_max, self._free)
+            else:
+                spare = reservation.spare
+                shared = self._free.with_amounts(np.minimum(self._free.amounts, spare.amounts))
+                if self._start(job, tasks_max, shared):
+                    spare.take(self._started[-1].fit)
+
+    def _candidates(self, reservation: Reservation) -> IntArray:
+        """The jobs for which there may be room, found by vectors. Each of them is then examined closely."""
+        pending, free, spare = self._pending, self._free.amounts, reservation.spare.amounts
+        slots = pending.in_backfill_order()
+        is_small = (pending.task_needs[slots] <= free.max(axis=0)).all(axis=1)
+        is_small &= (pending.job_needs[slots] <= free.clip(0).sum(axis=0)).all(axis=1)
+        is_harmless = self._now_ms + pending.estimate_ms[slots] <= reservation.start_ms
+        is_harmless |= (pending.task_needs[slots] <= spare.max(axis=0)).all(axis=1)
+        found: IntArray = slots[is_small & is_harmless]
+        return found
+
+    def _start(self, job: PendingJob, tasks_max: int, free: FreeSpace) -> int:
+        """Start as many tasks of the job as fit into `free`. Returns how many."""
+        fit = free.fit(job, tasks_max)
+        if fit is None:
+            return 0
+        self._free.take(fit)
+        self._started.append(StartedJob(job, fit, self._now_ms + job.estimate_ms))
+        for part in fit:
+            placement = Placement(part.task_class.id, part.rows, part.counts)
+            self.decision.placements.append(self._acceptance.admit(part.task_class, placement))
+            count = int(part.counts.sum())
+            for resource, need in part.task_class.needs.items():
+                if resource in self._licences:
+                    self._licences[resource] -= need * count
+            if part.task_class.queue in self._queue_room:
+                self._queue_room[part.task_class.queue] -= count
+        started = _task_count(fit)
+        self._budget -= started
+        return started
+
+    def _admissible_count(self, job: PendingJob) -> int:
+        """How many of its tasks may start, as far as its queue and licences are concerned: all or none of a gang."""
+        if not all(part.is_satisfiable for part in job.parts):
+            return 0
+        count = job.task_count
+        for part in job.parts:
+            task_class = part.queued.task_class
+            most = self._queue_room.get(task_class.queue, UNLIMITED)
+            for resource, need in task_class.needs.items():
+                if resource.startswith(LICENCE_PREFIX):
+                    most = min(most, self._licences.get(resource, 0) // need)
+            count = min(count, max(most, 0)) if not job.is_gang else count if most >= count else 0
+        return count
+
+    def _affordable_count(self, job: PendingJob, tasks_max: int) -> int:
+        """How many of its tasks the budget allows. A gang that is larger than the whole budget goes by itself."""
+        if job.is_gang:
+            return tasks_max if tasks_max <= self._budget or not self._started else 0
+        return min(tasks_max, max(self._budget, 0))
+
+    def _fits_on_empty_nodes(self, job: PendingJob) -> bool:
+        nodes = self._view.nodes
+        return self._free.with_amounts(nodes.capacity[: nodes.count]).fit(job, 1) is not None
+
+
+def _queue_room(rules: QueueRules) -> int:
+    """Tasks of the queue that may start."""
+    if rules.is_paused:
+        return 0
+    return max(rules.running_max - rules.running, 0) if rules.running_max else UNLIMITED
+
+
+def _task_count(fit: Fit) -> int:
+    return sum(int(part.counts.sum()) for part in fit)
