@@ -113,10 +113,36 @@ class NotLeader(Unavailable):
     title = "not the leader"
 
 
+class NoApi(NotLeader):
+    """This manager serves no clients. Another one does; this one will say the same again."""
+
+    title = "no api role"
+
+
 class StoreFailed(Unavailable):
-    """The store could not commit (disk full, connection lost)."""
+    """The store could not commit (disk full, connection lost). `store` is its path or URL, if the reason needs it."""
 
     title = "store failed"
+
+    def __init__(self, reason: str, store: object = "") -> None:
+        super().__init__(f"store {store}: {reason}" if store else reason)
+        self.reason = reason  # for callers who may not know where the store is
+
+
+class StoreUnreachable(StoreFailed):
+    """The server of the store does not answer, or not yet. Nothing is wrong with how it is configured."""
+
+
+class NewerFormat(ShunterError):
+    """The store has what only a newer version of Shunter can read. Trying again gives the same answer."""
+
+    status = 503  # to clients, who may ask another manager
+    title = "newer format"
+
+
+class FormatClosed(AssertionError):
+    """A change that some managers cannot read yet. The engine refuses a request that needs it; to decide on it without
+    a request is our own mistake."""
 
 
 class InvalidMove(AssertionError):

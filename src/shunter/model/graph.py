@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def find_cycle(waits_for: Mapping[T, Iterable[T]]) -> list[T] | None:
-    """One cycle as `[a, b, a]`: a waits for b, and b for a. None where there is none.
+    """One cycle as `[a, b, a]`: a waits for b, and b for a. None if there is none.
 
     Walks depth first without recursion, so that a chain of any length is safe. What is waited for but has no entry of
     its own waits for nothing.

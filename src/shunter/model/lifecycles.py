@@ -140,7 +140,7 @@ class Machine(Generic[S, E]):
     terminal_states: frozenset[S] = frozenset()
 
     def move(self, state: S, event: E) -> S:
-        """The next state; asking for a move outside the table is our own mistake."""
+        """The next state. A move that is not in the table is a bug and raises."""
         try:
             return self.moves[state, event]
         except KeyError:

@@ -30,27 +30,32 @@ _BYTES_WORD = re.compile(r"^([0-9]+(?:\.[0-9]+)?) ?([kmgtpe])(?:i?b)?$", re.IGNO
 _DURATION_UNITS_S = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 
 
+class NotAQuantity(ValueError):
+    """The text is not a number of zero or more with a suffix that Kubernetes knows."""
+
+
 def parse_quantity(text: str | int | float) -> Decimal:
-    """A Kubernetes quantity as a number: `parse_quantity("256Mi") == 268435456`. Raises ValueError."""
+    """A Kubernetes quantity as a number: `parse_quantity("256Mi") == 268435456`. Raises NotAQuantity."""
     if isinstance(text, bool):
-        raise ValueError("not a quantity")
+        raise NotAQuantity("not a quantity")
     try:
         if isinstance(text, int | float):
             value = Decimal(str(text))
         else:
             match = _QUANTITY.match(text.strip()) if len(text) <= 40 else None
             if match is None or match[3] not in _SUFFIXES:
-                raise ValueError("not a quantity")
+                raise NotAQuantity("not a quantity")
             value = Decimal(match[1]).scaleb(int(match[2] or 0)) * _SUFFIXES[match[3]]
     except InvalidOperation:
-        raise ValueError("not a quantity") from None
+        raise NotAQuantity("not a quantity") from None
     if not value.is_finite() or value < 0:
-        raise ValueError("not a quantity of zero or more")
+        raise NotAQuantity("not a quantity of zero or more")
     return value
 
 
 def parse_amount(resource: str, text: str | int | float) -> int:
-    """A quantity of one resource in its inner unit (cpu: thousandths of a core). Raises ValueError."""
+    """A quantity of one resource in its inner unit (cpu: thousandths of a core). Raises NotAQuantity, or
+    ValueError if the resource cannot have this amount."""
     value = parse_quantity(text)
     if resource == CPU:
         value *= 1000
@@ -63,7 +68,7 @@ def parse_amount(resource: str, text: str | int | float) -> int:
 
 
 def quantity_hint(resource: str, value: object) -> str:
-    """How to write a quantity of this resource, for somebody who wrote `value`."""
+    """How to write a quantity of this resource correctly, instead of `value`."""
     if resource == CPU:
         return "write it like 2 or 500m"
     match = _BYTES_WORD.match(value.strip()) if resource in STANDARD and isinstance(value, str) else None
@@ -75,7 +80,7 @@ def quantity_hint(resource: str, value: object) -> str:
 
 
 def format_amount(resource: str, amount: int) -> str:
-    """The shortest exact spelling of an inner amount: `format_amount("cpu", 1500) == "1500m"`."""
+    """The shortest exact text of an amount in the inner unit: `format_amount("cpu", 1500) == "1500m"`."""
     if resource == CPU:
         return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
     if resource in (MEMORY, DISK):

@@ -6,5 +6,5 @@ SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "USR1": 10, "USR
 
 
 def signal_number(name: str | None) -> int:
-    """0 stands for the usual one."""
+    """0 means the default signal."""
     return 0 if name is None else SIGNALS[name]

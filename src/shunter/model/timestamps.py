@@ -16,5 +16,5 @@ def iso(seconds: float | None) -> str | None:
 
 @lru_cache(maxsize=1_024)
 def _iso_s(seconds: int) -> str:
-    """Apart, because what happens in a busy cluster happens within the same few seconds."""
+    """Cached on its own, because the events of a busy cluster fall into the same few seconds."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -47,7 +47,7 @@ def parse_documents(text: str | bytes) -> list[object]:
 
 
 def _parse_json(text: str) -> list[object] | None:
-    """None where it is not JSON: `{kind: Job}` is YAML all the same."""
+    """None if it is not JSON: `{kind: Job}` is YAML."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -71,7 +71,7 @@ def _parse_yaml(text: str) -> list[object]:
 
 
 def _refuse_syntax(text: str, mark: Any, problem: str) -> NoReturn:
-    """Name the usual mistakes; for the others, the words of the library must do."""
+    """Explain the usual mistakes; report others in the words of the library."""
     if mark is not None and text.splitlines()[mark.line : mark.line + 1]:
         line = text.splitlines()[mark.line]
         if "\t" in line[: len(line) - len(line.lstrip())]:
@@ -146,7 +146,7 @@ class _Builder:
         self._open_containers.append(_OpenContainer(container, event.anchor))
 
     def _add(self, value: Any, values: int, anchor: str | None, event: Any) -> None:
-        """Put a finished value where it belongs: into what is open, or as a document."""
+        """Add a complete value to the open mapping or list, or to the documents."""
         self._values += values
         if self._values > VALUES_MAX:
             _refuse(_location(event.start_mark), f"has more than {VALUES_MAX:,} values, aliases included")
@@ -191,14 +191,14 @@ def _merge_sources(value: Any, event: Any) -> list[dict[Any, Any]]:
 
 
 def _scalar(event: Any) -> Any:
-    """A word's value; only plain words can be anything but text."""
+    """The value of a scalar. A quoted scalar is always text."""
     _refuse_tag(event)
     word: str = event.value
     return word if not event.implicit[0] or event.tag in _STRING_TAGS else parse_plain_scalar(word)
 
 
 def parse_plain_scalar(word: str) -> Any:
-    """The value of a word without quotes."""
+    """The value of a scalar without quotes."""
     if word in _PLAIN_CONSTANTS:
         return _PLAIN_CONSTANTS[word]
     if word[0] not in "+-.0123456789" or len(word) > DIGITS_MAX:

@@ -37,12 +37,12 @@ def parse_array(text: str) -> Array:
     if percent and not _LIMIT.fullmatch(limit.strip()):
         raise ValueError(f"must have a number after %, found {limit.strip()!r}")
     parts = tuple(_parse_range(part.strip()) for part in indexes.split(","))
-    _check(parts)
+    check_ranges(parts)
     return Array(parts, int(limit) if percent else 0)
 
 
 def compress_indexes(indexes: Sequence[int]) -> tuple[IndexRange, ...]:
-    """A list of indexes as few parts, in the same order. Raises ValueError."""
+    """A list of indexes as few ranges, in the same order. Raises ValueError."""
     if not all(0 <= index <= INDEX_MAX for index in indexes):
         raise ValueError(f"must have indexes between 0 and {INDEX_MAX:,}")
     parts: list[IndexRange] = []
@@ -55,7 +55,7 @@ def compress_indexes(indexes: Sequence[int]) -> tuple[IndexRange, ...]:
         else:
             parts.append((index, index, 0))  # a step of 0: still a single index
     compressed = tuple((first, last, step or 1) for first, last, step in parts)
-    _check(compressed)
+    check_ranges(compressed)
     return compressed
 
 
@@ -96,7 +96,7 @@ def part_of(parts: Iterable[IndexRange], first: int, last: int) -> tuple[IndexRa
 
 
 def format_indexes(parts: Sequence[IndexRange]) -> str:
-    """`1-9:4,20`, as it is written in a manifest; of many parts only the first."""
+    """`1-9:4,20`, as it is written in a manifest; of many ranges only the first."""
     texts = [
         str(first) if first == last else f"{first}-{last}" + (f":{step}" if step > 1 else "")
         for first, last, step in parts[:PARTS_SHOWN]
@@ -131,8 +131,8 @@ def _parse_range(text: str) -> IndexRange:
     return first, reached, step if reached > first else 1
 
 
-def _check(parts: tuple[IndexRange, ...]) -> None:
-    """Few enough parts and indexes, and no index twice."""
+def check_ranges(parts: tuple[IndexRange, ...]) -> None:
+    """Check that there are not too many ranges and indexes, and no index twice. Raises ValueError."""
     if not 1 <= len(parts) <= RANGES_MAX:
         raise ValueError(f"must have 1 to {RANGES_MAX} parts, found {len(parts):,}; give entries instead")
     if count_indexes(parts) > COUNT_MAX:

@@ -114,7 +114,7 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
 
 
 def _build_constraints(values: dict[str, Any]) -> tuple[str, ...]:
-    """What isolation requires of a node is a constraint too: every policy, here or in another process, obeys those."""
+    """The required isolation is a constraint too, because every policy obeys constraints."""
     required = CONSTRAINTS.get(values["isolation"])
     given: tuple[str, ...] = values["constraints"]
     return given if required is None or required in given else (*given, required)
@@ -162,7 +162,7 @@ def _build_container(values: dict[str, Any]) -> Container | None:
 
 
 def _build_ports(values: dict[str, Any]) -> tuple[Port, ...]:
-    """Without a network of its own, what a task serves is the port of the node."""
+    """A task without its own network serves its ports on the node."""
     return tuple(
         Port(port["name"], port["host_port"] if port["port"] is None else port["port"], port["host_port"])
         for port in values["ports"]
@@ -188,8 +188,7 @@ def _build_health(check: dict[str, Any], ports: tuple[Port, ...]) -> HealthCheck
 
 
 def _build_restart(given: dict[str, Any], job_type: str) -> Restart:
-    """Long-running jobs are always restarted, though not without limit: an attempt that ran long enough resets the
-    count."""
+    """Long-running jobs are always restarted, up to a limit. An attempt that ran long enough resets the count."""
     if not given:
         return _RESTART_ALWAYS if job_type in LONG_RUNNING else _RESTART_NEVER
     values = _RESTART_DEFAULTS | given
@@ -216,7 +215,7 @@ def _build_affinity(values: dict[str, Any]) -> Affinity:
 
 
 def _build_update(given: dict[str, Any], job_type: str, ports: tuple[Port, ...]) -> Update:
-    """On each node just one task can have the port: there the old one must go before the new one comes."""
+    """Only one task of a node can have the port: the old task must stop before the new one starts."""
     has_fixed_port = job_type == SYSTEM and any(port.host_port for port in ports)
     if not given and not has_fixed_port:
         return _NO_UPDATE

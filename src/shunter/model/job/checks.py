@@ -162,7 +162,7 @@ def _check_parameters(parameters: dict[str, Any] | None, path: str, problems: Pr
 
 
 def _check_template_stdin(spec: dict[str, Any], groups: list[Group], problems: Problems) -> None:
-    """Data for one run: the cluster does not store it for all runs of a template."""
+    """A template cannot have stdin: that is data for one run."""
     template = next((name for name in ("schedule", "parameters") if name in spec), None)
     path = next((group.field_path("stdin") for group in groups if group.values["stdin"] is not None), None)
     if template is not None and path is not None:
@@ -196,7 +196,7 @@ class GroupCheck:
         self._expression_checks, self._problems = expression_checks, problems
 
     def run(self) -> None:
-        """Most manifests are short: a field that is absent needs no check."""
+        """Run the checks of the fields that the manifest has."""
         self._check_command()
         specified = self._group.specified
         for names, check in _CHECKS:

@@ -28,14 +28,14 @@ class Group:
     specified: frozenset[str]
 
     def field_path(self, field: str, key: str | None = None) -> str:
-        """Where a field was said, or would be; or a key of a field that is merged of both."""
+        """The path of a field in the group or in the job; or of a key of a field that is merged from both."""
         if key is not None:
             return f"{self.path if key in self.own.get(field, ()) else self.job_path}.{field}.{key}"
         return f"{self.path if field in self.own else self.job_path}.{field}"
 
 
 def read_groups(spec: dict[str, Any], path: str) -> list[Group]:
-    """A job without groups has one, which says nothing itself."""
+    """A job without groups has one group without fields of its own."""
     job = {name: value for name, value in spec.items() if name in INHERITED_FIELDS}
     if "groups" not in spec:
         return [Group(GROUP_DEFAULT, path, path, _DEFAULTS | job, {}, frozenset(job))]
@@ -57,7 +57,7 @@ def read_groups(spec: dict[str, Any], path: str) -> list[Group]:
 
 
 def merge(job: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
-    """The group's own value wins. Mappings are merged key by key; everything else is replaced."""
+    """The value of the group takes precedence. Mappings are merged key by key; everything else is replaced."""
     inherited = job
     if not _COUNT_FIELDS.isdisjoint(group):
         inherited = {name: value for name, value in job.items() if name not in _COUNT_FIELDS}
@@ -69,7 +69,7 @@ def merge(job: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
 
 
 def count_tasks(group: Group, job_type: str) -> int:
-    """How many tasks a group begins with: none where every node that joins brings one."""
+    """How many tasks a group starts with: none if each node that joins adds one."""
     if job_type in PER_NODE:
         return 0
     values = group.values

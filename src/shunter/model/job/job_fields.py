@@ -51,7 +51,7 @@ GROUP = Section(
 
 
 def _group() -> Field:
-    """Only what the group itself says, its name apart."""
+    """The fields of the group itself, without its name."""
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, Any]:
         if type(value) is dict and "name" not in value:
@@ -87,7 +87,7 @@ METADATA = Section("name, namespace and labels of the job", {"name": NAME, "name
 
 
 def _type_rules() -> list[Schema]:
-    """ONLY_FOR, as a schema says it. A spec without a type is a batch job."""
+    """ONLY_FOR as JSON Schema. A spec without a type is a batch job."""
     rules = []
     for each in TYPES:
         banned: dict[str, Any] = {name: False for name, types in FIELDS_BY_TYPE.items() if each not in types}

@@ -46,7 +46,7 @@ def job_schema() -> Schema:
 
 
 def check_labels(labels: dict[str, str | None], path: str) -> None:
-    """Raises Invalid unless these are labels. A value of None (take the label away) is let through."""
+    """Raises Invalid unless these are labels. None, which removes a label, is allowed."""
     problems = Problems()
     LABELS.read({key: "" if value is None else value for key, value in labels.items()}, path, problems)
     problems.raise_any()
@@ -77,7 +77,7 @@ class JobReader:
     def read_all(
         self, documents: Sequence[object], *, default_namespace: str | None, make_name: Callable[[], str] | None
     ) -> list[JobSpec]:
-        """All of them, or Invalid with the problems of all. Field paths begin with `items[N].` where there are several.
+        """All of them, or Invalid with the problems of all. Field paths begin with `items[N].` if there are several.
         `make_name` names the jobs that have no name."""
         problems = Problems()
         namespace = default_namespace or NAMESPACE_DEFAULT
@@ -114,7 +114,7 @@ class JobReader:
         )
 
     def _key(self, document: Any, namespace: str) -> tuple[bytes, str]:
-        """The encoded document without its name, and that name. An empty key: too odd or too big for the cache."""
+        """The encoded document without its name, and that name. The key is empty if the document cannot be cached."""
         if not self._cached_jobs_max or type(document) is not dict:
             return b"", ""
         metadata = document.get("metadata", {})

@@ -124,7 +124,7 @@ AFFINITY = Section(
 
 
 def _array() -> Field:
-    """`1-100:2`, or a list of indexes; kept as parts."""
+    """`1-100:2`, or a list of indexes; stored as ranges."""
     item = integer(0, arrays.INDEX_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> tuple[arrays.IndexRange, ...]:
@@ -149,7 +149,7 @@ def _array() -> Field:
 
 
 def timeout(*names: str) -> Field:
-    """Durations by what they limit; a bare one means run. Only what is given is kept."""
+    """Durations by what they limit; a plain duration limits the run. Only given ones are stored."""
     about = "time limits: in the queue, of an attempt, and of the whole job; 0 means no limit"
     table = Section(about, {name: duration(TIMEOUT_MAX_S, default=0.0) for name in names})
     bare = duration(TIMEOUT_MAX_S)

@@ -20,7 +20,7 @@ _REFERENCE_TIME = datetime(2024, 1, 1)
 
 @lru_cache(maxsize=256)
 def check_cron(line: str) -> str:
-    """What is wrong with a cron expression, or nothing."""
+    """What is wrong with a cron expression; empty if nothing is."""
     from cronsim import CronSim, CronSimError
 
     expanded = _expand_alias(line)
@@ -40,16 +40,13 @@ def check_cron(line: str) -> str:
 
 
 def next_firing_ms(line: str, timezone: str, after_ms: int) -> int | None:
-    """When a checked line fires next after a time; None where it does not within fifty years."""
+    """When a checked line fires next after a time; None if it does not within fifty years."""
     return next(firings_ms(line, timezone, after_ms, None), None)
 
 
 def firings_ms(line: str, timezone: str, after_ms: int, until_ms: int | None) -> Iterator[int]:
-    """When a checked line fires after a time, and up to another.
-
-    In the hour that an autumn night has twice, local times are ambiguous and a firing of the first pass is found again
-    in the second: it lies in the past and is stepped over.
-    """
+    """When a checked line fires after a time, and up to another. When clocks are set back, an hour occurs twice, and a
+    firing of the first occurrence is found again in the second: it is in the past and is skipped."""
     from zoneinfo import ZoneInfo
 
     from cronsim import CronSim

@@ -176,7 +176,8 @@ class GroupSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def estimate_bucket(estimate_s: float) -> int:
-    """Tasks that are estimated up to the same power of two of seconds are alike; 0: nothing is estimated."""
+    """The power of two, in seconds, up to which a task is estimated; 0 means no estimate. Tasks of the same bucket are
+    treated as equal."""
     return max(int(estimate_s), 1).bit_length() if estimate_s else 0
 
 
@@ -244,7 +245,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_template(self) -> bool:
-        """Whether submitting it keeps it, for runs that a clock or a dispatch starts."""
+        """Whether a submit saves it as a template, whose runs a schedule or a dispatch starts."""
         return self.options.schedule is not None or self.options.parameters is not None
 
 

@@ -86,7 +86,7 @@ _HEALTH = HealthCheck(kind="tcp")
 
 
 def _resources(memory_min_bytes: int = 0) -> Field:
-    """cpu, memory and disk, and any countable that nodes declare."""
+    """cpu, memory and disk, and any countable resource that nodes declare."""
     standard = {name: amount(name, 0, AMOUNT_MAX) for name in STANDARD}
     custom = integer(0, AMOUNT_MAX)
     rule = f"a lower-case name like gpu ({PORT_PREFIX}… is reserved for ports)"
@@ -132,7 +132,7 @@ def _standard_name(name: str) -> str | None:
 
 
 def _memory_hint(value: object, found: int) -> str:
-    """A bare number is the usual mistake: other systems count mebibytes."""
+    """The usual mistake is a plain number, because other systems count mebibytes."""
     is_number = str(value).strip() == str(found)
     return f"{found} means {found} bytes; did you mean {found}Mi?" if is_number else "write it like 256Mi or 4Gi"
 

@@ -37,7 +37,7 @@ class TimeOrDelay(NamedTuple):
 
 
 def _time_or_delay() -> Field:
-    """`2030-01-31T08:00:00Z`, or a duration from the submit on."""
+    """`2030-01-31T08:00:00Z`, or a duration after the submit."""
     delay = duration(TIMEOUT_MAX_S, or_time=True)
 
     def read(value: Any, path: str, problems: Problems) -> TimeOrDelay:

@@ -52,7 +52,7 @@ SECTIONS = {SPARK_SPEC: SPARK, FLINK_SPEC: FLINK, COMMAND_SPEC: COMMAND, "driver
 
 
 def check_application(spec: Document, path: str, problems: Problems) -> None:
-    """Note all that is wrong with the application of a BatchJob's spec: which kind, its fields, its driver."""
+    """Add a problem for everything that is wrong with the application of a BatchJob: its kind, fields and driver."""
     given = [kind for kind in KINDS if spec.get(kind) is not None]
     if len(given) != 1:
         fault = f"must have exactly one of {', '.join(KINDS)}"

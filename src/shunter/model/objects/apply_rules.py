@@ -40,7 +40,7 @@ def is_unchanged(draft: Draft, spec: Spec, existing: Object) -> bool:
 
 
 def check_read_only_fields(drafts: Sequence[Draft], existing_objects: Sequence[Document | None]) -> None:
-    """Raises Invalid where a manifest sets what only Shunter writes to something else than it is. `existing_objects`
+    """Raises Invalid if a manifest changes fields that only Shunter writes. `existing_objects`
     are the objects as documents, in the order of the drafts, None for what is not there."""
     problems = Problems()
     for number, (draft, existing) in enumerate(zip(drafts, existing_objects, strict=True)):

@@ -29,7 +29,7 @@ class BatchJobState(State):
 
     @cached_property
     def wire_name(self) -> str:
-        """As on the wire: `InQueueState`. One has another ending."""
+        """The name in the API: `InQueueState`. One state has another ending."""
         camel = "".join(part.capitalize() for part in self.name.split("_"))
         return camel if self is BatchJobState.PENDING_DELETION else f"{camel}State"
 
@@ -49,7 +49,7 @@ class BatchJobSpec(msgspec.Struct, frozen=True, array_like=True):
         return "spark" if self.spark is not None else "flink" if self.flink is not None else "command"
 
 
-class CreationRequest(msgspec.Struct, frozen=True, array_like=True):
+class CreationRequest(msgspec.Struct, frozen=True, array_like=True, gc=False):
     testbed: ObjectName
     slot_ids: tuple[int, ...]  # ascending, as numbered when it was made
 
@@ -58,14 +58,14 @@ class CreationRequest(msgspec.Struct, frozen=True, array_like=True):
         return len(self.slot_ids)
 
 
-class Claim(msgspec.Struct, frozen=True, array_like=True):
+class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Written by a Scheduling: `spec.activeScheduling` and `spec.creationRequest` on the wire."""
 
     scheduling: ObjectName
     request: CreationRequest | None = None
 
 
-class ScheduledEvent(msgspec.Struct, frozen=True, array_like=True):
+class ScheduledEvent(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One run."""
 
     start_ms: int
@@ -78,7 +78,7 @@ class ScheduledEvent(msgspec.Struct, frozen=True, array_like=True):
     reason: str = ""  # why it failed; names the node, if it lost one
 
 
-class BatchJobStatus(msgspec.Struct, frozen=True, array_like=True):
+class BatchJobStatus(msgspec.Struct, frozen=True, array_like=True, gc=False):
     state: BatchJobState = BatchJobState.READY
     events: tuple[ScheduledEvent, ...] = ()
     active_scheduling: ObjectName | None = None  # the claim as this job has confirmed it
@@ -97,7 +97,7 @@ class BatchJobStatus(msgspec.Struct, frozen=True, array_like=True):
         return len(self.slot_ids)
 
 
-class BatchJob(msgspec.Struct, frozen=True, array_like=True):
+class BatchJob(msgspec.Struct, frozen=True, array_like=True, gc=False):
     meta: Meta
     spec: BatchJobSpec
     claim: Claim | None = None

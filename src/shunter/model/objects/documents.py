@@ -55,7 +55,7 @@ def object_document(
 
 
 def read_object(document: Document) -> Object:
-    """The object that a document shows. Raises Invalid where its manifest is not valid."""
+    """The object of a document. Raises Invalid if its manifest is not valid."""
     metadata, spec, status = document["metadata"], document["spec"], document.get("status", {})
     [draft] = read_objects([document], default_namespace=metadata.get("namespace"))
     checked = {
@@ -239,7 +239,7 @@ def _state(kind: Any) -> _Codec:
 
 
 def _parse_state(kind: Any, word: str | None) -> Any:
-    """The first state for an object that was not reconciled yet."""
+    """An object that was not reconciled yet has the first state."""
     return next((state for state in kind if state.wire_name == word), next(iter(kind)))
 
 
@@ -252,7 +252,7 @@ def _parse_ms(instant: str | None) -> int:
 
 
 def _amounts(amounts: dict[str, int]) -> Document:
-    """Quantities as text; what is merely counted, like gpu, as a number."""
+    """Quantities as text; countable resources, like gpu, as numbers."""
     return {name: format_amount(name, amount) if name in STANDARD else amount for name, amount in amounts.items()}
 
 

@@ -40,7 +40,7 @@ VARIABLES = section_list(VARIABLE.as_field(), count_max=ENV_ENTRIES_MAX)
 
 
 def env_field() -> Field:
-    """A mapping, or a list of {name, value}; kept as a mapping."""
+    """A mapping, or a list of {name, value}; stored as a mapping."""
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, str]:
         if isinstance(value, list):
@@ -52,5 +52,5 @@ def env_field() -> Field:
 
 
 def env_dict(variables: tuple[dict[str, Any], ...]) -> dict[str, str]:
-    """Those that have a value."""
+    """The variables that have a value."""
     return {each["name"]: each["value"] for each in variables if each.get("value") is not None and "name" in each}

@@ -84,7 +84,7 @@ IGNORED_PROPERTY_PREFIXES = {"jobmanager.memory.": SIZED_BY_DRIVER_SPEC, "taskma
 
 
 def ignored_reason(property_name: str) -> str | None:
-    """Why a setting of Flink is not passed on; None where it is."""
+    """Why a setting of Flink is not passed on; None if it is."""
     prefixes = IGNORED_PROPERTY_PREFIXES.items()
     by_prefix = next((reason for prefix, reason in prefixes if property_name.startswith(prefix)), None)
     return IGNORED_PROPERTIES.get(property_name, by_prefix)

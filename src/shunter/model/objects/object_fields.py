@@ -51,7 +51,7 @@ _NO_CONTROL_CHARS_PATTERN = r"^[^\u0000-\u001f\u007f]+$"
 
 
 def nullable(field: Field) -> Field:
-    """Null says what leaving it out says, as on Kubernetes."""
+    """A field for which null means the same as absence, as in Kubernetes."""
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         return field.default if value is None else field.read(value, path, problems)
@@ -77,7 +77,7 @@ def _document(schema: Schema, size_max: int) -> Field:
 
 
 def encoded_size(value: Any) -> int:
-    """In bytes; -1 for what cannot be kept: numbers without end, texts that are not Unicode."""
+    """The size in bytes; -1 for values that cannot be stored: infinite numbers, text that is not Unicode."""
     try:
         return len(msgspec.msgpack.encode(value))
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -101,7 +101,7 @@ def _resource_version() -> Field:
 
 
 def _slot_resources() -> Field:
-    """Resources as tasks ask for them, at least one."""
+    """Resources as in tasks, at least one."""
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, int]:
         if value == {}:
@@ -178,7 +178,7 @@ _EXTERNAL_ROW = mapping(_EXTERNAL_TEXT, _external_value(), count_max=EXTERNAL_EN
 
 
 def _external() -> Field:
-    """Scheduler -> rows of texts, all of them together of a bounded size."""
+    """Scheduler -> rows of texts. Their total size is limited."""
     table = mapping(
         _EXTERNAL_TEXT, section_list(_EXTERNAL_ROW, count_max=EXTERNAL_ROWS_MAX), count_max=EXTERNAL_KEYS_MAX
     )
@@ -200,7 +200,7 @@ EXTERNAL = _external()
 
 
 def _application(section: Section) -> Field:
-    """Kept as it is spelt; `model.objects.application_fields` checks what is in it."""
+    """Stored as it was written; `model.objects.application_fields` checks what is in it."""
     return _document(section.schema, APPLICATION_SIZE_MAX)
 
 
@@ -259,7 +259,7 @@ SCHEDULING_SPEC = Section(
 
 
 def _one_of(names: tuple[str, ...]) -> Schema:
-    """Exactly one of these is there, and is not null."""
+    """Exactly one of these fields is present and not null."""
     return {"oneOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]}
 
 

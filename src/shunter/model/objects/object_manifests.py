@@ -33,8 +33,8 @@ _LEGACY_TESTBED_KIND = "Slots"  # the reference implementation's name of a Testb
 
 
 def read_objects(documents: Sequence[object], *, default_namespace: str | None = None) -> list[Draft]:
-    """All of them, or Invalid with the problems of all. Field paths begin with `items[N].` where there are several.
-    `default_namespace` holds where a manifest names none."""
+    """All of them, or Invalid with the problems of all. Field paths begin with `items[N].` if there are several.
+    `default_namespace` applies to manifests without a namespace."""
     problems = Problems()
     drafts: dict[tuple[str, ObjectName], Draft] = {}
     for number, document in enumerate(documents):
@@ -76,7 +76,7 @@ def check_external(data: object, path: str) -> dict[str, list[dict[str, str]]]:
 
 
 def parse_kind(word: str, path: str = "kind") -> str:
-    """The kind that a person means: BatchJob, batchjobs, batchjob or bj. Raises Invalid with the nearest."""
+    """The kind that a user means: BatchJob, batchjobs, batchjob or bj. Raises Invalid with the nearest."""
     words = {kind.lower(): kind for kind in KINDS} | PLURALS | SHORT_NAMES
     found = words.get(word.lower())
     if found is None:

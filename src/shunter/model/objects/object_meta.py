@@ -9,7 +9,7 @@ import msgspec
 Document = dict[str, Any]  # decoded JSON
 
 
-class ObjectName(msgspec.Struct, frozen=True, array_like=True, order=True):
+class ObjectName(msgspec.Struct, frozen=True, array_like=True, order=True, cache_hash=True, gc=False):
     """Names one object of a kind: `namespace/name`."""
 
     namespace: str
@@ -19,7 +19,7 @@ class ObjectName(msgspec.Struct, frozen=True, array_like=True, order=True):
         return f"{self.namespace}/{self.name}"
 
 
-class Meta(msgspec.Struct, frozen=True, array_like=True):
+class Meta(msgspec.Struct, frozen=True, array_like=True, gc=False):
     uid: int  # never used twice in a cluster
     namespace: str
     name: str

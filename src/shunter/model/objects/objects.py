@@ -44,7 +44,7 @@ class Draft(msgspec.Struct, frozen=True):
     own: Document = {}  # path -> value, of fields that only Shunter writes, as the manifest has them
 
 
-class ObjectEvent(msgspec.Struct, frozen=True):
+class ObjectEvent(msgspec.Struct, frozen=True, gc=False):
     """One change of an object, as watchers see it. `object` is the object right after the change, or right before its
     deletion."""
 

@@ -25,7 +25,7 @@ class SchedulingState(State):
 
     @cached_property
     def wire_name(self) -> str:
-        """As on the wire: `AwaitingCompletionState`."""
+        """The name in the API: `AwaitingCompletionState`."""
         return "".join(part.capitalize() for part in self.name.split("_")) + "State"
 
 
@@ -67,7 +67,7 @@ class SchedulingSpec(msgspec.Struct, frozen=True, array_like=True):
         return tuple(dict.fromkeys([each.job for each in self.slots] if self.is_slot_based else self.queue))
 
 
-class JobRecord(msgspec.Struct, frozen=True, array_like=True):
+class JobRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a Scheduling has done with one job: the most advanced state, and its slots once it was submitted."""
 
     progress: JobProgress = JobProgress.ACQUIRING
@@ -75,7 +75,7 @@ class JobRecord(msgspec.Struct, frozen=True, array_like=True):
     application: int = 0  # the job of the core
 
 
-class SchedulingStatus(msgspec.Struct, frozen=True, array_like=True):
+class SchedulingStatus(msgspec.Struct, frozen=True, array_like=True, gc=False):
     state: SchedulingState = SchedulingState.ACQUIRE
     since_ms: int = 0  # in this state
     jobs: tuple[JobRecord, ...] = ()  # in the order of `SchedulingSpec.distinct_jobs`
@@ -85,7 +85,7 @@ class SchedulingStatus(msgspec.Struct, frozen=True, array_like=True):
     leaving: tuple[ObjectName, ...] = ()  # jobs that its spec no longer names, and that run to their end
 
 
-class Scheduling(msgspec.Struct, frozen=True, array_like=True):
+class Scheduling(msgspec.Struct, frozen=True, array_like=True, gc=False):
     meta: Meta
     spec: SchedulingSpec
     status: SchedulingStatus = SchedulingStatus()

@@ -119,7 +119,7 @@ IGNORED_CONF = {
 
 
 def _kind() -> Field:
-    """Of R there is nothing on the nodes: neither the language nor Spark's part of it."""
+    """R is rejected: nodes have neither the language nor its part of Spark."""
     known = choice("Scala", "Java", "Python", required=True)
 
     def read(value: Any, path: str, problems: Problems) -> Any:

@@ -37,14 +37,14 @@ class TestbedState(State):
         return self.name
 
 
-class SlotPlace(msgspec.Struct, frozen=True, array_like=True, order=True):
+class SlotPlace(msgspec.Struct, frozen=True, array_like=True, order=True, cache_hash=True, gc=False):
     """Where a slot is. Its global number may change with the testbed; its place does not."""
 
     node: str
     position: int  # on the node, from 0
 
 
-class SlotHolder(msgspec.Struct, frozen=True, array_like=True):
+class SlotHolder(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Who has a slot: one executor of a BatchJob."""
 
     job: ObjectName
@@ -52,7 +52,7 @@ class SlotHolder(msgspec.Struct, frozen=True, array_like=True):
     scheduling: ObjectName
 
 
-class Slot(msgspec.Struct, frozen=True, array_like=True):
+class Slot(msgspec.Struct, frozen=True, array_like=True, gc=False):
     place: SlotPlace
     node_id: int  # the value of the node's label
     size: dict[str, int]  # resource -> inner amount; an occupied slot keeps its own until it is free
@@ -69,7 +69,7 @@ class TestbedSpec(msgspec.Struct, frozen=True, array_like=True):
     sharing: str = EXCLUSIVE
 
 
-class TestbedStatus(msgspec.Struct, frozen=True, array_like=True):
+class TestbedStatus(msgspec.Struct, frozen=True, array_like=True, gc=False):
     state: TestbedState = TestbedState.INITIAL
     slots: tuple[Slot, ...] = ()  # in the order of their global numbers
     node_problems: dict[str, list[str]] = {}
@@ -78,7 +78,7 @@ class TestbedStatus(msgspec.Struct, frozen=True, array_like=True):
     claims: tuple[ObjectName, ...] = ()  # the Schedulings that use it
 
 
-class Testbed(msgspec.Struct, frozen=True, array_like=True):
+class Testbed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     meta: Meta
     spec: TestbedSpec
     status: TestbedStatus = TestbedStatus()

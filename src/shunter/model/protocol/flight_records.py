@@ -111,13 +111,13 @@ def encode_record(record: FlightRecord) -> bytes:
 
 
 def decode_record(body: bytes) -> FlightRecord:
-    """Raises msgspec.DecodeError or ValidationError for what is no record."""
+    """Raises msgspec.DecodeError or ValidationError if it is not a record."""
     record: FlightRecord = _decoder.decode(body)
     return record
 
 
 def is_same(left: DecisionRow, right: DecisionRow) -> bool:
-    """Whether two decisions on the same view do the same. In which order they name items is of no account."""
+    """Whether two decisions on the same view have the same effect. The order of their items does not matter."""
     return outcome(left) == outcome(right)
 
 

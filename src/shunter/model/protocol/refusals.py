@@ -34,8 +34,8 @@ PERMANENT = frozenset(
 )
 
 
-def refuse(code: RefusalCode, reason: str) -> Refused:
-    return Refused(code=code.value, reason=reason, retry=code not in PERMANENT)
+def refuse(code: RefusalCode, reason: str, leader: str = "") -> Refused:
+    return Refused(code=code.value, reason=reason, retry=code not in PERMANENT, leader=leader)
 
 
 def refusal_for(error: ShunterError) -> Refused:

@@ -16,19 +16,23 @@ PROTOCOL_VERSION = 1
 
 
 class Welcome(msgspec.Struct, tag=True):
-    """You are node `node`; report every `heartbeat_s`; now send your inventory."""
+    """You are node `node`; report every `heartbeat_s`; now send your inventory. `term` is that of the election which
+    the manager won; 0 if it is the only one."""
 
     epoch: int
     node: int
     heartbeat_s: float
+    term: int = 0
 
 
 class Refused(msgspec.Struct, tag=True):
-    """The connection ends here. `code` is one of the documented error codes; `retry` says whether to come again."""
+    """The connection ends here. `code` is one of the documented error codes; `retry` says whether to come again.
+    `leader` is the address at which another manager takes workers; empty if none is known."""
 
     code: str
     reason: str
     retry: bool = False
+    leader: str = ""
 
 
 class Order(msgspec.Struct, array_like=True, gc=False):
@@ -126,6 +130,17 @@ class Pong(msgspec.Struct, tag=True):
     """The answer to a Ping, by a manager that leads: when that was sent, no manager had given this node up."""
 
     number: int
+
+
+class Leader(msgspec.Struct):
+    """Which manager leads, as the manager knows that was asked: it takes workers at `address`, which is empty if nobody
+    is known to lead. News of an older term is out of date. `here` means that the manager that was asked takes workers:
+    it leads or, if `relayed`, passes their streams on to the leader."""
+
+    address: str = ""
+    term: int = 0
+    here: bool = False
+    relayed: bool = False
 
 
 ManagerMessage = Welcome | Refused | Orders | Stop | Recall | Ack | SetHeartbeat | ReadLog | ReadStats | Shutdown | Pong

@@ -45,7 +45,7 @@ HEARTBEAT = _heartbeat()
 
 
 def _licences() -> Field:
-    """Name -> how many the cluster has; None takes a kind of licence away."""
+    """Name -> how many the cluster has; None removes a licence."""
     count = integer(0, AMOUNT_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> int | None:
@@ -60,7 +60,7 @@ def _licences() -> Field:
 
 
 def _preemption() -> Field:
-    """How much higher a priority must be to end others' tasks, as text; empty means the default."""
+    """How much higher a priority must be to preempt other tasks, as text; empty means the default."""
     gap = integer(1, 100)
 
     def read(value: Any, path: str, problems: Problems) -> str:

@@ -158,7 +158,8 @@ class LogView(msgspec.Struct):
 
 class FollowLine(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One line of a followed job: exactly one of job (first), progress, log, end (last; with the only task's code).
-    `output_error`, with `end`: why output is missing that was to be followed."""
+    `output_error`, with `end`: why output is missing that was to be followed. `version`: of the state that it shows;
+    lines of output have none."""
 
     job: JobView | None = None
     progress: ProgressView | None = None
@@ -166,6 +167,7 @@ class FollowLine(msgspec.Struct, kw_only=True, omit_defaults=True):
     end: JobView | None = None
     exit_code: int | None = None
     output_error: str | None = None
+    version: int | None = None
 
 
 def describe_end_state(state: str) -> str:

@@ -33,7 +33,9 @@ class JobLogEnd(msgspec.Struct, kw_only=True):
 
 
 class JobLogLine(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One line of the stream: either `log`, or `end` (last). Without `end`, the stream was cut short."""
+    """One line of the stream: either `log`, or `end` (last). Without `end`, the stream was cut short. `version`, with
+    `end`: of the state at that moment."""
 
     log: TaskLogView | None = None
     end: JobLogEnd | None = None
+    version: int | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """What becomes of the target; neither is changed."""
+    """The patched target. Neither argument is changed."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}

@@ -12,7 +12,7 @@ from shunter.model.schema.problems import DISPLAY_CHARS_MAX, Problems
 def value_list(
     item: Field, *, count_min: int = 0, count_max: int, fix: str | None = None, required: bool = False
 ) -> Field:
-    """A list of texts, kept as a tuple."""
+    """A list of texts, stored as a tuple."""
     read_item = item.read
 
     def read(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def command_words(
 
 
 def mapping(key: Field, value: Field, *, count_max: int) -> Field:
-    """Names to values. What is there instead of a mapping is not shown: it may be a secret."""
+    """Names to values. A value that is not a mapping is not shown, because it may be a secret."""
     read_key, read_value = key.read, value.read
 
     def read(entries: Any, path: str, problems: Problems) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def mapping(key: Field, value: Field, *, count_max: int) -> Field:
 
 
 def section_list(item: Field, *, count_min: int = 0, count_max: int) -> Field:
-    """A list of mappings, kept as a tuple of their values."""
+    """A list of mappings, stored as a tuple of their values."""
 
     def read(value: Any, path: str, problems: Problems) -> tuple[Any, ...]:
         if type(value) is not list:
@@ -83,7 +83,7 @@ def section_list(item: Field, *, count_min: int = 0, count_max: int) -> Field:
 
 
 def shorthand(section: Section, name: str) -> Field:
-    """A section for which a bare value of its field `name` may stand: `fetch` for `{job: fetch}`."""
+    """A section that may be written as the value of its field `name`: `fetch` for `{job: fetch}`."""
     bare = section.fields[name]
 
     def read(value: Any, path: str, problems: Problems) -> dict[str, Any]:

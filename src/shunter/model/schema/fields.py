@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shunter.model.resources import format_amount, parse_amount, parse_duration_s, quantity_hint
+from shunter.model.resources import NotAQuantity, format_amount, parse_amount, parse_duration_s, quantity_hint
 from shunter.model.schema.problems import DISPLAY_CHARS_MAX, OMITTED, Problems, did_you_mean
 
 NO_NUL_PATTERN = r"^[^\u0000]*$"
@@ -66,7 +66,7 @@ class Section:
         return self._defaults | given
 
     def read_partial(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
-        """The values of the fields that are there. What is required is not asked for: it may come from elsewhere."""
+        """The values of the present fields. Required fields may be absent: they may be given in another place."""
         values: dict[str, Any] = {}
         if type(value) is not dict:
             problems.add(
@@ -98,7 +98,7 @@ class Section:
         return Field(self.read, self.schema, default, required)
 
     def as_partial_field(self) -> Field:
-        """A field of which only what is given is kept, to be merged with what is given elsewhere."""
+        """A field that stores only what is given, to be merged with another one."""
         schema = {key: value for key, value in self.schema.items() if key != "required"}
         return Field(self.read_partial, schema, {})
 
@@ -110,7 +110,7 @@ class Section:
             problems.add(path, "unknown field", fix=did_you_mean(name, self._fields) or self._list_known_fields())
 
     def _list_known_fields(self) -> str | None:
-        """Where nothing known is near, what there is, if that can be read."""
+        """List the known fields if none of them is similar, and the list is short enough to read."""
         return f"known fields: {', '.join(self._fields)}" if len(self._fields) <= KNOWN_FIELDS_LISTED_MAX else None
 
     def _example(self) -> str:
@@ -172,7 +172,7 @@ def boolean(*, default: bool | None = None) -> Field:
 
 
 def integer(minimum: int, maximum: int, *, default: int | None = None) -> Field:
-    """Also spelt 5.0: to a JSON Schema that is one."""
+    """5.0 is accepted too, because JSON Schema accepts it."""
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         if type(value) is float and value.is_integer():
@@ -198,7 +198,7 @@ def number(minimum: float, maximum: float, *, default: float | None = None) -> F
 
 
 def duration(maximum_s: float, *, default: float | None = None, or_time: bool = False) -> Field:
-    """Seconds, from `90s`, `1h30m` or a bare number of seconds. `or_time`: a refusal says that a time would do, too."""
+    """Seconds, from `90s`, `1h30m` or a number of seconds. `or_time`: the problem says that a time is accepted too."""
     rule = "a time or a duration" if or_time else "a duration"
     fix = "write it like 2030-01-31T08:00:00Z or 10m" if or_time else "write it like 90s, 10m or 1h30m"
 
@@ -224,15 +224,17 @@ def amount(resource: str, minimum: int, maximum: int, *, default: int | None = N
     """A quantity like `500m` or `256Mi`, in the resource's inner unit."""
 
     def read(value: Any, path: str, problems: Problems) -> int:
-        fault, found = "not a quantity", 0
         try:
-            if isinstance(value, str | int | float):
-                fault, found = "", parse_amount(resource, value)
-        except (ValueError, OverflowError) as error:
-            fault = str(error)
-        if fault.startswith("not"):
+            if not isinstance(value, str | int | float):
+                raise NotAQuantity("not a quantity")
+            found = parse_amount(resource, value)
+            is_in_range = minimum <= found <= maximum
+        except NotAQuantity:
             problems.add(path, "must be a quantity", value=value, fix=quantity_hint(resource, value))
-        elif fault or not minimum <= found <= maximum:
+            return 0
+        except (ValueError, OverflowError):  # too large, or a fraction of something that has none
+            found, is_in_range = 0, False
+        if not is_in_range:
             minimum_text, maximum_text = format_amount(resource, minimum), format_amount(resource, maximum)
             problems.add(path, f"must be {minimum_text} to {maximum_text}", value=value)
         return found
@@ -244,7 +246,7 @@ def amount(resource: str, minimum: int, maximum: int, *, default: int | None = N
 
 
 def any_value() -> Field:
-    """A field whose value says nothing to Shunter."""
+    """A field whose value Shunter does not read."""
     return Field(lambda value, _path, _problems: value, {})
 
 

@@ -47,7 +47,7 @@ def format_value(value: object) -> str | int | float | bool:
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = SIMILARITY_CUTOFF) -> str | None:
-    """`did you mean command?`, or None where nothing known is near."""
+    """`did you mean command?`, or None if no known name is similar."""
     matches = get_close_matches(name[:DISPLAY_CHARS_MAX], known, n=1, cutoff=cutoff)
     return f"did you mean {matches[0]}?" if matches else None
 
