@@ -94,10 +94,10 @@ class EtcdServers:
 
 @contextmanager
 def etcd_servers(
-    folder: Path, count: int = 1, options: tuple[str, ...] = (), scheme: str = "http"
+    folder: Path, count: int = 1, options: tuple[str, ...] = (), scheme: str = "http", host: str = "127.0.0.1"
 ) -> Iterator[EtcdServers]:
     """Members that elect their leader in a fraction of a second, and do not wait for the disk."""
-    servers = make_servers(folder, count, options, scheme)
+    servers = make_servers(folder, count, options, scheme, host)
     servers.start()
     try:
         servers.wait_until_up()
@@ -106,15 +106,17 @@ def etcd_servers(
         servers.kill()
 
 
-def make_servers(folder: Path, count: int, options: tuple[str, ...], scheme: str) -> EtcdServers:
+def make_servers(
+    folder: Path, count: int, options: tuple[str, ...], scheme: str, host: str = "127.0.0.1"
+) -> EtcdServers:
     if shutil.which("etcd") is None:
-        pytest.skip("etcd not found: scripts/setup_etcd.sh installs it")
+        pytest.skip("etcd not found: make setup-etcd installs it")
     ports = free_ports(2 * count)
     names = [f"etcd{number}" for number in range(1, count + 1)]
     peers = {name: f"http://127.0.0.1:{port}" for name, port in zip(names, ports[count:], strict=True)}
     members = []
     for name, port in zip(names, ports, strict=False):
-        url = f"{scheme}://127.0.0.1:{port}"
+        url = f"{scheme}://{host}:{port}"
         words = [
             shutil.which("etcd") or "", "--name", name, "--data-dir", f"{folder}/{name}", "--log-level", "warn",
             "--listen-client-urls", url, "--advertise-client-urls", url,
@@ -122,7 +124,7 @@ def make_servers(folder: Path, count: int, options: tuple[str, ...], scheme: str
             "--initial-cluster", ",".join(f"{name}={peer}" for name, peer in peers.items()),
             "--heartbeat-interval", "50", "--election-timeout", "250", "--unsafe-no-fsync", *options,
         ]  # fmt: skip
-        members.append(EtcdMember(name, folder, words, f"127.0.0.1:{port}"))
+        members.append(EtcdMember(name, folder, words, f"{host}:{port}"))
     return EtcdServers(members, scheme)
 
 

@@ -19,11 +19,12 @@ from pathlib import Path
 START_MAX_S = 60.0
 SERVER_USER = "nobody"  # PostgreSQL refuses to run as root
 DATABASE = "postgres"
+HOST = "127.0.0.1"
 
 # What a test writes must survive the server's death, not the machine's.
 QUICK = {"fsync": "off", "full_page_writes": "off"}
 _ALWAYS = {
-    "listen_addresses": "127.0.0.1",
+    "listen_addresses": HOST,
     "max_connections": "60",
     "shared_buffers": "32MB",
     "autovacuum_naptime": "10s",
@@ -34,11 +35,11 @@ _ALWAYS = {
 class PostgresServer:
     """Start it, kill it, start it again: its data stay until `remove`."""
 
-    def __init__(self, settings: Mapping[str, str] = QUICK) -> None:
+    def __init__(self, settings: Mapping[str, str] = QUICK, host: str = HOST) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="shunter-pg-"))
         self._user = SERVER_USER if os.geteuid() == 0 else None
         self._bin = _programs(self.folder, self._user)
-        self.port = _free_port()
+        self.host, self.port = host, _free_port(host)
         self.data = self.folder / "data"
         self._process: subprocess.Popen[bytes] | None = None
         if self._user is not None:
@@ -49,6 +50,10 @@ class PostgresServer:
         try:
             self.run("initdb", "-D", str(self.data), *create)
             self.configure({**_ALWAYS, "unix_socket_directories": str(self.folder), **settings})
+            if host != HOST:
+                self.configure({"listen_addresses": host})
+                with (self.data / "pg_hba.conf").open("a") as file:
+                    file.write(f"host all all {host}/24 trust\n")
         except BaseException:
             self.remove()
             raise
@@ -58,7 +63,7 @@ class PostgresServer:
         return self.url_of(DATABASE)
 
     def url_of(self, database: str, port: int | None = None) -> str:
-        return f"postgresql://shunter@127.0.0.1:{port or self.port}/{database}"
+        return f"postgresql://shunter@{self.host}:{port or self.port}/{database}"
 
     def configure(self, settings: Mapping[str, str]) -> None:
         """Takes effect at the next start."""
@@ -93,6 +98,22 @@ class PostgresServer:
     def stop(self) -> None:
         self._end(signal.SIGINT)
 
+    def is_answering(self) -> bool:
+        try:
+            self.query("SELECT 1")
+        except RuntimeError:
+            return False
+        return True
+
+    def has_ended(self) -> bool:
+        """By itself."""
+        return self._process is not None and self._process.poll() is not None
+
+    def query(self, statement: str) -> list[str]:
+        """The rows of one column or more, separated by |, as the superuser sees them."""
+        address = ("-h", self.host, "-p", str(self.port), "-U", "shunter", "-d", DATABASE)
+        return self.run("psql", *address, "-X", "-A", "-t", "-c", statement).splitlines()
+
     def remove(self) -> None:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -119,10 +140,26 @@ class PostgresServer:
 
 
 @contextmanager
-def running_server(settings: Mapping[str, str] = QUICK) -> Iterator[PostgresServer]:
-    server = PostgresServer(settings)
+def running_server(settings: Mapping[str, str] = QUICK, host: str = HOST) -> Iterator[PostgresServer]:
+    server = PostgresServer(settings, host)
     try:
         server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@contextmanager
+def running_standby(primary: PostgresServer) -> Iterator[PostgresServer]:
+    """A hot standby that streams from the primary, for which commits on the primary wait from then on."""
+    server = PostgresServer()
+    try:
+        shutil.rmtree(server.data)
+        server.run("pg_basebackup", "-D", str(server.data), "-d", primary.url, "-c", "fast", "-R", "--no-sync")
+        server.configure({"unix_socket_directories": str(server.folder), "synchronous_standby_names": ""})
+        server.start()
+        primary.run("psql", "-q", "-c", "ALTER SYSTEM SET synchronous_standby_names = '*'", primary.url)
+        primary.run("psql", "-q", "-c", "SELECT pg_reload_conf()", primary.url)
         yield server
     finally:
         server.remove()
@@ -152,7 +189,7 @@ def _can_run(program: Path, user: str) -> bool:
         return False
 
 
-def _free_port() -> int:
+def _free_port(host: str) -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((host, 0))
         return int(probe.getsockname()[1])

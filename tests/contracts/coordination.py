@@ -116,7 +116,7 @@ async def a_lease_is_renewed(harness: Harness) -> None:
     await a.publish_workers(lease, {"worker": b"1"})
     await harness.pass_time(1.5 * harness.ttl_s)
     assert lease.is_held()
-    assert a.leader() == ManagerRecord("a")
+    assert (a.leader(), a.leader_term()) == (ManagerRecord("a"), lease.term)
     assert await a.workers() == {"worker": b"1"}
 
 
@@ -215,7 +215,7 @@ async def all_see_who_is_registered_and_who_leads(harness: Harness) -> None:
     await a.register(ManagerRecord("a"))
     for member in (a, b):
         await until_names(member, ["a", "b"])
-        assert member.leader() is None
+        assert (member.leader(), member.leader_term()) == (None, 0)
     lease = await within(b.acquire())
     for member in (a, b):
         await until_leader(member, ManagerRecord("b"))

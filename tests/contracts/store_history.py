@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import NotFound
-from shunter.ports.store import FinishedJob, FinishedName, FinishedQuery, FinishedTasks, Snapshot
+from shunter.ports.store import EndedRun, FinishedJob, FinishedQuery, FinishedTasks, RunKey, Snapshot
 from tests.contracts.store_samples import FOREVER, Claim, OpenStore, collector, finished_job, without_tasks, write
 
 CLAIMS: list[Claim] = []
@@ -54,10 +54,39 @@ async def a_name_means_its_newest_run(open_store: OpenStore) -> None:
     assert await store.finished_run("default", "nightly", 2) == without_tasks(runs[1])
     assert await store.finished_run("default", "nightly", 3) is None
     assert await store.finished_run("default", "weekly", None) is None
-    assert _as_set(await store.finished_names()) == {
-        FinishedName("default", "nightly", 10, 20, "succeeded"),
-        FinishedName("other", "nightly", 3, 30, "failed"),
+
+
+@claim
+async def many_runs_are_looked_up_at_once(open_store: OpenStore) -> None:
+    store = await open_store()
+    epoch = await store.begin_epoch()
+    assert await store.ended_runs([("default", "nightly", None)]) == {}
+    runs = [finished_job(10 + run, name="nightly", run=run) for run in (1, 2, 9, 10)]
+    odd = finished_job(40, name='it\'s "odd", $1 ?', run=1, namespace="ö")
+    other = finished_job(30, name="nightly", run=3, namespace="other", state="failed")
+    await write(store, epoch, 1, [*runs, other, odd])
+    keys: list[RunKey] = [
+        ("default", "nightly", None), ("default", "nightly", 2), ("default", "nightly", 3), ("other", "nightly", None),
+        ("other", "weekly", None), ("ö", odd.name, None), ("ö", odd.name, 1),
+    ]  # fmt: skip
+    assert await store.ended_runs(keys) == {
+        ("default", "nightly", None): EndedRun(10, 20, "succeeded"),
+        ("default", "nightly", 2): EndedRun(2, 12, "succeeded"),
+        ("other", "nightly", None): EndedRun(3, 30, "failed"),
+        ("ö", odd.name, None): EndedRun(1, 40, "succeeded"),
+        ("ö", odd.name, 1): EndedRun(1, 40, "succeeded"),
     }
+    assert await store.ended_runs([("default", f"none-{number}", None) for number in range(5_000)]) == {}
+
+
+@claim
+async def runs_are_looked_up_as_soon_as_they_are_committed(open_store: OpenStore) -> None:
+    store = await open_store()
+    epoch = await store.begin_epoch()
+    for version in range(1, 20):
+        await write(store, epoch, version, [finished_job(version, name="often", run=version)])
+        key = ("default", "often", None)
+        assert await store.ended_runs([key]) == {key: EndedRun(version, version, "succeeded")}
 
 
 @claim
@@ -131,7 +160,7 @@ async def retention_preserves_what_its_limits_allow(open_store: OpenStore) -> No
         await write(store, epoch, version, [finished_job(version, ended_at=1000.0 * version)])
     await store.save_snapshot(epoch, Snapshot(3, b""))
     purged = await store.purge(epoch, FOREVER, now=5000.0)
-    assert (purged.finished, purged.rounds) == ((), 0)
+    assert (purged.names, purged.rounds) == ((), 0)
     assert await store.count_finished(FinishedQuery()) == 3
     assert len(await store.rounds_after(0, 10)) == 3
 
@@ -147,9 +176,9 @@ async def the_jobs_that_ended_first_go_first(open_store: OpenStore) -> None:
         store, epoch, 1, [finished_job(id, ended_at=at, tasks=tasks, labels={"a": "b"}) for id, at in ends.items()]
     )
     by_age = await store.purge(epoch, replace(FOREVER, finished_age_s=8500.0), now=10_000.0)
-    assert [name.id for name in by_age.finished] == [2]
+    assert by_age.names == (("default", "job-2"),)
     by_number = await store.purge(epoch, replace(FOREVER, finished_max=2), now=10_000.0)
-    assert sorted(name.id for name in by_number.finished) == [3, 4]
+    assert sorted(by_number.names) == [("default", "job-3"), ("default", "job-4")]
     for query in (FinishedQuery(), FinishedQuery(namespace="default"), FinishedQuery(labels=(("a", "b"),))):
         assert [job.id for job in await store.finished_jobs(query)] == [5, 1]
         assert await store.count_finished(query) == 2
@@ -160,18 +189,34 @@ async def the_jobs_that_ended_first_go_first(open_store: OpenStore) -> None:
 
 
 @claim
-async def a_name_has_vanished_when_its_newest_run_has(open_store: OpenStore) -> None:
+async def a_name_has_vanished_when_all_its_runs_have(open_store: OpenStore) -> None:
     store = await open_store()
     epoch = await store.begin_epoch()
+    often, once = ("default", "often", None), ("default", "once", None)
     finished = [finished_job(run, name="often", run=run, ended_at=float(run)) for run in range(1, 6)]
     await write(store, epoch, 1, [*finished, finished_job(6, name="once", run=1, ended_at=3.5)])
     purged = await store.purge(epoch, replace(FOREVER, finished_max=2), now=10.0)
-    assert purged.finished == (FinishedName("default", "once", 1, 6, "succeeded"),)
-    assert await store.finished_names() == [FinishedName("default", "often", 5, 5, "succeeded")]
+    assert purged.names == (("default", "once"),)
+    assert await store.ended_runs([often, once]) == {often: EndedRun(5, 5, "succeeded")}
     purged = await store.purge(epoch, replace(FOREVER, finished_age_s=0), now=1.0)
-    assert purged.finished == (FinishedName("default", "often", 5, 5, "succeeded"),)
-    assert await store.finished_names() == []
+    assert purged.names == (("default", "often"),)
+    assert await store.ended_runs([often]) == {}
     await write(store, epoch, 2, [finished_job(7, name="often", run=1)])
+
+
+@claim
+async def a_name_stays_while_an_older_run_that_ended_later_is_left(open_store: OpenStore) -> None:
+    store = await open_store()
+    epoch = await store.begin_epoch()
+    ends = {1: 9.0, 2: 3.0, 3: 2.0}
+    await write(store, epoch, 1, [finished_job(run, name="often", run=run, ended_at=at) for run, at in ends.items()])
+    for left in (2, 1):
+        purged = await store.purge(epoch, replace(FOREVER, finished_max=left), now=10.0)
+        assert purged.names == ()
+        often = ("default", "often", None)
+        assert await store.ended_runs([often]) == {often: EndedRun(left, left, "succeeded")}
+    purged = await store.purge(epoch, replace(FOREVER, finished_max=0), now=10.0)
+    assert purged.names == (("default", "often"),)
 
 
 @claim
@@ -211,11 +256,6 @@ async def rounds_that_were_cut_are_not_found(open_store: OpenStore) -> None:
 
 
 # ---- random jobs and queries ----
-
-
-def _as_set(names: list[FinishedName]) -> set[FinishedName]:
-    assert len(set(names)) == len(names)
-    return set(names)
 
 
 def _random_job(rng: random.Random, id: int) -> FinishedJob:

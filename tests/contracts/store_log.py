@@ -27,7 +27,7 @@ async def a_new_store_is_empty(open_store: OpenStore) -> None:
     assert await store.rounds_after(0, 10) == []
     assert await store.finished_jobs(FinishedQuery()) == []
     assert await store.count_finished(FinishedQuery()) == 0
-    assert await store.finished_names() == []
+    assert await store.ended_runs([("default", "job", None), ("default", "job", 1)]) == {}
 
 
 @claim

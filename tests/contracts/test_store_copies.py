@@ -11,9 +11,9 @@ import pytest
 
 from shunter.adapters.postgres.store import PostgresStore
 from shunter.adapters.sqlite.store import SqliteStore
-from shunter.app.backup import back_up, restore
 from shunter.app.home import Home
-from shunter.app.store_copy import copy_store
+from shunter.app.storage.backup import back_up, restore
+from shunter.app.storage.store_copy import copy_store
 from shunter.model.errors import Conflict, Invalid
 from shunter.ports.store import Commit, FinishedQuery, FinishedTasks, PastQuery, PastRecord, Snapshot, Store
 from tests.contracts.store_samples import FOREVER, finished_job

@@ -42,7 +42,7 @@ async def test_a_month_that_is_read_is_dropped_at_a_later_purge(postgres: Postgr
         async with admin.transaction():
             await admin.fetch("SELECT * FROM job_details")
             purged = await store.purge(epoch, nothing, _time(2026, 1, 1))
-            assert [name.id for name in purged.finished] == [1]
+            assert purged.names == (("default", "job-1"),)
             assert await store.finished_job(1) is None
         assert "2025_11" in await _months(admin)
         await store.purge(epoch, nothing, _time(2026, 1, 1))

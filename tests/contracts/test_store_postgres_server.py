@@ -18,7 +18,7 @@ from shunter.adapters.postgres.store import PostgresStore
 from shunter.model.errors import StoreFailed
 from shunter.ports.store import FinishedQuery
 from tests.contracts.store_samples import finished_job, write
-from tests.postgres_server import PostgresServer, running_server
+from tests.postgres_server import PostgresServer, running_server, running_standby
 from tests.tcp_proxy import tcp_proxy
 
 TLS = Path(__file__).parent / "tls"
@@ -155,6 +155,30 @@ async def test_a_standby_is_refused_and_after_its_promotion_the_new_timeline(own
         await write(store, await store.leading_epoch(), 2)
     async with opened(own_server.url) as store:
         assert await store.last_version() == 2
+
+
+async def test_a_promoted_synchronous_standby_is_accepted_with_every_commit(own_server: PostgresServer) -> None:
+    with running_standby(own_server) as standby:
+        hosts = f"127.0.0.1:{own_server.port},127.0.0.1:{standby.port}"
+        async with opened(f"postgresql://shunter@{hosts}/postgres?replication=synchronous") as store:
+            epoch = await store.begin_epoch()
+            for version in range(1, 21):
+                await write(store, epoch, version)
+            own_server.kill()
+            standby.run("pg_ctl", "promote", "-D", str(standby.data), "-w")
+            with pytest.raises(StoreFailed):
+                await write(store, epoch, 21)  # on the connection that was lost
+            assert await store.last_version() == 20
+            await write(store, epoch, 21)
+        with pytest.raises(StoreFailed, match="was written on another server"):  # a promise about standbys only
+            await pretend_other_system(standby.url)
+            await PostgresStore(f"{standby.url}?replication=synchronous").open()
+
+
+async def pretend_other_system(url: str) -> None:
+    admin = await asyncpg.connect(url)
+    await admin.execute("UPDATE shunter.leadership SET system_identifier = 1")
+    await admin.close()
 
 
 async def test_every_acknowledged_commit_survives_kill_9_of_the_server(own_server: PostgresServer) -> None:

@@ -10,6 +10,8 @@ from typing import Protocol
 
 import msgspec
 
+from shunter.model.rest.manager_views import ROLES
+
 WORKER_BYTES_MAX = 8 * 1024  # what may be published about one worker
 
 
@@ -18,9 +20,11 @@ class ManagerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
 
     name: str
     url: str = ""  # of its REST API
-    workers: str = ""  # the address that workers connect to; empty if it takes none
+    workers: str = ""  # the address that workers, or watchers, connect to; empty if it takes none
     version: str = ""  # of Shunter
     format: int = 0  # the newest format of changes that it can apply
+    schedulers: str = ""  # the address that external schedulers connect to by gRPC; empty if it takes none
+    roles: tuple[str, ...] = ROLES
 
 
 class Lease(Protocol):
@@ -71,6 +75,10 @@ class Coordination(Protocol):
 
     def leader(self) -> ManagerRecord | None:
         """Who leads, as last heard. None while nobody does, or nothing was heard for the time of a lease."""
+        ...
+
+    def leader_term(self) -> int:
+        """The term of the lease of `leader`; 0 while nobody leads."""
         ...
 
     async def wait_changed(self) -> None:

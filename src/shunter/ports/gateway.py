@@ -23,12 +23,16 @@ from shunter.ports.admin import (
 )
 from shunter.ports.callers import Caller
 from shunter.ports.jobs import ExplainService, JobService, ServiceJobService, StreamService, TaskService
+from shunter.ports.managers import ManagerService, Replication
 from shunter.ports.metrics import MetricService
 from shunter.ports.objects import ObjectService
 from shunter.ports.schedulers import FlightService, SchedulerService
 
 
 class Gateway(Protocol):
+    @property
+    def replication(self) -> Replication: ...
+
     def authenticate(self, token: str) -> Caller | None:
         """None for an unknown token. Compares in constant time."""
         ...
@@ -58,3 +62,4 @@ class CallerGateway:
     metrics: MetricService
     schedulers: SchedulerService
     flight: FlightService
+    managers: ManagerService

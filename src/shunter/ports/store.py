@@ -4,6 +4,7 @@ Every adapter passes `tests/contracts/store.py`. Bodies are opaque bytes made by
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -74,7 +75,7 @@ class LoggedRound:
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     version: int
-    body: bytes
+    body: bytes | bytearray
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +103,14 @@ class PastQuery:
     limit: int = 100
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedName:
-    """Enough to number the next run of a name, to find its newest, and to know how that ended."""
+# A run by namespace, name and number; None means the newest of the name.
+RunKey = tuple[str, str, int | None]
 
-    namespace: str
-    name: str
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """Enough to number the next run of a name, and to know how this one ended."""
+
     run: int
     id: int
     state: str
@@ -125,9 +128,9 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What is gone: of the finished jobs, the names whose newest run is among them; of the rounds, how many."""
+    """What is gone: the names (namespace, name) of which history has no run left; of the rounds, how many."""
 
-    finished: tuple[FinishedName, ...]
+    names: tuple[tuple[str, str], ...]
     rounds: int
 
 
@@ -197,8 +200,9 @@ class Store(Protocol):
         """The chunks that hold tasks first..last, in order."""
         ...
 
-    async def finished_names(self) -> list[FinishedName]:
-        """The newest finished run of every name."""
+    async def ended_runs(self, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
+        """Those of these runs that history has. Rounds wait for it, so it waits for nothing that a commit does not wait
+        for, such as a long list."""
         ...
 
     async def past_schedulings(self, query: PastQuery) -> list[PastRecord]: ...

@@ -78,6 +78,43 @@ class WorkerAcceptor(Protocol):
 
     def connect(self, link: WorkerLink) -> Session: ...
 
+    @property
+    def leading_term(self) -> int | None:
+        """The term under which it takes workers; None while it refuses them."""
+        ...
+
+    async def wait_lead_changed(self) -> None:
+        """Return when `leading_term` gives another answer than at the call."""
+        ...
+
+
+class Leadership(Protocol):
+    """Which manager leads, as one of several knows it, and how workers reach it. It may be old news. Implemented by the
+    app."""
+
+    def term(self) -> int:
+        """Of the election that the leader won. Asked before `address`, so that an old address never gets a new term."""
+        ...
+
+    def address(self) -> str:
+        """HOST:PORT at which the leader takes workers, or a watcher if the leader takes none; empty if nobody is known
+        to lead."""
+        ...
+
+    def relay_to(self) -> str | None:
+        """HOST:PORT of the leader to which this manager relays the streams of its workers; empty if nobody is known to
+        lead. None: it relays none."""
+        ...
+
+    def refer_to(self) -> str | None:
+        """HOST:PORT of a manager that takes workers, because this one takes only relayed streams; empty if none is
+        known. None: workers may connect here."""
+        ...
+
+    async def wait_changed(self) -> None:
+        """Return when the answers may differ from those at the last return."""
+        ...
+
 
 class Uplink(Protocol):
     """The worker's end of its connection."""

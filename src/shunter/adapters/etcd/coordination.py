@@ -98,6 +98,9 @@ class EtcdCoordination:
         is_current = read_clock() - self._heard_at <= self._settings.ttl_s
         return self._membership.leader if is_current else None
 
+    def leader_term(self) -> int:
+        return 0 if self.leader() is None else self._membership.term
+
     async def wait_changed(self) -> None:
         seen = self._seen_version
         while self._version == seen:

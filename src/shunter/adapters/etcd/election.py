@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from shunter.adapters.etcd.client import Backoff, EtcdClient
 from shunter.adapters.etcd.errors import EtcdUnavailable, LeaseNotFound
-from shunter.adapters.etcd.keys import Entry, Keys
+from shunter.adapters.etcd.keys import Entry, Keys, read_first_term
 from shunter.adapters.etcd.lease import EtcdLease, Leases, read_clock
 from shunter.adapters.etcd.methods import TXN
 from shunter.adapters.etcd.watch import KeyWatch
@@ -86,7 +86,7 @@ class Election:
         """Whether the next term might not exceed `above`, so that something was done about it. Whoever leads next has
         seen it, because the leader's key cannot be created with an old one."""
         first = watch.entries.get(self._keys.first_term)
-        if _read_first_term(first) + watch.revision >= above:
+        if read_first_term(first) + watch.revision >= above:
             return False
         log.warning("election.terms_raised", revision=watch.revision, above=above)
         put = pb.PutRequest(key=self._keys.first_term, value=b"%d" % above)
@@ -102,7 +102,7 @@ class Election:
         try:
             response = await self._client.call(TXN, self._creation(lease, first))
             lease.revision = response.header.revision if response.succeeded else _revision_of(lease, response)
-            lease.term = _read_first_term(first) + lease.revision
+            lease.term = read_first_term(first) + lease.revision
             has_won = lease.revision > 0 and lease.is_held()
         finally:
             if not has_won:
@@ -122,10 +122,6 @@ class Election:
     def _is_unchanged(self, first: Entry | None) -> pb.Compare:
         revision = 0 if first is None else first.mod_revision
         return pb.Compare(target=pb.Compare.MOD, key=self._keys.first_term, mod_revision=revision)
-
-
-def _read_first_term(first: Entry | None) -> int:
-    return 0 if first is None else int(first.value)
 
 
 def _revision_of(lease: EtcdLease, response: pb.TxnResponse) -> int:

@@ -44,6 +44,7 @@ class Membership:
 
     managers: tuple[ManagerRecord, ...] = ()
     leader: ManagerRecord | None = None
+    term: int = 0  # of the leader
 
 
 def read_membership(keys: Keys, entries: Mapping[bytes, Entry]) -> Membership:
@@ -57,7 +58,13 @@ def read_membership(keys: Keys, entries: Mapping[bytes, Entry]) -> Membership:
     if leader is None:
         return Membership(tuple(records.values()))
     name = leader.value.decode(errors="replace")
-    return Membership(tuple(records.values()), records.get(name) or ManagerRecord(name))
+    term = read_first_term(entries.get(keys.first_term)) + leader.create_revision
+    return Membership(tuple(records.values()), records.get(name) or ManagerRecord(name), term)
+
+
+def read_first_term(entry: Entry | None) -> int:
+    """The number that is added to revisions."""
+    return int(entry.value) if entry is not None and entry.value.isdigit() else 0
 
 
 def encode_record(record: ManagerRecord) -> bytes:

@@ -45,6 +45,9 @@ class Alone:
     def leader(self) -> ManagerRecord | None:
         return self._record
 
+    def leader_term(self) -> int:
+        return 0
+
     async def wait_changed(self) -> None:
         await self._changed.wait()
 
@@ -141,6 +144,7 @@ class MemoryCoordination:
         self._heard_at = server.now
         self._managers: list[ManagerRecord] = []
         self._leader: ManagerRecord | None = None
+        self._leader_term = 0
         self._answer: tuple[list[ManagerRecord], ManagerRecord | None] = ([], None)
         self._stand_back_until = float("-inf")
         self._heard = Signal()  # something may be different for a candidate
@@ -194,6 +198,9 @@ class MemoryCoordination:
     def leader(self) -> ManagerRecord | None:
         return self._leader if self._server.now - self._heard_at <= self._server.ttl_s else None
 
+    def leader_term(self) -> int:
+        return 0 if self.leader() is None else self._leader_term
+
     async def wait_changed(self) -> None:
         await self._changed.wait()
 
@@ -213,6 +220,7 @@ class MemoryCoordination:
             self._heard_at = server.now
             self._managers = [server.records[name] for name in sorted(server.records)]
             holder = server.holder
+            self._leader_term = 0 if holder is None else holder.term
             self._leader = None if holder is None else server.records.get(holder.name) or ManagerRecord(holder.name)
         if self._lease is not None:
             self._lease.check()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from collections.abc import Sequence
 from itertools import islice
 
 from msgspec.structs import replace
@@ -15,8 +16,8 @@ from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.commit_signal import CommitSignal
 from shunter.ports.store import (
     Commit,
+    EndedRun,
     FinishedJob,
-    FinishedName,
     FinishedQuery,
     FinishedTasks,
     LoggedRound,
@@ -24,6 +25,7 @@ from shunter.ports.store import (
     PastRecord,
     Purged,
     Retention,
+    RunKey,
     Snapshot,
 )
 
@@ -155,9 +157,15 @@ class MemoryStore:
         ]
         return sorted(chunks, key=lambda chunk: chunk.first)
 
-    async def finished_names(self) -> list[FinishedName]:
-        newest = (self._jobs[runs[max(runs)]] for runs in self._runs.values())
-        return [FinishedName(job.namespace, job.name, job.run, job.id, job.state) for job in newest]
+    async def ended_runs(self, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
+        found: dict[RunKey, EndedRun] = {}
+        for key in keys:
+            namespace, name, run = key
+            runs = self._runs.get((namespace, name), {})
+            id = runs.get(max(runs, default=0) if run is None else run)
+            if id is not None:
+                found[key] = EndedRun(self._jobs[id].run, id, self._jobs[id].state)
+        return found
 
     async def past_schedulings(self, query: PastQuery) -> list[PastRecord]:
         newest_first = (self._past[uid] for uid in sorted(self._past, reverse=True))
@@ -195,8 +203,8 @@ class MemoryStore:
         newest_first = sorted(self._past.values(), key=lambda past: past.uid, reverse=True)[: retention.finished_max]
         self._past = {past.uid: past for past in newest_first if past.deleted_at > cutoff}
 
-    def _drop_jobs(self, retention: Retention, now: float) -> list[FinishedName]:
-        """Drop the jobs that ended first."""
+    def _drop_jobs(self, retention: Retention, now: float) -> list[tuple[str, str]]:
+        """Drop the jobs that ended first; returns the names of which none is left."""
         cutoff = _cutoff(retention.finished_age_s, now)
         surplus = len(self._jobs) - retention.finished_max
         dropped_names = []
@@ -205,10 +213,9 @@ class MemoryStore:
             if index >= surplus and job.ended_at > cutoff:
                 break
             runs = self._runs[job.namespace, job.name]
-            if job.run == max(runs):
-                dropped_names.append(FinishedName(job.namespace, job.name, job.run, job.id, job.state))
             del self._jobs[job.id], runs[job.run]
             if not runs:
+                dropped_names.append((job.namespace, job.name))
                 del self._runs[job.namespace, job.name]
         self._ids = sorted(self._jobs)
         return dropped_names

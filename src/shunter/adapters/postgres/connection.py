@@ -44,6 +44,10 @@ class Server:
     system_identifier: int
     timeline: int
 
+    def is_successor_of(self, other: Server) -> bool:
+        """A standby of that server which was promoted."""
+        return self.system_identifier == other.system_identifier and self.timeline > other.timeline
+
 
 Connection: TypeAlias = Any  # asyncpg's, which has no types
 
@@ -79,14 +83,16 @@ async def _check_session(connection: Connection, url: StoreUrl) -> None:
     )
     if pid != connection.get_server_pid():
         raise StoreFailed(
-            f"store {url.public_url}: a connection pooler is in between. It may hand each transaction to another"
+            "a connection pooler is in between. It may hand each transaction to another"
             " session, and then LISTEN, prepared statements and settings do not work. Connect to PostgreSQL itself:"
-            " name its own host and port in the URL"
+            " name its own host and port in the URL",
+            url.public_url,
         )
     if is_standby:
         raise StoreFailed(
-            f"store {url.public_url}: the server is a standby, which accepts no writes. Name the primary in the URL,"
-            " or all servers, like postgresql://USER@HOST1,HOST2/DATABASE"
+            "the server is a standby, which accepts no writes. Name the primary in the URL,"
+            " or all servers, like postgresql://USER@HOST1,HOST2/DATABASE",
+            url.public_url,
         )
     if durability in ("off", "local"):
         await connection.execute("SET synchronous_commit = on")  # a commit must be durable when it returns
@@ -113,7 +119,9 @@ def refuse_other_server(url: StoreUrl, known: Server, found: Server) -> None:
     else:
         change = f"the server is on timeline {found.timeline}, and the last epoch began on timeline {known.timeline}"
     raise StoreFailed(
-        f"store {url.public_url}: {change}. After a fail-over, a restored backup or a copy, the newest commits may be"
-        " missing unnoticed. Connect to the server that has them; or, if replication was synchronous or the loss is"
-        " acceptable, go on with this one: start one manager once with --accept-loss"
+        f"{change}. After a fail-over, a restored backup or a copy, the newest commits may be"
+        " missing unnoticed. Connect to the server that has them; or, if the loss is acceptable, go on with this one:"
+        " start one manager once with --accept-loss. If replication is synchronous, add replication=synchronous to the"
+        " URL, and a promoted standby is accepted",
+        url.public_url,
     )

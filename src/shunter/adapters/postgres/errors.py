@@ -3,12 +3,13 @@ them."""
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import asyncpg
 
-from shunter.model.errors import Fenced, ShunterError, StoreFailed
+from shunter.model.errors import Fenced, ShunterError, StoreFailed, StoreUnreachable
 
 FENCED = "SH001"  # of our own functions, as are all codes that begin with SH
 _OWN_CLASS = "SH"
@@ -33,6 +34,10 @@ _REASONS = {
     "57P03": "the server is starting or stopping",
 }
 
+# The connection was lost, or the server is starting, stopping, out of connections or not the primary yet.
+_PASSING_CODES = ("08000", "08001", "08003", "08004", "08006", "53300", "57P01", "57P02", "57P03")
+_PASSING_ERRORS = (OSError, TimeoutError, EOFError, asyncpg.exceptions.TargetServerAttributeNotMatched)
+
 FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError, EOFError)
 
 
@@ -52,7 +57,15 @@ def translate(error: BaseException, public_url: str) -> ShunterError:
         return Fenced(str(error))
     if code.startswith(_OWN_CLASS):
         return StoreFailed(str(error))
-    return StoreFailed(f"store {public_url}: {_reason(error, code)} ({_said(error)})")
+    kind = StoreUnreachable if _is_passing(error, code) else StoreFailed
+    return kind(f"{_reason(error, code)} ({_said(error)})", public_url)
+
+
+def _is_passing(error: BaseException, code: str) -> bool:
+    """Whether the same call may succeed later without a change of the configuration."""
+    if code:
+        return code in _PASSING_CODES
+    return isinstance(error, _PASSING_ERRORS) and not isinstance(error, ssl.SSLError | PermissionError)
 
 
 def _reason(error: BaseException, code: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from shunter.adapters.postgres.connection import Connection
-from shunter.ports.store import FinishedJob, FinishedName, FinishedTasks
+from shunter.ports.store import EndedRun, FinishedJob, FinishedTasks, RunKey
 
 # Of `jobs AS job`, and its wide row.
 JOB_COLUMNS = (
@@ -93,12 +93,16 @@ async def read_tasks(connection: Connection, id: int, group: int, first: int, la
     return [FinishedTasks(*row) for row in rows]
 
 
-async def read_names(connection: Connection) -> list[FinishedName]:
+async def read_ended_runs(connection: Connection, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
     rows = await connection.fetch(
-        "SELECT DISTINCT ON (name, namespace) namespace, name, run, id, state FROM jobs"
-        " ORDER BY name DESC, namespace DESC, run DESC"
+        "SELECT wanted.namespace, wanted.name, wanted.run, job.run, job.id, job.state"
+        " FROM unnest($1::text[], $2::text[], $3::bigint[]) AS wanted (namespace, name, run)"
+        " CROSS JOIN LATERAL (SELECT run, id, state FROM jobs WHERE name = wanted.name"
+        " AND namespace = wanted.namespace AND run = coalesce(wanted.run, (SELECT max(run) FROM jobs"
+        " WHERE name = wanted.name AND namespace = wanted.namespace))) AS job",
+        *zip(*keys, strict=True),
     )
-    return [FinishedName(*row) for row in rows]
+    return {(namespace, name, key): EndedRun(*ended) for namespace, name, key, *ended in rows}
 
 
 def job_from_row(row: Sequence[Any]) -> FinishedJob:

@@ -11,7 +11,7 @@ import asyncpg
 
 from shunter.adapters.postgres.connection import Connection
 from shunter.log import Log
-from shunter.ports.store import FinishedName, Retention
+from shunter.ports.store import Retention
 
 ROWS_PER_SLICE_MAX = 2_000
 MONTH_MAX_S = 32 * 86400.0
@@ -36,16 +36,16 @@ async def drop_rounds(connection: Connection, purge: Purge) -> int:
     )
 
 
-async def drop_history(connection: Connection, purge: Purge) -> list[FinishedName]:
-    """Finished jobs that expired, those that ended first before the rest; returns the names whose newest run is among
-    them. Then drop the months that are empty, and make the partitions of this month and the next."""
+async def drop_history(connection: Connection, purge: Purge) -> list[tuple[str, str]]:
+    """Finished jobs that expired, those that ended first before the rest; returns the names (namespace, name) of which
+    no run is left. Then drop the months that are empty, and make the partitions of this month and the next."""
     oldest = cutoff(purge.retention.finished_age_s, purge.now)
     kept_from = await connection.fetchval(
         "SELECT month_start(first_kept_end($1, $2))", purge.retention.finished_max, oldest
     )
     this_month = await connection.fetchval("SELECT month_start($1)", purge.now)
     whole_until = min(this_month, math.inf if kept_from is None else kept_from)
-    names: list[FinishedName] = []
+    names: list[tuple[str, str]] = []
     while rows := await connection.fetch(
         "SELECT * FROM drop_jobs($1, $2, $3, $4, $5)",
         purge.epoch,
@@ -54,10 +54,21 @@ async def drop_history(connection: Connection, purge: Purge) -> list[FinishedNam
         whole_until,
         ROWS_PER_SLICE_MAX,
     ):
-        names += [FinishedName(*name) for *name, is_newest in rows if is_newest]
+        names += await _names_without_runs(connection, [row for row in rows if row["is_newest"]])
     await _drop_months(connection, purge.epoch, whole_until)
     await connection.execute("SELECT add_months($1)", [purge.now, purge.now + MONTH_MAX_S])
     return names
+
+
+async def _names_without_runs(connection: Connection, dropped: list[asyncpg.Record]) -> list[tuple[str, str]]:
+    """Names whose newest run was dropped, unless an older one is left, which ended later."""
+    rows = await connection.fetch(
+        "SELECT namespace, name FROM unnest($1::text[], $2::text[]) AS dropped (namespace, name) WHERE NOT EXISTS"
+        " (SELECT FROM jobs WHERE jobs.name = dropped.name AND jobs.namespace = dropped.namespace)",
+        [row["namespace"] for row in dropped],
+        [row["name"] for row in dropped],
+    )
+    return [(row["namespace"], row["name"]) for row in rows]
 
 
 async def drop_past(connection: Connection, purge: Purge) -> int:

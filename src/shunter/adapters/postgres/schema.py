@@ -65,7 +65,7 @@ async def check(connection: Connection, url: StoreUrl, migrations: Sequence[Migr
     _refuse_newer(applied, migrations)
     if max(applied, default=0) < migrations[-1].version:
         raise StoreFailed(
-            f"store {url.public_url}: it was written by an older Shunter; start and stop a manager of this version once"
+            "it was written by an older Shunter; start and stop a manager of this version once", url.public_url
         )
 
 

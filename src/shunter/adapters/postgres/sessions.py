@@ -51,7 +51,7 @@ class Writer:
     ) -> T:
         """The result or error of `work`, in our errors."""
         if not self._is_open:
-            raise StoreFailed(f"store {self._public_url}: it is not open")
+            raise StoreFailed("it is not open", self._public_url)
         task = asyncio.get_running_loop().create_task(self._run(lambda connection: work(connection, *args, **kwargs)))
         task.add_done_callback(_retrieve_error)
         return await asyncio.shield(task)
@@ -100,7 +100,7 @@ class Pool:
         """The result or error of `work`, in our errors."""
         async with self._slots:
             if not self._is_open:
-                raise StoreFailed(f"store {self._public_url}: it is not open")
+                raise StoreFailed("it is not open", self._public_url)
             connection: Connection | None = None
             try:
                 connection = self._pop_idle() or await self._connect()

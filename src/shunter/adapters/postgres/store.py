@@ -6,6 +6,7 @@ waits for them."""
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from shunter.adapters.postgres import finished_jobs, finished_search, past_schedulings, rounds, schema
 from shunter.adapters.postgres.commit_listener import CommitListener
@@ -24,8 +25,8 @@ from shunter.adapters.postgres.url import StoreUrl, parse_store_url
 from shunter.log import Log
 from shunter.ports.store import (
     Commit,
+    EndedRun,
     FinishedJob,
-    FinishedName,
     FinishedQuery,
     FinishedTasks,
     LoggedRound,
@@ -33,6 +34,7 @@ from shunter.ports.store import (
     PastRecord,
     Purged,
     Retention,
+    RunKey,
     Snapshot,
     unseen_epoch,
 )
@@ -118,8 +120,9 @@ class PostgresStore:
     async def finished_tasks(self, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
         return await self._pool.run(finished_jobs.read_tasks, id, group, first, last)
 
-    async def finished_names(self) -> list[FinishedName]:
-        return await self._pool.run(finished_jobs.read_names)
+    async def ended_runs(self, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
+        """By the writer's connection: long lists may keep the others busy."""
+        return await self._writer.run(finished_jobs.read_ended_runs, keys)
 
     async def past_schedulings(self, query: PastQuery) -> list[PastRecord]:
         return await self._pool.run(past_schedulings.read_past, query)
@@ -164,13 +167,18 @@ class PostgresStore:
         return connection
 
     async def _check_server(self, connection: Connection) -> None:
-        """Raises StoreFailed if this is not the server of the last epoch, unless a loss is accepted."""
+        """Raises StoreFailed if this is not the server of the last epoch, unless it has every commit by the operator's
+        promise, or a loss is accepted."""
         known, found = await read_known_server(connection), await read_server(connection)
         if known in (None, found):
             return
-        if not self._accepts_loss:
+        if self.url.is_synchronous and found.is_successor_of(known):
+            log.warning("store.failed_over", url=self.url.public_url, was=known, found=found)
+            await rounds.record_server(connection, found)
+        elif self._accepts_loss:
+            await self._accept(connection, known, found)
+        else:
             refuse_other_server(self.url, known, found)
-        await self._accept(connection, known, found)
 
     async def _accept(self, connection: Connection, known: Server, found: Server) -> None:
         log.warning("store.loss_accepted", url=self.url.public_url, was=known, found=found)

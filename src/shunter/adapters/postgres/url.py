@@ -14,6 +14,9 @@ APPLICATION_NAME_DEFAULT = "shunter"
 CONNECT_TIMEOUT_S = 10.0
 CONNECT_TIMEOUT_MAX_S = 300.0
 
+REPLICATION_SYNCHRONOUS = "synchronous"
+
+_OWN_PARAMETERS = ("schema", "connect_timeout", "application_name", "replication")
 _SCHEMA_PATTERN = r"[a-z_][a-z0-9_]{0,62}"
 _EXAMPLE = "write it like postgresql://USER@HOST:5432/DATABASE?sslmode=verify-full&sslrootcert=FILE"
 # Those of libpq that asyncpg knows.
@@ -26,7 +29,8 @@ _PARAMETERS = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class StoreUrl:
-    """`public_url` is for messages and logs: it has no password."""
+    """`public_url` is for messages and logs: it has no password. `is_synchronous` is the operator's promise that only a
+    server with every commit becomes primary."""
 
     dsn: str = field(repr=False)
     public_url: str
@@ -34,6 +38,7 @@ class StoreUrl:
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     has_password: bool = False
     application_name: str = APPLICATION_NAME_DEFAULT
+    is_synchronous: bool = False
 
     @property
     def has_several_hosts(self) -> bool:
@@ -62,9 +67,13 @@ def parse_store_url(text: str, option: str = "--store") -> StoreUrl:
         raise Invalid([Problem(option, "names a schema that cannot be used", schema, fix)])
     application_name = pairs.pop("application_name", APPLICATION_NAME_DEFAULT)
     timeout_s = _connect_timeout_s(pairs.pop("connect_timeout", None), option)
+    replication = pairs.pop("replication", None)
+    if replication not in (None, REPLICATION_SYNCHRONOUS):
+        fix = f"use replication={REPLICATION_SYNCHRONOUS}, or remove it"
+        raise Invalid([Problem(option, "has an invalid replication", replication, fix)])
     has_password = bool(colon) or "password" in pairs or "sslpassword" in pairs
     if unknown := sorted(set(pairs) - _PARAMETERS):
-        fix = f"remove it; known are schema, connect_timeout, application_name, {', '.join(sorted(_PARAMETERS))}"
+        fix = f"remove it; known are {', '.join((*_OWN_PARAMETERS, *sorted(_PARAMETERS)))}"
         raise Invalid([Problem(option, "has an unknown parameter", unknown[0], fix)])
     public = {key: value for key, value in pairs.items() if key in ("host", "port", "dbname", "user", "service")}
     if schema != SCHEMA_DEFAULT:
@@ -76,6 +85,7 @@ def parse_store_url(text: str, option: str = "--store") -> StoreUrl:
         connect_timeout_s=timeout_s,
         has_password=has_password,
         application_name=application_name,
+        is_synchronous=replication is not None,
     )
 
 

@@ -36,9 +36,9 @@ def create_file(path: Path) -> None:
         if path.is_file():
             path.chmod(0o600)
     except OSError as error:
-        raise StoreFailed(f"store {path}: it cannot be created ({error.strerror})") from error
+        raise StoreFailed(f"it cannot be created ({error.strerror})", path) from error
     if not path.is_file():
-        raise StoreFailed(f"store {path}: it cannot be opened, because it is not a file")
+        raise StoreFailed("it cannot be opened, because it is not a file", path)
 
 
 def connect(
@@ -56,7 +56,7 @@ def connect(
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # counts only for a new file
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
-            raise StoreFailed(f"store {path}: its file system cannot do write-ahead logging (journal mode {mode})")
+            raise StoreFailed(f"its file system cannot do write-ahead logging (journal mode {mode})", path)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = OFF")  # some builds overwrite deleted data, at twice the cost
@@ -80,7 +80,7 @@ def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     To read a log, SQLite needs an index next to it. Where it cannot write one, nothing else writes to the database
     either: it is read without a log if there is none, else from a copy. Raises StoreFailed if there is only a log."""
     if is_log_alone(path):
-        raise StoreFailed(f"store {path}: {LOG_ALONE}; {RESTORE_HINT}")
+        raise StoreFailed(f"{LOG_ALONE}; {RESTORE_HINT}", path)
     with ExitStack() as stack:
         connection = stack.enter_context(closing(_connect_uri(path, "mode=ro")))
         if not _can_read(connection):

@@ -38,7 +38,7 @@ class ConnectionThread:
     async def open(self, connect: Callable[[], sqlite3.Connection]) -> None:
         """May be called again after `close`."""
         if self._thread is not None:
-            raise StoreFailed(f"store {self._path}: it is already open")
+            raise StoreFailed("it is already open", self._path)
         self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
         self._thread.start()
         try:
@@ -51,7 +51,7 @@ class ConnectionThread:
         """The result or error of `work`, in our errors. It runs to its end even if the caller is cancelled."""
         connection = self._connection
         if connection is None:
-            raise StoreFailed(f"store {self._path}: it is not open")
+            raise StoreFailed("it is not open", self._path)
         return await self._call(lambda: work(connection, *args, **kwargs))
 
     def post(self, work: Callable[[sqlite3.Connection], None]) -> None:

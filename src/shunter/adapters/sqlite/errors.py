@@ -43,7 +43,7 @@ def is_disk_full(error: Exception) -> bool:
 
 def translate(error: Exception, path: str) -> StoreFailed:
     """The StoreFailed to raise `from error`; its text has the reason, the file and what SQLite said."""
-    return StoreFailed(f"store {path}: {explain(error)}")
+    return StoreFailed(f"{explain(error)}", path)
 
 
 def explain(error: Exception) -> str:

@@ -11,13 +11,26 @@ from typing import Any
 
 import msgspec
 
-from shunter.ports.store import FinishedJob, FinishedName, FinishedTasks
+from shunter.ports.store import EndedRun, FinishedJob, FinishedTasks, RunKey
 
 ROWS_PER_STATEMENT_MAX = 256
 
 JOB_COLUMNS = "id, namespace, name, run, state, submitted_at, ended_at, labels, summary"
 _INSERT_JOBS = f"INSERT INTO jobs ({JOB_COLUMNS}) VALUES "
 _INSERT_TASKS = "INSERT INTO job_tasks (job, grp, first, count, body) VALUES "
+
+_WANTED = "json_extract(wanted.value, '$[0]') AS namespace, json_extract(wanted.value, '$[1]') AS name"
+_SELECT_NEWEST = (
+    f"WITH wanted_runs AS (SELECT {_WANTED} FROM json_each(?) AS wanted)"
+    " SELECT namespace, name, run, id, state FROM wanted_runs AS wanted JOIN jobs INDEXED BY jobs_by_name_and_state"
+    " USING (namespace, name)"
+    " WHERE run = (SELECT max(run) FROM jobs WHERE name = wanted.name AND namespace = wanted.namespace)"
+)
+_SELECT_EXACT = (
+    f"WITH wanted_runs AS (SELECT {_WANTED}, json_extract(wanted.value, '$[2]') AS run FROM json_each(?) AS wanted)"
+    " SELECT namespace, name, run, id, state FROM wanted_runs JOIN jobs INDEXED BY jobs_by_name_and_state"
+    " USING (namespace, name, run)"
+)
 
 _labels_decoder = msgspec.json.Decoder(dict[str, str])
 
@@ -97,10 +110,16 @@ def read_tasks(connection: sqlite3.Connection, id: int, group: int, first: int, 
     return [FinishedTasks(*row) for row in rows]
 
 
-def read_names(connection: sqlite3.Connection) -> list[FinishedName]:
-    # Bare columns next to max() come from the row that has the maximum: SQLite promises it.
-    rows = connection.execute("SELECT namespace, name, max(run), id, state FROM jobs GROUP BY name, namespace")
-    return [FinishedName(*row) for row in rows]
+def read_ended_runs(connection: sqlite3.Connection, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
+    """All of them by one statement for each kind, from an index alone."""
+    newest = [[namespace, name] for namespace, name, run in keys if run is None]
+    exact = [key for key in keys if key[2] is not None]
+    found: dict[RunKey, EndedRun] = {}
+    for statement, wanted in ((_SELECT_NEWEST, newest), (_SELECT_EXACT, exact)):
+        rows = connection.execute(statement, (msgspec.json.encode(wanted).decode(),)) if wanted else ()
+        for namespace, name, run, id, state in rows:
+            found[namespace, name, None if wanted is newest else run] = EndedRun(run, id, state)
+    return found
 
 
 def job_from_row(row: tuple[Any, ...]) -> FinishedJob:

@@ -42,7 +42,7 @@ def check_files(path: Path) -> FoundStore:
         if size_bytes <= (CHECKED_MAX_BYTES if is_log_left(path) else CLOSED_CHECKED_MAX_BYTES):
             problems = integrity_problems(connection, "quick_check")
             if problems:
-                raise StoreFailed(f"store {path}: it is damaged ({problems[0]}); {RESTORE_HINT}")
+                raise StoreFailed(f"it is damaged ({problems[0]}); {RESTORE_HINT}", path)
         end = Mark(read_leading_epoch(connection), read_last_version(connection))
         return FoundStore(end, is_mark_recorded(connection))
 

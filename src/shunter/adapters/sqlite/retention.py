@@ -13,7 +13,7 @@ from itertools import accumulate
 import msgspec
 
 from shunter.adapters.sqlite.rounds import leader_transaction, read_last_version
-from shunter.ports.store import FinishedName, Retention
+from shunter.ports.store import Retention
 
 JOBS_PER_SLICE_MAX = 100
 ROUNDS_PER_SLICE_MAX = 500
@@ -24,10 +24,10 @@ FREED_PAGES_PER_SLICE_MAX = 128
 
 @dataclass(frozen=True, slots=True)
 class JobSlice:
-    """What one call dropped, and the names whose newest run was in it."""
+    """What one call dropped, and the names (namespace, name) of which no run is left."""
 
     rows: int
-    names: list[FinishedName] = field(default_factory=list)
+    names: list[tuple[str, str]] = field(default_factory=list)
 
 
 def drop_rounds(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> int:
@@ -69,13 +69,13 @@ def drop_jobs(connection: sqlite3.Connection, epoch: int, retention: Retention, 
             return JobSlice(_drop_tasks(connection, expired[0]))
         ids = _as_json(expired[:count])
         names = connection.execute(
-            "SELECT namespace, name, run, id, state FROM jobs AS gone WHERE id IN (SELECT value FROM json_each(?))"
-            " AND NOT EXISTS"
-            " (SELECT 1 FROM jobs WHERE name = gone.name AND namespace = gone.namespace AND run > gone.run)",
+            "SELECT DISTINCT namespace, name FROM jobs AS gone WHERE id IN (SELECT value FROM json_each(?1))"
+            " AND NOT EXISTS (SELECT 1 FROM jobs WHERE name = gone.name AND namespace = gone.namespace"
+            " AND id NOT IN (SELECT value FROM json_each(?1)))",
             (ids,),
         ).fetchall()
         connection.execute("DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?))", (ids,))
-        return JobSlice(count, [FinishedName(*name) for name in names])
+        return JobSlice(count, names)
 
 
 def free_pages(connection: sqlite3.Connection) -> int:

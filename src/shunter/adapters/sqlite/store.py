@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from shunter.adapters.sqlite import finished_jobs, finished_search, past_schedulings, rounds, schema
@@ -22,8 +23,8 @@ from shunter.model.errors import StoreFailed
 from shunter.ports.commit_signal import CommitSignal
 from shunter.ports.store import (
     Commit,
+    EndedRun,
     FinishedJob,
-    FinishedName,
     FinishedQuery,
     FinishedTasks,
     LoggedRound,
@@ -31,6 +32,7 @@ from shunter.ports.store import (
     PastRecord,
     Purged,
     Retention,
+    RunKey,
     Snapshot,
     unseen_epoch,
 )
@@ -138,8 +140,9 @@ class SqliteStore:
     async def finished_tasks(self, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
         return await self._reader.run(finished_jobs.read_tasks, id, group, first, last)
 
-    async def finished_names(self) -> list[FinishedName]:
-        return await self._reader.run(finished_jobs.read_names)
+    async def ended_runs(self, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
+        """By the writer's thread: a long list keeps the reader's busy."""
+        return await self._writer.run(finished_jobs.read_ended_runs, keys)
 
     async def past_schedulings(self, query: PastQuery) -> list[PastRecord]:
         return await self._reader.run(past_schedulings.read_past, query)
@@ -151,7 +154,7 @@ class SqliteStore:
         return await self._reader.run(past_schedulings.read_one, uid)
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
-        names: list[FinishedName] = []
+        names: list[tuple[str, str]] = []
         cut = 0
         while count := await self._writer.run(drop_rounds, epoch, retention, now):
             cut += count
@@ -230,8 +233,9 @@ class SqliteStore:
         """Raises StoreFailed, unless the loss is accepted."""
         if not self._accepts_loss:
             raise StoreFailed(
-                f"store {self._path}: {loss}. {RESTORE_HINT[0].upper()}{RESTORE_HINT[1:]}; or see what is left with"
-                " `shunter store verify`, and go on with that with `shunter up --accept-loss`"
+                f"{loss}. {RESTORE_HINT[0].upper()}{RESTORE_HINT[1:]}; or see what is left with"
+                " `shunter store verify`, and go on with that with `shunter up --accept-loss`",
+                self._path,
             )
         log.warning("store.loss_accepted", path=self._path, loss=loss)
 

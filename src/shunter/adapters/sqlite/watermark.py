@@ -51,7 +51,7 @@ class Watermark:
             self._fd = os.open(self._path, flags | os.O_CLOEXEC, 0o600)
             data = os.pread(self._fd, 2 * _SLOT.size, 0)
         except OSError as error:
-            raise StoreFailed(f"store {self._path}: it cannot be opened ({error.strerror})") from error
+            raise StoreFailed(f"it cannot be opened ({error.strerror})", self._path) from error
         if not data.strip(b"\0"):
             return None
         marks = [_decode(data[start : start + _SLOT.size]) for start in (0, _SLOT.size)]

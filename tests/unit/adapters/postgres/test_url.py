@@ -39,6 +39,7 @@ def test_a_password_is_noticed_and_not_printed(text: str) -> None:
     [
         ("postgresql://me:hunter2@db/jobs?schema=Bad-Name", "names a schema that cannot be used"),
         ("postgresql://me:hunter2@db/jobs?connect_timeout=soon", "invalid connect_timeout"),
+        ("postgresql://me:hunter2@db/jobs?replication=async", "invalid replication"),
         ("postgresql://me:hunter2@db/jobs?pool=9", "unknown parameter"),
         ("postgresql://me:hunter2@db/jobs?novalue", "is not a valid URL"),
         ("postgresql://me:hunter2@[db/jobs", "is not a valid URL"),

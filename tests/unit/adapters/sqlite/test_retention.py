@@ -35,7 +35,7 @@ async def test_a_commit_does_not_wait_for_the_end_of_a_purge(store: SqliteStore)
     await asyncio.sleep(0)  # its first slice is handed over
     await store.commit(Commit(epoch, 2, 0.0, b""))
     assert not purge.done()
-    assert {name.id for name in (await purge).finished} == {job.id for job in jobs}
+    assert set((await purge).names) == {("default", job.name) for job in jobs}
 
 
 async def test_a_purge_of_many_rounds_cuts_them_all(store: SqliteStore) -> None:
@@ -60,8 +60,8 @@ async def test_a_job_with_very_many_tasks_goes_in_several_slices(tmp_path: Path)
     connection = connect(tmp_path / "store.db")
     slices = []
     while (dropped := retention.drop_jobs(connection, epoch, NOTHING, 0.0)).rows:
-        slices.append((dropped.rows, [name.id for name in dropped.names]))
-    assert slices == [(CHUNKS_PER_SLICE, []), (CHUNKS_PER_SLICE, []), (2, [1, 2])]
+        slices.append((dropped.rows, [name for _, name in dropped.names]))
+    assert slices == [(CHUNKS_PER_SLICE, []), (CHUNKS_PER_SLICE, []), (2, ["job-1", "job-2"])]
     assert connection.execute("SELECT count(*) FROM job_tasks").fetchone() == (0,)
     connection.close()
 

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from shunter.adapters.sqlite.store import SqliteStore
-from shunter.app.backup import back_up
 from shunter.app.home import Home
-from shunter.app.verify import verify_store
+from shunter.app.storage.backup import back_up
+from shunter.app.storage.verify import verify_store
 
 NOBODY = 65534
 

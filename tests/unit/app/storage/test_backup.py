@@ -13,8 +13,8 @@ import pytest
 
 from shunter.adapters.sqlite import rounds
 from shunter.adapters.sqlite.store import SqliteStore
-from shunter.app.backup import back_up, restore
 from shunter.app.home import Home
+from shunter.app.storage.backup import back_up, restore
 from shunter.cli.main import run_command
 from shunter.model.errors import Conflict, Rejected, StoreFailed
 from shunter.ports.store import Commit
@@ -118,7 +118,7 @@ async def test_a_backup_to_a_full_disk_blames_the_file_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = await make_home(tmp_path / "home")
-    monkeypatch.setattr("shunter.app.backup._add_files", full_disk)
+    monkeypatch.setattr("shunter.app.storage.backup._add_files", full_disk)
     with pytest.raises(Rejected, match=r"backup\.db cannot be written: the disk is full"):
         back_up(home, tmp_path / "backup.db")
     assert [file.name for file in tmp_path.iterdir()] == ["home"]
@@ -129,7 +129,7 @@ def test_a_restore_to_a_full_disk_does_not_blame_the_backup(
 ) -> None:
     home = new_home(tmp_path)
     with monkeypatch.context() as patch, pytest.raises(Rejected, match="restored cannot be written: the disk is full"):
-        patch.setattr("shunter.app.backup._take_files", full_disk)
+        patch.setattr("shunter.app.storage.backup._take_files", full_disk)
         restore(home, backup)
     assert list(home.folder.iterdir()) == []
 
@@ -138,7 +138,7 @@ def test_a_restore_to_a_full_disk_does_not_blame_the_backup(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch, pytest.raises(Rejected, match="restored cannot be written: No space left"):
-        patch.setattr("shunter.app.backup._write_private", full_write)
+        patch.setattr("shunter.app.storage.backup._write_private", full_write)
         restore(home, backup)
     assert [file.name for file in home.folder.iterdir()] == ["token"]
     assert restore(home, backup).version == 3

@@ -1,7 +1,7 @@
 """Backs up the store at intervals and removes the oldest backups. `app.manager` runs it where config.toml asks for it.
 
-Each backup is made by a process of its own, `python -m shunter.app.scheduled_backups FILE [STORE]`, so that reading a
-large store delays no commit."""
+Each backup is made by a process of its own, `python -m shunter.app.storage.scheduled_backups FILE [STORE]`, so that
+reading a large store delays no commit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ScheduledBackups:
     async def _run_backup(self) -> bool:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = time.strftime(f"{_PREFIX}%Y%m%dT%H%M%SZ{_SUFFIX}", time.gmtime())
-        command = [sys.executable, "-m", "shunter.app.scheduled_backups", str(self._folder / name)]
+        command = [sys.executable, "-m", "shunter.app.storage.scheduled_backups", str(self._folder / name)]
         process = await asyncio.create_subprocess_exec(
             *command,
             *([self._store] if self._store else []),
@@ -105,9 +105,9 @@ def _taken_at(path: Path) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    from shunter.app.backup import back_up
     from shunter.app.config import read_config
-    from shunter.app.stores import choose_store
+    from shunter.app.storage.backup import back_up
+    from shunter.app.storage.stores import choose_store
     from shunter.model.errors import ShunterError
 
     os.umask(PRIVATE_UMASK)

@@ -23,7 +23,7 @@ from shunter.adapters.sqlite.contents import SqliteContents
 from shunter.adapters.sqlite.errors import SQLITE_ERRORS, is_disk_full, translate
 from shunter.adapters.sqlite.integrity import integrity_problems, record_mark
 from shunter.app.home import Home
-from shunter.app.stores import SQLITE, postgres_url
+from shunter.app.storage.stores import SQLITE, postgres_url
 from shunter.model.errors import Conflict, NotFound, Rejected, StoreFailed
 from shunter.ports.store import unseen_epoch
 
@@ -74,9 +74,8 @@ def restore(home: Home, source: Path, store: str = SQLITE) -> BackupSummary:
     The restored cluster uses epochs above all that workers may have seen of the original one: they follow it, report
     what they run, and stop what it does not know."""
     url = postgres_url(store)
-    for path in (home.store, *(Path(f"{home.store}{end}") for end in ("-wal", "-shm", "-mark"))):
-        if url is None and os.path.lexists(path):
-            raise Conflict(f"{home.folder} already has a store ({path.name}); restore into an empty SHUNTER_HOME")
+    if url is None:
+        _check_has_no_store(home)
     if not source.is_file():
         if source.exists():
             raise Rejected(f"{source} is not a file; name a file that `shunter backup` wrote")
@@ -87,16 +86,7 @@ def restore(home: Home, source: Path, store: str = SQLITE) -> BackupSummary:
         _create(draft, "")
         with read_only(source) as backup, closing(_open(draft)) as copy:
             backup.backup(copy)
-            problems = integrity_problems(copy)
-            if problems:
-                raise StoreFailed(f"{source} is damaged: {problems[0]}")
-            _check_checksum(copy, source)
-            files = _take_files(copy)
-            with transaction(copy):
-                epoch = unseen_epoch(rounds.read_leading_epoch(copy), time.time())
-                copy.execute("DELETE FROM leadership")  # with its term: the elections of the original do not count here
-                copy.execute("INSERT INTO leadership (one, epoch) VALUES (1, ?)", (epoch,))
-            record_mark(copy, exists=False)  # the new home has none before its first start
+            files = _turn_into_store(copy, source)
             version = rounds.read_last_version(copy)
             if url is not None:
                 asyncio.run(_restore_to_postgres(copy, url))
@@ -122,24 +112,45 @@ def restore(home: Home, source: Path, store: str = SQLITE) -> BackupSummary:
     return BackupSummary(str(source), source.stat().st_size, version)
 
 
+def _check_has_no_store(home: Home) -> None:
+    for path in (home.store, *(Path(f"{home.store}{end}") for end in ("-wal", "-shm", "-mark"))):
+        if os.path.lexists(path):
+            raise Conflict(f"{home.folder} already has a store ({path.name}); restore into an empty SHUNTER_HOME")
+
+
+def _turn_into_store(copy: sqlite3.Connection, source: Path) -> dict[str, bytes]:
+    """Check a copy of a backup, and make it the store of another cluster. Returns the files that were in it."""
+    problems = integrity_problems(copy)
+    if problems:
+        raise StoreFailed(f"{source} is damaged: {problems[0]}")
+    _check_checksum(copy, source)
+    files = _take_files(copy)
+    with transaction(copy):
+        epoch = unseen_epoch(rounds.read_leading_epoch(copy), time.time())
+        copy.execute("DELETE FROM leadership")  # with its term: the elections of the original do not count here
+        copy.execute("INSERT INTO leadership (one, epoch) VALUES (1, ?)", (epoch,))
+    record_mark(copy, exists=False)  # the new home has none before its first start
+    return files
+
+
 def _copy_store(home: Home, draft: Path) -> None:
     with read_only(home.store) as store, closing(_open(draft)) as copy:
         store.backup(copy)
         problems = integrity_problems(copy)
         if problems:
-            raise StoreFailed(f"store {home.store}: it is damaged ({problems[0]}); see `shunter store verify`")
+            raise StoreFailed(f"it is damaged ({problems[0]}); see `shunter store verify`", home.store)
 
 
 async def _copy_postgres(url: StoreUrl, draft: Path) -> None:
     from shunter.adapters.postgres.contents import contents_of
-    from shunter.app.store_copy import fill_file
+    from shunter.app.storage.store_copy import fill_file
 
     async with contents_of(url) as contents:
         await fill_file(contents, draft, await contents.leading_epoch())
 
 
 async def _restore_to_postgres(copy: sqlite3.Connection, url: StoreUrl) -> None:
-    from shunter.app.store_copy import copy_to_postgres
+    from shunter.app.storage.store_copy import copy_to_postgres
 
     schema.migrate(copy, schema.known_migrations())  # it may be of an older version
     await copy_to_postgres(SqliteContents(copy), url)

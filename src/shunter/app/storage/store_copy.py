@@ -20,7 +20,7 @@ from shunter.adapters.sqlite.connection import read_only
 from shunter.adapters.sqlite.contents import SqliteContents, fill
 from shunter.adapters.sqlite.errors import translate
 from shunter.app.home import Home
-from shunter.app.stores import MEMORY, check_store, postgres_url
+from shunter.app.storage.stores import MEMORY, check_store, postgres_url
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem, StoreFailed
 from shunter.ports.store import unseen_epoch
 from shunter.ports.store_contents import StoreContents, TalliedContents, Tally

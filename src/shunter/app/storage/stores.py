@@ -48,6 +48,12 @@ def choose_store(option: str | None, configured: str | None) -> str:
     return configured or STORE_DEFAULT
 
 
+def store_secrets() -> tuple[Path, ...]:
+    """Files with a password of the store, which tasks must not read."""
+    file = os.environ.get(URL_FILE_VARIABLE)
+    return (Path(file).resolve(),) if file else ()
+
+
 def build_store(chosen: str, home: Home, *, accepts_loss: bool = False) -> Store:
     """What `choose_store` has found. asyncpg and SQLite are imported when they are needed."""
     if chosen == MEMORY:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.app.config import parse_config
-from shunter.app.stores import choose_store
+from shunter.app.storage.stores import choose_store
 from shunter.model.errors import Invalid
 
 PLAIN, SECRET = "postgresql://me@db/jobs", "postgresql://me:hunter2@db/jobs"
@@ -57,7 +57,6 @@ def test_the_configuration_may_have_a_password_and_no_other_store() -> None:
 
 
 def test_a_cluster_on_sqlite_does_not_load_asyncpg() -> None:
-    script = (
-        "import sys, shunter.app.manager, shunter.app.backup, shunter.app.verify; sys.exit('asyncpg' in sys.modules)"
-    )
+    modules = "sys, shunter.app.manager, shunter.app.storage.backup, shunter.app.storage.verify"
+    script = f"import {modules}; sys.exit('asyncpg' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0

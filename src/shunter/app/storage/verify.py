@@ -11,15 +11,15 @@ from typing import cast
 import msgspec
 
 from shunter.adapters.postgres.url import StoreUrl
-from shunter.adapters.sqlite import finished_jobs, rounds
+from shunter.adapters.sqlite import rounds
 from shunter.adapters.sqlite.connection import read_only
 from shunter.adapters.sqlite.integrity import integrity_problems, is_mark_recorded
 from shunter.adapters.sqlite.watermark import Watermark, watermark_path
 from shunter.app.home import Home
-from shunter.app.stores import SQLITE, postgres_url
+from shunter.app.storage.stores import SQLITE, postgres_url
 from shunter.engine.recovery import load_state
 from shunter.model.errors import NotFound, StoreFailed
-from shunter.ports.store import FinishedName, LoggedRound, Snapshot, Store
+from shunter.ports.store import LoggedRound, Snapshot, Store
 from shunter.ports.store_contents import TalliedContents
 
 
@@ -113,6 +113,3 @@ class _ReadOnlyLog:
 
     async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
         return rounds.read_rounds_after(self._connection, version, limit)
-
-    async def finished_names(self) -> list[FinishedName]:
-        return finished_jobs.read_names(self._connection)
