@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable
 
 import pytest
 
-from shunter.simulation.world import MANAGERS_FROM, Failed, simulate
+from shunter.simulation.world import MANAGERS_FROM, OBJECTS_FROM, Failed, simulate
 from tests.simulation.mistakes import durability, managers, placement, services, start_rules
 
 SEEDS_MAX = 200
@@ -19,9 +21,21 @@ Patch = pytest.MonkeyPatch
 
 @pytest.mark.parametrize(("mistake", "violation", "hint"), MISTAKES, ids=[each[0].__name__ for each in MISTAKES])
 def test_a_mistake_is_found(mistake: Callable[[Patch], None], violation: str, hint: int, monkeypatch: Patch) -> None:
-    """In the world of the hint; in another one only if the engine has changed since the hint was written."""
+    """In the world of the hint; in another one only if the engine has changed since the hint was written. Worlds in
+    which another checker finds it first do not count."""
     mistake(monkeypatch)
-    with pytest.raises(Failed, match=violation):
-        first = MANAGERS_FROM if hint >= MANAGERS_FROM else 0
-        for seed in dict.fromkeys((hint, *range(first, first + SEEDS_MAX))):
-            simulate(seed)
+    first = max(start for start in (0, OBJECTS_FROM, MANAGERS_FROM) if start <= hint)  # worlds of the same kind
+    seeds = dict.fromkeys((hint, *range(first, first + SEEDS_MAX)))
+    seed = next((seed for seed in seeds if re.search(violation, simulated_violation(seed))), None)
+    assert seed is not None, f"not found in {SEEDS_MAX} worlds"
+    if seed != hint:  # a search costs up to half a minute
+        warnings.warn(f"{mistake.__name__}: write the hint {seed} instead of {hint}", stacklevel=1)
+
+
+def simulated_violation(seed: int) -> str:
+    """What the checkers say about this world; empty if they find nothing."""
+    try:
+        simulate(seed)
+    except Failed as failed:
+        return str(failed)
+    return ""

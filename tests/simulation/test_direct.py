@@ -65,10 +65,8 @@ class Cluster:
 
     async def ended(self, job_id: int) -> str:
         """The state in which a job ended, as history has it."""
-        while job_id in self.engine.state.jobs:
+        while (finished := await self.store.finished_job(job_id)) is None:
             await self.clock.sleep(0.5)
-        finished = await self.store.finished_job(job_id)
-        assert finished is not None
         return finished.state
 
 
@@ -161,8 +159,8 @@ def test_a_shutdown_queues_tasks_again() -> None:
         job = await cluster.submit(10, "sleep", "1h")
         await cluster.clock.sleep(1)
         cluster.engine.pause_placement()
-        for node in list(cluster.engine.state.nodes.records):
-            cluster.workers.send(node, Shutdown(stop_tasks=True))
+        for node in cluster.workers.fleet.nodes:
+            cluster.workers.send(node.id, Shutdown(stop_tasks=True))
         await cluster.clock.sleep(1)
         counts = cluster.engine.state.jobs[job].task_sets[0].counts
         assert counts[1] == 10, "all queued"

@@ -23,6 +23,23 @@ def test_a_day_passes_in_no_time() -> None:
     assert time.monotonic() - began < 60
 
 
+@pytest.mark.parametrize("start_s", [2.0**24 - 1, 2.0**26 + 0.1, 10 * 365.25 * 86_400])
+def test_time_moves_on_after_months_and_after_ten_years(start_s: float) -> None:
+    """Far from its start, the distance between two numbers of the clock is larger than a nanosecond."""
+
+    async def main(rng: random.Random) -> bool:
+        clock, event = VirtualClock(), asyncio.Event()
+        await clock.sleep(start_s)
+        for _ in range(200):
+            before_s, delay_s = clock.now(), rng.uniform(0.0001, 2.0)
+            await clock.sleep(delay_s)
+            assert clock.now() - before_s == pytest.approx(delay_s, abs=1e-6)
+            await clock.wait(event, rng.random())
+        return True
+
+    assert run_virtual(main, seed=0)
+
+
 def test_timers_fire_in_the_order_of_their_times() -> None:
     async def main(_rng: random.Random) -> list[str]:
         seen: list[str] = []

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from typing import get_args
 
 import pytest
@@ -15,7 +16,7 @@ from shunter.engine.changes.objects import ObjectChange
 from shunter.simulation.runtime import loop
 from shunter.simulation.runtime.faults import KINDS
 from shunter.simulation.workload import actions, service_actions
-from shunter.simulation.world import Failed, simulate
+from shunter.simulation.world import Failed, Outcome, simulate
 
 SEEDS = 40  # `make sim-ci` runs the next ones
 CHUNK = 10
@@ -24,9 +25,7 @@ RARE_SEEDS = (
     52, 71, 73, 82, 83, 102, 138, 142, 159, 165, 168, 194,
     1000025, 1000026, 1000038, 1000042, 1000054, 1000056, 1000072,
 )  # fmt: skip
-# In these worlds together everything happens. If the engine has changed and something is missing, the others run too.
-EVENTFUL = (13, 110, 0, 8, 18, 26)
-EVENTFUL_MAX = 200
+EVENTFUL_MAX = 200  # worlds to try if the engine has changed, and something does not happen in those any more
 
 EVENTS = (
     "commit.failed_before", "commit.failed_after", "message.lost", "message.duplicated", "message.late",
@@ -35,30 +34,38 @@ EVENTS = (
 CHECKS = ("round", "audit", "snapshot", "recovery", "replay", "order", "start", "result")
 
 
+@cache
+def outcome_of(seed: int) -> Outcome:
+    """Tests that ask about the same world share one run of it."""
+    return simulate(seed)
+
+
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
 def test_every_invariant_holds(first: int) -> None:
     for seed in range(first, first + CHUNK):
-        simulate(seed)
+        outcome_of(seed)
 
 
 @pytest.mark.parametrize("seed", RARE_SEEDS)
 def test_every_invariant_holds_in_rare_worlds(seed: int) -> None:
-    simulate(seed)
+    outcome_of(seed)
 
 
 def test_every_kind_of_fault_act_and_change_occurs_and_every_checker_looks() -> None:
     happened: Counter[str] = Counter()
     checked: Counter[str] = Counter()
-    seeds = iter(dict.fromkeys((*EVENTFUL, *range(EVENTFUL_MAX))))
+    seeds = iter(dict.fromkeys((*range(SEEDS), *RARE_SEEDS, *range(EVENTFUL_MAX))))
     changes = {kind.__name__ for kind in get_args(Change)} - {kind.__name__ for kind in get_args(ObjectChange)}
     changes -= {"TaskSetUnpinned"}  # a move that finds no room is too rare
+    changes -= {"NamesDropped"}  # earlier versions wrote it
+    changes -= {"FormatRaised"}  # only where several managers are upgraded: see test_manager_seeds
     wanted = {f"fault.{kind}" for kind in KINDS} | {f"act.{kind}" for kind in (*actions.KINDS, *service_actions.KINDS)}
     wanted |= set(EVENTS) | changes
     while not (wanted <= set(happened) and set(CHECKS) <= set(checked)):
         seed = next(seeds, None)
         missing = f"never happened: {wanted - set(happened)}; never checked: {set(CHECKS) - set(checked)}"
         assert seed is not None, missing
-        outcome = simulate(seed)
+        outcome = outcome_of(seed)
         happened.update(outcome.events)
         happened.update(kind.partition(".")[0] for kind in outcome.changes)
         checked.update(outcome.checked)
@@ -67,7 +74,7 @@ def test_every_kind_of_fault_act_and_change_occurs_and_every_checker_looks() -> 
 def test_a_seed_gives_the_same_history_every_time() -> None:
     """In another process as well, where texts have other hashes and sets another order."""
     seed = 12
-    here = simulate(seed).digest
+    here = outcome_of(seed).digest
     assert simulate(seed).digest == here
     program = f"from shunter.simulation.world import simulate; print(simulate({seed}).digest)"
     there = subprocess.run(
@@ -77,7 +84,7 @@ def test_a_seed_gives_the_same_history_every_time() -> None:
 
 
 def test_seeds_differ() -> None:
-    assert simulate(1).digest != simulate(2).digest
+    assert outcome_of(1).digest != outcome_of(2).digest
 
 
 def test_a_world_that_stands_still_is_a_failure_of_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,8 @@ from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.registries.dead_letters import DeadLetter
 from shunter.engine.state.registries.queues import Queue
-from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.snapshot_writer import make_snapshot
+from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
 from shunter.engine.timers import TimerKind
@@ -281,7 +282,7 @@ async def test_the_clock_goes_on_with_what_is_to_come(store: SqliteStore) -> Non
 # ---- history ----
 
 
-async def test_finished_jobs_are_all_there_with_their_tasks(store: SqliteStore, state: State) -> None:
+async def test_finished_jobs_are_all_there_with_their_tasks(store: SqliteStore) -> None:
     found = []
     for job in await store.finished_jobs(FinishedQuery()):
         summary = msgspec.msgpack.decode(job.summary, type=Summary)
@@ -292,10 +293,12 @@ async def test_finished_jobs_are_all_there_with_their_tasks(store: SqliteStore, 
     assert found == FINISHED
     assert await store.count_finished(FinishedQuery(labels=(("team", "film"),))) == 1
     assert await store.count_finished(FinishedQuery(states=("failed",))) == 4
-    assert {name: (run, id) for name, (run, id, _) in state.last_runs["default"].items()} == {
+    newest = {
         "arr": (2, 26), "bad": (1, 2), "bj.hi": (1, 19), "dead": (1, 6), "gone": (1, 3), "keyed": (1, 21),
         "nightly": (1, 25), "ok": (2, 24), "sums": (1, 5), "thumb": (1, 20),
     }  # fmt: skip
+    ended = await store.ended_runs([("default", name, None) for name in newest])
+    assert {name: (run.run, run.id) for (_, name, _), run in ended.items()} == newest
 
 
 async def _finished_states(store: SqliteStore, job: int, group: int, count: int) -> list[str]:

@@ -14,7 +14,8 @@ import pytest
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.engine.recovery import load_state
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
-from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.snapshot_writer import make_snapshot
+from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
 from tests.upgrade.home_files import FOLDER, by_field, describe, logged_changes, longest_of_each_kind, restore
 

@@ -4,19 +4,21 @@ the watcher."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from shunter.engine.cluster_settings import on_set
+from shunter.engine.inbox import NeededRuns
 from shunter.engine.jobs.apply_file import MixedFile, on_apply_file
 from shunter.engine.jobs.dead_letters import on_purge_dead_letters, on_replay_dead_letters
-from shunter.engine.jobs.dependencies import EndedRuns
 from shunter.engine.jobs.hold import on_hold
 from shunter.engine.jobs.queue_admin import on_queue_drop, on_queue_patch, on_queue_purge
 from shunter.engine.jobs.rerun import on_rerun
+from shunter.engine.jobs.run_keys import keys_of_drafts, keys_of_specs, keys_of_template
 from shunter.engine.jobs.stop import on_stop
-from shunter.engine.jobs.submit import SubmitResult, on_submit
+from shunter.engine.jobs.submit import GeneratedNameTaken, SubmitResult, on_submit
 from shunter.engine.jobs.templates import Dispatch, on_dispatch, on_drop_template, on_pause_template
 from shunter.engine.nodes.cordon import on_cordon, on_release_node
 from shunter.engine.nodes.disconnect import on_forget
@@ -28,12 +30,14 @@ from shunter.engine.objects.apply import ApplyResult, on_apply, on_delete, on_re
 from shunter.engine.placement.move import on_move
 from shunter.engine.round import Round
 from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_request
+from shunter.engine.state.state import State
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Draft
 from shunter.model.protocol.worker_messages import Hello, Inventory, Refused, Report, Welcome
 from shunter.ports.admin import QueueChange
+from shunter.ports.store import RunKey
 
 T = TypeVar("T")
 TaskRef = tuple[str, int]  # the group's name and the visible index
@@ -41,9 +45,9 @@ TaskRef = tuple[str, int]  # the group's name and the visible index
 
 class EngineCommands(ABC):
     @abstractmethod
-    async def ask(self, handler: Callable[[Round], T]) -> T:
-        """Return what a round decided, after its commit. Raises Busy and Unavailable, without having changed
-        anything."""
+    async def ask(self, handler: Callable[[Round], T], runs: NeededRuns | None = None) -> T:
+        """Return what a round decided, after its commit. `runs` are the ended runs that the handler has to know. Raises
+        Busy and Unavailable, without having changed anything."""
 
     @abstractmethod
     def tell(self, handler: Callable[[Round], None], node: int = 0) -> None:
@@ -51,24 +55,34 @@ class EngineCommands(ABC):
         worker ends."""
 
     @abstractmethod
-    async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:
-        """Load the ended runs that edges name by number; only history has them."""
+    def with_names(self, specs: list[JobSpec]) -> tuple[list[JobSpec], frozenset[int]]:
+        """The specs with names for those that have none, and the positions of these."""
+
+    @abstractmethod
+    def with_other_names(self, specs: list[JobSpec], positions: Collection[int]) -> list[JobSpec]:
+        """The specs with new names at these positions."""
 
     # ---- callers ----
 
     async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[SubmitResult]:
-        ended_runs = await self.load_ended_runs(specs)
-        return await self.ask(partial(on_submit, specs=specs, user=user, key=key, ended_runs=ended_runs))
+        named, generated = self.with_names(specs)
+        while True:
+            submit = partial(on_submit, specs=named, user=user, key=key, generated=generated)
+            try:
+                return await self.ask(submit, partial(_runs_of_specs, named))
+            except GeneratedNameTaken as taken:
+                named = self.with_other_names(named, taken.positions)
 
     async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> SubmitResult:
         """Start a run of a spec from history."""
-        return await self.ask(partial(on_rerun, spec=spec, user=user, key=key))
+        return await self.ask(partial(on_rerun, spec=spec, user=user, key=key), partial(_runs_of_specs, [spec]))
 
     async def hold(self, job_id: int, is_held: bool) -> None:
         await self.ask(partial(on_hold, job_id=job_id, is_held=is_held))
 
     async def dispatch(self, dispatch: Dispatch) -> SubmitResult:
-        return await self.ask(partial(on_dispatch, dispatch=dispatch))
+        runs = partial(keys_of_template, namespace=dispatch.namespace, name=dispatch.name)
+        return await self.ask(partial(on_dispatch, dispatch=dispatch), runs)
 
     async def pause_template(self, namespace: str, name: str, is_paused: bool) -> None:
         await self.ask(partial(on_pause_template, namespace=namespace, name=name, is_paused=is_paused))
@@ -87,7 +101,8 @@ class EngineCommands(ABC):
 
     async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[SubmitResult]:
         """Run the tasks of these dead letters again and remove the dead letters."""
-        return await self.ask(partial(on_replay_dead_letters, numbers=numbers, specs=specs, user=user))
+        replay = partial(on_replay_dead_letters, numbers=numbers, specs=specs, user=user)
+        return await self.ask(replay, partial(_runs_of_specs, specs))
 
     async def purge_dead(self, numbers: list[int], user: str) -> None:
         await self.ask(partial(on_purge_dead_letters, numbers=numbers, user=user))
@@ -135,14 +150,20 @@ class EngineCommands(ABC):
         await self.ask(partial(on_label, name=name, labels=labels))
 
     async def apply_objects(self, drafts: list[Draft], user: str) -> list[ApplyResult]:
-        return await self.ask(partial(on_apply, drafts=drafts, user=user))
+        return await self.ask(partial(on_apply, drafts=drafts, user=user), lambda _: keys_of_drafts(drafts))
 
     async def apply_file(
         self, file: MixedFile, user: str, key: str | None
     ) -> tuple[list[SubmitResult], list[ApplyResult]]:
         """Apply jobs and objects in one commit."""
-        ended_runs = await self.load_ended_runs(file.specs)
-        return await self.ask(partial(on_apply_file, file=file, user=user, key=key, ended_runs=ended_runs))
+        specs, generated = self.with_names(file.specs)
+        while True:
+            named = replace(file, specs=specs)
+            apply = partial(on_apply_file, file=named, user=user, key=key, generated=generated)
+            try:
+                return await self.ask(apply, partial(_runs_of_file, named))
+            except GeneratedNameTaken as taken:
+                specs = self.with_other_names(specs, taken.positions)
 
     async def delete_object(self, kind: str, name: ObjectName, revision: int | None = None) -> None:
         await self.ask(partial(on_delete, kind=kind, name=name, revision=revision))
@@ -173,3 +194,12 @@ class EngineCommands(ABC):
 
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
         self.tell(partial(on_node_event, node=node, event=event, reason=reason))
+
+
+def _runs_of_specs(specs: list[JobSpec], _: State) -> Iterator[RunKey]:
+    return keys_of_specs(specs)
+
+
+def _runs_of_file(file: MixedFile, _: State) -> Iterator[RunKey]:
+    yield from keys_of_specs(file.specs)
+    yield from keys_of_drafts(file.drafts)

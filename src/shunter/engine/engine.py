@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Collection
+from itertools import islice
 from random import Random
 from typing import Any, TypeVar
 
 from shunter.engine.changes import encode_round
+from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.commands import EngineCommands
 from shunter.engine.due_timers import fire_due_timers
 from shunter.engine.feed import Feed, PublishedRound
-from shunter.engine.inbox import Command, HandlerFailed, apply_commands
-from shunter.engine.jobs.dependencies import EndedRuns, unresolved_runs
-from shunter.engine.jobs.finish import drop_purged_names, finish_jobs
-from shunter.engine.jobs.submit import expire_idempotency_keys
+from shunter.engine.inbox import Command, HandlerFailed, NeededRuns, apply_commands
+from shunter.engine.jobs.finish import finish_jobs
+from shunter.engine.jobs.run_keys import is_permanent, keys_of_due_templates, permanent_keys
+from shunter.engine.jobs.submit import expire_idempotency_keys, with_names, with_other_names
+from shunter.engine.leadership import NOT_LEADING, Leadership
 from shunter.engine.objects.controller import reconcile_objects, reconcile_placed_objects
 from shunter.engine.placement.gang_restart import restart_broken_gangs
 from shunter.engine.placement.place import place, recall_stuck_tasks, release_idle_lanes
@@ -34,30 +36,26 @@ from shunter.engine.replica import Replica
 from shunter.engine.round import Round
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
-from shunter.engine.state.snapshots import make_snapshot
+from shunter.engine.snapshot_saver import SnapshotSaver
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
+from shunter.engine.upgrade import raise_format
 from shunter.log import Log
-from shunter.model.errors import Busy, Failed, Fenced, NotLeader, Rejected, ShunterError, Unavailable
+from shunter.model.errors import Busy, Failed, Fenced, NotLeader, Rejected, ShunterError, StoreFailed, Unavailable
 from shunter.model.job.spec import JobSpec
-from shunter.model.lifecycles import JobState
 from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
-from shunter.ports.coordination import AlwaysHeld, Lease
-from shunter.ports.store import Commit, Store
+from shunter.ports.coordination import Lease
+from shunter.ports.store import Commit, EndedRun, RunKey, Store
 from shunter.ports.workers import Workers
 
 log = Log(__name__)
 T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
-READ_WAIT_MAX_S = 2.0  # for the committed state, after a failed commit
-FOLLOW_INTERVAL_S = 0.05  # between two looks at the store, without a hint that something was committed
-FOLLOW_RETRY_S = 0.5  # after a failed look
-FOLLOWER_WAIT_MAX_S = 1.0  # for a version that the caller has seen elsewhere
+HISTORY_RETRY_S = 0.1  # after history could not be read
 UNPRODUCTIVE_ROUNDS_MAX = 200  # the planner processes a large cluster in about twenty slices
 UNPRODUCTIVE_PAUSE_MS = 100
-NOT_LEADING = "this manager does not lead"
 UNPRODUCTIVE_NOTE = "it repeatedly asks to decide again without placing anything; the engine calls it less often"
 
 
@@ -71,35 +69,28 @@ class Engine(EngineCommands):
         clock: Clock,
         random: Random,
         settings: EngineSettings | None = None,
+        formats: Formats = FORMATS,
     ) -> None:
         self.settings = settings or EngineSettings()
         self.active_policy = policy if isinstance(policy, ActivePolicy) else ActivePolicy(policy)
-        self.epoch = 0
-        self.replica = Replica(store)
-        self._lease: Lease = AlwaysHeld()
-        self._is_following = False
-        self._is_stepping_down = False
+        self.replica = Replica(store, formats)
+        self._format_max = formats.newest  # that every manager knows
+        self._leadership = Leadership(store, self.replica, clock)
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
         self.schedulers = SchedulerService(self, clock, random)
         self._timers = Timers()
         self._inbox: deque[Command] = deque()
         self._wake = asyncio.Event()
-        self._in_flight: asyncio.Future[None] | None = None
         self._is_stopping = False
         self._is_paused = False
-        # why nothing can be committed, from a failed commit until this manager leads again
-        self._state_lost_reason = ""
-        # set while `state` is a committed one: it may be read even if nothing can be committed
-        self._readable = asyncio.Event()
         self._has_backlog = True
         self._recall_at_ms = 0
         self._next_placement_ms: int | None = None
         # consecutive rounds in which the policy had more to decide but changed nothing
         self._unproductive_rounds = 0
         self._housekeeping_at_ms = 0
-        self._logged_bytes = 0
-        self._logged_rounds = 0
-        self._snapshot_task: asyncio.Task[None] | None = None
+        self._purged_names: set[tuple[str, str]] = set()  # since the last round: of which history has no run left
+        self._snapshots = SnapshotSaver(store, clock, self.replica, self.settings, self.wait_committed)
 
     @property
     def state(self) -> State:
@@ -109,17 +100,18 @@ class Engine(EngineCommands):
     def feed(self) -> Feed:
         return self.replica.feed
 
+    @property
+    def term(self) -> int:
+        """Of the election that this manager won last; 0 for the only manager."""
+        return self._leadership.lease.term
+
     # ---- lifecycle ----
 
     async def start(self, lease: Lease | None = None) -> None:
         """Take the lead: a new epoch, and the last committed state. Raises Fenced if a newer term leads."""
-        self._lease = lease or self._lease
-        self.epoch = await self._store.begin_epoch(self._lease.term)
-        await self.replica.catch_up()
+        await self._leadership.take(lease)
+        await self._learn(list(permanent_keys(self.state)))
         self._timers = create_timers(self.state)
-        self._is_following = self._is_stepping_down = False
-        self._state_lost_reason = ""
-        self._readable.set()
         self.schedulers.resend_all()
         self._wake.set()
         log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
@@ -133,70 +125,62 @@ class Engine(EngineCommands):
             if self._is_stopping:
                 return
             try:
-                self._check_lead()
+                self._leadership.check()
                 await self._run_round()
             except Fenced:
                 self._lose_lead()
                 raise
             except ShunterError as error:
                 log.error("round.failed", epoch=self.epoch, error=error)
-                await self._reload(error.detail)
+                await self._reload(error.detail, error.reason if isinstance(error, StoreFailed) else "")
             except HandlerFailed as error:
                 await self._reload(str(error), is_retrying=True)
             except Exception as error:
                 log.exception("round.failed", epoch=self.epoch, error=error)
-                await self._reload(repr(error))
+                await self._reload(repr(error), "an internal error; see the manager's log")
 
     async def follow(self) -> None:
         """Apply the rounds that the leader commits, until cancelled or `stop`. Reads are answered from them."""
         self._lose_lead()
         while not self._is_stopping:
-            delay_s = FOLLOW_INTERVAL_S
-            try:
-                await self.replica.catch_up()
-                self._readable.set()
-            except ShunterError as error:
-                log.warning("replica.failed", error=error, retry_s=FOLLOW_RETRY_S)
-                delay_s = FOLLOW_RETRY_S
-            await self._clock.sleep(delay_s)
+            await self._leadership.follow_once()
 
     def step_down(self) -> None:
         """Give up the lead after the current round, so that another manager can take it."""
-        self._is_stepping_down = True
+        self._leadership.is_stepping_down = True
         self._wake.set()
 
-    def _check_lead(self) -> None:
-        if self._is_stepping_down:
-            raise Fenced("this manager was asked to step down")
-        if not self._lease.is_held():
-            raise Fenced("the lease of this manager is lost")
-
     def _lose_lead(self) -> None:
-        """A leader's state has things that only a leader knows, so a follower loads its own."""
-        if self._is_following:
-            return
-        self._is_following = True
-        self._state_lost_reason = NOT_LEADING
-        self._readable.clear()
-        self.replica.discard()
-        self._refuse_all(NotLeader(f"{NOT_LEADING}; try again"))
+        if not self.is_following:
+            self._leadership.lose()
+            self._refuse_all(NotLeader(f"{NOT_LEADING}; try again"))
 
     async def stop(self) -> None:
         """Stop after the current round, with a snapshot, so that the next start is quick."""
         self._is_stopping = True
         self._wake.set()
-        await self._wait_for_commit()
+        await self._leadership.wait_for_commit()
         self._refuse_all(Unavailable("the manager is stopping; try again"))
         self.feed.end()
         self.schedulers.end("the manager is stopping")
-        if self._snapshot_task:
-            await self._snapshot_task
-        if not self._is_following:
-            await self._save_snapshot(self.epoch)
+        await self._snapshots.wait()
+        if not self.is_following:
+            await self._snapshots.save(self.epoch)
 
     def wake(self) -> None:
         """Start a round, at least to check the clock."""
         self._wake.set()
+
+    def allow_format(self, format: int) -> None:
+        """Every manager knows this format of the store: raise it to this one. An engine that is alone needs no call."""
+        if format != self._format_max:
+            self._format_max = format
+            self._wake.set()
+
+    @property
+    def is_new_store(self) -> bool:
+        """Nothing was ever committed."""
+        return not self.state.version
 
     def pause_placement(self) -> None:
         """Place no more tasks, because the cluster is about to stop. Queued tasks stay queued."""
@@ -221,47 +205,36 @@ class Engine(EngineCommands):
         there is none. After a failed commit the last committed state is loaded soon, even if the disk is full. A leader
         whose lease is lost answers nothing: another one may have committed since. Raises NotLeader also where a
         follower does not reach `min_version` soon."""
-        give_up_s = self._clock.now() + FOLLOWER_WAIT_MAX_S
-        # Whatever is waited for, another commit may begin meanwhile, or this manager may begin or cease to lead.
-        while True:
-            await self._wait_for_commit()
-            if not self._readable.is_set():
-                await self._wait_readable()
-            elif self._is_following and self.state.version < min_version:
-                await self._wait_for_version(min_version, give_up_s)
-            elif self._is_following or self._lease.is_held():
-                return
-            else:
-                raise NotLeader(f"{NOT_LEADING}; try again")
+        await self._leadership.wait_committed(min_version)
 
-    async def _wait_readable(self) -> None:
-        if not await self._clock.wait(self._readable, READ_WAIT_MAX_S):
-            raise Unavailable(f"{self._state_lost_reason or 'the manager is starting'}; try again")
-
-    async def _wait_for_version(self, version: int, give_up_s: float) -> None:
-        """Wait a moment for a follower to get there."""
-        if self._clock.now() >= give_up_s:
-            raise NotLeader(f"this manager follows at version {self.state.version}, not yet {version}; try again")
-        await self._clock.sleep(FOLLOW_INTERVAL_S / 5)
+    @property
+    def epoch(self) -> int:
+        """The one in which this manager leads, or led last."""
+        return self._leadership.epoch
 
     @property
     def committed_version(self) -> int:
         """The version up to which everything is committed."""
-        return self.state.version - (self._in_flight is not None)
+        return self._leadership.committed_version
 
     @property
     def is_following(self) -> bool:
-        return self._is_following
+        return self._leadership.is_following
+
+    @property
+    def lag_s(self) -> float | None:
+        """How old the state of this manager may be; 0 if it leads, None if a follower has not loaded it yet."""
+        return self._leadership.lag_s
 
     @property
     def commit_problem(self) -> str:
         """Why this manager cannot commit at present; empty if it can."""
-        return self._state_lost_reason
+        return self._leadership.lost_reason
 
-    async def _wait_for_commit(self) -> None:
-        """Wait until no commit is in flight, whether it succeeded or not."""
-        while self._in_flight is not None:
-            await asyncio.shield(self._in_flight)
+    @property
+    def public_commit_problem(self) -> str:
+        """The same for callers without a token: it does not say where the store is."""
+        return self._leadership.public_lost_reason
 
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         """Store the latest sample. It is a hint, so it is not committed."""
@@ -277,11 +250,7 @@ class Engine(EngineCommands):
 
     async def is_leading(self) -> bool:
         """Whether no other manager has taken the lead by now."""
-        try:
-            is_ours = not self._state_lost_reason and self._lease.is_held()
-            return is_ours and await self._store.leading_epoch() == self.epoch
-        except ShunterError:
-            return False
+        return await self._leadership.is_leading()
 
     async def leading_term(self) -> int:
         """The newest term of the election that the store knows."""
@@ -289,47 +258,59 @@ class Engine(EngineCommands):
 
     # ---- rounds ----
 
-    async def load_ended_runs(self, specs: list[JobSpec]) -> EndedRuns:
-        """Load the ended runs that edges name by number; only history has them."""
-        past = {}
-        for namespace, name, run in unresolved_runs(self.state, specs):
-            finished = await self._store.finished_run(namespace, name, run)
-            if finished is not None:
-                past[namespace, name, run] = (finished.id, int(JobState[finished.state.upper()]))
-        return past
+    def with_names(self, specs: list[JobSpec]) -> tuple[list[JobSpec], frozenset[int]]:
+        """The specs with names for those that have none, and the positions of these."""
+        return with_names(specs, self._random)
 
-    async def ask(self, handler: Callable[[Round], T]) -> T:
-        """Put a command into the bounded inbox. Returns after the commit of the round that decides it."""
-        if self._is_following:
+    def with_other_names(self, specs: list[JobSpec], positions: Collection[int]) -> list[JobSpec]:
+        """The specs with new names at these positions."""
+        return with_other_names(specs, positions, self._random)
+
+    async def ask(self, handler: Callable[[Round], T], runs: NeededRuns | None = None) -> T:
+        """Put a command into the bounded inbox. Returns after the commit of the round that decides it. `runs` are the
+        ended runs that the handler has to know."""
+        if self.is_following:
             raise NotLeader(f"{NOT_LEADING}; nothing was accepted, try again")
-        if self._is_stopping or self._state_lost_reason:
-            raise Unavailable(
-                f"{self._state_lost_reason or 'the manager is stopping'}; nothing was accepted, try again"
-            )
+        if self._is_stopping or self.commit_problem:
+            raise Unavailable(f"{self.commit_problem or 'the manager is stopping'}; nothing was accepted, try again")
         if len(self._inbox) >= self.settings.inbox_max:
             raise Busy(
                 f"the inbox is full: {len(self._inbox)} requests are waiting (inbox_max {self.settings.inbox_max})"
             )
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._inbox.append(Command(handler, reply))
+        self._inbox.append(Command(handler, reply, runs=runs))
         self._wake.set()
         return await reply
 
-    def tell(self, handler: Callable[[Round], None], node: int = 0) -> None:
+    def tell(self, handler: Callable[[Round], None], node: int = 0, runs: NeededRuns | None = None) -> None:
         """Put a report into the inbox, which has no limit for reports: workers keep them until they are acknowledged,
         and that bounds them. While the state is loaded again, reports are dropped, because they are not about the new
-        state."""
-        if self._state_lost_reason:
-            raise Unavailable(f"{self._state_lost_reason}; nothing was accepted, try again")
-        self._inbox.append(Command(handler, None, node))
+        state. `runs` are the ended runs that the handler has to know."""
+        if self.commit_problem:
+            raise Unavailable(f"{self.commit_problem}; nothing was accepted, try again")
+        self._inbox.append(Command(handler, None, node, runs))
         self._wake.set()
 
     async def _run_round(self) -> None:
         """Run one round: decide everything that came in since the last one, commit once, then publish it. The order of
         the steps is the architecture: each step sees the changes of the steps before it."""
-        round, commands = self._begin_round()
+        # 0. Load what the decisions need of history. Everything after it, up to the commit, happens without a break.
+        #    So the round takes only the commands that were there before.
+        now_ms, count = self.now_ms(), min(len(self._inbox), self.settings.round_commands_max)
+        try:
+            learnt = await self._learn_needed_runs(now_ms, count)
+        except ShunterError as error:
+            await self._postpone_round(error)
+            return
+        if self._is_stopping:
+            return
+        round, commands = self._begin_round(now_ms, count)
         try:
             # 1. Requests and reports, in the order in which they arrived: they are what everything below follows from.
+            #    Before them the format, if it is raised: no round before this one has what came with it. A new store
+            #    gets it with its first commands, because a cluster without work writes nothing.
+            if commands or not self.is_new_store:
+                raise_format(round, self._format_max)
             answers = apply_commands(round, commands)
             # 2. After the commands, because a report may have made a timer pointless; and before step 3, because
             #    timers mark services dirty.
@@ -360,16 +341,49 @@ class Engine(EngineCommands):
             self._abort(commands, error)
             raise
         # 10. Only now callers are answered, orders sent and changes published.
+        self.state.ended_runs.forget(key for key in learnt if not is_permanent(self.state, key))
         self._announce(round, answers)
         self._plan_next_round(round)
 
-    def _begin_round(self) -> tuple[Round, list[Command]]:
+    async def _learn_needed_runs(self, now_ms: int, count: int) -> list[RunKey]:
+        """Look up the ended runs that this round has to know. No commit is in flight, so history and memory agree, and
+        no run ends before the round decides. What is purged meanwhile was there."""
+        state, purged = self.state, set(self._purged_names)
+        commands = islice(self._inbox, count)
+        keys = {key for command in commands if command.runs is not None for key in command.runs(state)}
+        keys.update(keys_of_due_templates(state, self._timers, now_ms))
+        missing = [key for key in keys if key not in state.ended_runs]
+        missing += [(*name, None) for name in purged if (*name, None) in state.ended_runs]
+        await self._learn(missing)
+        self._purged_names -= purged
+        return missing
+
+    async def _learn(self, keys: list[RunKey]) -> None:
+        if keys:
+            self.state.ended_runs.learn(keys, await self.look_up_runs(keys))
+
+    async def look_up_runs(self, keys: Collection[RunKey]) -> dict[RunKey, EndedRun]:
+        """Those of these runs that history has."""
+        return await self._store.ended_runs(list(keys)) if keys else {}
+
+    async def _postpone_round(self, error: ShunterError) -> None:
+        """History cannot be read at present. The state is as good as before, so only requests that need it fail."""
+        log.warning("history.unreadable", error=error, retry_s=HISTORY_RETRY_S)
+        commands, self._inbox = self._inbox, deque()
+        for command in commands:
+            if command.runs is None:
+                self._inbox.append(command)
+            else:
+                command.answer(Unavailable(f"{error.detail}; nothing was accepted, try again"))
+        await self._clock.sleep(HISTORY_RETRY_S)
+        self._wake.set()
+
+    def _begin_round(self, now_ms: int, count: int) -> tuple[Round, list[Command]]:
         """Create a round and take its commands from the inbox."""
-        round = Round(self.state, self.epoch, self.now_ms(), self.settings, self._random, self._timers)
+        round = Round(self.state, self.epoch, now_ms, self.settings, self._random, self._timers)
         observers = self.schedulers.observers
         round.observer = observers if observers.is_enabled else None
-        count = min(len(self._inbox), self.settings.round_commands_max)
-        return round, [self._inbox.popleft() for _ in range(count)]
+        return round, [self._inbox.popleft() for _ in range(min(count, len(self._inbox)))]
 
     def _run_periodic_work(self, round: Round) -> None:
         if self._has_backlog and round.now_ms >= self._recall_at_ms:
@@ -437,52 +451,27 @@ class Engine(EngineCommands):
         """The store refuses the commit of a leader that was replaced. Answers that change nothing are not committed, so
         the lease must vouch for them."""
         if not round.changes:
-            self._check_lead()
+            self._leadership.check()
             return
         self.state.version += 1
         body = encode_round(round.changes)
         commit = Commit(
             self.epoch, self.state.version, round.now_ms / 1000, body, round.finished, round.archived_objects
         )
-        self._in_flight = asyncio.get_running_loop().create_future()
-        try:
-            await self._store.commit(commit)
-        finally:
-            self._in_flight.set_result(None)
-            self._in_flight = None
+        await self._leadership.commit(commit)
         round.size_bytes = len(body)
-        self._logged_bytes += len(body)
-        self._logged_rounds += 1
-        if self._logged_bytes >= self.settings.snapshot_bytes or self._logged_rounds >= self.settings.snapshot_rounds:
-            self._begin_snapshot()
-
-    def _begin_snapshot(self) -> None:
-        if self._snapshot_task is not None and not self._snapshot_task.done():
-            return
-        self._logged_bytes = self._logged_rounds = 0
-        self._snapshot_task = asyncio.get_running_loop().create_task(self._save_snapshot(self.epoch))
-
-    async def _save_snapshot(self, epoch: int) -> None:
-        try:
-            await self.wait_committed()
-            await self._store.save_snapshot(epoch, make_snapshot(self.state))
-        except ShunterError as error:
-            log.warning("snapshot.failed", error=error)  # all rounds are in the store: recovery only takes longer
+        self._snapshots.on_commit(self.epoch, len(body))
 
     async def purge(self) -> None:
         """Purge expired history. The manager calls this from time to time."""
         await self.wait_committed()
         purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
-        names = [(name.namespace, name.name) for name in purged.finished]
-        if names:
-            self.tell(partial(drop_purged_names, names=names, ids={name.id for name in purged.finished}))
+        self._purged_names.update(purged.names)
 
-    async def _reload(self, reason: str, *, is_retrying: bool = False) -> None:
+    async def _reload(self, reason: str, public_reason: str = "", *, is_retrying: bool = False) -> None:
         """Drop memory, which may be ahead of the store, and load the committed state under a new epoch. With
         `is_retrying` the requests in the inbox stay. Reports are dropped, because workers send them again."""
-        self._state_lost_reason = reason
-        self._readable.clear()
-        self.replica.discard()
+        self._leadership.discard_state(reason, public_reason)
         self._workers.suspend(reason)
         waiting = [command for command in self._inbox if command.reply is not None] if is_retrying else []
         if is_retrying:
@@ -491,7 +480,7 @@ class Engine(EngineCommands):
         delay_s = 0.05
         while not self._is_stopping:
             try:
-                self._check_lead()
+                self._leadership.check()
                 await self.start()
                 self._inbox.extend(waiting)
                 break
@@ -501,22 +490,13 @@ class Engine(EngineCommands):
                 raise
             except Exception as error:
                 log.error("engine.reload_failed", error=error, retry_s=delay_s)
-                if self._lease.term:  # others may reach the store, so one of them should lead
+                if self._leadership.lease.term:  # others may reach the store, so one of them should lead
                     self.step_down()
                     continue
-                await self._load_readable_state()
+                await self._leadership.load_readable_state()
                 await self._clock.sleep(delay_s)
                 delay_s = min(delay_s * 2, RELOAD_DELAY_MAX_S)
         self._workers.reset("the manager reloaded its state")
-
-    async def _load_readable_state(self) -> None:
-        """Nothing can be committed, but the committed state can still be read."""
-        if not self._readable.is_set():
-            try:
-                await self.replica.catch_up()
-                self._readable.set()
-            except Exception as error:
-                log.error("engine.state_unreadable", error=error)
 
     def _refuse_all(self, error: Unavailable) -> None:
         while self._inbox:

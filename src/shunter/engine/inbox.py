@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from shunter.engine.round import Round
+from shunter.engine.state.state import State
 from shunter.log import Log
-from shunter.model.errors import Busy, Failed, Rejected
+from shunter.model.errors import Busy, Failed, FormatClosed, Rejected, ShunterError, Unavailable
+from shunter.ports.store import RunKey
 
 log = Log(__name__)
+NeededRuns = Callable[[State], Iterable[RunKey]]
 
 
 @dataclass(slots=True)
@@ -22,6 +25,7 @@ class Command:
     handler: Callable[[Round], Any]
     reply: asyncio.Future[Any] | None = None
     node: int = 0
+    runs: NeededRuns | None = None  # of history, that the handler reads
 
     def answer(self, answer: Any) -> None:
         if self.reply is None or self.reply.done():
@@ -36,7 +40,7 @@ class HandlerFailed(Exception):
     """A handler raised after it had changed the state, so this round cannot continue. The other commands can be retried
     once the state is loaded again."""
 
-    def __init__(self, command: Command, failure: Failed) -> None:
+    def __init__(self, command: Command, failure: ShunterError) -> None:
         super().__init__(failure.detail)
         self.command = command
         self.failure = failure
@@ -44,8 +48,8 @@ class HandlerFailed(Exception):
 
 def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command, Any]]:
     """Apply the commands and return the answers. A refusal is also an answer and comes before anything is recorded. A
-    handler that fails is refused too, and the round continues. Raises HandlerFailed if the handler had already changed
-    something."""
+    handler that fails is refused too, and the round continues, as is a request that needs a newer format of the store.
+    Raises HandlerFailed if the handler had already changed something."""
     answers: list[tuple[Command, Any]] = []
     for command in commands:
         recorded = len(round.changes)
@@ -54,6 +58,11 @@ def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command,
         except (Rejected, Busy) as refusal:
             assert len(round.changes) == recorded, "a refused command must not change anything"
             answer = refusal
+        except FormatClosed as closed:
+            assert command.reply is not None, f"a report needs what the format does not have: {closed}"
+            answer = Unavailable(f"{closed}; nothing was changed, try again then")
+            if len(round.changes) > recorded:
+                raise HandlerFailed(command, answer) from closed
         except Exception as error:
             log.exception("command.failed", error=error)
             answer = Failed(f"the manager failed on this request ({error!r}); nothing was changed")

@@ -11,8 +11,9 @@ from random import Random
 from typing import Any
 
 from shunter.engine.engine import Engine
+from shunter.engine.upgrade import watch_formats
 from shunter.log import Log
-from shunter.model.errors import Fenced, ShunterError
+from shunter.model.errors import Fenced, NewerFormat, ShunterError
 from shunter.ports.clock import Clock
 from shunter.ports.coordination import Coordination, Lease
 
@@ -21,7 +22,8 @@ log = Log(__name__)
 
 
 class Membership:
-    """`on_lead` starts what only a leader runs, and `on_step_down` ends it. Both may be called many times."""
+    """`on_lead` starts what only a leader runs, and `on_step_down` ends it. Both may be called many times. A manager
+    that is no candidate only follows."""
 
     def __init__(
         self,
@@ -31,13 +33,19 @@ class Membership:
         random: Random,
         on_lead: Callable[[], Awaitable[None]],
         on_step_down: Callable[[], Awaitable[None]],
+        *,
+        is_candidate: bool = True,
     ) -> None:
         self._engine, self._coordination = engine, coordination
         self._clock, self._random = clock, random
         self._on_lead, self._on_step_down = on_lead, on_step_down
+        self._is_candidate = is_candidate
 
     async def run(self) -> None:
-        """Until the engine stops."""
+        """Until the engine stops. Raises NewerFormat if this program cannot read what other managers write."""
+        if not self._is_candidate:
+            await self._engine.follow()
+            return
         while True:
             lease = await self._follow_until_elected()
             if lease is None:
@@ -45,6 +53,8 @@ class Membership:
             try:
                 await self._lead(lease)
                 return
+            except NewerFormat:
+                raise
             except Fenced as error:
                 log.info("leader.stepped_down", term=lease.term, reason=error)
             except ShunterError as error:
@@ -61,6 +71,8 @@ class Membership:
             await asyncio.wait((following, campaign), return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
                 return campaign.result()
+            if campaign.done():  # elected at the same moment
+                await self._coordination.resign(campaign.result())
             following.result()
             return None
         finally:
@@ -76,13 +88,18 @@ class Membership:
                 await self._clock.sleep(RETRY_MAX_S)
 
     async def _lead(self, lease: Lease) -> None:
+        if lease.term:  # a manager that is alone need not ask what the others know
+            self._engine.allow_format(0)
         await self._engine.start(lease)
-        watching = asyncio.create_task(self._wake_when_lost(lease))
+        watching = [asyncio.create_task(self._wake_when_lost(lease))]
+        if lease.term:
+            settle_s = self._engine.settings.format_settle_s
+            watching.append(asyncio.create_task(watch_formats(self._engine, self._coordination, self._clock, settle_s)))
         try:
             await self._on_lead()
             await self._engine.run()
         finally:
-            await _cancel(watching)
+            await _cancel(*watching)
             await self._on_step_down()
 
     async def _wake_when_lost(self, lease: Lease) -> None:

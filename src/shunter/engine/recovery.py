@@ -3,40 +3,57 @@ timers that the state implies, when an engine takes the lead."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shunter.engine import changes as c
+from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.jobs.submit import arm_timer
-from shunter.engine.state.snapshots import load
+from shunter.engine.state.snapshots import LoadingState
 from shunter.engine.state.state import State
 from shunter.engine.timers import TimerKind, Timers
 from shunter.model.errors import StoreFailed
-from shunter.model.lifecycles import JobState, NodeState
-from shunter.ports.store import Store
+from shunter.model.lifecycles import NodeState
+from shunter.ports.store import LoggedRound, Store
 
 ROUNDS_PER_READ = 1_000
+SLICE_CHANGES = 1_000  # applied before the loop comes around
 
 
-async def load_state(store: Store) -> State:
-    """Load the last committed state. Raises StoreFailed if what was committed cannot be decoded."""
+async def load_state(store: Store, formats: Formats = FORMATS) -> State:
+    """Load the last committed state. Raises StoreFailed if what was committed cannot be decoded, and NewerFormat if a
+    newer version can."""
     snapshot = await store.snapshot()
-    state = State()
+    state = State(formats)
     if snapshot is not None:
+        loading = LoadingState(snapshot, formats)
         with _naming_damage(snapshot.version):
-            state = load(snapshot)
-    for finished in await store.finished_names():
-        ended = (finished.run, finished.id, int(JobState[finished.state.upper()]))
-        state.last_runs.setdefault(finished.namespace, {})[finished.name] = ended
+            for _ in loading.slices():
+                await asyncio.sleep(0)
+        state = loading.state
+        del loading, snapshot  # its body may be large
+    applied = 0
     while rounds := await store.rounds_after(state.version, ROUNDS_PER_READ):
         for logged in rounds:
-            with _naming_damage(logged.version):
-                changes = c.decode_round(logged.body)
-            for change in changes:
+            for change in decode_logged(logged, formats):
                 state.apply(change)
+                applied += 1
+                if applied % SLICE_CHANGES == 0:
+                    await asyncio.sleep(0)
             state.version = logged.version
     return state
+
+
+def decode_logged(logged: LoggedRound, formats: Formats) -> list[c.Change]:
+    with _naming_damage(logged.version):
+        try:
+            return c.decode_round(logged.body)
+        except c.DECODE_ERRORS:
+            if (raised := c.find_format(logged.body)) is not None:
+                formats.refuse_newer(raised.format, raised.by)
+            raise
 
 
 @contextmanager

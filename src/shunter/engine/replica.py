@@ -6,9 +6,10 @@ the leader changes its state directly, and commits the same changes. So a manage
 from __future__ import annotations
 
 from shunter.engine import changes as c
+from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.feed import Feed, PublishedRound
 from shunter.engine.jobs.finish import Summary, decode_summary
-from shunter.engine.recovery import load_state
+from shunter.engine.recovery import decode_logged, load_state
 from shunter.engine.state.state import State
 from shunter.log import Log
 from shunter.model.errors import NotFound
@@ -19,12 +20,12 @@ log = Log(__name__)
 
 
 class Replica:
-    def __init__(self, store: Store) -> None:
-        self.state = State()
+    def __init__(self, store: Store, formats: Formats = FORMATS) -> None:
+        self.state = State(formats)
         self.feed = Feed()
         self.is_current = False  # the state is exactly the one that the store had at its version
         self._was_loaded = False
-        self._store = store
+        self._store, self._formats = store, formats
 
     def discard(self) -> None:
         """The state has changes that are not committed, or cannot be trusted: load it again before the next use."""
@@ -41,7 +42,7 @@ class Replica:
 
     async def _load(self) -> None:
         """Whoever followed the old state follows again: rounds between the two are in the store."""
-        state = await load_state(self._store)
+        state = await load_state(self._store, self._formats)
         if self._was_loaded:
             self.feed.end()
         self.state, self.is_current, self._was_loaded = state, True, True
@@ -55,7 +56,7 @@ class Replica:
             return await self._store.rounds_after(self.state.version, ROUNDS_PER_READ)
 
     async def _apply(self, logged: LoggedRound) -> None:
-        changes = c.decode_round(logged.body)
+        changes = decode_logged(logged, self._formats)
         summaries = await self._summaries_of(changes)
         self.is_current = False  # until all of it is applied
         for change in changes:

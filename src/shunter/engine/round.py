@@ -58,7 +58,9 @@ class Round:
         self.outbox = Outbox(self.epoch, self.state.table)
 
     def record(self, change: Change) -> None:
-        """Change the state; the change is committed with the round."""
+        """Change the state; the change is committed with the round. Raises FormatClosed if not every manager could read
+        it."""
+        self.state.format.check(change)
         self.state.apply(change)
         self.changes.append(change)
         mark_dirty = MARKERS.get(type(change))

@@ -22,6 +22,7 @@ class EngineSettings:
     keys_age_s: float = 86_400.0
     lost_max: int = LOST_MAX
     quarantine_jobs: int = 3  # this many failing jobs on a node, while none succeeds there, quarantine it; 0: never
+    quarantine_restarts: int = 5  # so often a worker may restart without its orders, while no task succeeds; 0: always
     quarantine_window_s: float = 60.0
     quarantine_share_max: float = 0.5  # of the nodes that are up
     order_ms: int = 100  # work that an order should hold
@@ -29,6 +30,8 @@ class EngineSettings:
     recall_after_ms: int = 250  # an order without progress for this long is recalled
     snapshot_bytes: int = 16 * 2**20  # of rounds since the last snapshot
     snapshot_rounds: int = 20_000
+    snapshot_slice_jobs: int = 1_000  # written between two rounds, in a few milliseconds
     housekeeping_s: float = 60.0
     heartbeat_s: float = 1.0
+    format_settle_s: float = 30.0  # a format is raised when all managers knew it for so long; one that restarts is away
     retention: Retention = field(default_factory=Retention)

@@ -49,6 +49,16 @@ class Timers:
             _, kind, subject, number, index = heapq.heappop(self.heap)
             yield TimerKind(kind), subject, number, index
 
+    def due_subjects(self, kind: TimerKind, now_ms: int) -> Iterator[int]:
+        """The subjects of the due timers of a kind, which stay armed."""
+        positions = [0]
+        while positions:
+            position = positions.pop()
+            if position < len(self.heap) and self.heap[position][0] <= now_ms:
+                positions += (2 * position + 1, 2 * position + 2)  # children are never due before their parent
+                if self.heap[position][1] == kind:
+                    yield self.heap[position][2]
+
     @property
     def next_ms(self) -> int | None:
         return self.heap[0][0] if self.heap else None

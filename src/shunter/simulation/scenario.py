@@ -33,8 +33,10 @@ class Scenario:
     is_background: bool = False  # the policy decides outside of rounds
     lies_seed: int | None = None  # of `simulation.runtime.lies`; None: nobody lies
     cuts_seed: int | None = None  # of `simulation.runtime.link_cuts`; None: no long cuts
+    dates_seed: int | None = None  # of `simulation.runtime.wrong_dates`; None: all machines have the same date
     managers: int = 0  # that share the store and elect a leader; 0: there is one, which is replaced when it is gone
     managers_seed: int = 0  # of their faults and of the clients that read
+    is_upgraded: bool = False  # the managers, one after the other: see `simulation.runtime.upgrades`
     has_objects: bool = False  # see `simulation.workload.objects`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 
@@ -85,6 +87,7 @@ def _draw_settings(rng: random.Random) -> EngineSettings:
         round_placements_max=rng.choice((1, 10, 20_000)),
         depth_max=rng.choice((1, 4, 1_024)),
         snapshot_rounds=rng.choice((5, 40, 20_000)),
+        snapshot_slice_jobs=1,  # so that rounds change what is being written
         housekeeping_s=20.0,
         quarantine_jobs=rng.choice((0, 3)),
         keys_max=rng.choice((2, 100_000)),

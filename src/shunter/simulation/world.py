@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.changes.formats import FORMATS
 from shunter.model.errors import ShunterError
 from shunter.model.protocol.scheduler_messages import TASKS
 from shunter.model.protocol.worker_messages import Hello, ManagerMessage
 from shunter.planning.remote.view_scope import wants_of
-from shunter.ports.store import Commit, Purged
+from shunter.ports.store import Commit, FinishedJob, Purged
 from shunter.simulation.checks.checkers import Checkers, WaitTimes
 from shunter.simulation.checks.final import check_end, is_quiescent
 from shunter.simulation.checks.reference_records import require
@@ -31,20 +32,25 @@ from shunter.simulation.runtime.lies import Liar
 from shunter.simulation.runtime.link_cuts import LinkCuts, with_disconnects
 from shunter.simulation.runtime.loop import Livelock, Stalled, VirtualClock, run_virtual
 from shunter.simulation.runtime.manager import SimulatedManager
-from shunter.simulation.runtime.manager_faults import ManagerFaults, with_managers
+from shunter.simulation.runtime.manager_faults import FORMAT_SETTLE_S, ManagerFaults, with_managers
 from shunter.simulation.runtime.network import Network
+from shunter.simulation.runtime.upgrades import NEWER, RollingUpgrade
 from shunter.simulation.runtime.worker import SimulatedWorker
+from shunter.simulation.runtime.wrong_dates import WrongDates
 from shunter.simulation.scenario import Scenario, draw_scenario
 from shunter.simulation.trace import Trace
 from shunter.simulation.workload.policies import BackgroundPolicy, PolicyFactory
 from shunter.simulation.workload.readers import Readers
+from shunter.simulation.workload.status_followers import StatusFollowers
 from shunter.simulation.workload.users import Users
 
 FAULT_PERIOD_MAX_S = 600.0  # within which users are answered and faults are over
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
 SEEDED = PolicyFactory()
 LIES_EVERY = 7  # in one of this many worlds a worker lies
+DATES_EVERY = 4  # in one of this many worlds machines have wrong dates
 CUTS_EVERY = 5  # in one of this many worlds links are cut for long, and jobs say what happens then
+STATUS_EVERY = 7  # in one of this many worlds with several managers, clients follow events
 BACKGROUND_EVERY = 6  # in one of this many worlds the policy decides outside of rounds
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 LEADER_WITHIN_S = LEASE_S + 1.0 + 1.0  # after the faults: until a lease expires, until another one leads, and loading
@@ -86,6 +92,8 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
         scenario = replace(
             draw_scenario(rng), has_objects=seed >= OBJECTS_FROM, is_background=is_background, lies_seed=lies_seed
         )
+        if seed % DATES_EVERY == DATES_EVERY - 1:
+            scenario = replace(scenario, dates_seed=seed)
         if seed >= MANAGERS_FROM:
             scenario = with_managers(scenario, seed)
         if seed % CUTS_EVERY == CUTS_EVERY - 1:
@@ -123,7 +131,8 @@ class World:
         self.scenario = scenario
         self.clock = VirtualClock()
         self.trace = Trace(self.clock.now, echo)
-        self.checkers = Checkers()
+        self.upgrade = RollingUpgrade(self, scenario.managers_seed) if scenario.is_upgraded else None
+        self.checkers = Checkers(NEWER) if self.upgrade else Checkers()
         self.store = MemoryStore()
         self.disk = Disk(rng, self.trace)
         self.network = Network(self.clock, rng, self.trace, self.spawn)
@@ -189,15 +198,23 @@ class World:
                 self._check_leader_returns(faults.run(), manager_faults.run()),
                 Readers(self, users, self.scenario.managers_seed).run(),
             ]
+            if self.scenario.managers_seed % STATUS_EVERY == STATUS_EVERY - 4:
+                running.append(StatusFollowers(self, self.scenario.managers_seed).run())
+            if self.upgrade is not None:
+                running.append(self.upgrade.run())
         else:
             running.append(faults.run())
         if self.scenario.lies_seed is not None:
             running.append(Liar(self, self.scenario.lies_seed).run())
         if self.scenario.cuts_seed is not None:
             running.append(LinkCuts(self, self.scenario.cuts_seed).run())
+        if self.scenario.dates_seed is not None:
+            running.append(WrongDates(self, self.scenario.dates_seed).run())
         async with asyncio.timeout(FAULT_PERIOD_MAX_S):
             await asyncio.gather(*running)
         await self._quiesce(users)
+        if self.upgrade is not None:
+            await self.upgrade.wait_raised()
         await check_end(self, users)
         if self.scenario.managers:
             self.checkers.leadership.check_epochs(self.servers.terms)
@@ -239,7 +256,10 @@ class World:
 
     def start_manager(self) -> None:
         number = len(self.managers) + 1
-        manager = SimulatedManager(number, self.clock, self.trace, self.rng, self._on_manager_end)
+        taken = {each.place for each in self.live_managers}
+        place = next(each for each in range(len(taken) + 1) if each not in taken)
+        formats = self.upgrade.installed[place] if self.upgrade else FORMATS
+        manager = SimulatedManager(number, self.clock, self.trace, self.rng, self._on_manager_end, place, formats)
         self.managers.append(manager)
         policy = self._policy_factory.make(self.scenario.policy)
         self.makes_schedulings = TASKS not in wants_of(policy)
@@ -274,11 +294,14 @@ class World:
         holders = [manager.name for manager in self.live_managers if manager.has_lease]
         self.check(self.checkers.leadership.on_lease_held, holders)
 
-    def _manager_for_worker(self) -> SimulatedManager | None:
-        """A worker knows the addresses of all managers and tries one after the other; a follower refuses it."""
+    def _manager_for_worker(self, name: str) -> SimulatedManager | None:
+        """A worker knows the addresses of all managers and tries one after the other, or one that it was told of; a
+        follower refuses it."""
         if not self.scenario.managers:
             return self.leader
-        return self.rng.choice(self.live_managers) if self.live_managers else None
+        named = [manager for manager in self.live_managers if manager.name == name]
+        candidates = named or self.live_managers
+        return self.rng.choice(candidates) if candidates else None
 
     def _on_manager_end(self, manager: SimulatedManager) -> None:
         for connection in self.network.connections_of(manager):
@@ -290,13 +313,18 @@ class World:
         """The writer of a late commit has dropped its state, so only the commit itself is checked."""
         self.trace.record("committed", f"{manager.name} version {commit.version} ({len(commit.body)} bytes)")
         self.check(self.checkers.leadership.on_durable, manager.name, commit.epoch)
-        self.check(self.checkers.on_durable, None if is_late else manager.engine, commit)
+        self.checkers.formats.on_registered(self.servers.managers(for_s=LEASE_S + FORMAT_SETTLE_S))
+        self.check(self.checkers.on_durable, None if is_late else manager.engine, commit, manager.formats)
         if self.scenario.managers:
             self.checkers.histories.on_durable()
+            self.checkers.status.on_durable(commit)
 
-    def purged(self, purged: Purged) -> None:
-        self.trace.record("purged", f"{len(purged.finished)} names, {purged.rounds} rounds")
-        self.checkers.model.purged_names.update((name.namespace, name.name) for name in purged.finished)
+    def purged(self, purged: Purged, left: list[FinishedJob]) -> None:
+        self.trace.record("purged", f"{len(purged.names)} names, {purged.rounds} rounds")
+        history: dict[tuple[str, str], int] = {}
+        for job in left:
+            history[job.namespace, job.name] = max(job.run, history.get((job.namespace, job.name), 0))
+        self.checkers.model.history = history
 
     def begun(self, manager: SimulatedManager, term: int, epoch: int) -> None:
         self.check(self.checkers.leadership.on_begun, manager.name, term, epoch)

@@ -18,11 +18,14 @@ _PROGRESS_AFTER_SUBMIT = {
 
 
 class JobRecords:
-    """The records of a Scheduling, with the indices of its jobs by how far they have come, each list in order."""
+    """The records of a Scheduling, with the indices of its jobs by how far they have come, each list in order.
+
+    `touched` has the indices of all records that may differ from those that `matches` compared last; None: any may."""
 
     def __init__(self, records: Iterable[JobRecord]) -> None:
         self._snapshot: tuple[JobRecord, ...] | None = None
         self.all = list(records)
+        self.touched: set[int] | None = None
         self._fill_buckets()
 
     def _fill_buckets(self) -> None:
@@ -41,6 +44,8 @@ class JobRecords:
             return
         before, after = self._buckets[self.all[index].progress], self._buckets[record.progress]
         self.all[index], self._snapshot = record, None
+        if self.touched is not None:
+            self.touched.add(index)
         if before is after:
             return
         if before is not None:
@@ -51,7 +56,7 @@ class JobRecords:
     def put_all(self, indices: Iterable[int], record: JobRecord) -> None:
         for index in indices:
             self.all[index] = record
-        self._snapshot = None
+        self._snapshot = self.touched = None
         self._fill_buckets()
 
     @property
@@ -66,12 +71,14 @@ class JobRecords:
 
     def matches(self, records: tuple[JobRecord, ...]) -> bool:
         """Whether the records are equal. If so, it adopts them, so that the next comparison is quick."""
-        if self.snapshot is records:
-            return True
-        is_same = self.snapshot == records
-        if is_same:
-            self.all, self._snapshot = list(records), records
-        return is_same
+        if self.snapshot is not records:
+            if self.snapshot != records:
+                return False
+            for index in range(len(records)) if self.touched is None else self.touched:
+                self.all[index] = records[index]
+            self._snapshot = records
+        self.touched = set()
+        return True
 
 
 def record_of(job: BatchJob | None, scheduling: ObjectName) -> JobRecord:

@@ -47,4 +47,5 @@ class ReconcileCache:
     def records(self, records: tuple[JobRecord, ...]) -> JobRecords:
         if self._records is None or not self._records.matches(records):
             self._records = JobRecords(records)
+            self._records.touched = set()
         return self._records

@@ -73,6 +73,7 @@ class _Reconciliation:
             self.statuses = [last]
         return SchedulingOutcome(
             statuses=tuple(self.statuses),
+            touched_jobs=self.records.touched,
             claims=tuple(self.claims),
             releases=tuple(self.releases),
             requests=self.requests,

@@ -24,6 +24,20 @@ class Layout:
     fits: bool = True
 
 
+class LayoutCache:
+    """The layout of one testbed, from one reconcile to the next: most change only what its slots are used for."""
+
+    def __init__(self) -> None:
+        self._spec: TestbedSpec | None = None
+        self._nodes: list[LabelledNode] = []
+        self._layout = Layout(node_ids={})
+
+    def lay_out(self, spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
+        if self._spec is not spec or self._nodes != nodes:
+            self._spec, self._nodes, self._layout = spec, list(nodes), lay_out(spec, nodes)
+        return self._layout
+
+
 def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
     """`slots_per_node` on every node whose label is an integer. If one node has no room for its slots, the testbed does
     not fit and has no slots anywhere."""

@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.model.objects.object_lifecycles import SLOT, TESTBED, SlotEvent, TestbedEvent
 from shunter.model.objects.testbeds import Slot, SlotPlace, SlotState, Testbed, TestbedStatus
-from shunter.testbeds.slots import Layout, lay_out
+from shunter.testbeds.slots import Layout, LayoutCache
 from shunter.testbeds.view import LabelledNode, SlotUse
 
 _EVENTS_TO_FREE: dict[SlotState, tuple[SlotEvent, ...]] = {
@@ -23,10 +23,16 @@ _EVENTS_TO_FREE: dict[SlotState, tuple[SlotEvent, ...]] = {
 
 
 def reconcile_testbed(
-    testbed: Testbed, nodes: Sequence[LabelledNode], uses: Mapping[SlotPlace, SlotUse], now_ms: int
+    testbed: Testbed,
+    nodes: Sequence[LabelledNode],
+    uses: Mapping[SlotPlace, SlotUse],
+    now_ms: int,
+    layouts: LayoutCache | None = None,
 ) -> TestbedStatus:
     """The status that the testbed should have: the same object if nothing changes."""
-    layout = Layout(node_ids={}) if testbed.meta.is_deleting else lay_out(testbed.spec, nodes)
+    layout = (
+        Layout(node_ids={}) if testbed.meta.is_deleting else (layouts or LayoutCache()).lay_out(testbed.spec, nodes)
+    )
     unready_nodes = {node.name for node in nodes if not node.is_ready}
     desired = _desired_slots(testbed, layout, nodes, uses, now_ms)
     slots = tuple(

@@ -5,7 +5,7 @@ A second run on the same view returns that nothing is to do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 
 import msgspec
 
@@ -114,6 +114,7 @@ class SchedulingOutcome(msgspec.Struct, frozen=True):
     that they are free, so they cannot fail."""
 
     statuses: tuple[SchedulingStatus, ...] = ()
+    touched_jobs: Set[int] | None = None  # of the statuses' jobs, the indices of all that may have changed; None: any
     claims: tuple[ObjectName, ...] = ()  # jobs to claim
     releases: tuple[ObjectName, ...] = ()
     requests: Mapping[ObjectName, CreationRequest] = {}

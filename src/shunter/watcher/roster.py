@@ -68,6 +68,12 @@ class Roster:
         watched = self._nodes.get(session.node)
         return watched if watched is not None and watched.session is session else None
 
+    def forget_nodes(self) -> None:
+        """Connections that have no node stay."""
+        for watched in self._nodes.values():
+            self.detach_session(watched)
+        self._nodes.clear()
+
     def nodes(self) -> list[WatchedNode]:
         return list(self._nodes.values())
 

@@ -2,13 +2,15 @@
 (`Workers`).
 
 It owns the connections, the heartbeat interval, the latest sample of each machine, and the verdict on which nodes are
-silent, down or back. It stores nothing on disk: after a restart, workers reconnect and send their inventories."""
+silent, down or back. It stores nothing on disk: after a restart, workers reconnect and send their inventories.
+
+The watcher of a manager that does not lead has no engine: it refuses workers and names the leader."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import msgspec
@@ -44,6 +46,7 @@ from shunter.watcher.events import NodeEventQueue
 from shunter.watcher.handshakes import Handshakes
 from shunter.watcher.heartbeat_timing import HeartbeatInterval
 from shunter.watcher.liveness import Liveness
+from shunter.watcher.report_slices import SLICE_MAX, count_entries, slice_report
 from shunter.watcher.roster import Roster, WatchedNode
 from shunter.watcher.sample_recorder import SampleRecorder
 from shunter.watcher.session import WorkerSession
@@ -65,29 +68,45 @@ class Sample:
 
 
 class Watcher:
-    def __init__(self, clock: Clock, settings: WatcherSettings | None = None) -> None:
+    """`leader` returns the address at which the manager that leads takes workers; empty if it is not known."""
+
+    def __init__(
+        self, clock: Clock, settings: WatcherSettings | None = None, leader: Callable[[], str] = lambda: ""
+    ) -> None:
         self._clock = clock
         self._settings = settings or WatcherSettings()
+        self._leader = leader
         self._engine: WatcherEngine | None = None
         self._recorder: SampleRecorder | None = None
-        self._refusal = refuse(RefusalCode.NOT_LEADER, "the engine is not ready yet")
+        self._refusal_code, self._refusal_reason = RefusalCode.NOT_LEADER, "the engine is not ready yet"
         self._roster = Roster()
-        self._interval = HeartbeatInterval(self._settings)
-        self._events = NodeEventQueue(clock)
-        self._liveness = Liveness(clock, self._interval, self._events.publish, self._disconnect)
         self._handshakes = Handshakes(self._settings.handshake_timeout_s)
         self._queries = WorkerQueries(clock, self._settings.request_timeout_s, self._settings.requests_max)
         self._numbers = itertools.count(1)  # of inventories and reports, as the engine sees them
         self._background_tasks: list[asyncio.Task[None]] = []
+        self._term = 0
+        self._lead_changed = asyncio.Event()
+        self._forget_nodes()
+
+    def _forget_nodes(self) -> None:
+        self._roster.forget_nodes()
+        self._interval = HeartbeatInterval(self._settings)
+        self._events = NodeEventQueue(self._clock)
+        self._liveness = Liveness(self._clock, self._interval, self._events.publish, self._disconnect)
 
     # ---- its life ----
 
     async def start(
-        self, engine: WatcherEngine, expected: Iterable[int] = (), recorder: SampleRecorder | None = None
+        self,
+        engine: WatcherEngine,
+        expected: Iterable[int] = (),
+        recorder: SampleRecorder | None = None,
+        term: int = 0,
     ) -> None:
-        """Accept workers. `expected` are the nodes that the engine considers alive; those that do not return become
-        silent and then down, like any other. A recorder gets the samples of heartbeats."""
-        self._engine, self._recorder = engine, recorder
+        """Lead: accept workers. `expected` are the nodes that the engine considers alive; those that do not return
+        become silent and then down, like any other. A recorder gets the samples of heartbeats. May be called again
+        after `step_down`. `term` is that of the election which the manager has won."""
+        self._engine, self._recorder, self._term = engine, recorder, term
         known = list(expected)
         self._interval.adapt(len(known))
         for node in known:
@@ -96,6 +115,7 @@ class Watcher:
             self._liveness.expect(watched, self._settings.return_s)
         ticker = Ticker(self._clock, (self._liveness, self._handshakes))
         self._background_tasks = [asyncio.create_task(task) for task in (ticker.run(), self._events.run(engine))]
+        self._announce_lead()
 
     def suspend(self, reason: str) -> None:
         """The engine cannot commit, and so accepts no worker: a node that cannot reconnect is not down for that.
@@ -111,29 +131,60 @@ class Watcher:
             self._events.withdraw(watched.node)
             self._liveness.expect(watched, self._settings.return_s)
 
+    async def step_down(self, reason: str) -> None:
+        """Do not lead any more: stop judging nodes, close every connection and forget every node. Workers are sent to
+        the leader, if it is known."""
+        await self._end_leading(RefusalCode.NOT_LEADER, reason)
+
     async def stop(self, reason: str) -> None:
         """Stop judging nodes and close every connection; workers continue to reconnect."""
-        for task in self._background_tasks:
+        await self._end_leading(RefusalCode.SHUTTING_DOWN, reason)
+
+    async def _end_leading(self, code: RefusalCode, reason: str) -> None:
+        self._engine, self._recorder = None, None
+        self._refusal_code, self._refusal_reason = code, reason
+        tasks, self._background_tasks = self._background_tasks, []
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._background_tasks, return_exceptions=True)
-        self._background_tasks = []
-        self._engine = None
-        self._refusal = refuse(RefusalCode.SHUTTING_DOWN, reason)
-        self._disconnect_all(RefusalCode.SHUTTING_DOWN, reason)
+        self._announce_lead()
+        self._disconnect_all(code, reason)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._forget_nodes()  # last, because a verdict that the engine refused is queued again
+
+    def _announce_lead(self) -> None:
+        changed, self._lead_changed = self._lead_changed, asyncio.Event()
+        changed.set()
 
     def _disconnect_all(self, code: RefusalCode, reason: str) -> None:
         for watched in self._roster.nodes():
             self._roster.detach_session(watched)  # so that the end of its connection is no verdict on the node
+        leader = self._leader() if code is RefusalCode.NOT_LEADER else ""
         for session in self._roster.sessions():
-            session.refuse(code, reason)
+            session.end(refuse(code, reason, leader))
 
     # ---- for transports ----
 
     def connect(self, link: WorkerLink) -> WorkerSession:
         session = WorkerSession(link, self, self._clock.now())
         self._roster.add(session)
-        self._handshakes.watch(session)
+        if self._engine is None:  # no ticker checks its deadline
+            asyncio.get_running_loop().call_soon(self._refuse_if_following, session)
+        else:
+            self._handshakes.watch(session)
         return session
+
+    def _refuse_if_following(self, session: WorkerSession) -> None:
+        if self._engine is None:
+            session.end(self._refusal())
+        else:
+            self._handshakes.watch(session)
+
+    @property
+    def leading_term(self) -> int | None:
+        return None if self._engine is None else self._term
+
+    async def wait_lead_changed(self) -> None:
+        await self._lead_changed.wait()
 
     # ---- for the engine ----
 
@@ -205,7 +256,7 @@ class Watcher:
 
     async def handle_hello(self, session: WorkerSession, hello: Hello) -> Welcome | Refused:
         if self._engine is None:
-            return self._refusal
+            return self._refusal()
         refused = hello_problem(hello) or self._claim_name(session, hello)
         if refused is not None:
             return refused
@@ -213,21 +264,26 @@ class Watcher:
         if isinstance(answer, Refused) or self._roster.session_named(hello.name) is not session:
             return answer
         self._attach_session(session, answer.node)
-        return msgspec.structs.replace(answer, heartbeat_s=self._interval.heartbeat_s)
+        return msgspec.structs.replace(answer, heartbeat_s=self._interval.heartbeat_s, term=self._term)
 
     async def handle_inventory(self, session: WorkerSession, inventory: Inventory) -> None:
         number = next(self._numbers)
         session.acknowledgements.track(number, inventory.seq)
+        inventory = session.clock_skew.correct(inventory)
         await self._require_engine().inventory(session.node, msgspec.structs.replace(inventory, seq=number))
 
     async def handle_report(self, session: WorkerSession, report: Report) -> None:
         if self._liveness.is_suspended:
             return  # the connection stays, for logs; `reset` ends it, and the worker sends the report again
+        *slices, last = slice_report(report) if count_entries(report) > SLICE_MAX else (report,)
+        for part in slices:
+            await self._report_part(session, part, next(self._numbers))
         number = next(self._numbers)
-        session.acknowledgements.track(number, report.seq)
-        await self._require_engine().report(session.node, msgspec.structs.replace(report, seq=number))
+        session.acknowledgements.track(number, report.seq)  # the report is committed when its last part is
+        await self._report_part(session, last, number)
 
     def handle_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None:
+        session.clock_skew.measure(heartbeat.stats.at_ms, int(self._clock.now() * 1000))
         watched = self._roster.node_of(session)
         if watched is not None:
             watched.stats, watched.stats_at = heartbeat.stats, self._clock.now()
@@ -275,6 +331,10 @@ class Watcher:
 
     # ---- steps ----
 
+    async def _report_part(self, session: WorkerSession, part: Report, number: int) -> None:
+        part = session.clock_skew.correct(part)
+        await self._require_engine().report(session.node, msgspec.structs.replace(part, seq=number))
+
     def _claim_name(self, session: WorkerSession, hello: Hello) -> Refused | None:
         """A name belongs to the connection that is alive. The same process may come again at any time."""
         holder = self._roster.session_named(hello.name)
@@ -319,8 +379,15 @@ class Watcher:
 
     def _require_engine(self) -> WatcherEngine:
         if self._engine is None:
-            raise Unavailable(self._refusal.reason)
+            raise Unavailable(self._refusal_reason)
         return self._engine
+
+    def _refusal(self) -> Refused:
+        leader = self._leader() if self._refusal_code is RefusalCode.NOT_LEADER else ""
+        reason = (
+            f"this manager is not the leader; the leader takes workers at {leader}" if leader else self._refusal_reason
+        )
+        return refuse(self._refusal_code, reason, leader)
 
     def _session(self, node: int) -> WorkerSession | None:
         watched = self._roster.node(node)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
+from shunter.engine import upgrade
 from shunter.engine.engine import Engine
+from shunter.engine.feed import PublishedRound
+from shunter.engine.leadership import Leadership
 from shunter.engine.membership import Membership
 from shunter.engine.replica import Replica
+from shunter.engine.state.registries.format import FormatRegistry
+from shunter.gateway.streams.event_hub import EventHub, Follower, Subject
+from shunter.gateway.streams.events import Events
 from shunter.model.errors import Fenced, NotLeader, StoreFailed
+from shunter.model.rest.cluster_views import EventView
+from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.coordination import AlwaysHeld, Lease
 from shunter.ports.store import Commit, LoggedRound
 from shunter.simulation.runtime import coordination
@@ -28,7 +37,7 @@ def lead_without_a_lease(patch: Patch) -> None:
 
     async def careless(self: Engine, lease: Lease | None = None) -> None:
         await start(self, lease)
-        self._lease = _Eternal(self._lease.term)
+        self._leadership.lease = _Eternal(self._leadership.lease.term)
 
     patch.setattr(Engine, "start", careless)
 
@@ -46,7 +55,7 @@ def answer_reads_until_the_next_commit(patch: Patch) -> None:
         try:
             await wait_committed(self, min_version)
         except NotLeader:
-            if self._is_following:
+            if self.is_following:
                 raise
 
     async def never(_self: Membership, _lease: Lease) -> None:
@@ -58,11 +67,11 @@ def answer_reads_until_the_next_commit(patch: Patch) -> None:
 
 def acknowledge_what_changes_nothing_without_a_lease(patch: Patch) -> None:
     """The lease vouches for reads, and not for requests."""
-    patch.setattr(Engine, "_check_lead", _check_step_down)
+    patch.setattr(Leadership, "check", _check_step_down)
 
 
-def _check_step_down(self: Engine) -> None:
-    if self._is_stepping_down:
+def _check_step_down(self: Leadership) -> None:
+    if self.is_stepping_down:
         raise Fenced("asked to step down")
 
 
@@ -90,17 +99,17 @@ def look_at_the_fence_before_the_commit(patch: Patch) -> None:
 
 def take_the_lead_back(patch: Patch) -> None:
     """A manager that loads its state again begins an epoch, whoever leads by now."""
-    begin, check_lead = MemoryStore.begin_epoch, Engine._check_lead
+    begin, check_lead = MemoryStore.begin_epoch, Leadership.check
 
     async def lax(self: MemoryStore, term: int = 0) -> int:
         self._term = min(self._term, term)
         return await begin(self, term)
 
-    def check_unless_reloading(self: Engine) -> None:
-        (_check_step_down if self._state_lost_reason else check_lead)(self)
+    def check_unless_reloading(self: Leadership) -> None:
+        (_check_step_down if self.lost_reason else check_lead)(self)
 
     patch.setattr(MemoryStore, "begin_epoch", lax)
-    patch.setattr(Engine, "_check_lead", check_unless_reloading)
+    patch.setattr(Leadership, "check", check_unless_reloading)
 
 
 def ignore_the_version_that_a_client_has_seen(patch: Patch) -> None:
@@ -130,10 +139,10 @@ def follow_with_what_was_not_committed(patch: Patch) -> None:
 
 
 def read_what_is_being_committed(patch: Patch) -> None:
-    async def hasty(_self: Engine) -> None:
+    async def hasty(_self: Leadership) -> None:
         return None
 
-    patch.setattr(Engine, "_wait_for_commit", hasty)
+    patch.setattr(Leadership, "wait_for_commit", hasty)
 
 
 def begin_an_epoch_twice(patch: Patch) -> None:
@@ -156,18 +165,60 @@ def wait_long_before_the_next_campaign(patch: Patch) -> None:
     patch.setattr(Membership, "run", late)
 
 
+def write_what_older_managers_cannot_read(patch: Patch) -> None:
+    """A newer leader stores what it can, whatever the others know."""
+    patch.setattr(FormatRegistry, "check", lambda _self, _value: None)
+
+
+def raise_the_format_when_the_leader_knows_it(patch: Patch) -> None:
+    """Without a look at the other managers."""
+    patch.setattr(upgrade, "common_format", lambda managers: max((each.format for each in managers), default=0))
+
+
+def resume_a_stream_at_the_beginning_of_a_round(patch: Patch) -> None:
+    """A client that left in the middle of a round gets its first events again."""
+    render = Events._render
+
+    def careless(
+        self: Events, published: PublishedRound, query: EventQuery, _after: EventPosition | None
+    ) -> list[EventView]:
+        return render(self, published, query, None)
+
+    patch.setattr(Events, "_render", careless)
+
+
+def resume_a_stream_with_the_next_round(patch: Patch) -> None:
+    """A client that comes from another manager misses what was committed since it left."""
+    join = EventHub.join
+
+    def careless(self: EventHub, subject: Subject, version: int) -> Follower | None:
+        return join(self, subject, max(version, self._feed.version))
+
+    stream = Events._stream
+
+    def forgetful(self: Events, query: EventQuery, version: int) -> AsyncGenerator[bytes, None]:
+        return stream(self, replace(query, after=None), version)
+
+    patch.setattr(EventHub, "join", careless)
+    patch.setattr(Events, "_stream", forgetful)
+
+
 STALE = r"answered as leader at version \d+, but \d+ was committed before"
 MISTAKES: tuple[tuple[Mistake, str, int], ...] = (
     (lead_without_a_lease, STALE, MANAGERS_FROM + 3),
-    (answer_reads_until_the_next_commit, STALE, MANAGERS_FROM + 18),
-    (acknowledge_what_changes_nothing_without_a_lease, STALE, MANAGERS_FROM + 27),
-    (trust_clocks_without_a_margin, "have a lease at the same time", MANAGERS_FROM + 6),
-    (look_at_the_fence_before_the_commit, r"wrote after epoch \d+ had begun", MANAGERS_FROM),
+    (answer_reads_until_the_next_commit, STALE, MANAGERS_FROM + 21),
+    (acknowledge_what_changes_nothing_without_a_lease, STALE, MANAGERS_FROM + 7),
+    (trust_clocks_without_a_margin, "have a lease at the same time", MANAGERS_FROM + 1),
+    (look_at_the_fence_before_the_commit, r"wrote after epoch \d+ had begun", MANAGERS_FROM + 7),
     (take_the_lead_back, r"of term \d+ after term \d+ had begun", MANAGERS_FROM + 12),
-    (ignore_the_version_that_a_client_has_seen, "to a client that had seen", MANAGERS_FROM + 2),
+    (ignore_the_version_that_a_client_has_seen, "to a client that had seen", MANAGERS_FROM + 4),
     (skip_a_round, "never was|is not what the committed rounds give", MANAGERS_FROM + 3),
-    (follow_with_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM + 4),
+    (follow_with_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM),
     (read_what_is_being_committed, "which is not committed", MANAGERS_FROM),
     (begin_an_epoch_twice, r"epochs began, with \d+ elections", MANAGERS_FROM),
     (wait_long_before_the_next_campaign, "nobody leads", MANAGERS_FROM + 5),
+    (write_what_older_managers_cannot_read, r"which needs format \d+; \d+ is active", MANAGERS_FROM + 41),
+    (raise_the_format_when_the_leader_knows_it, r"was raised while m\d+ knows only", MANAGERS_FROM + 49),
+    (resume_a_stream_at_the_beginning_of_a_round, "the next event is|what is not committed", MANAGERS_FROM + 1),
+    (resume_a_stream_with_the_next_round, "the next event is|misses .* events", MANAGERS_FROM + 1),
 )

@@ -126,7 +126,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (cancel_preempted_tasks, "has not come back", 10),
     (fire_twice, "fired twice", 13),
     (forget_schedules_in_recovery, "are overdue", 13),
-    (hide_missed_firings, "firings silently", 53),
+    (hide_missed_firings, "firings silently", 73),
     (ignore_exit_rules, "against its policy|succeeded with exit code|restart . is too many", 69),
     (retry_on_the_same_node, "asked for another node", 38),
     (ignore_failures_max, "it is to fail", 33),

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.engine import Engine
 from shunter.engine.membership import Membership
 from shunter.model.errors import StoreFailed
@@ -43,6 +44,7 @@ class TestElection:
     def __init__(self) -> None:
         self.term = 0
         self.lease: TestLease | None = None
+        self.registered: list[ManagerRecord] = []
         self._is_free = asyncio.Event()
         self._is_free.set()
 
@@ -73,10 +75,13 @@ class TestElection:
         self._is_free.set()
 
     def managers(self) -> list[ManagerRecord]:
-        return []
+        return self.registered
 
     def leader(self) -> ManagerRecord | None:
         return None
+
+    def leader_term(self) -> int:
+        return 0
 
     async def wait_changed(self) -> None: ...
 
@@ -124,15 +129,24 @@ class CountingStore(MemoryStore):
 class Manager:
     """An engine that follows and leads."""
 
-    def __init__(self, store: MemoryStore, election: TestElection) -> None:
+    def __init__(
+        self, store: MemoryStore, election: TestElection, formats: Formats = FORMATS, *, is_candidate: bool = True
+    ) -> None:
         clock = VirtualClock()
         self.workers = RecordingWorkers()
         self.engine = Engine(
-            store=store, workers=self.workers, policy=build_policy("bin-pack"), clock=clock, random=random.Random(1)
+            store=store,
+            workers=self.workers,
+            policy=build_policy("bin-pack"),
+            clock=clock,
+            random=random.Random(1),
+            formats=formats,
         )
         self.leads = asyncio.Event()
         self.times_led = 0
-        membership = Membership(self.engine, election, clock, random.Random(1), self._lead, self._step_down)
+        membership = Membership(
+            self.engine, election, clock, random.Random(1), self._lead, self._step_down, is_candidate=is_candidate
+        )
         self.running = asyncio.create_task(membership.run())
 
     async def _lead(self) -> None:

@@ -108,6 +108,23 @@ def test_a_manager_that_stops_without_a_store_saves_no_snapshot_of_what_was_neve
     run_virtual(main, 1)
 
 
+class BrokenSnapshots(MemoryStore):
+    async def save_snapshot(self, _epoch: int, _snapshot: Snapshot) -> None:
+        raise RuntimeError("a mistake of ours")
+
+
+def test_a_snapshot_that_fails_unexpectedly_does_not_keep_the_manager_from_stopping() -> None:
+    async def main(_: random.Random) -> None:
+        store = BrokenSnapshots()
+        harness = await Harness(store, EngineSettings()).open()
+        await harness.submit(spec("kept"))
+        await harness.engine.stop()
+        second = await Harness(store, EngineSettings()).open()
+        assert set(second.engine.state.jobs_by_name["default"]) == {"kept"}
+
+    run_virtual(main, 1)
+
+
 class SlowDisk(MemoryStore):
     """Every commit and every read of the state takes a second."""
 

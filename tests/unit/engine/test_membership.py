@@ -13,7 +13,7 @@ from shunter.model.errors import NotLeader, Unavailable
 from shunter.ports.store import LoggedRound
 from shunter.simulation.runtime.loop import run_virtual
 from tests.unit.engine.harness import spec
-from tests.unit.engine.managers import CountingStore, leader_and_follower
+from tests.unit.engine.managers import CountingStore, Manager, TestElection, leader_and_follower
 
 
 def test_a_promoted_follower_loads_nothing() -> None:
@@ -169,5 +169,23 @@ def test_a_membership_that_is_cancelled_while_it_is_elected_ends() -> None:
         follower.running.cancel()
         await asyncio.wait([follower.running], timeout=10)
         assert follower.running.cancelled()
+
+    run_virtual(main, 1)
+
+
+def test_a_manager_that_is_no_candidate_follows_and_never_leads() -> None:
+    async def main(_: random.Random) -> None:
+        store, election = CountingStore(), TestElection()
+        follower = Manager(store, election, is_candidate=False)
+        leader = Manager(store, election)
+        await leader.leads.wait()
+        await leader.engine.submit([spec("a")], "tester")
+        await follower.engine.wait_committed(leader.engine.committed_version)
+        assert set(follower.engine.state.jobs_by_name["default"]) == {"a"}
+        leader.running.cancel()
+        await asyncio.sleep(60)
+        assert follower.times_led == 0
+        await follower.engine.stop()
+        await follower.running
 
     run_virtual(main, 1)

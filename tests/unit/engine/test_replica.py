@@ -115,7 +115,7 @@ def test_a_follower_answers_at_the_version_that_a_client_has_seen_or_not_at_all(
             seen = leader.engine.committed_version
             await follower.engine.wait_committed(seen)
             assert follower.engine.state.version >= seen
-        with pytest.raises(NotLeader, match=rf"at version {seen}, not yet {seen + 1}"):
+        with pytest.raises(NotLeader, match=rf"reached version {seen}, not yet {seen + 1}"):
             await follower.engine.wait_committed(seen + 1)
 
     run_virtual(main, 1)

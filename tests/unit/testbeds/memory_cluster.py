@@ -14,17 +14,19 @@ import msgspec
 
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobStatus, Claim
 from shunter.model.objects.object_meta import Meta, ObjectName
-from shunter.model.objects.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec, SchedulingState, SchedulingStatus, SlotJob
 from shunter.model.objects.testbeds import SlotHolder, SlotPlace, SlotState, Testbed, TestbedSpec
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
 from shunter.testbeds.queue_order import ReconcileCache
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
+from shunter.testbeds.slots import LayoutCache
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import (
     Application,
     ApplicationState,
     BatchJobView,
     LabelledNode,
+    SchedulingOutcome,
     SchedulingView,
     SlotUse,
     StartApplication,
@@ -73,6 +75,7 @@ class MemoryCluster:
     jobs: dict[ObjectName, BatchJob] = field(default_factory=dict)
     schedulings: dict[ObjectName, Scheduling] = field(default_factory=dict)
     memories: dict[ObjectName, ReconcileCache] = field(default_factory=dict)
+    layouts: dict[ObjectName, LayoutCache] = field(default_factory=dict)
     applications: dict[int, FakeApplication] = field(default_factory=dict)
     log: list[tuple[str, str]] = field(default_factory=list)  # (name, state) in the order in which they were written
     requested: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)  # requests, in order
@@ -174,7 +177,9 @@ class MemoryCluster:
 
     def step_testbed(self, name: ObjectName) -> bool:
         testbed = self.testbeds[name]
-        status = reconcile_testbed(testbed, self.nodes_of(name), self.uses(name), self.now_ms)
+        layouts = self.layouts.setdefault(name, LayoutCache())
+        status = reconcile_testbed(testbed, self.nodes_of(name), self.uses(name), self.now_ms, layouts)
+        assert status == reconcile_testbed(testbed, self.nodes_of(name), self.uses(name), self.now_ms)
         if status is testbed.status:
             if testbed.meta.is_deleting and not status.slots:
                 del self.testbeds[name]
@@ -281,6 +286,7 @@ class MemoryCluster:
         if outcome.claims_testbed or outcome.releases_testbed:
             self.write_testbed_claim(name, outcome.claims_testbed)
         for status in outcome.statuses:
+            self.check_touched(self.schedulings[name].status, status, outcome)
             if status.state is not self.schedulings[name].status.state:
                 self.log.append((name.name, status.state.wire_name))
             self.schedulings[name] = msgspec.structs.replace(self.schedulings[name], status=status)
@@ -290,6 +296,12 @@ class MemoryCluster:
             del self.schedulings[name]
         self.check()
         return True
+
+    def check_touched(self, before: SchedulingStatus, after: SchedulingStatus, outcome: SchedulingOutcome) -> None:
+        """The engine writes only the records that are named as touched."""
+        if outcome.touched_jobs is not None and len(before.jobs) == len(after.jobs):
+            pairs = enumerate(zip(before.jobs, after.jobs, strict=True))
+            assert {index for index, (old, new) in pairs if old != new} <= outcome.touched_jobs
 
     def write_claim(self, job: ObjectName, claim: Claim | None) -> None:
         self.jobs[job] = msgspec.structs.replace(self.jobs[job], claim=claim)

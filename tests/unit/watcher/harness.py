@@ -130,7 +130,8 @@ class Harness:
     def __init__(self, settings: WatcherSettings | None = None) -> None:
         self.clock = VirtualClock()
         self.engine = RecordingEngine(self.clock)
-        self.watcher = Watcher(self.clock, settings)
+        self.leader = ""  # where another manager takes workers
+        self.watcher = Watcher(self.clock, settings, lambda: self.leader)
 
     async def open(self, expected: tuple[int, ...] = ()) -> Harness:
         await self.watcher.start(self.engine, expected)

@@ -3,7 +3,8 @@
 The engine decides changes, `State.apply` applies them, and the store keeps them. Recovery applies them again, and
 events are rendered from them.
 
-Add a new change to the file of its subject and to that file's union. Give it a tag that no other change has."""
+Add a new change to the file of its subject and to that file's union. Give it a tag that no other change has, and a
+format in `engine.changes.formats`."""
 
 # Callers write `c.TasksPlaced`, whichever file defines it; mypy sees every name.
 # ruff: noqa: F403, F405
@@ -33,3 +34,12 @@ def encode_round(changes: list[Change]) -> bytes:
 
 def decode_round(body: bytes) -> list[Change]:
     return _decoder.decode(body)
+
+
+def find_format(body: bytes) -> FormatRaised | None:
+    """The format that a round raises, even if a program that knows only older ones cannot decode the round."""
+    try:
+        first, *_ = msgspec.msgpack.decode(body, type=list[msgspec.Raw])
+        return msgspec.msgpack.decode(first, type=FormatRaised)
+    except (*DECODE_ERRORS, ValueError):
+        return None

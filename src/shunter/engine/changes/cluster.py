@@ -1,4 +1,4 @@
-"""Changes of queues, live settings and dead letters."""
+"""Changes of queues, live settings, dead letters and the format of the store."""
 
 from __future__ import annotations
 
@@ -37,4 +37,13 @@ class DeadLettersDropped(ChangeStruct, tag=34):
     at_ms: int
 
 
-ClusterChange = QueueSet | QueueDropped | ClusterSet | DeadLettersDropped
+class FormatRaised(ChangeStruct, tag=51):
+    """From here on the store has what came with this format. It is the first change of its round, and its fields never
+    change, so that a manager that cannot read the rest can say why."""
+
+    format: int
+    by: str  # the version of the manager that raised it
+    at_ms: int
+
+
+ClusterChange = QueueSet | QueueDropped | ClusterSet | DeadLettersDropped | FormatRaised

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from shunter.engine.jobs.dependencies import NO_ENDED_RUNS, EndedRuns
 from shunter.engine.jobs.submit import SubmitResult, on_submit, results_by_key
 from shunter.engine.objects.apply import UNCHANGED, ApplyResult, apply_drafts, check_drafts
 from shunter.engine.round import Round
@@ -25,7 +25,7 @@ class MixedFile:
 
 
 def on_apply_file(
-    round: Round, file: MixedFile, user: str, key: str | None, ended_runs: EndedRuns = NO_ENDED_RUNS
+    round: Round, file: MixedFile, user: str, key: str | None, generated: Collection[int] = ()
 ) -> tuple[list[SubmitResult], list[ApplyResult]]:
     """Validate both parts before anything is recorded; neither part's checks depend on the other. A known key means
     that the whole file was applied earlier."""
@@ -37,5 +37,5 @@ def on_apply_file(
     with file_problem_paths(file.objects):
         check_drafts(round, file.drafts)
     with file_problem_paths(file.jobs):
-        submitted = on_submit(round, file.specs, user, key, ended_runs)
+        submitted = on_submit(round, file.specs, user, key, generated)
     return submitted, apply_drafts(round, file.drafts, user)

@@ -20,21 +20,18 @@ from shunter.model.job.spec import After, GroupAfter, JobSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 from shunter.model.timestamps import iso
 
-# ended runs (namespace, name, run) that the state does not know -> job id, JobState
-EndedRuns = Mapping[tuple[str, str, int], tuple[int, int]]
-NO_ENDED_RUNS: EndedRuns = {}
 _WAITING = int(TaskState.WAITING)
 
 
 # ---- at submit ----
 
 
-def topological_order(round: Round, specs: Sequence[JobSpec], ended_runs: EndedRuns) -> Sequence[int]:
+def topological_order(round: Round, specs: Sequence[JobSpec]) -> Sequence[int]:
     """Positions of the specs in an order where each follows its prerequisites. Raises Invalid for unknown targets and
     cycles. Most submits have no edges and keep their order."""
     if not any(spec.options.after for spec in specs):
         return range(len(specs))
-    prerequisites, problems = _find_prerequisites(round.state, specs, ended_runs)
+    prerequisites, problems = _find_prerequisites(round.state, specs)
     if cycle := find_cycle(prerequisites):
         cycle_text = format_cycle(specs[position].name for position in cycle)
         problems.append(
@@ -47,9 +44,7 @@ def topological_order(round: Round, specs: Sequence[JobSpec], ended_runs: EndedR
     return _topological_sort(prerequisites, len(specs))
 
 
-def _find_prerequisites(
-    state: State, specs: Sequence[JobSpec], ended_runs: EndedRuns
-) -> tuple[dict[int, list[int]], list[Problem]]:
+def _find_prerequisites(state: State, specs: Sequence[JobSpec]) -> tuple[dict[int, list[int]], list[Problem]]:
     """Which specs wait for which others of the same submit, by position; and the edges without a target."""
     positions = {(spec.namespace, spec.name): position for position, spec in enumerate(specs) if spec.name}
     prerequisites: dict[int, list[int]] = {}
@@ -59,16 +54,14 @@ def _find_prerequisites(
             sibling = positions.get((spec.namespace, edge.job))
             if sibling is not None and not specs[sibling].is_template:
                 prerequisites.setdefault(position, []).append(sibling)
-            elif resolve_run(state, spec.namespace, edge.job, ended_runs) is None:
+            elif resolve_run(state, spec.namespace, edge.job) is None:
                 path = f"items[{position}]." if len(specs) > 1 else ""
                 is_template = sibling is not None or _is_template(state, spec.namespace, edge.job)
                 problems.append(_unknown_reference(state, spec, edge, is_template, f"{path}spec.after[{number}].job"))
     return prerequisites, problems
 
 
-def resolve_run(
-    state: State, namespace: str, reference: str, ended_runs: EndedRuns = NO_ENDED_RUNS
-) -> tuple[int, JobState | None] | None:
+def resolve_run(state: State, namespace: str, reference: str) -> tuple[int, JobState | None] | None:
     """The run that NAME or NAME@RUN names now: its job id, and its final state if it has ended. None: no such run
     exists."""
     name, _, number = reference.partition("@")
@@ -76,22 +69,9 @@ def resolve_run(
     for job in reversed(state.unfinished_runs(namespace, name)):
         if run in (None, job.run):
             return job.id, None
-    last_run, last_id, last_state = state.last_run(namespace, name)
-    if last_run and run in (None, last_run):
-        return last_id, JobState(last_state)
-    found = ended_runs.get((namespace, name, run or 0))
-    return (found[0], JobState(found[1])) if found is not None else None
-
-
-def unresolved_runs(state: State, specs: Sequence[JobSpec]) -> list[tuple[str, str, int]]:
-    """The runs (namespace, name, run) that edges name and that only history may have."""
-    unresolved = []
-    for spec in specs:
-        for edge in spec.options.after:
-            name, at, number = edge.job.partition("@")
-            if at and resolve_run(state, spec.namespace, edge.job) is None:
-                unresolved.append((spec.namespace, name, int(number)))
-    return unresolved
+    known = state.ended_runs
+    ended = known.newest(namespace, name) if run is None else known.run(namespace, name, run)
+    return (ended.id, ended.state) if ended.run else None
 
 
 def settle_ended_dependencies(round: Round, job: Job, targets: Sequence[tuple[int, JobState | None]]) -> None:
@@ -105,7 +85,7 @@ def settle_ended_dependencies(round: Round, job: Job, targets: Sequence[tuple[in
 def _run_reference(state: State, job: Job, edge: int) -> str:
     """NAME@RUN of the target of a new job's edge."""
     reference = edge_of(job, edge).job
-    return reference if "@" in reference else f"{reference}@{state.last_run(job.namespace, reference)[0]}"
+    return reference if "@" in reference else f"{reference}@{state.ended_runs.newest(job.namespace, reference).run}"
 
 
 # ---- when a job has ended, or a start time is reached ----
@@ -168,8 +148,8 @@ def edge_of(job: Job, edge: int) -> After:
 
 
 def waits_for(state: State, job: Job, now_ms: int = 0) -> list[str]:
-    """Describe what a job waits for before any of its tasks can be placed."""
-    prerequisites = ["its release (it is held)"] if job.is_held else []
+    """Describe what a job waits for before any of its tasks can be placed, apart from the release of a held job."""
+    prerequisites = []
     if earliest_start_ms(job) > now_ms and job.counts()[_WAITING]:
         prerequisites.append(f"{iso(earliest_start_ms(job) / 1000)} (start_at)")
     for edge, target in state.edges.targets(job.id).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 
 import msgspec
@@ -16,7 +17,6 @@ from shunter.engine.round import Round
 from shunter.engine.services.crashes import ENDED
 from shunter.engine.state.records import Job, PastAttempt, TaskSet
 from shunter.engine.state.registries.services import ReplacedTask
-from shunter.engine.state.state import NO_RUN
 from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.rest.job_views import JobView
@@ -172,7 +172,7 @@ def _task_chunks(round: Round, task_set: TaskSet) -> list[FinishedTasks]:
     ]
 
 
-def _failure_reason(round: Round, job: Job, counts: list[int]) -> str:
+def _failure_reason(round: Round, job: Job, counts: Sequence[int]) -> str:
     """Describe the first failed task."""
     total = sum(counts)
     for task_set in job.task_sets:
@@ -195,11 +195,3 @@ def _exit_code(round: Round, job: Job) -> int | None:
         return None
     code = int(round.state.table.exit_code[job.task_sets[0].base])
     return code if code >= 0 else None
-
-
-def drop_purged_names(round: Round, names: list[tuple[str, str]], ids: set[int]) -> None:
-    """Drop names whose runs history has purged, unless another run of the name has ended since."""
-    last_runs = round.state.last_runs
-    purged_names = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, NO_RUN)[1] in ids]
-    if purged_names:
-        round.record(c.NamesDropped(purged_names))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePath
+from random import Random
 
 import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.dependencies import (
-    NO_ENDED_RUNS,
-    EndedRuns,
-    resolve_run,
-    settle_ended_dependencies,
-    topological_order,
-)
+from shunter.engine.jobs.dependencies import resolve_run, settle_ended_dependencies, topological_order
 from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.jobs.queue_admin import check_queue_limits
 from shunter.engine.jobs.stop import arm_queue_timeout
@@ -31,6 +27,7 @@ from shunter.testbeds.applications import PREFIX
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words; no characters that look alike
 SUFFIX_LENGTH = 5
+SUFFIX_LENGTH_LONG = 9  # of names that are drawn again: with very many jobs of one command, short ones are often taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +43,26 @@ class SubmitResult:
     updated: bool = False
 
 
+class GeneratedNameTaken(Conflict):
+    """Other jobs have the names that were drawn for the specs at these positions: draw those again."""
+
+    def __init__(self, positions: frozenset[int]) -> None:
+        super().__init__(f"{len(positions)} generated names are taken; try again")
+        self.positions = positions
+
+
 def on_submit(
-    round: Round, specs: list[JobSpec], user: str, key: str | None, ended_runs: EndedRuns = NO_ENDED_RUNS
+    round: Round, specs: list[JobSpec], user: str, key: str | None, generated: Collection[int] = ()
 ) -> list[SubmitResult]:
-    """Submit all jobs or none. A repeated key returns the jobs of the first submit. `ended_runs` has ended runs that
-    edges name."""
+    """Submit all jobs or none. A repeated key returns the jobs of the first submit. `generated` has the positions of
+    specs with a name that was drawn for them. Raises GeneratedNameTaken."""
     if (existing := results_by_key(round, key)) is not None:
         return existing
     check_cluster_limits(round, specs)
+    round.state.format.check(specs)  # before the first of them is recorded
+    _check_generated_names(round, specs, generated)
     _check_names(round, specs)
-    positions = topological_order(round, specs, ended_runs)
-    results = {position: _submit_one(round, specs[position], user, ended_runs) for position in positions}
+    results = {position: _submit_one(round, specs[position], user) for position in topological_order(round, specs)}
     return record_key(round, key, [results[position] for position in range(len(specs))])
 
 
@@ -72,28 +78,25 @@ def record_key(round: Round, key: str | None, results: list[SubmitResult]) -> li
     return results
 
 
-def _submit_one(round: Round, spec: JobSpec, user: str, ended_runs: EndedRuns) -> SubmitResult:
+def _submit_one(round: Round, spec: JobSpec, user: str) -> SubmitResult:
     state = round.state
     if spec.is_template:
         return _store_template(round, spec, user)
-    unfinished = state.find_job(spec.namespace, spec.name) if spec.name else None
+    unfinished = state.find_job(spec.namespace, spec.name)
     if unfinished is not None:
         is_same_spec = _is_same_spec(round, unfinished, spec) and not is_limited_to_node(round, unfinished)
         is_update = unfinished.is_long_running and not is_same_spec
         if is_update:
             on_update(round, unfinished, spec, user)
         return SubmitResult(unfinished.id, False, unfinished.namespace, unfinished.name, unfinished.run, is_update)
-    return start_run(round, spec, user, ended_runs)
+    return start_run(round, spec, user)
 
 
-def start_run(
-    round: Round, spec: JobSpec, user: str, ended_runs: EndedRuns = NO_ENDED_RUNS, after_job: int = 0
-) -> SubmitResult:
+def start_run(round: Round, spec: JobSpec, user: str, after_job: int = 0) -> SubmitResult:
     """Start a new run of the spec's name, next to existing runs. With `after_job`, it waits until all of them have
     ended. Raises Invalid, with nothing recorded, if an edge has no target."""
-    state, options = round.state, spec.options
-    name = spec.name or _generate_name(round, spec)
-    targets = [_require_target(round, spec, edge, ended_runs) for edge in options.after]
+    state, options, name = round.state, spec.options, spec.name
+    targets = [_require_target(round, spec, edge) for edge in options.after]
     targets += [(after_job, None)] if after_job else []
     job_id, run = state.next_job, state.next_run(spec.namespace, name)
     is_delayed = options.start_in_s > 0 or options.start_at_ms > round.now_ms
@@ -114,8 +117,8 @@ def start_run(
     return SubmitResult(job_id, True, spec.namespace, name, run)
 
 
-def _require_target(round: Round, spec: JobSpec, edge: After, ended_runs: EndedRuns) -> tuple[int, JobState | None]:
-    found = resolve_run(round.state, spec.namespace, edge.job, ended_runs)
+def _require_target(round: Round, spec: JobSpec, edge: After) -> tuple[int, JobState | None]:
+    found = resolve_run(round.state, spec.namespace, edge.job)
     if found is None:
         raise Invalid(
             [
@@ -132,8 +135,6 @@ def _require_target(round: Round, spec: JobSpec, edge: After, ended_runs: EndedR
 
 def _store_template(round: Round, spec: JobSpec, user: str) -> SubmitResult:
     """Store a template. An identical one changes nothing."""
-    if not spec.name:
-        spec = replace(spec, name=_generate_name(round, spec))
     existing = round.state.templates.get(spec.namespace, spec.name)
     if existing is not None and existing.spec == spec:
         return SubmitResult(existing.id, False, spec.namespace, spec.name)
@@ -188,8 +189,6 @@ def _check_names(round: Round, specs: list[JobSpec]) -> None:
     """An unfinished name may be submitted again only with the same type."""
     seen: dict[tuple[str, str], JobSpec] = {}
     for spec in specs:
-        if not spec.name:
-            continue
         first_spec = seen.setdefault((spec.namespace, spec.name), spec)
         if first_spec is not spec and first_spec != spec:
             raise _name_taken(
@@ -230,7 +229,42 @@ def _is_same_spec(round: Round, job: Job, spec: JobSpec) -> bool:
     )  # fmt: skip
 
 
-def _generate_name(round: Round, spec: JobSpec) -> str:
+def _check_generated_names(round: Round, specs: list[JobSpec], generated: Collection[int]) -> None:
+    if taken := frozenset(position for position in generated if _is_known(round, specs[position])):
+        raise GeneratedNameTaken(taken)
+
+
+def _is_known(round: Round, spec: JobSpec) -> bool:
+    state, namespace, name = round.state, spec.namespace, spec.name
+    return state.next_run(namespace, name) > 1 or state.templates.get(namespace, name) is not None
+
+
+def with_names(
+    specs: list[JobSpec], random: Random, suffix_length: int = SUFFIX_LENGTH
+) -> tuple[list[JobSpec], frozenset[int]]:
+    """The specs with names for those that have none, and the positions of these. No two of them get the same name."""
+    generated = frozenset(position for position, spec in enumerate(specs) if not spec.name)
+    if not generated:
+        return specs, generated
+    used = {(spec.namespace, spec.name) for spec in specs}
+    return [spec if spec.name else _with_name(spec, random, suffix_length, used) for spec in specs], generated
+
+
+def with_other_names(specs: list[JobSpec], positions: Collection[int], random: Random) -> list[JobSpec]:
+    """The specs with new and longer names at these positions."""
+    unnamed = [replace(spec, name="") if position in positions else spec for position, spec in enumerate(specs)]
+    return with_names(unnamed, random, SUFFIX_LENGTH_LONG)[0]
+
+
+def _with_name(spec: JobSpec, random: Random, suffix_length: int, used: set[tuple[str, str]]) -> JobSpec:
+    while True:
+        name = _generate_name(spec, random, suffix_length)
+        if (spec.namespace, name) not in used:
+            used.add((spec.namespace, name))
+            return replace(spec, name=name)
+
+
+def _generate_name(spec: JobSpec, random: Random, suffix_length: int) -> str:
     """`render-x7k2p`: derived from the command or the image, so that people recognise it."""
     task = spec.groups[0].task
     if task.command:
@@ -239,12 +273,7 @@ def _generate_name(round: Round, spec: JobSpec) -> str:
         program = "" if task.container is None else PurePath(task.container.image).name.partition(":")[0]
     stem = "".join(letter if letter.isalnum() else "-" for letter in program.lower() if letter.isascii())
     stem = stem.strip("-")[:40] or "job"
-    while True:
-        suffix = "".join(round.random.choice(SUFFIX_ALPHABET) for _ in range(SUFFIX_LENGTH))
-        name = f"{stem}-{suffix}"
-        namespace = spec.namespace
-        if not round.state.find_job(namespace, name) and name not in round.state.last_runs.get(namespace, {}):
-            return name
+    return f"{stem}-{''.join(random.choice(SUFFIX_ALPHABET) for _ in range(suffix_length))}"
 
 
 def expire_idempotency_keys(round: Round) -> None:

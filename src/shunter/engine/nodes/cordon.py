@@ -54,10 +54,27 @@ def record_failure(round: Round, node_id: int, job: Job) -> None:
     round.record(c.NodeCordonSet(node.id, QUARANTINE, reason, round.now_ms, node.name))
 
 
+def record_restart(round: Round, node: NodeRecord) -> None:
+    """The worker of a node came back as a new process, without orders that the node was given. If that happens again
+    and again and no task succeeds there, the tasks may be what ends it, and other nodes should try them."""
+    limit, window_s = round.settings.quarantine_restarts, round.settings.quarantine_window_s
+    if not limit or node.cordoned_by:
+        return
+    oldest_ms = round.now_ms - int(window_s * 1000)
+    node.restarts = [*(at_ms for at_ms in node.restarts or () if at_ms > oldest_ms), round.now_ms][-limit:]
+    if len(node.restarts) < limit or not _may_quarantine(round, node):
+        return
+    reason = (
+        f"its worker restarted {limit} times within {window_s:g} s without the tasks that it was given, and none"
+        f" succeeded; when it is repaired: shunter node release {node.name}"
+    )
+    round.record(c.NodeCordonSet(node.id, QUARANTINE, reason, round.now_ms, node.name))
+
+
 def record_success(round: Round, node_id: int) -> None:
     node = round.state.nodes.records.get(node_id)
-    if node is not None and node.failures:
-        node.failures = None
+    if node is not None and (node.failures or node.restarts):
+        node.failures = node.restarts = None
 
 
 def _may_quarantine(round: Round, node: NodeRecord) -> bool:

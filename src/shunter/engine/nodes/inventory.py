@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shunter.engine.nodes.cordon import record_restart
 from shunter.engine.nodes.drain import restore_node
 from shunter.engine.nodes.reports import apply_health, apply_report, apply_started, current_indexes, mark_lost, requeue
 from shunter.engine.round import Round
@@ -69,6 +70,8 @@ def _reconcile_missing(round: Round, record: NodeRecord, held: set[int]) -> None
     rows = np.flatnonzero((table.node[: table.used] == node) & (table.state[: table.used] == _ASSIGNED))
     missing = [row for row in rows.tolist() if row not in held]
     is_same_process = record.synced_boot == record.boot
+    if missing and not is_same_process:
+        record_restart(round, record)
     for first_row, last_row in ranges_of(np.array(missing, np.int64)):
         for task_set, first, last, attempt in _uniform_ranges(round, first_row, last_row):
             if is_same_process:

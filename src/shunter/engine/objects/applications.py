@@ -167,7 +167,7 @@ def executor_states(state: State, core_job: Job) -> dict[int, int]:
     """The states of existing executors, by their number in the application."""
     column = state.table.state
     return {
-        task_set.visible_index_of(index): column.item(task_set.base + index)
+        task_set.instance_index_of(index): column.item(task_set.base + index)
         for task_set in _executor_task_sets(core_job)
         for index in range(task_set.count)
     }

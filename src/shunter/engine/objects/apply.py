@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,24 +106,31 @@ def on_reset(round: Round, name: ObjectName) -> None:
         round.state.objects.mark_dirty(BATCH_JOB, name)
 
 
-def set_status(round: Round, kind: str, object: Any, status: Any) -> None:
-    """Set an object's status. Of a Scheduling's jobs, which may be many, only those that differ are written. A
-    BatchJob's runs, up to a hundred, are written only when a run is added or ends."""
-    records, before = c.NO_RECORDS, round.state.objects.get(kind, object.meta.object_name)
+def set_status(round: Round, kind: str, object: Any, status: Any, touched_jobs: Iterable[int] | None = None) -> None:
+    """Set an object's status. Of a Scheduling's jobs, which may be many, only those that differ are written: if given,
+    only `touched_jobs` may. A BatchJob's runs, up to a hundred, are written only when a run is added or ends."""
+    registry, uid = round.state.objects, object.meta.uid
+    name = registry.name_of(uid)
+    assert name is not None, f"{kind} {uid} exists"
+    records, before = c.NO_RECORDS, registry.get(kind, name)
     if isinstance(before, Scheduling) and len(before.status.jobs) == len(status.jobs):
-        records = msgspec.Raw(msgspec.msgpack.encode(changed_records(before.status.jobs, status.jobs)))
+        records = msgspec.Raw(msgspec.msgpack.encode(changed_records(before.status.jobs, status.jobs, touched_jobs)))
         status = replace(status, jobs=())
     elif isinstance(before, BatchJob) and before.status.events == status.events:
         records, status = c.SAME_EVENTS, replace(status, events=())
-    body, ref = msgspec.Raw(msgspec.msgpack.encode(status)), str(object.meta.object_name)
-    round.record(c.ObjectStatusSet(kind, object.meta.uid, body, round.now_ms, status.state.wire_name, ref, records))
+    body = msgspec.Raw(msgspec.msgpack.encode(status))
+    round.record(c.ObjectStatusSet(kind, uid, body, round.now_ms, status.state.wire_name, str(name), records))
 
 
-def changed_records(before: tuple[JobRecord, ...], after: tuple[JobRecord, ...]) -> list[tuple[int, JobRecord]]:
-    """The records that differ, by index. Nearly all are identical objects, and comparing a block of those is much
-    faster than comparing its records one by one."""
+def changed_records(
+    before: tuple[JobRecord, ...], after: tuple[JobRecord, ...], touched: Iterable[int] | None = None
+) -> list[tuple[int, JobRecord]]:
+    """The records that differ, by index. If it is not known which may, blocks are compared: nearly all records are
+    identical objects, and comparing a block of those is much faster than comparing its records one by one."""
     if before is after:
         return []
+    if touched is not None:
+        return [(index, after[index]) for index in sorted(touched) if before[index] != after[index]]
     return [
         (index, after[index])
         for first in range(0, len(after), RECORDS_CHUNK_SIZE)

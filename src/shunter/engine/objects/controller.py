@@ -37,6 +37,7 @@ from shunter.model.objects.testbeds import Testbed
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
 from shunter.testbeds.queue_order import ReconcileCache
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
+from shunter.testbeds.slots import LayoutCache
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import BatchJobOutcome, BatchJobView, LabelledNode, SchedulingOutcome, SchedulingView
 
@@ -113,13 +114,13 @@ def _mark_dirty_by_nodes(round: Round) -> None:
 
 def _reconcile_one(round: Round, kind: str, name: ObjectName) -> bool:
     """Returns whether it is a Scheduling that has requested slots."""
-    object = round.state.objects.get(kind, name)
-    if isinstance(object, Testbed):
-        _reconcile_testbed(round, object)
-    elif isinstance(object, BatchJob):
-        _reconcile_batch_job(round, object)
-    elif isinstance(object, Scheduling):
-        return _reconcile_scheduling(round, object)
+    registry = round.state.objects
+    if kind == BATCH_JOB and (job := registry.batch_jobs.get(name)) is not None:
+        _reconcile_batch_job(round, job)
+    elif kind == TESTBED and (testbed := registry.testbeds.get(name)) is not None:
+        _reconcile_testbed(round, testbed)
+    elif kind == SCHEDULING and (scheduling := registry.schedulings.get(name)) is not None:
+        return _reconcile_scheduling(round, scheduling)
     return False
 
 
@@ -129,7 +130,8 @@ def _reconcile_one(round: Round, kind: str, name: ObjectName) -> bool:
 def _reconcile_testbed(round: Round, testbed: Testbed) -> None:
     state, name = round.state, testbed.meta.object_name
     nodes = labelled_nodes(state, testbed)
-    status = reconcile_testbed(testbed, [node for _, node in nodes], slot_uses(state, testbed), round.now_ms)
+    layouts = state.objects.testbed_layouts.setdefault(name, LayoutCache())
+    status = reconcile_testbed(testbed, [node for _, node in nodes], slot_uses(state, testbed), round.now_ms, layouts)
     if status != testbed.status:
         set_status(round, TESTBED, testbed, status)
     if testbed.meta.is_deleting and not status.slots:
@@ -225,7 +227,7 @@ def _reconcile_scheduling(round: Round, scheduling: Scheduling) -> bool:
     _claim(round, name, outcome)
     _claim_testbed(round, name, testbed, outcome)
     for status in outcome.statuses:
-        set_status(round, SCHEDULING, scheduling, status)
+        set_status(round, SCHEDULING, scheduling, status, outcome.touched_jobs)
     if outcome.requeue_at_ms is not None:
         round.timers.add_for(outcome.requeue_at_ms, TimerKind.SCHEDULING, scheduling.meta.uid)
     if scheduling.meta.is_deleting and _has_released_all(round.state, scheduling):

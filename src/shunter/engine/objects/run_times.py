@@ -10,8 +10,6 @@ from shunter.engine.state.records import Job, TaskSet
 from shunter.planning.view import IntArray
 from shunter.testbeds.application_parts import EXECUTOR
 
-CLOCK_SKEW_MIN_MS = 1_000  # a smaller difference between clocks is ignored, because messages take time too
-
 
 def start_ms(round: Round, job: Job) -> int:
     """When the last of its executors started; if it never got that far, when its first task did."""
@@ -31,19 +29,10 @@ def span_ms(round: Round, job: Job) -> tuple[int, int]:
 
 
 def _reported_times(round: Round, column: IntArray, task_sets: Iterable[TaskSet]) -> list[int]:
-    """The times that workers reported for tasks that have run, converted to the manager's clock."""
+    """The times that workers reported for tasks that have run."""
     table = round.state.table
     rows = [task_set.base + index for task_set in task_sets for index in range(task_set.count)]
-    return [int(column[row]) - _clock_skew_ms(round, int(table.node[row])) for row in rows if table.started_ms[row]]
-
-
-def _clock_skew_ms(round: Round, node: int) -> int:
-    """How far a node's clock is ahead, by its last heartbeat; 0 before the first."""
-    record = round.state.nodes.records.get(node)
-    if record is None or record.stats is None:
-        return 0
-    skew_ms = record.stats.at_ms - record.last_heartbeat_ms
-    return skew_ms if abs(skew_ms) >= CLOCK_SKEW_MIN_MS else 0
+    return [int(column[row]) for row in rows if table.started_ms[row]]
 
 
 def _clamp(first_ms: int, time_ms: int, last_ms: int) -> int:

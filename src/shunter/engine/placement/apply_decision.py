@@ -125,19 +125,17 @@ def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, i
 def _preempt_youngest(
     round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, winner_task_set: TaskSet | None
 ) -> set[int]:
-    """Prefer tasks of other jobs than the winner's: a service whose priority was raised has older tasks at the lower
-    one. Tasks without a lane stop too, because otherwise they would take the lanes to be released."""
+    """Spare tasks that are not less important than the winner, although their class is: those of a service whose
+    priority was raised. Tasks without a lane stop too, because otherwise they would take the lanes to be released."""
     state, table = round.state, round.state.table
     lanes = record.lanes.get(preemption.node)
     count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
-    started, task_sets = table.started_ms[rows], [state.task_sets[slot] for slot in table.group[rows].tolist()]
-    is_winners_own = np.array(
-        [
-            task_set is not None and winner_task_set is not None and task_set.job is winner_task_set.job
-            for task_set in task_sets
-        ]
-    )
-    youngest = rows[np.lexsort((-started, started > 0, is_winners_own))][:count].tolist()
+    priority = state.task_set_columns.priority[table.group[rows]]
+    winner_priority = winner_task_set.task_class.key.priority if winner_task_set is not None else 0
+    is_victim = (priority <= record.key.priority) | (priority < winner_priority)
+    rows, priority = rows[is_victim], priority[is_victim]
+    started = table.started_ms[rows]
+    youngest = rows[np.lexsort((-started, started > 0, priority))][:count].tolist()
     for row in youngest:
         task_set = state.task_sets[table.group[row]]
         assert task_set is not None

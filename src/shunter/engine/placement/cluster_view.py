@@ -36,6 +36,11 @@ _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
 def build_view(state: State) -> ClusterView:
     refresh_pending(state)
+    return view_of_refreshed(state)
+
+
+def view_of_refreshed(state: State) -> ClusterView:
+    """The view after `refresh_pending`."""
     return ClusterView(
         version=state.version,
         nodes=state.nodes.view,
@@ -129,7 +134,7 @@ def _queue_rules(state: State) -> Mapping[str, QueueRules]:
 
 
 def running(state: State) -> Running:
-    """The tasks that hold lanes: one row per class, node and expected end.
+    """The tasks that hold lanes: one row per class, node, expected end and priority.
 
     Where more tasks than lanes are outstanding, only as many count as have a lane: the others hold nothing."""
     table = state.table
@@ -144,16 +149,18 @@ def running(state: State) -> Running:
     ends = np.where(started > 0, started + estimate, -estimate)
     ends[estimate <= 0] = 0
     ends[estimate == RUNS_UNTIL_STOPPED] = NEVER
-    stopping = table.state[live] == _STOPPING
-    order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # tasks without a lane come last on their node
+    stopping, priority = table.state[live] == _STOPPING, state.task_set_columns.priority[slots].astype(np.int64)
+    # tasks without a lane come last on their node
+    order = np.lexsort((priority, ends, started == 0, ~stopping, node, ids))
     order = order[_has_lane(state, ids[order], node[order])]
     ids, node, started, ends, stopping = ids[order], node[order], started[order], ends[order], stopping[order]
-    first = _run_starts(ids, node, ends, stopping)
+    priority = priority[order]
+    first = _run_starts(ids, node, ends, stopping, priority)
     return Running(
         class_ids=ids[first],
         node=node[first],
         count=np.diff(first, append=len(ids)),
-        priority=state.task_set_columns.priority[slots[order][first]].astype(np.int64),
+        priority=priority[first],
         started_ms=np.maximum.reduceat(started, first) if len(first) else started,
         end_ms=ends[first],
         is_stopping=stopping[first],

@@ -7,7 +7,7 @@ for nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -69,18 +69,18 @@ def evict_gang(round: Round, record: ClassRecord, reason: str) -> None:
             _evict_members(round, members, reason)
 
 
-def _gangs_of(job: Job) -> Iterator[list[TaskSet]]:
+def _gangs_of(job: Job) -> Iterator[Sequence[TaskSet]]:
     if job.options.gang:
         yield job.task_sets
     else:
         yield from ([task_set] for task_set in job.task_sets if task_set.spec.gang)
 
 
-def _gang_task_sets(task_set: TaskSet) -> list[TaskSet]:
+def _gang_task_sets(task_set: TaskSet) -> Sequence[TaskSet]:
     return task_set.job.task_sets if task_set.job.options.gang else [task_set]
 
 
-def _first_broken_task(state: State, members: list[TaskSet]) -> str:
+def _first_broken_task(state: State, members: Sequence[TaskSet]) -> str:
     """The name of the first task that ran and must run again; empty if there is none."""
     for task_set in members:
         if task_set.requeue_when_stopped:
@@ -92,7 +92,7 @@ def _first_broken_task(state: State, members: list[TaskSet]) -> str:
     return ""
 
 
-def _evict_members(round: Round, members: list[TaskSet], reason: str) -> None:
+def _evict_members(round: Round, members: Sequence[TaskSet], reason: str) -> None:
     for task_set in members:
         states = round.state.table.state[task_set.base : task_set.base + task_set.count]
         live = np.flatnonzero((states == _ASSIGNED) | (states == _RUNNING))

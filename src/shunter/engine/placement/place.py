@@ -10,7 +10,7 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.objects.scheduling_items import apply_schedulings
 from shunter.engine.placement.apply_decision import apply_decision, apply_placement, lanes_max
-from shunter.engine.placement.cluster_view import build_view
+from shunter.engine.placement.cluster_view import refresh_pending, view_of_refreshed
 from shunter.engine.placement.colocation import colocation_allows
 from shunter.engine.placement.gang_restart import restart_broken_gangs
 from shunter.engine.placement.move import place_moved_tasks
@@ -39,9 +39,10 @@ def place(round: Round, policy: Policy, has_leader: bool = False) -> None:
 
 
 def _place_by_policy(round: Round, policy: Policy) -> None:
-    view = build_view(round.state)
-    if not _needs_decision(round, policy, view):
+    refresh_pending(round.state)
+    if not _needs_decision(round, policy):
         return
+    view = view_of_refreshed(round.state)
     decision, changes_before = _decide(round, policy, view), len(round.changes)
     apply_decision(round, decision)
     if decision.schedulings or decision.withdrawals:
@@ -55,12 +56,12 @@ def _place_by_policy(round: Round, policy: Policy) -> None:
         round.next_placement_ms = round.now_ms + decision.again_in_ms
 
 
-def _needs_decision(round: Round, policy: Policy, view: ClusterView) -> bool:
+def _needs_decision(round: Round, policy: Policy) -> bool:
     """Whether tasks are pending, or objects changed that the policy wants to see. These then count as seen."""
-    revision = round.state.objects.revision
+    pending, revision = round.state.pending_queue, round.state.objects.revision
     if not isinstance(policy, ActivePolicy):
-        return bool(view.queued)
-    if not view.queued and not policy.wants_objects(revision):
+        return bool(pending)
+    if not pending and not policy.wants_objects(revision):
         return False
     policy.seen_objects_revision = revision
     return True

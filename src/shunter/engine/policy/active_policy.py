@@ -15,6 +15,7 @@ import numpy as np
 from shunter.engine.policy.refusals import RefusalRecord
 from shunter.log import Log
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS
+from shunter.planning.batch.batch_policy import BatchPolicy
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.filter.hard_rules import HardRules
 from shunter.planning.filter.node_ledger import NodeLedger
@@ -101,7 +102,7 @@ class ActivePolicy:
         self.refusals = RefusalRecord()  # of what it decided in rounds
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
-        if isinstance(self.policy, Planner) and self.policy.is_built_in:
+        if isinstance(self.policy, Planner | BatchPolicy) and self.policy.is_built_in:
             self.last_decision = self.policy.decide(view, now, budget)
             return self.last_decision
         if not self.leader_session:

@@ -5,7 +5,7 @@ one takes time in proportion to the unfinished jobs, so another thread may do it
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -15,16 +15,17 @@ from typing import TypeVar
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.jobs.dependencies import NO_ENDED_RUNS, EndedRuns
+from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.jobs.submit import SubmitResult, on_submit
 from shunter.engine.nodes.reports import mark_lost
 from shunter.engine.placement.place import place, release_idle_lanes
 from shunter.engine.round import Round
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
+from shunter.engine.state.ended_runs import EndedRuns
 from shunter.engine.state.records import Job, ranges_of
 from shunter.engine.state.snapshots import load, make_partial_snapshot
-from shunter.engine.state.state import LastRun, State
+from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
@@ -44,7 +45,7 @@ class DryRunSource:
     """The source of copies of the cluster: the committed state, and what else the planner can see."""
 
     snapshot: Snapshot
-    last_runs: Mapping[str, dict[str, LastRun]]
+    ended_runs: EndedRuns
     synced: tuple[int, ...]
     busy: FloatArray
     tasks: IntArray
@@ -52,6 +53,7 @@ class DryRunSource:
     policy: Policy
     settings: EngineSettings
     now_ms: int
+    formats: Formats = FORMATS
 
 
 def take_dry_run_source(
@@ -62,7 +64,7 @@ def take_dry_run_source(
     nodes = state.nodes
     return DryRunSource(
         snapshot=make_partial_snapshot(state, relevant_jobs(state, subject_jobs)),
-        last_runs=state.last_runs,
+        ended_runs=state.ended_runs.copy({}),
         synced=tuple(node.id for node in nodes.records.values() if node.is_synced),
         busy=nodes.view.busy.copy(),
         tasks=nodes.view.tasks.copy(),
@@ -74,6 +76,7 @@ def take_dry_run_source(
         policy=fork_policy(policy),
         settings=settings,
         now_ms=now_ms,
+        formats=state.format.program,
     )
 
 
@@ -114,8 +117,8 @@ class DryRun:
         self._collect_changes(round)
         return answer
 
-    def submit(self, specs: list[JobSpec], user: str, ended_runs: EndedRuns = NO_ENDED_RUNS) -> list[SubmitResult]:
-        return self.do(lambda round: on_submit(round, specs, user, None, ended_runs))
+    def submit(self, specs: list[JobSpec], user: str) -> list[SubmitResult]:
+        return self.do(lambda round: on_submit(round, specs, user, None))
 
     def cancel_pending(self, job_id: int) -> None:
         """Cancel the pending tasks of a job and free its name, so that another can be submitted in its place."""
@@ -203,9 +206,9 @@ class _RecordingPolicy:
 
 
 def _copy_state(dry_run_source: DryRunSource) -> State:
-    state = load(dry_run_source.snapshot)
-    for namespace, names in dry_run_source.last_runs.items():
-        state.last_runs[namespace] = ChainMap({}, names)  # type: ignore[assignment]  # a view: there may be a million names
+    state = load(dry_run_source.snapshot, dry_run_source.formats)
+    state.format.active = dry_run_source.formats.complete  # nothing is written, so nobody else has to read it
+    state.ended_runs = dry_run_source.ended_runs.copy({})
     for node_id in dry_run_source.synced:
         node = state.nodes.records[node_id]
         node.is_synced = True

@@ -28,6 +28,7 @@ class RefusalRecord:
     last_reason: str = ""
     fruitless: int = 0  # decisions in a row of which nothing applied
     overruled_until_ms: int = 0
+    is_waiting: bool = False  # its last decision was to place nothing, which nobody refuses
 
     def is_overruled(self, now_ms: int) -> bool:
         return now_ms < self.overruled_until_ms
@@ -42,12 +43,18 @@ class RefusalRecord:
 
     def record_decision(self, is_fruitful: bool, now_ms: int, has_alternative: Callable[[], bool]) -> None:
         """Record a decision that was to place or preempt tasks. `has_alternative`: some pending task fits somewhere."""
+        self.is_waiting = False
         if is_fruitful:
             self.fruitless = self.overruled_until_ms = 0
         elif not self.is_overruled(now_ms):
             self.fruitless += 1
             if self.fruitless >= FRUITLESS_MAX and has_alternative():
                 self.fruitless, self.overruled_until_ms = FRUITLESS_MAX - TRIES, now_ms + OVERRULED_MS
+
+    def record_wait(self) -> None:
+        """Record a decision to place nothing. The count goes on: a scheduler that waits now and then between decisions
+        that are refused would starve the cluster otherwise."""
+        self.is_waiting = True
 
     def retry_ms(self, now_ms: int) -> int:
         """How long after a fruitless decision the policy is asked again if nothing changes. Nobody else would: the
@@ -66,7 +73,7 @@ class RefusalRecord:
         """What is wrong with the decisions of a policy now; empty if the last one applied."""
         if self.is_overruled(now_ms):
             return f"{name} is overruled, because its decisions were refused; last refusal: {self.last_reason}"
-        if self.fruitless:
+        if self.fruitless and not self.is_waiting:
             count = self.fruitless
             refused = f"decision of {name} was" if count == 1 else f"{count} decisions of {name} were"
             return f"the last {refused} refused; last refusal: {self.last_reason}"

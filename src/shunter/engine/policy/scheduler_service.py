@@ -42,8 +42,10 @@ class Host(Protocol):
     """What the service needs of the engine."""
 
     active_policy: ActivePolicy
-    epoch: int
     settings: EngineSettings
+
+    @property
+    def epoch(self) -> int: ...
 
     @property
     def state(self) -> State: ...
@@ -150,6 +152,8 @@ class SchedulerService:
         fruitful = is_fruitful(row, answer)
         if fruitful is not None and not refusal:
             refusals.record_decision(fruitful, round.now_ms, self._fits_somewhere)
+        elif not answer.refusals:
+            refusals.record_wait()
         return replace(answer, is_overruled=refusals.is_overruled(round.now_ms))
 
     def _record_failed_decision(self, session: Session, reason: str) -> None:

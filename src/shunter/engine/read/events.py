@@ -72,6 +72,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "node.suspect": ("watcher", "a node missed heartbeats"),
     "node.down": ("watcher", "a node is down: it sent no heartbeat for too long, or left; its tasks are queued again"),
     "cluster.changed": ("api", "a cluster setting changed"),
+    "cluster.format_raised": ("engine", "all managers are upgraded: the store has a newer format from now on"),
     "node.draining": ("api", "a node is draining: no tasks start on it, and its tasks move away"),
     "node.drained": ("engine", "a drain is complete: no tasks run on the node"),
     "node.cordoned": ("api", "a user cordoned a node; its running tasks continue"),
@@ -194,6 +195,11 @@ def _node_labelled(change: c.NodeLabelled, _: Callable[[int], str]) -> dict[str,
 
 def _cluster_set(change: c.ClusterSet, _: Callable[[int], str]) -> dict[str, Any]:
     return {"type": "cluster.changed", "name": change.name, "reason": f"{change.name}={change.value or 'default'}"}
+
+
+def _format_raised(change: c.FormatRaised, _: Callable[[int], str]) -> dict[str, Any]:
+    reason = f"the store has format {change.format}, which needs Shunter {change.by} or newer"
+    return {"type": "cluster.format_raised", "name": str(change.format), "reason": reason}
 
 
 def _held(change: c.JobHeld, _: Callable[[int], str]) -> dict[str, Any]:
@@ -348,5 +354,6 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.InstanceRestartRequested: _instance_restart_requested,
     c.TaskPinned: _pinned,
     c.ClusterSet: _cluster_set,
+    c.FormatRaised: _format_raised,
     **object_events.RENDERERS,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,7 +32,7 @@ _STATES_WITHOUT_REASON = (
 )
 
 
-def counts_view(counts: list[int]) -> dict[str, int]:
+def counts_view(counts: Sequence[int]) -> dict[str, int]:
     """The non-zero counts, by state name."""
     return {_STATE_NAMES[state]: count for state, count in enumerate(counts) if count}
 

@@ -29,10 +29,11 @@ def judge_instances(
     """The status to show, and the reason; both empty if the status of the rollout says it all."""
     if status not in _JUDGED:
         return "", ""
+    failed = [each.current for each in instances if each.current.state == TaskState.FAILED]
     if crashing:
         worst = max(crashing, key=lambda member: int(state.table.restarts[member.task_set.base + member.index]))
-        return CRASHING, f"{_scope(worst, len(crashing), len(instances))}{_describe_crash(state, worst)}"
-    failed = [each.current for each in instances if each.current.state == TaskState.FAILED]
+        gave_up = f"; {len(failed):,} gave up" if failed else ""
+        return CRASHING, f"{_scope(worst, len(crashing), len(instances))}{_describe_crash(state, worst)}{gave_up}"
     if failed:
         return DEGRADED, f"{len(failed):,} of {len(instances):,} tasks gave up; {_describe_failure(state, failed[0])}"
     return "", ""

@@ -22,6 +22,7 @@ UNHEALTHY = "it did not become healthy in time"
 _QUEUED, _STOPPING = int(TaskState.QUEUED), int(TaskState.STOPPING)
 _SUCCEEDED, _FAILED = int(TaskState.SUCCEEDED), int(TaskState.FAILED)
 _EXITED = (_SUCCEEDED, _FAILED)
+_AWAITING_HEALTH = ROLLOUT_IN_PROGRESS | {RolloutStatus.STARTING}
 
 
 # ---- the view ----
@@ -170,18 +171,20 @@ class _Decision:
         self._check_failure(instance.tasks[-1])
         self.available += instance.is_healthy
         alive = [task for task in instance.tasks if task.is_alive]
+        active = [task for task in alive if task.is_active]
         if not alive:
             self._assess_ended(instance)
-            return
-        active = [task for task in alive if task.is_active]
-        if outdated := [task for task in active if task.has_old_terms]:
+        elif outdated := [task for task in active if task.has_old_terms]:
             for task in outdated:
                 self._stop(task, self.view.replacement_reason)
             self.is_pending = True  # the next reconcile starts its successor
-            return
+        else:
+            self._assess_alive(instance, alive, active)
+
+    def _assess_alive(self, instance: InstanceView, alive: list[TaskView], active: list[TaskView]) -> None:
         reference = _reference_task(instance, active)
         matching = [task for task in active if _matches(task, reference) and not task.is_on_draining_node]
-        if len(alive) > 1 or self.view.status in ROLLOUT_IN_PROGRESS or self.view.status is RolloutStatus.STARTING:
+        if len(alive) > 1 or self.view.status in _AWAITING_HEALTH:
             self._wake_when_healthy(matching)
         healthy = [task for task in matching if task.is_healthy]
         if healthy:

@@ -50,7 +50,6 @@ class _ViewBuilder:
     now_ms: int
     workloads: list[GroupSpec] = field(default_factory=list)  # by their number
     workload_by_version: dict[tuple[int, int], int] = field(default_factory=dict)
-    has_live_low_priority: bool | None = None  # once it was asked for
     may_retain: bool = False  # some task may keep its version
 
     def __post_init__(self) -> None:
@@ -147,21 +146,9 @@ class _ViewBuilder:
         return self.job.type == SERVICE and member.node in self.state.nodes.draining
 
     def _has_old_terms(self, task_set: TaskSet) -> bool:
-        """Whether it is queued under terms that its job no longer has. It stays queued if a higher priority would let
-        it preempt tasks of its own job, which run at the lower one."""
+        """Whether it is queued under terms that its job no longer has."""
         key, job = task_set.task_class.key, self.job
-        if key.priority < job.priority and self._runs_at_lower_priority():
-            return False
         return (key.priority, key.queue, key.deadline_ms) != (job.priority, job.options.queue, job.deadline_ms)
-
-    def _runs_at_lower_priority(self) -> bool:
-        if self.has_live_low_priority is None:
-            self.has_live_low_priority = any(
-                task_set.task_class.key.priority < self.job.priority
-                and any(task_set.counts[TaskState.ASSIGNED : TaskState.SUCCEEDED])
-                for task_set in self.job.task_sets
-            )
-        return self.has_live_low_priority
 
     def _replacement_reason(self) -> str:
         """The reason shown to users who look for a task that has been replaced."""

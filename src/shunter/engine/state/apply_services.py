@@ -41,6 +41,8 @@ def service_submitted(state: State, job: Job) -> None:
 def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
     """Called after the job has its new spec."""
     service_state = state.services.jobs[job.id]
+    for task_set in job.task_sets:
+        state.task_set_columns.set_priority(task_set)
     for key in [key for key in service_state.down if not _instance_exists(job, key)]:
         del service_state.down[key]
     if change.cause == "scale":

@@ -12,7 +12,15 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.state import apply_services, task_classes
 from shunter.engine.state.ready_ranges import remove_ready
-from shunter.engine.state.records import STATE_COUNT, Job, SpecVersion, TaskSet, ranges_of
+from shunter.engine.state.records import (
+    NOT_READY,
+    ONE_IN_STATE,
+    STATE_COUNT,
+    Job,
+    SpecVersion,
+    TaskSet,
+    ranges_of,
+)
 from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 
@@ -41,7 +49,8 @@ def task_set_added(state: State, change: c.TaskSetAdded) -> None:
 def task_set_dropped(state: State, change: c.TaskSetDropped) -> None:
     task_set = state.require_task_set(change.job, change.number)
     apply_services.task_set_dropped(state, task_set)
-    task_set.job.task_sets.remove(task_set)
+    job = task_set.job
+    job.task_sets = tuple(each for each in job.task_sets if each is not task_set)
     if task_set.node and task_set.job.type in PER_NODE:
         state.services.drop(task_set)
     drop_task_set(state, task_set)
@@ -54,7 +63,7 @@ def task_set_unpinned(state: State, change: c.TaskSetUnpinned) -> None:
     _clear_ready(task_set)
     task_set.node = 0
     task_set.task_class = task_classes.class_of(state, task_set.job, task_set.group_index, 0, task_set.spec_version)
-    state.task_set_columns.put(task_set.slot, task_set.task_class)
+    state.task_set_columns.put(task_set)
     task_set.in_queue = False
     task_set.task_class.task_set_count += 1
     old_class.task_set_count -= 1
@@ -95,8 +104,6 @@ def add_task_set(
 ) -> None:
     """Add a task set of the job's current spec version, or of another."""
     spec_version = spec_version or job.spec_version
-    counts = [0] * STATE_COUNT
-    counts[_WAITING if is_waiting else _QUEUED] = count
     base = state.table.allocate(count)
     task_class = task_classes.class_of(state, job, group_index, node, spec_version)
     spec_version.ref_count += 1
@@ -106,8 +113,8 @@ def add_task_set(
         count,
         base,
         0,
-        counts,
-        [],
+        counts_in_state(_WAITING if is_waiting else _QUEUED, count),
+        NOT_READY,
         task_class,
         spec_version,
         group_index,
@@ -121,20 +128,34 @@ def add_task_set(
         state.make_ready(task_set, 0, count - 1)
 
 
+def counts_in_state(state: int, count: int) -> list[int] | tuple[int, ...]:
+    """The counts of a task set whose tasks are all in one state."""
+    if count == 1:
+        return ONE_IN_STATE[state]
+    counts = [0] * STATE_COUNT
+    counts[state] = count
+    return counts
+
+
 def register_task_set(state: State, task_set: TaskSet) -> None:
     """Give a task set that has its rows a slot, and count it."""
-    task_set.slot = state.free_slots.pop() if state.free_slots else len(state.task_sets)
-    if task_set.slot == len(state.task_sets):
+    slot = state.free_slots.pop() if state.free_slots else len(state.task_sets)
+    task_set.slot = task_set.base if slot == task_set.base else slot  # the same number twice would take memory twice
+    if slot == len(state.task_sets):
         state.task_sets.append(task_set)
     else:
-        state.task_sets[task_set.slot] = task_set
-    state.task_set_columns.put(task_set.slot, task_set.task_class)
+        state.task_sets[slot] = task_set
+    state.task_set_columns.put(task_set)
     if task_set.count == 1:
         state.table.group[task_set.base] = task_set.slot
     else:
         state.table.group[task_set.base : task_set.base + task_set.count] = task_set.slot
-    task_set.job.task_sets.append(task_set)
-    task_set.job.next_task_set = max(task_set.job.next_task_set, task_set.number + 1)
+    job, key = task_set.job, task_set.task_class.key
+    if (job.namespace, job.user) == (key.namespace, key.user):
+        job.namespace, job.user = key.namespace, key.user  # jobs of a class share the memory of these words
+    job.task_sets = (*job.task_sets, task_set) if job.task_sets else (task_set,)
+    if task_set.number >= job.next_task_set:
+        job.next_task_set = task_set.number + 1
     task_set.task_class.task_set_count += 1
     for each, count in enumerate(task_set.counts):
         if count:
@@ -153,7 +174,7 @@ def drop_task_set(state: State, task_set: TaskSet) -> None:
     state.task_sets[task_set.slot] = None
     state.anti_affinity_task_sets.pop(task_set.slot, None)
     state.free_slots.append(task_set.slot)
-    task_set.ready = []
+    task_set.ready = NOT_READY
     task_set.task_class.task_set_count -= 1
     task_classes.drop_class_if_unused(state, task_set.task_class)
     state.release_spec_version(task_set.spec_version)
@@ -161,6 +182,10 @@ def drop_task_set(state: State, task_set: TaskSet) -> None:
 
 def make_queued_ready(state: State, task_set: TaskSet) -> None:
     """Make all queued tasks of a task set ready, except those in back-off."""
+    if task_set.count == 1:  # here, too: a fraction of the cost
+        if state.table.state.item(task_set.base) == _QUEUED and not task_set.delayed:
+            state.make_ready(task_set, 0, 0)
+        return
     delayed, task_set.delayed = task_set.delayed, None
     queued = np.flatnonzero(state.table.state[task_set.base : task_set.base + task_set.count] == _QUEUED)
     if delayed:

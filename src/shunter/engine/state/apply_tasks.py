@@ -13,7 +13,7 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.jobs.restart_policy import counted_restarts
 from shunter.engine.state.ready_ranges import remove_ready
-from shunter.engine.state.records import NEVER_MS, STATE_COUNT, Job, PastAttempt, TaskSet
+from shunter.engine.state.records import NEVER_MS, ONE_IN_STATE, STATE_COUNT, Job, PastAttempt, TaskSet
 from shunter.model.errors import InvalidMove
 from shunter.model.lifecycles import TASK, JobEvent, JobState, TaskEvent, TaskState
 
@@ -233,8 +233,12 @@ def _next_state(state: State, task_set: TaskSet, old: int, count: int, event: Ta
     new = NEXT_STATE[event][old]
     if new == _NO_TRANSITION:
         raise InvalidMove(f"tasks of {task_set.job.ref}: no move from {TaskState(old).wire_name} on {event.wire_name}")
-    task_set.counts[old] -= count
-    task_set.counts[new] += count
+    counts = task_set.counts
+    if isinstance(counts, list):
+        counts[old] -= count
+        counts[new] += count
+    else:
+        task_set.counts = ONE_IN_STATE[new]
     state.task_counts[old] -= count
     state.task_counts[new] += count
     return new

@@ -59,7 +59,10 @@ class NodeTable:
         for resource in needs:
             if not resource.startswith(LICENCE_PREFIX):
                 self._ensure_column(resource)
-        return np.array([needs.get(resource, 0) for resource in self.view.resources], np.int64)
+        resources = self.view.resources
+        if not needs:
+            return np.zeros(len(resources), np.int64)
+        return np.array([needs.get(resource, 0) for resource in resources], np.int64)
 
     def join(self, change: NodeJoined) -> None:
         """Add a node, or update its facts."""

@@ -10,24 +10,40 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from shunter.engine.state.records import ReadyRange, TaskSet
+from shunter.engine.state.records import FIRST_READY, NOT_READY, ReadyRange, TaskSet
 
 
 def make_ready(task_set: TaskSet, first: int, last: int, attempts: NDArray[np.uint32]) -> None:
     """Make queued tasks ready. Attempts so far may differ within the range, so it is split where they do."""
+    boundaries = [0, *(np.flatnonzero(attempts[1:] != attempts[:-1]) + 1).tolist(), last - first + 1]
+    for start, end in reversed(list(pairwise(boundaries))):
+        _push(task_set, (first + start, first + end - 1, int(attempts[start])))
+    _count_ready(task_set, first, last)
+
+
+def make_one_ready(task_set: TaskSet, index: int, attempts: int) -> None:
+    """The same for a single task, which costs a fraction."""
+    _push(task_set, (index, index, attempts))
+    _count_ready(task_set, index, index)
+
+
+def _count_ready(task_set: TaskSet, first: int, last: int) -> None:
     _clear_delays(task_set, first, last)
-    if first == last:
-        task_set.ready.append((first, last, int(attempts[0])))
-    else:
-        boundaries = [0, *(np.flatnonzero(np.diff(attempts)) + 1).tolist(), last - first + 1]
-        for start, end in reversed(list(pairwise(boundaries))):
-            task_set.ready.append((first + start, first + end - 1, int(attempts[start])))
     record = task_set.task_class
     record.queued += last - first + 1
     record.touch()
     if not task_set.in_queue:
         task_set.in_queue = True
         _insert_by_age(task_set, record.task_sets)
+
+
+def _push(task_set: TaskSet, ready_range: ReadyRange) -> None:
+    if not task_set.ready and ready_range == FIRST_READY[0]:
+        task_set.ready = FIRST_READY
+        return
+    if not isinstance(task_set.ready, list):
+        task_set.ready = list(task_set.ready)
+    task_set.ready.append(ready_range)
 
 
 def _insert_by_age(task_set: TaskSet, task_sets: deque[TaskSet]) -> None:
@@ -45,9 +61,15 @@ def remove_ready(task_set: TaskSet, first: int, last: int) -> None:
     ready = task_set.ready
     task_set.task_class.touch()
     if ready and ready[-1][0] == first and ready[-1][1] >= last:
-        top = ready.pop()
-        if top[1] > last:
-            ready.append((last + 1, top[1], top[2]))
+        _, top_last, attempts = ready[-1]
+        if top_last > last:
+            assert isinstance(ready, list), "a shared value has one task"
+            ready[-1] = (last + 1, top_last, attempts)
+        elif len(ready) == 1:
+            task_set.ready = NOT_READY
+        else:
+            assert isinstance(ready, list), "a shared value has one task"
+            ready.pop()
         task_set.task_class.queued -= last - first + 1
     else:
         _clear_delays(task_set, first, last)

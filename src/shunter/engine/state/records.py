@@ -20,11 +20,17 @@ from shunter.planning.filter.colocation import is_required_anti_affinity
 from shunter.planning.view import IntArray, Rules, TaskClass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 ReadyRange = tuple[int, int, int]  # first, last, attempts so far
+Ready = list[ReadyRange] | tuple[ReadyRange, ...]
 Amounts = tuple[tuple[int, int], ...]  # (column of the nodes' resources, amount): faster than vectors for one row
 STATE_COUNT = len(TaskState)
+# Values that very many records share. Nobody changes them.
+NO_LABELS: dict[str, str] = {}
+NOT_READY: tuple[ReadyRange, ...] = ()
+FIRST_READY: tuple[ReadyRange, ...] = ((0, 0, 0),)
+ONE_IN_STATE = tuple(tuple(int(each == state) for each in range(STATE_COUNT)) for state in range(STATE_COUNT))
 NEVER_MS = 2**62  # the back-off of a task that waits for its node, which no timer ends
 
 
@@ -36,6 +42,8 @@ class SpecVersion:
     groups: tuple[GroupSpec, ...]
     body: bytes
     ref_count: int = 0  # jobs and task sets that follow it
+    # the class of the last plain job that follows it: most jobs are like the one before
+    last_class: tuple[tuple[str, str, int, int], ClassRecord] | None = None
 
     def spec_key(self, group_index: int) -> int:
         """Names a group's TaskSpec in orders."""
@@ -45,15 +53,16 @@ class SpecVersion:
 @dataclass(slots=True, eq=False)
 class TaskSet:
     """Tasks of a job with the same spec: a group of its manifest, or a part of one. A long-running job gets further
-    task sets when it is scaled, updated or moved. `ready` is a stack of ranges: the last one is placed next."""
+    task sets when it is scaled, updated or moved. `ready` is a stack of ranges: the last one is placed next. There may
+    be a million sets of one task, so `counts` and `ready` of those are shared values, replaced instead of changed."""
 
     job: Job
     number: int
     count: int
     base: int
     slot: int
-    counts: list[int]
-    ready: list[ReadyRange]
+    counts: list[int] | tuple[int, ...]
+    ready: Ready
     task_class: ClassRecord
     spec_version: SpecVersion  # the version of the spec that these tasks follow
     group_index: int  # which of the spec version's groups
@@ -155,7 +164,7 @@ class Job:
     submitted_ms: int
     spec_version: SpecVersion
     options: JobOptions = DEFAULT_OPTIONS
-    task_sets: list[TaskSet] = field(default_factory=list)
+    task_sets: tuple[TaskSet, ...] = ()
     state: JobState = JobState.PENDING
     started_ms: int = 0
     reason: str = ""
@@ -184,7 +193,7 @@ class Job:
         position = bisect_left(task_sets, number, key=attrgetter("number"))  # they are only ever added at the end
         return task_sets[position] if position < len(task_sets) and task_sets[position].number == number else None
 
-    def counts(self) -> list[int]:
+    def counts(self) -> Sequence[int]:
         if len(self.task_sets) == 1:
             return self.task_sets[0].counts
         return [sum(task_set.counts[state] for task_set in self.task_sets) for state in range(STATE_COUNT)]
@@ -199,7 +208,8 @@ class Job:
 
     @property
     def has_gangs(self) -> bool:
-        return self.options.gang or any(spec.gang for spec in self.spec_version.groups)
+        groups = self.spec_version.groups
+        return self.options.gang or (groups[0].gang if len(groups) == 1 else any(spec.gang for spec in groups))
 
     @property
     def is_long_running(self) -> bool:
@@ -318,6 +328,7 @@ class NodeRecord:
     synced_boot: str = ""  # the worker process whose inventory was processed last
     down_since_ms: int = 0  # when this manager process found it down; 0: it is not down, or that was not checked yet
     failures: list[tuple[int, str, str]] | None = None  # (at_ms, namespace, job) since a task succeeded there
+    restarts: list[int] | None = None  # times in ms at which its worker restarted without orders, since then
     last_heartbeat_ms: int = 0
     stats: MachineStats | None = None
 
@@ -338,6 +349,9 @@ def _merged(reported: dict[str, str], overrides: dict[str, str]) -> dict[str, st
 def ranges_of(rows: IntArray) -> Iterator[tuple[int, int]]:
     """Sorted row numbers as inclusive ranges of neighbours."""
     if rows.size == 0:
+        return
+    if rows[-1] - rows[0] == rows.size - 1:  # one range, perhaps of millions
+        yield int(rows[0]), int(rows[-1])
         return
     breaks = np.flatnonzero(np.diff(rows) != 1)
     firsts = [0, *(breaks + 1).tolist()]

@@ -8,20 +8,33 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from shunter.engine import changes as c
+from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.state import apply_nodes, apply_reservations, apply_services, apply_task_sets, apply_tasks
+from shunter.engine.state.ended_runs import EndedRuns, LastRun
+from shunter.engine.state.job_index import JobIndex
 from shunter.engine.state.node_table import NodeTable
-from shunter.engine.state.ready_ranges import make_ready
-from shunter.engine.state.records import STATE_COUNT, ClassKey, ClassRecord, Job, SpecVersion, TaskSet, UserUsage
+from shunter.engine.state.ready_ranges import make_one_ready, make_ready
+from shunter.engine.state.records import (
+    NO_LABELS,
+    STATE_COUNT,
+    ClassKey,
+    ClassRecord,
+    Job,
+    SpecVersion,
+    TaskSet,
+    UserUsage,
+)
 from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
 from shunter.engine.state.registries.dead_letters import DeadLetterRegistry
 from shunter.engine.state.registries.dependencies import EdgeRegistry
 from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.registries.flags import FlagRegistry
+from shunter.engine.state.registries.format import FormatRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.engine.state.registries.queues import QueueRegistry
@@ -35,22 +48,24 @@ from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.planning.order.pending_queue import PendingQueue
 from shunter.planning.view import HeldRows, IntArray
 
+if TYPE_CHECKING:
+    from shunter.engine.state.snapshot_writer import SnapshotWriter
+
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
-LastRun = tuple[int, int, int]  # run, job id, the JobState in which it ended
-NO_RUN: LastRun = (0, 0, 0)
 _APPLIER_MODULES = (apply_tasks, apply_task_sets, apply_reservations, apply_nodes, apply_services)
 
 
 class State:
-    def __init__(self) -> None:
+    def __init__(self, formats: Formats = FORMATS) -> None:
         self.version = 0
+        self.format = FormatRegistry(formats)
         self.table = TaskTable()
         self.nodes = NodeTable()
         self.jobs: dict[int, Job] = {}
+        self.job_index = JobIndex()  # the same jobs, for pages of them
         self.jobs_by_name: dict[str, dict[str, Job]] = {}  # namespace -> name -> the newest unfinished run
         self.older_runs: dict[tuple[str, str], list[Job]] = {}  # further unfinished runs of a name, oldest first
-        self.last_runs: dict[str, dict[str, LastRun]] = {}  # namespace -> name -> its newest ended run
         self.task_sets: list[TaskSet | None] = []
         self.classes: dict[int, ClassRecord] = {}
         self.idempotency_keys: dict[str, list[int]] = {}
@@ -64,6 +79,8 @@ class State:
         # by slot: groups whose own spec has an anti-affinity to other jobs
         self.anti_affinity_task_sets: dict[int, TaskSet] = {}
         self.gang_jobs: dict[int, Job] = {}  # jobs with gangs
+        self.snapshot_writer: SnapshotWriter | None = None  # it must see each change before it is applied
+        self.ended_runs = EndedRuns()  # what the present round knows of history
         # Not part of the committed state: pending classes as policies see them, and the classes to update there.
         self.pending_queue = PendingQueue()
         self.dirty_classes: dict[int, None] = {}
@@ -85,6 +102,7 @@ class State:
         # Classes of one node with ready tasks, and the node's `changed` when they were last tried:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.registries: dict[str, Registry] = {
+            "format": self.format,
             "cluster": self.cluster,
             "queues": self.queues,
             "durations": self.durations,
@@ -121,6 +139,8 @@ class State:
         }
 
     def apply(self, change: c.Change) -> None:
+        if self.snapshot_writer is not None:
+            self.snapshot_writer.before_change(change)
         self._appliers[type(change)](change)
 
     def task_set(self, job_id: int, number: int) -> TaskSet | None:
@@ -143,12 +163,8 @@ class State:
 
     def next_run(self, namespace: str, name: str) -> int:
         newest = self.find_job(namespace, name)
-        ended = self.last_run(namespace, name)[0]
+        ended = self.ended_runs.newest(namespace, name).run
         return max(newest.run if newest is not None else 0, ended) + 1
-
-    def last_run(self, namespace: str, name: str) -> LastRun:
-        """The newest ended run of a name."""
-        return self.last_runs.get(namespace, {}).get(name, NO_RUN)
 
     @property
     def usage(self) -> dict[tuple[str, str], IntArray]:
@@ -162,8 +178,9 @@ class State:
         spec_version = self.acquire_spec_version(bytes(change.groups))
         options = _decode_options(change.options)
         job = Job(
-            change.job, change.namespace, change.name, change.run, change.type, change.priority, change.labels,
-            change.user, change.at_ms, spec_version, options, is_held=options.held,
+            change.job, change.namespace, change.name, change.run, BATCH if change.type == BATCH else change.type,
+            change.priority, change.labels or NO_LABELS, change.user, change.at_ms, spec_version, options,
+            is_held=options.held,
         )  # fmt: skip
         if change.type not in PER_NODE:
             for group_index, spec in enumerate(spec_version.groups):
@@ -187,6 +204,7 @@ class State:
         if job.type in PER_NODE:
             self.services.per_node[job.id] = job
         self.job_counts[job.state] += 1
+        self.job_index.add(job.id, job.namespace, job.state)
         if job.has_gangs:
             self.gang_jobs[job.id] = job
         names = self.jobs_by_name.setdefault(job.namespace, {})
@@ -230,10 +248,6 @@ class State:
         previous, job.spec_version = job.spec_version, self.acquire_spec_version(bytes(change.groups))
         self.release_spec_version(previous)
 
-    def restore_table(self, rows: int, columns: bytes, blocks: list[tuple[int, int]]) -> None:
-        """Load the columns of a snapshot; rows outside of the blocks are free."""
-        self.table.restore(rows, columns, blocks)
-
     def _job_stop_requested(self, change: c.JobStopRequested) -> None:
         job = self.jobs[change.job]
         self.transition_job(job, JobEvent.STOP_ASKED)
@@ -244,13 +258,12 @@ class State:
         self.gang_jobs.pop(job.id, None)
         self.transition_job(job, JobEvent(change.event))
         self.job_counts[job.state] -= 1
+        self.job_index.remove(job.id)
         job.reason = change.reason or job.reason
         self.edges.forget(job.id)
         self.flags.forget(job.id)
         self._remove_name(job)
-        runs = self.last_runs.setdefault(job.namespace, {})
-        if runs.get(job.name, NO_RUN)[0] < job.run:
-            runs[job.name] = (job.run, job.id, int(job.state))
+        self.ended_runs.add(job.namespace, job.name, LastRun(job.run, job.id, job.state))
         for task_set in job.task_sets:
             self._record_duration(task_set)
             apply_task_sets.drop_task_set(self, task_set)
@@ -258,7 +271,7 @@ class State:
             self.services.end(job.id)
         if self.moves.pinned:
             self.moves.forget_job(job.id)
-        job.task_sets = []  # a job and its groups refer to each other: without the cycle they are freed at once
+        job.task_sets = ()  # a job and its groups refer to each other: without the cycle they are freed at once
         self.release_spec_version(job.spec_version)
 
     def _remove_name(self, job: Job) -> None:
@@ -294,11 +307,18 @@ class State:
         self.job_counts[job.state] -= 1
         job.state = JOB.move(job.state, event)
         self.job_counts[job.state] += 1
+        self.job_index.move(job.id, job.state)
 
     def make_ready(self, task_set: TaskSet, first: int, last: int) -> None:
-        """Make queued tasks ready, unless their job is held."""
+        """Make queued tasks ready, unless their job is held. The end of a back-off is no change, but touches a job."""
+        if self.snapshot_writer is not None and task_set.delayed:
+            self.snapshot_writer.save_job(task_set.job)
         if not task_set.job.is_held:
-            make_ready(task_set, first, last, self.table.attempt[task_set.base + first : task_set.base + last + 1])
+            row, attempts = task_set.base + first, self.table.attempt
+            if first == last:
+                make_one_ready(task_set, first, attempts.item(row))
+            else:
+                make_ready(task_set, first, last, attempts[row : row + last - first + 1])
             if task_set.node:
                 self.pinned[task_set.task_class.id] = task_set.task_class, -1
 
@@ -312,11 +332,7 @@ class State:
             self.idempotency_keys.pop(key, None)
 
     def _names_dropped(self, change: c.NamesDropped) -> None:
-        for namespace, name in change.names:
-            runs = self.last_runs.get(namespace, {})
-            runs.pop(name, None)
-            if not runs:
-                self.last_runs.pop(namespace, None)
+        """Earlier versions kept the names of history in memory, and recorded which of them were purged."""
 
     def _queue_set(self, change: c.QueueSet | c.QueueDropped) -> None:
         self.queues.appliers()[type(change)](change)

@@ -18,7 +18,14 @@ GROUPS_MAX = 256  # groups of one job
 def class_of(
     state: State, job: Job, group_index: int, node: int, spec_version: SpecVersion | None = None
 ) -> ClassRecord:
-    spec, options = (spec_version or job.spec_version).groups[group_index], job.options
+    spec_version, options = spec_version or job.spec_version, job.options
+    is_plain = options is DEFAULT_OPTIONS and not node
+    facts = (job.namespace, job.user, job.priority, group_index)
+    if is_plain and spec_version.last_class is not None and spec_version.last_class[0] == facts:
+        record = spec_version.last_class[1]
+        if state.classes.get(record.task_class.id) is record:
+            return record
+    spec = spec_version.groups[group_index]
     key = ClassKey(
         job.namespace, job.user, job.priority, tuple(sorted(spec.needs.items())), spec.datacenters,
         spec.constraints, options.queue, spec.task.runtime, job.deadline_ms if options is not DEFAULT_OPTIONS else 0,
@@ -26,9 +33,10 @@ def class_of(
         spec.estimate_bits,
     )  # fmt: skip
     class_id = state.class_ids.get(key)
-    if class_id is not None:
-        return state.classes[class_id]
-    return add_class(state, state.next_class, key)
+    record = add_class(state, state.next_class, key) if class_id is None else state.classes[class_id]
+    if is_plain and key.rules is None and key.dedicated_to is None:
+        spec_version.last_class = facts, record
+    return record
 
 
 def add_class(state: State, class_id: int, key: ClassKey) -> ClassRecord:

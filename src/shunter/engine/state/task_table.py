@@ -5,6 +5,7 @@ of finished task sets are reused."""
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from bisect import insort
 from collections.abc import Iterable, Iterator
@@ -21,8 +22,10 @@ from shunter.model.lifecycles import TaskState
 PACKED_COLUMNS = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
 _PACKED_ROW = Struct("=BIHBihqqq")
 ROWS_MIN = 1024
-_PLAIN, _COMPRESSED = b"\0", b"\1"
-_QUEUED = int(TaskState.QUEUED)
+LARGE_BLOCK = 65_536  # rows
+_PLAIN, COMPRESSED, _SPARSE = b"\0", b"\1", b"\2"
+_NO_ROWS = np.empty(0, np.int64)
+_QUEUED, _ENDED = int(TaskState.QUEUED), int(TaskState.SUCCEEDED)
 
 
 class TaskTable:
@@ -69,8 +72,11 @@ class TaskTable:
                 column[base] = 0
             self._free_rows.append(base)
             return
-        for column in self._columns:
-            column[base : base + count] = 0
+        for start in range(base, base + count, LARGE_BLOCK):
+            rows = slice(start, min(start + LARGE_BLOCK, base + count))
+            for column in self._columns:
+                if count < LARGE_BLOCK or column[rows].any():  # memory that was never written stays unused
+                    column[rows] = 0
         insort(self._free, (base, count))
         self._merge_free()
 
@@ -87,28 +93,66 @@ class TaskTable:
             return _PLAIN + _PACKED_ROW.pack(*[column.item(base) for column in self._packed])
         columns = [column[base : base + count] for column in self._packed]
         deltas = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
-        return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in deltas]), 1)
+        return COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in deltas]), 1)
 
     def pack_blocks(self, blocks: Iterable[tuple[int, int]]) -> bytes:
-        """Pack the columns of these blocks (base, count) without compression: for a copy that is read at once."""
-        slices = [slice(base, base + count) for base, count in _join_neighbours(blocks)]
-        columns = [np.concatenate([column[rows] for rows in slices] or [column[:0]]) for column in self._packed]
-        deltas = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
-        return _PLAIN + b"".join([column.tobytes() for column in deltas])
+        """Pack these blocks (base, count) as one, for a copy that is read at once and never stored: the states of all
+        tasks, and all columns of the tasks that matter. Of a large block these are the unfinished ones that have been
+        on a node: an array may have millions that have not, or that have ended."""
+        parts = list(_join_small_neighbours(blocks))
+        starts = itertools.accumulate((count for _, count in parts), initial=0)
+        sources = [self._rows_that_matter(base, count) for base, count in parts]
+        targets = [rows + (start - base) for rows, (base, _), start in zip(sources, parts, starts, strict=False)]
+        rows = np.concatenate([*sources, _NO_ROWS])
+        return b"".join(
+            [
+                _SPARSE,
+                len(rows).to_bytes(8, byteorder),
+                *[self.state[base : base + count].tobytes() for base, count in parts],
+                np.concatenate([*targets, _NO_ROWS]).tobytes(),
+                *[column[rows].tobytes() for column in self._packed],
+            ]
+        )
 
-    def restore(self, rows: int, body: bytes, blocks: list[tuple[int, int]]) -> None:
-        """Load packed columns as the whole table; rows outside of the blocks are free."""
+    def _rows_that_matter(self, base: int, count: int) -> NDArray[np.int64]:
+        if count < LARGE_BLOCK:
+            return np.arange(base, base + count)
+        states, attempts = self.state[base : base + count], self.attempt[base : base + count]
+        rows: NDArray[np.int64] = base + np.flatnonzero((attempts > 0) & (states < _ENDED))
+        return rows
+
+    def restore(self, rows: int, body: bytes) -> None:
+        """Load packed columns as the whole table. `restore_free` has to follow."""
         self._grow(rows)
         self.used = rows
+        if body[:1] == _SPARSE:
+            self._restore_sparse(rows, body)
+            return
         for name, column in unpack_columns(rows, body).items():
             getattr(self, name)[:rows] = column
-        end = 0
-        for base, count in [*sorted(blocks), (rows, 0)]:
-            if base - end == 1:
-                self._free_rows.append(end)
-            elif base > end:
-                self._free.append((end, base - end))
-            end = base + count
+
+    def _restore_sparse(self, rows: int, body: bytes) -> None:
+        """What `pack_blocks` has packed. Memory of columns that nobody writes is never used."""
+        count = int.from_bytes(body[1:9], byteorder)
+        self.state[:rows] = np.frombuffer(body, np.uint8, rows, 9)
+        self.exit_code[:rows] = -1
+        position = 9 + rows
+        targets = np.frombuffer(body, np.int64, count, position)
+        position += targets.nbytes
+        for column in self._packed:
+            values = np.frombuffer(body, column.dtype, count, position)
+            column[targets] = values
+            position += values.nbytes
+
+    def restore_free(self, is_used: bytearray) -> None:
+        """Rows that are not marked as used are free."""
+        free = np.flatnonzero(np.frombuffer(is_used, np.uint8) == 0)
+        starts = np.flatnonzero(np.diff(free, prepend=-2) != 1)
+        for base, count in zip(free[starts].tolist(), np.diff(starts, append=len(free)).tolist(), strict=True):
+            if count == 1:
+                self._free_rows.append(base)
+            else:
+                self._free.append((base, count))
 
     def _allocate_free(self, count: int) -> int | None:
         for position, (base, size) in enumerate(self._free):
@@ -144,11 +188,12 @@ class TaskTable:
         self._packed = [getattr(self, name) for name in PACKED_COLUMNS]
 
 
-def _join_neighbours(blocks: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Join blocks that follow one another, as those of thousands of small jobs do: copying a slice has a fixed cost."""
+def _join_small_neighbours(blocks: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Join blocks that follow one another, as those of thousands of small jobs do: copying a slice has a fixed cost.
+    Large blocks stay alone."""
     start, end = 0, 0
     for base, count in blocks:
-        if base != end:
+        if base != end or end - start + count >= LARGE_BLOCK:
             if end > start:
                 yield start, end - start
             start = base

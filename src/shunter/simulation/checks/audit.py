@@ -57,7 +57,7 @@ def _audit_waiting_tasks(model: ReferenceModel) -> None:
 def _audit_counts(state: State, task_set: TaskSet) -> None:
     states = state.table.state[task_set.base : task_set.base + task_set.count]
     counts = np.bincount(states, minlength=len(TaskState)).tolist()
-    require(task_set.counts == counts, f"job {task_set.job.id} counts {task_set.counts}, its tasks are {counts}")
+    require(list(task_set.counts) == counts, f"job {task_set.job.id} counts {task_set.counts}, its tasks are {counts}")
     require(sum(counts) == task_set.count, f"counts of job {task_set.job.id} do not sum to {task_set.count}")
 
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksTransitioned, decode_round
+from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.records import ClassKey
-from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.snapshot_writer import make_snapshot
+from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
@@ -22,6 +24,7 @@ from shunter.model.lifecycles import NodeState, TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.checks.audit import audit
+from shunter.simulation.checks.format_rules import FormatRules
 from shunter.simulation.checks.histories import Histories
 from shunter.simulation.checks.leadership import Leadership
 from shunter.simulation.checks.object_rules import check_objects
@@ -29,6 +32,7 @@ from shunter.simulation.checks.placement_rules import check_gangs, check_lanes, 
 from shunter.simulation.checks.reference_model import ReferenceModel
 from shunter.simulation.checks.reference_records import LIVE, require
 from shunter.simulation.checks.service_rules import check_ended
+from shunter.simulation.checks.status_order import StatusOrder
 from shunter.simulation.fleet.machine import Machine, RunningRange
 from shunter.simulation.fleet.node import SimulatedNode
 
@@ -56,23 +60,28 @@ class WaitTimes:
 
 
 class Checkers:
-    def __init__(self) -> None:
+    def __init__(self, formats: Formats = FORMATS) -> None:
+        """`formats` are those of the newest program of this world."""
+        self._formats = formats
+        self.formats = FormatRules()
         self.model = ReferenceModel()
-        self.shadow = State()  # what replaying the committed rounds gives
+        self.shadow = State(formats)  # what replaying the committed rounds gives
         self.checked: Counter[str] = Counter()
         self.changes: Counter[str] = Counter()  # committed, by kind
         self.acknowledged: dict[int, SubmitResult] = {}
         self.wait_times = WaitTimes()
         self.histories = Histories(self.shadow, self.checked)
+        self.status = StatusOrder(self.shadow, self.checked)
         self.leadership = Leadership()
         self._machines: dict[str, Machine] = {}
         self._classes: dict[int, ClassKey] = {}  # those that had lanes
 
     # ---- what the store has ----
 
-    def on_durable(self, engine: Engine | None, commit: Commit) -> None:
+    def on_durable(self, engine: Engine | None, commit: Commit, writer: Formats = FORMATS) -> None:
         """A round became durable; the live state is exactly the state after it. Without an engine there is none."""
         changes = decode_round(commit.body)
+        self.formats.on_durable(writer, changes)
         self.model.begin(commit.epoch, commit.version, round(commit.at * 1000))
         for change in changes:
             self.model.apply(change)
@@ -112,19 +121,22 @@ class Checkers:
     def on_audit(self, state: State) -> None:
         self.require_same(state, "the live state")
         if self.checked["audit"] % SNAPSHOT_EVERY == 0:
-            self.require_same(load(make_snapshot(state)), "a snapshot of the live state")
+            self.require_same(load(make_snapshot(state), self._formats), "a snapshot of the live state")
             self.checked["snapshot"] += 1
         audit(state, self.model)
         self.checked["audit"] += 1
 
     def on_recovered(self, engine: Engine) -> None:
+        """A manager that another one replaced while it took the lead has an older state, and can commit nothing."""
+        if engine.epoch < self.model.epoch:
+            return
         self.require_same(engine.state, "what was recovered")
         self.checked["recovery"] += 1
 
     async def check_replay(self, store: Store) -> None:
         """A snapshot and the rounds after it, replayed, give the state."""
         snapshot = await store.snapshot()
-        state = load(snapshot) if snapshot else State()
+        state = load(snapshot, self._formats) if snapshot else State(self._formats)
         for logged in await store.rounds_after(state.version, 1_000_000):
             for change in decode_round(logged.body):
                 state.apply(change)

@@ -56,7 +56,7 @@ class ReferenceModel:
         self.licences: dict[str, int] = {}
         self.keys: dict[str, list[int]] = {}
         self.forgotten_keys: set[str] = set()
-        self.purged_names: set[tuple[str, str]] = set()  # history has forgotten them: their runs may count anew
+        self.history: dict[tuple[str, str], int] = {}  # the newest run of each name that history has
         self.ended = 0  # attempts that came to an end, of whatever kind
         # job, group, index, attempt, node: in the last round
         self.lost_in_round: list[tuple[int, int, int, int, int]] = []
@@ -136,6 +136,10 @@ class ReferenceModel:
         """Unfinished runs of a name, oldest first."""
         return [job for job in self.unfinished.values() if (job.namespace, job.name) == (namespace, name)]
 
+    def _newest_run(self, name: tuple[str, str]) -> int:
+        """The newest run of a name that is unfinished or in history."""
+        return max([self.history.get(name, 0), *(job.run for job in self.runs_of(*name))])
+
     # ---- jobs ----
 
     def _submitted(self, change: c.JobSubmitted) -> None:
@@ -144,8 +148,8 @@ class ReferenceModel:
         is_name_free = not self.runs_of(*name) or name in self.templates.by_name
         require(is_name_free, f"{name} is the name of an unfinished job")
         run = self._last_runs.get(name, 0) + 1
-        restarts_count = change.run == 1 and name in self.purged_names
-        require(change.run == run or restarts_count, f"{name} run {change.run} should be run {run}")
+        is_after_purge = change.run == self._newest_run(name) + 1  # as a manager counts that loads its state
+        require(change.run == run or is_after_purge, f"{name} run {change.run} should be run {run}")
         specs = _groups_decoder.decode(bytes(change.groups))
         options = DEFAULT_OPTIONS if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
         groups = {}
@@ -214,6 +218,8 @@ class ReferenceModel:
             f"job {change.job} ended {JobEvent(change.event).wire_name}, not {expected.wire_name}",
         )
         job.state = JOB.move(job.state, expected)
+        name = (job.namespace, job.name)
+        self.history[name] = max(job.run, self.history.get(name, 0))
 
     def note_start(self, job_id: int) -> None:
         job = self.jobs[job_id]
@@ -250,9 +256,9 @@ class ReferenceModel:
             self.forgotten_keys.add(key)
 
     def _names_dropped(self, change: c.NamesDropped) -> None:
-        for namespace, name in change.names:
-            if not self.runs_of(namespace, name):
-                self._last_runs.pop((namespace, name), None)
+        for name in change.names:
+            require(name not in self.history, f"{name} was dropped, and history has run {self.history.get(name)}")
+            self._last_runs[name] = self._newest_run(name)
 
     # ---- nodes, queues and settings ----
 

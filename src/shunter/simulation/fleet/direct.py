@@ -58,20 +58,27 @@ class SimulatedWorkers:
         self._tasks: set[asyncio.Task[None]] = set()
         self.heartbeat_s = STATS_EVERY_S  # as the clock counts, which may run faster than real time
 
-    async def start(self, engine: FleetEngine, hellos: Iterable[Hello]) -> None:
-        """All nodes at once; returns when the engine knows them and has been sent their inventories."""
+    async def start(self, engine: FleetEngine, hellos: Iterable[Hello], *, is_driven: bool = False) -> None:
+        """All nodes at once; returns when the engine knows them and has been sent their inventories. With `is_driven`,
+        the caller advances the fleet, and no heartbeats are sent, so that idle time costs nothing."""
         self._engine = engine
         for hello in hellos:
             self.fleet.add(hello)
         await self._join(engine)
-        self._spawn(self.fleet.run())
-        self._spawn(self._send_heartbeats(engine))
+        if not is_driven:
+            self._spawn(self.fleet.run())
+            self._spawn(self._send_heartbeats(engine))
 
     async def stop(self) -> None:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def report_now(self) -> None:
+        """Report what has happened, without waiting for the next turn of the loop."""
+        if nodes := self.fleet.take_dirty():
+            await self._report([node for node in nodes if node.id in self._by_id])
 
     # ---- the workers port ----
 

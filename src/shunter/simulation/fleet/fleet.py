@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import random
 from collections.abc import Callable, Iterable
 
@@ -45,9 +46,19 @@ class Fleet:
         """End tasks when their time has come, until cancelled."""
         while True:
             self.advance()
-            self._earlier_end.clear()
-            timeout_s = max(self._end_heap[0][0] - self._clock.now(), 0.0) if self._end_heap else None
-            await self._clock.wait(self._earlier_end, timeout_s)
+            await self.wait_for_end()
+
+    async def wait_for_end(self, until_s: float = math.inf) -> None:
+        """Wait until the next task ends or an earlier end is scheduled, but not beyond `until_s`."""
+        self._earlier_end.clear()
+        next_s = min(self._end_heap[0][0] if self._end_heap else math.inf, until_s)
+        timeout_s = max(next_s - self._clock.now(), 0.0) if next_s < math.inf else None
+        await self._clock.wait(self._earlier_end, timeout_s)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything will end."""
+        return bool(self._end_heap)
 
     def advance(self) -> None:
         """Everything that is due. A task that follows another starts when that one ended, however late we look."""
@@ -70,10 +81,15 @@ class Fleet:
             self._flush_is_due = True
             asyncio.get_running_loop().call_soon(self._flush_now)
 
+    def take_dirty(self) -> list[SimulatedNode]:
+        """The nodes that have something to report."""
+        nodes, self._dirty = self._dirty, []
+        return [node for node in nodes if node.is_dirty]
+
     def _flush_now(self) -> None:
         self._flush_is_due = False
-        nodes, self._dirty = self._dirty, []
-        self._flush([node for node in nodes if node.is_dirty])
+        if self._dirty:
+            self._flush(self.take_dirty())
 
 
 def simulated_hellos(count: int, *, cpus: int = 8) -> Iterable[Hello]:

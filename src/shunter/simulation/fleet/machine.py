@@ -40,6 +40,10 @@ class PendingRange:
     def part(self, first: int, last: int) -> PendingRange:
         return PendingRange(self.job, self.group, first, last, self.attempt, self.outcome)
 
+    def overlaps(self, job: int, group: int, first: int, last: int, attempt_max: int) -> bool:
+        is_same_group = self.job == job and self.group == group
+        return is_same_group and self.attempt <= attempt_max and self.first <= last and self.last >= first
+
 
 @dataclass(slots=True, eq=False)
 class Lanes:
@@ -162,15 +166,10 @@ class Machine:
         for lanes in self.lanes.values():
             remaining: deque[PendingRange] = deque()
             for pending_range in lanes.waiting:
-                low, high = max(pending_range.first, first), min(pending_range.last, last)
-                if (
-                    pending_range.job != job
-                    or pending_range.group != group
-                    or low > high
-                    or pending_range.attempt > attempt_max
-                ):
+                if not pending_range.overlaps(job, group, first, last, attempt_max):
                     remaining.append(pending_range)
                     continue
+                low, high = max(pending_range.first, first), min(pending_range.last, last)
                 reclaimed.append(pending_range.part(low, high))
                 remaining.extend(
                     pending_range.part(*rest)
@@ -179,8 +178,7 @@ class Machine:
                 )
             lanes.waiting = remaining
         for lanes, pending_range in list(self._superseding):
-            matches = pending_range.job == job and pending_range.group == group and pending_range.attempt <= attempt_max
-            if matches and pending_range.first <= last and pending_range.last >= first:
+            if pending_range.overlaps(job, group, first, last, attempt_max):
                 self._superseding.remove((lanes, pending_range))
                 reclaimed.append(pending_range)
         return reclaimed

@@ -35,6 +35,13 @@ class Grant:
     expires_s: float
 
 
+@dataclass(slots=True)
+class Registration:
+    record: ManagerRecord
+    since_s: float
+    expires_s: float
+
+
 class ElectionServers:
     """At most one grant at a time."""
 
@@ -46,6 +53,7 @@ class ElectionServers:
         self.cut_off: set[str] = set()  # managers that cannot reach the servers
         self.delay_s = DELAY_DEFAULT_S
         self.loss_rate = 0.0  # of answers
+        self.registered: dict[str, Registration] = {}
 
     @property
     def terms(self) -> int:
@@ -82,6 +90,22 @@ class ElectionServers:
         """Until the lease of somebody expires: the servers tell whoever waits for it."""
         holder = self.holder()
         return RETRY_S if holder is None else holder.expires_s - self._clock.now()
+
+    def register(self, record: ManagerRecord) -> None:
+        self._forget_registrations()
+        now_s = self._clock.now()
+        known = self.registered.get(record.name)
+        self.registered[record.name] = Registration(record, known.since_s if known else now_s, now_s + LEASE_S)
+
+    def managers(self, for_s: float = 0.0) -> list[ManagerRecord]:
+        """Those that have been registered for so long."""
+        self._forget_registrations()
+        before_s = self._clock.now() - for_s
+        return [each.record for _, each in sorted(self.registered.items()) if each.since_s <= before_s]
+
+    def _forget_registrations(self) -> None:
+        now_s = self._clock.now()
+        self.registered = {name: each for name, each in self.registered.items() if each.expires_s > now_s}
 
     def is_reachable(self, name: str) -> bool:
         return self.is_up and name not in self.cut_off
@@ -133,17 +157,24 @@ class SimulatedCoordination:
         self._rate = 1 + rng.uniform(-DRIFT_MAX, DRIFT_MAX)
         self._on_held = on_held
         self._renewals: asyncio.Task[None] | None = None
+        self._registration: asyncio.Task[None] | None = None
+        self._heard: list[ManagerRecord] = []
+        self._heard_leader = ("", 0)  # who leads, and the term
         self.lease: SimulatedLease | None = None
 
     async def open(self) -> None:
         """Nothing to prepare."""
 
     async def close(self) -> None:
+        self._end_registration()
+        if self._servers.is_reachable(self._name):
+            self._servers.registered.pop(self._name, None)
         if self.lease is not None:
             await self.resign(self.lease)
 
     async def register(self, record: ManagerRecord) -> None:
-        """Managers of a simulated world know one another."""
+        if self._registration is None:
+            self._registration = asyncio.create_task(self._renew_registration(record))
 
     async def acquire(self, above: int = 0) -> Lease:  # noqa: ARG002  # these servers never lose their data
         while True:
@@ -175,13 +206,25 @@ class SimulatedCoordination:
             self.lease.end()
         if self._renewals is not None:
             self._renewals.cancel()
+        self._end_registration()
 
     def managers(self) -> list[ManagerRecord]:
-        return []
+        return self._heard
 
     def leader(self) -> ManagerRecord | None:
         holder = self._servers.holder()
         return None if holder is None else ManagerRecord(holder.name)
+
+    def leader_term(self) -> int:
+        holder = self._servers.holder()
+        return 0 if holder is None else holder.term
+
+    def leader_and_term(self) -> tuple[str, int]:
+        """As last heard: a manager that is cut off from the servers has old news."""
+        if self._servers.is_reachable(self._name):
+            holder = self._servers.holder()
+            self._heard_leader = ("", self._heard_leader[1]) if holder is None else (holder.name, holder.term)
+        return self._heard_leader
 
     async def wait_changed(self) -> None:
         await self._clock.sleep(RETRY_S)
@@ -207,6 +250,19 @@ class SimulatedCoordination:
                 return
             lease.extend(sent_s + LEASE_S - MARGIN_S)
             self._on_held(lease)
+
+    async def _renew_registration(self, record: ManagerRecord) -> None:
+        """It takes no time on the way, so that it needs no random numbers."""
+        while True:
+            await self._gate.wait_open()
+            if self._servers.is_reachable(self._name):
+                self._servers.register(record)
+                self._heard = self._servers.managers()
+            await self._clock.sleep(RENEW_EVERY_S)
+
+    def _end_registration(self) -> None:
+        if self._registration is not None:
+            self._registration.cancel()
 
     async def _ask(self) -> bool:
         """Send a request; returns whether it has reached the servers."""

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shunter.model.errors import NotFound, ShunterError, StoreFailed
 from shunter.ports.clock import Clock
 from shunter.ports.store import (
     Commit,
+    EndedRun,
     FinishedJob,
-    FinishedName,
     FinishedQuery,
     FinishedTasks,
     LoggedRound,
@@ -23,6 +24,7 @@ from shunter.ports.store import (
     PastRecord,
     Purged,
     Retention,
+    RunKey,
     Snapshot,
     Store,
 )
@@ -30,7 +32,7 @@ from shunter.simulation.runtime.process import Gate
 from shunter.simulation.trace import Trace
 
 OnDurable = Callable[[Commit, bool], None]  # the commit, and whether it landed after its writer was told that it failed
-OnPurged = Callable[[Purged], None]
+OnPurged = Callable[[Purged, list[FinishedJob]], None]  # what is gone, and the runs that are left
 OnBegun = Callable[[int, int], None]  # the term and its new epoch
 
 LATENCY_DEFAULT_S = 0.001
@@ -119,8 +121,9 @@ class FaultyStore:
         self._late.add(task)
         task.add_done_callback(self._late.discard)
 
-    async def wait_for_commit(self, after_version: int, timeout_s: float) -> None:
-        await self._store.wait_for_commit(after_version, timeout_s)
+    async def wait_for_commit(self, after_version: int, timeout_s: float) -> None:  # noqa: ARG002
+        """The hint never comes, so that followers lag as far as they may."""
+        await self._clock.sleep(timeout_s)
 
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
         await self._wait_for_disk()
@@ -146,10 +149,10 @@ class FaultyStore:
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         await self._wait_for_disk()
-        on_purged = await self._store.purge(epoch, retention, now)
-        self._on_purged(on_purged)
+        purged = await self._store.purge(epoch, retention, now)
+        self._on_purged(purged, await self._store.finished_jobs(FinishedQuery(limit=sys.maxsize)))
         await self._wait_for_disk()
-        return on_purged
+        return purged
 
     async def snapshot(self) -> Snapshot | None:
         await self._wait_for_disk()
@@ -185,8 +188,14 @@ class FaultyStore:
     async def finished_tasks(self, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
         return await self._store.finished_tasks(id, group, first, last)
 
-    async def finished_names(self) -> list[FinishedName]:
-        return await self._store.finished_names()
+    async def ended_runs(self, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
+        """Rounds wait for it, so it is as slow as a commit, and fails as often. What is found may change before the
+        answer is there."""
+        await self._wait_for_disk()
+        self._disk.maybe_fail(self._disk.fail_before_rate, "history.failed")
+        found = await self._store.ended_runs(keys)
+        await self._wait_for_disk()
+        return found
 
     async def past_schedulings(self, query: PastQuery) -> list[PastRecord]:
         return await self._store.past_schedulings(query)

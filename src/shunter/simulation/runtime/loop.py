@@ -6,6 +6,7 @@ Everything on this loop is a function of its inputs and its seed, so a failed ru
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
@@ -14,6 +15,7 @@ T = TypeVar("T")
 
 START_S = 1_700_000_000.0  # the virtual clock's first instant, in seconds since 1970
 TURNS_AT_ONE_INSTANT_MAX = 200_000
+RESOLUTION_S = 1e-9
 
 
 class Stalled(RuntimeError):
@@ -32,7 +34,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._now_s = 0.0
         self._idle_polls = 0
         self._selector = _TimeJump(self)
-        self._clock_resolution = 1e-9
+        self._clock_resolution = RESOLUTION_S
 
     def time(self) -> float:
         return self._now_s
@@ -41,6 +43,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """The loop's replacement for sleeping."""
         if seconds > 0:
             self._now_s += seconds
+            # Months later, the next float after `_now_s` is further away than the resolution. A timer that is nearer
+            # than that float is due, because the time cannot get any closer to it.
+            self._clock_resolution = max(RESOLUTION_S, math.ulp(self._now_s))
             self._idle_polls = 0
             return
         self._idle_polls += 1

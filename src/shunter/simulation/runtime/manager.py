@@ -10,15 +10,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.engine import Engine
 from shunter.engine.membership import Membership
 from shunter.engine.policy.policy_loop import run_policy_loop
 from shunter.engine.settings import EngineSettings
-from shunter.model.errors import ShunterError
+from shunter.model.errors import NewerFormat, ShunterError
 from shunter.model.protocol.worker_messages import LogData, ManagerMessage, Shutdown, StatsData
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
-from shunter.ports.store import Commit, Purged, Store
+from shunter.ports.coordination import ManagerRecord
+from shunter.ports.store import Commit, FinishedJob, Purged, Store
 from shunter.ports.workers import AttemptKey
 from shunter.simulation.runtime.coordination import ElectionServers, OnHeld, SimulatedCoordination
 from shunter.simulation.runtime.disk import Disk, FaultyStore
@@ -41,7 +43,7 @@ class ManagerObserver(Protocol):
 
     def durable(self, manager: SimulatedManager, commit: Commit, is_late: bool) -> None: ...
 
-    def purged(self, purged: Purged) -> None: ...
+    def purged(self, purged: Purged, left: list[FinishedJob]) -> None: ...
 
     def begun(self, manager: SimulatedManager, term: int, epoch: int) -> None: ...
 
@@ -55,8 +57,18 @@ class ManagerObserver(Protocol):
 class SimulatedManager:
     """`on_end` is called once, when the process is gone, whatever ended it."""
 
-    def __init__(self, number: int, clock: Clock, trace: Trace, rng: random.Random, on_end: OnEnd) -> None:
+    def __init__(
+        self,
+        number: int,
+        clock: Clock,
+        trace: Trace,
+        rng: random.Random,
+        on_end: OnEnd,
+        place: int = 0,
+        formats: Formats = FORMATS,
+    ) -> None:
         self.number = number
+        self.place, self.formats = place, formats
         self._on_end = on_end
         self.gate = Gate()  # of the event loop
         self.thread_gate = Gate()  # of the thread that renews the lease
@@ -70,7 +82,7 @@ class SimulatedManager:
         self._true_clock = clock
         self._main_task: asyncio.Task[None] | None = None
         self._background_tasks: list[asyncio.Task[None]] = []
-        self.watcher = Watcher(self._clock, WATCHER_SETTINGS)
+        self.watcher = Watcher(self._clock, WATCHER_SETTINGS, lambda: self.known_leader[0])
         self.engine: Engine
         self.store: FaultyStore
         self.coordination: SimulatedCoordination | None = None  # None: it is the only manager
@@ -83,6 +95,11 @@ class SimulatedManager:
     def has_lease(self) -> bool:
         lease = None if self.coordination is None else self.coordination.lease
         return lease is not None and lease.is_held()
+
+    @property
+    def known_leader(self) -> tuple[str, int]:
+        """The name and the term of the manager that leads, as this one knows it."""
+        return ("", 0) if self.coordination is None else self.coordination.leader_and_term()
 
     def campaign(self, servers: ElectionServers, on_held: OnHeld) -> None:
         """Be one of several managers. Called before `start`."""
@@ -104,6 +121,7 @@ class SimulatedManager:
             clock=self._clock,
             random=self._rng,
             settings=settings,
+            formats=self.formats,
         )
         self._main_task = asyncio.create_task(self._run(observer))
 
@@ -160,9 +178,12 @@ class SimulatedManager:
                 await self._run_alone(observer)
             else:
                 lead = partial(self._lead, observer)
+                await self.coordination.register(ManagerRecord(self.name, format=self.formats.newest))
                 await Membership(self.engine, self.coordination, self._clock, self._rng, lead, self._step_down).run()
             if self._is_stopping:
                 await self.wait_terminated()
+        except NewerFormat as error:
+            self._trace.record("manager.too_old", f"{self.name} {error}")
         except ShunterError as error:
             self._trace.record("manager.ended", f"{self.name} {error}")
         finally:
@@ -179,7 +200,6 @@ class SimulatedManager:
 
     async def _lead(self, observer: ManagerObserver) -> None:
         observer.recovered(self)
-        self.watcher = Watcher(self._clock, WATCHER_SETTINGS)
         await self._start_leading()
 
     async def _start_leading(self) -> None:
@@ -189,7 +209,7 @@ class SimulatedManager:
             self._background_tasks.append(
                 asyncio.create_task(run_policy_loop(engine, engine.policy, self._clock, run_inline))
             )
-        await self.watcher.start(engine, list(engine.state.nodes.records))
+        await self.watcher.start(engine, list(engine.state.nodes.records), term=engine.term)
         self.is_leading = True
         self._trace.record("manager.leads", f"{self.name} epoch {engine.epoch} version {engine.state.version}")
 
@@ -197,7 +217,7 @@ class SimulatedManager:
         self.is_leading = False
         self._trace.record("manager.follows", self.name)
         self._cancel_background_tasks()
-        await self.watcher.stop("the manager does not lead any more")
+        await self.watcher.step_down("the manager does not lead any more")
 
     def _cancel_background_tasks(self) -> None:
         for task in self._background_tasks:

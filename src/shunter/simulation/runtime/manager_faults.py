@@ -11,7 +11,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from shunter.engine.state.snapshot_writer import SLICE_JOBS
 from shunter.simulation.runtime.coordination import DELAY_DEFAULT_S, LEASE_S
+from shunter.simulation.runtime.upgrades import UPGRADES_EVERY
 
 if TYPE_CHECKING:
     from shunter.simulation.runtime.manager import SimulatedManager
@@ -20,15 +22,24 @@ if TYPE_CHECKING:
 
 PERIOD_S = 4.0  # on average, between two faults
 COMMIT_WAIT_MAX_S = 3.0
+FORMAT_SETTLE_S = 3.0
 
 
 def with_managers(scenario: Scenario, seed: int) -> Scenario:
-    """One to five managers. In every third world old rounds are cut so early that followers miss some."""
-    settings = scenario.settings
+    """One to five managers. In every third world old rounds are cut so early that followers miss some, and in every
+    eighth the managers are upgraded one after the other."""
+    settings = replace(scenario.settings, format_settle_s=FORMAT_SETTLE_S, snapshot_slice_jobs=SLICE_JOBS)
     if seed % 3 == 0:
         retention = replace(settings.retention, rounds_age_s=1.0, rounds_max=5)
         settings = replace(settings, snapshot_rounds=5, retention=retention)
-    return replace(scenario, managers=1 + seed % 5, managers_seed=seed, has_objects=seed % 2 == 1, settings=settings)
+    return replace(
+        scenario,
+        managers=1 + seed % 5,
+        managers_seed=seed,
+        is_upgraded=seed % UPGRADES_EVERY == 1,
+        has_objects=seed % 2 == 1,
+        settings=settings,
+    )
 
 
 class ManagerFaults:

@@ -28,22 +28,36 @@ from shunter.model.protocol.worker_messages import (
 from shunter.simulation.fleet.node import SimulatedNode
 from shunter.simulation.runtime.network import Connection, Network
 from shunter.simulation.runtime.process import Gate
+from shunter.simulation.runtime.wrong_dates import by_date
 
 if TYPE_CHECKING:
     from shunter.simulation.runtime.manager import SimulatedManager
 
 RECONNECT_MAX_S = 1.0
+NEWS_EVERY_S = 0.5
+OLD_NEWS_RATE = 0.2
+HINTS_MAX = 2  # refusals in a row that name a leader and are followed without a pause
 HELLO_TIMEOUT_S = 5.0
 
 
 class SimulatedWorker:
-    """`leader` returns the manager to connect to at present; None means that there is none."""
+    """`find_manager` returns the manager of that name, or another one to connect to; None means that there is none.
 
-    def __init__(self, node: SimulatedNode, network: Network, leader: Callable[[], SimulatedManager | None]) -> None:
+    It follows the rules of real workers: a refusal may name the leader, other managers tell who leads, and only a newer
+    term that its leader confirms parts it from the present one."""
+
+    def __init__(
+        self, node: SimulatedNode, network: Network, find_manager: Callable[[str], SimulatedManager | None]
+    ) -> None:
         self.node = node
         self.gate = Gate()
+        self.date_ahead_ms = 0  # of the date of its machine
         self._network = network
-        self._leader = leader
+        self._find_manager = find_manager
+        self._named_leader = ""  # to try at once
+        self._term = 0  # the newest under which a manager has welcomed it
+        self._hints = 0
+        self._old_news = ("", 0)
         self._connection: Connection | None = None
         self._is_registered = False
         self._is_off = False
@@ -74,6 +88,7 @@ class SimulatedWorker:
         if isinstance(message, Welcome):
             self._on_welcome(connection, message)
         elif isinstance(message, Refused):
+            self._named_leader = "" if message.leader == connection.manager.name else message.leader
             connection.reset(f"refused: {message.code}")
         elif isinstance(message, Pong):
             self._on_pong(message, now)
@@ -137,7 +152,7 @@ class SimulatedWorker:
     def flush(self) -> None:
         """The node has something to report; without a connection it waits for the next inventory."""
         if self._connection is not None and self._is_registered and self.gate.is_running:
-            self._connection.send_up(self.node.take_report())
+            self._connection.send_up(by_date(self.node.take_report(), self.date_ahead_ms))
 
     # ---- what befalls it ----
 
@@ -193,6 +208,7 @@ class SimulatedWorker:
     def _restart(self, reason: str) -> None:
         self._forget_connection()
         self._incarnation += 1
+        self._term = 0
         self.node.hello = msgspec.structs.replace(self.node.hello, boot=f"{self.name}-{self._incarnation}")
         self.node.epoch = 0
         self.node.machine.outbox.restart()
@@ -207,9 +223,13 @@ class SimulatedWorker:
 
     async def _run_connections(self) -> None:
         while True:
-            await self._network.clock.sleep(self._network.rng.uniform(0.01, RECONNECT_MAX_S))
+            named, self._named_leader = self._named_leader, ""
+            self._hints = self._hints + 1 if named else 0
+            if not named or self._hints > HINTS_MAX:
+                self._hints = 0
+                await self._network.clock.sleep(self._network.rng.uniform(0.01, RECONNECT_MAX_S))
             await self.gate.wait_open()
-            manager = self._leader()
+            manager = self._find_manager(named)
             if self._is_off or manager is None or not self._network.is_reachable(self.name):
                 continue
             self._disconnected.clear()
@@ -222,19 +242,48 @@ class SimulatedWorker:
         """Send heartbeats until the connection is gone; an unanswered hello ends it too."""
         if not await self._network.clock.wait(self._hello_answered, HELLO_TIMEOUT_S):
             connection.reset("no answer to hello")
+        if connection.manager.coordination is not None:
+            self._network.spawn(self._watch_leader(connection))
         while connection is self._connection and not await self._network.clock.wait(
             self._disconnected, self._heartbeat_s
         ):
             await self.gate.wait_open()
-            connection.send_up(Heartbeat(self.node.machine_stats(self._network.clock.now())))
+            self._send_heartbeat(connection)
         await self._disconnected.wait()
+
+    async def _watch_leader(self, connection: Connection) -> None:
+        """Another manager tells who leads; what it says may be old."""
+        while connection is self._connection:
+            await self._network.clock.sleep(NEWS_EVERY_S)
+            await self.gate.wait_open()
+            sender = self._find_manager("")
+            if sender is None or not sender.gate.is_running or not self._network.is_reachable(self.name):
+                continue
+            name, term = news = sender.known_leader
+            if self._network.rng.random() < OLD_NEWS_RATE:
+                (name, term), self._old_news = self._old_news, news
+            successor = self._find_manager(name) if name and term > self._term else None
+            is_confirmed = successor is not None and successor.is_leading and successor.engine.term >= term
+            if is_confirmed and connection is self._connection:
+                self._named_leader = name
+                self._network.trace.record("worker.follows", f"{self.name} {name} term {term}")
+                connection.reset("another manager leads")
 
     def _on_welcome(self, connection: Connection, message: Welcome) -> None:
         if not self.node.accepts(message.epoch):
             connection.reset("an older epoch")
             return
+        if message.term < self._term:
+            connection.reset("an older term")
+            return
+        self._term = message.term
         self.node.id = message.node
         self._heartbeat_s = message.heartbeat_s
         self._is_registered = True
         self._hello_answered.set()
-        connection.send_up(self.node.take_inventory())
+        self._send_heartbeat(connection)
+        connection.send_up(by_date(self.node.take_inventory(), self.date_ahead_ms))
+
+    def _send_heartbeat(self, connection: Connection) -> None:
+        heartbeat = Heartbeat(self.node.machine_stats(self._network.clock.now()))
+        connection.send_up(by_date(heartbeat, self.date_ahead_ms))

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shunter.engine.jobs.finish import Summary
 from shunter.engine.jobs.rerun import indexes_by_group, rerun_spec
 from shunter.engine.state.registries import dead_letters
-from shunter.model.errors import Conflict, NotFound
-from shunter.model.job.spec import ExitRule, GroupAfter, GroupSpec, JobOptions, JobSpec, Restart, TaskSpec
+from shunter.model.errors import Conflict, Invalid, NotFound
+from shunter.model.job.arrays import compress_indexes
+from shunter.model.job.spec import (
+    ExitRule,
+    GroupAfter,
+    GroupSpec,
+    JobOptions,
+    JobSpec,
+    Restart,
+    TaskSpec,
+    array_values,
+)
 from shunter.model.protocol.worker_messages import Ended
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.harness import Harness, run_scenario, spec
@@ -175,3 +188,18 @@ def test_a_repeat_of_a_repeat_still_knows_the_first_indexes() -> None:
     once = rerun_spec(job, {"main": [5, 6, 50]})
     twice = rerun_spec(once, {"main": [1, 2]})
     assert (twice.groups[0].array, twice.groups[0].total) == (((22, 110, 88),), 100)
+
+
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=99, unique=True), st.data())
+def test_chosen_tasks_become_the_ranges_of_their_indexes(order: list[int], data: st.DataObject) -> None:
+    array = compress_indexes(order)
+    chosen = sorted(data.draw(st.sets(st.integers(0, len(order) - 1), min_size=1)))
+    [group] = rerun_spec(spec("work", len(order), array=array), {"main": np.array(chosen)}).groups
+    expected = array if len(chosen) == len(order) else compress_indexes(array_values(array, chosen))
+    assert (group.array, group.count) == (expected, len(chosen))
+
+
+def test_tasks_that_form_too_many_ranges_are_refused() -> None:
+    scattered = np.flatnonzero(np.arange(3_000_000) % 5 < 2)
+    with pytest.raises(Invalid, match="must have 1 to 512 parts"):
+        rerun_spec(spec("work", 3_000_000), {"main": scattered})

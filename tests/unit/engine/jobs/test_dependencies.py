@@ -12,7 +12,6 @@ from shunter.engine.jobs.finish import Summary
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.model.errors import Invalid
 from shunter.model.job.spec import After, GroupAfter, GroupSpec, JobOptions, JobSpec, TaskSpec
-from shunter.model.lifecycles import JobState
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
@@ -20,8 +19,10 @@ def after(*edges: After | str) -> JobOptions:
     return JobOptions(after=tuple(After(edge) if isinstance(edge, str) else edge for edge in edges))
 
 
-def final_state(harness: Harness, name: str) -> str:
-    return JobState(harness.engine.state.last_run("default", name)[2]).wire_name
+async def final_state(harness: Harness, name: str) -> str:
+    job = await harness.store.finished_run("default", name, None)
+    assert job is not None
+    return job.state
 
 
 def job_with_groups(name: str, **groups: tuple[GroupAfter, ...]) -> JobSpec:
@@ -72,7 +73,7 @@ def test_a_failure_cancels_the_whole_chain_behind_it_with_the_reason() -> None:
         [(_, order)] = harness.orders()
         await harness.end(node, order, exit_code=3)
         assert not harness.engine.state.jobs
-        assert final_state(harness, "b0") == final_state(harness, "b49") == "cancelled"
+        assert await final_state(harness, "b0") == await final_state(harness, "b49") == "cancelled"
         finished = await harness.store.finished_run("default", "b0", None)
         assert finished is not None and b"a@1 has failed, but had to have succeeded" in finished.summary
         assert not harness.orders()
@@ -116,7 +117,7 @@ def test_a_stopped_job_counts_as_finished_but_neither_as_succeeded_nor_as_failed
             *(spec(when, options=after(After("a", when))) for when in ("succeeded", "failed", "finished")),
         )
         await harness.engine.stop_tasks(a.job_id, None, False)
-        assert final_state(harness, "succeeded") == final_state(harness, "failed") == "cancelled"
+        assert await final_state(harness, "succeeded") == await final_state(harness, "failed") == "cancelled"
         job = harness.engine.state.find_job("default", "finished")
         assert job is not None and harness.counts(job.id) == {"queued": 1}
 
@@ -133,7 +134,7 @@ def test_a_run_of_the_past_is_named_by_its_number() -> None:
         await harness.submit(spec("good", options=after("a@1")))
         assert len(harness.orders()) == 1
         await harness.submit(spec("bad", options=after("a@2")))
-        assert final_state(harness, "bad") == "cancelled"
+        assert await final_state(harness, "bad") == "cancelled"
         with pytest.raises(Invalid, match=r"spec.after\[0\].job: run 'a@9' does not exist in namespace 'default'"):
             await harness.submit(spec("none", options=after("a@9")))
 
@@ -162,7 +163,7 @@ def test_a_job_waits_for_all_its_edges_over_a_restart() -> None:
         [(_, order)] = harness.orders()
         await harness.end(node, order)
         assert harness.counts(third.job_id) == {"waiting": 1}
-        await harness.engine._save_snapshot(harness.engine.epoch)
+        await harness.engine._snapshots.save(harness.engine.epoch)
         assert await harness.recovered_fingerprint() == fingerprint(harness.engine.state)
         [(_, order)] = harness.orders()
         await harness.end(node, order)
@@ -176,7 +177,7 @@ def test_a_stopped_job_that_waits_is_waited_for_no_more() -> None:
     async def scenario(harness: Harness) -> None:
         [a, b] = await harness.submit(spec("a"), spec("b", options=after("a")))
         await harness.engine.stop_tasks(b.job_id, None, False)
-        assert final_state(harness, "b") == "cancelled"
+        assert await final_state(harness, "b") == "cancelled"
         assert harness.engine.state.edges.dependents(a.job_id) == []
 
     run_scenario(scenario)
@@ -195,7 +196,7 @@ def test_history_knows_which_run_an_edge_meant_and_how_that_ended() -> None:
             spec("never", options=after("a@1", "long")), spec("late", options=after("a", After("long", "finished")))
         )
         assert await edges_of(harness, "never") == [("a@1", False, "failed"), ("long@1", False, None)]
-        await harness.engine._save_snapshot(harness.engine.epoch)
+        await harness.engine._snapshots.save(harness.engine.epoch)
         assert await harness.recovered_fingerprint() == fingerprint(harness.engine.state)
         await harness.end(node, long, 3)
         [(_, order)] = harness.orders()
@@ -226,7 +227,7 @@ def test_groups_run_in_the_order_of_their_edges() -> None:
             [(_, order)] = harness.orders()
             assert harness.engine.state.jobs[job.job_id].task_sets[order.group].spec.name == name
             await harness.end(node, order)
-        assert final_state(harness, "flow") == "succeeded"
+        assert await final_state(harness, "flow") == "succeeded"
 
     run_scenario(scenario)
 
@@ -238,7 +239,7 @@ def test_a_group_whose_edge_can_come_true_no_more_is_left_out() -> None:
         await harness.submit(job_with_groups("good", main=(), rescue=(rescue,), behind=(GroupAfter("rescue"),)))
         [(_, order)] = harness.orders()
         await harness.end(node, order)
-        assert final_state(harness, "good") == "succeeded"  # nobody stopped it: the rescue was not needed
+        assert await final_state(harness, "good") == "succeeded"  # nobody stopped it: the rescue was not needed
 
         await harness.submit(
             job_with_groups("bad", main=(), rescue=(rescue,), next=(GroupAfter("main", otherwise="run"),))
@@ -249,7 +250,7 @@ def test_a_group_whose_edge_can_come_true_no_more_is_left_out() -> None:
         assert len(orders) == 2
         for _, order in orders:
             await harness.end(node, order)
-        assert final_state(harness, "bad") == "failed"
+        assert await final_state(harness, "bad") == "failed"
 
     run_scenario(scenario)
 
@@ -280,7 +281,8 @@ def test_a_random_graph_comes_to_its_end_with_every_edge_obeyed(seed: int) -> No
         shuffled = rng.sample(specs, count)
         await harness.submit(*shuffled)
         names = {job.id: int(job.name[1:]) for job in harness.engine.state.jobs.values()}
-        names.update({harness.engine.state.last_run("default", f"j{n}")[1]: n for n in range(count)})
+        ended = await harness.store.ended_runs([("default", f"j{n}", None) for n in range(count)])
+        names.update({run.id: int(name[1:]) for (_, name, _), run in ended.items()})
         for _ in range(10 * count):
             if not harness.engine.state.jobs:
                 break
@@ -290,7 +292,7 @@ def test_a_random_graph_comes_to_its_end_with_every_edge_obeyed(seed: int) -> No
                 await harness.end(node, order, exit_code=int(fails[names[order.job]]))
             await harness.settle(0.1)
         assert not harness.engine.state.jobs
-        assert {number: final_state(harness, f"j{number}") for number in range(count)} == expected
+        assert {number: await final_state(harness, f"j{number}") for number in range(count)} == expected
 
     run_scenario(scenario)
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from collections.abc import Sequence
 
 import pytest
 
+from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.jobs import submit
+from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Busy, Conflict
 from shunter.model.job.spec import Container, TaskSpec
+from shunter.ports.store import EndedRun, RunKey
+from shunter.simulation.runtime.loop import run_virtual
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
@@ -132,3 +139,39 @@ def test_a_job_without_name_and_command_is_called_after_its_image(image: str, st
         assert submitted.name.rpartition("-")[0] == stem
 
     run_scenario(scenario)
+
+
+class CountedLookups(MemoryStore):
+    lookups = 0
+
+    async def ended_runs(self, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
+        self.lookups += 1
+        return await super().ended_runs(keys)
+
+
+def test_many_jobs_without_names_get_different_ones_with_few_tries() -> None:
+    """Also next to as many of the same command: only names that are taken are drawn again."""
+
+    async def main(_: random.Random) -> None:
+        harness = await Harness(store := CountedLookups(), EngineSettings()).open()
+        for _turn in range(2):
+            before = store.lookups
+            answers = await harness.engine.submit([spec("")] * 5_000, "tester")
+            assert all(answer.created for answer in answers)
+            assert store.lookups - before <= 3
+        assert len(harness.engine.state.jobs) == 10_000
+
+    run_virtual(main, 1)
+
+
+def test_short_names_that_run_out_are_followed_by_longer_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submit, "SUFFIX_ALPHABET", "bc")  # 32 short names, 512 long ones
+
+    async def main(_: random.Random) -> None:
+        harness = await Harness(MemoryStore(), EngineSettings()).open()
+        for _turn in range(4):
+            answers = await harness.engine.submit([spec("")] * 20, "tester")
+            assert all(answer.created for answer in answers)
+        assert len({job.name for job in harness.engine.state.jobs.values()}) == 80
+
+    run_virtual(main, 1)

@@ -15,6 +15,7 @@ from shunter.engine.jobs.dependencies import waits_for
 from shunter.engine.jobs.templates import CATCH_UP_MAX, Dispatch
 from shunter.model.errors import Conflict, Invalid, NotFound
 from shunter.model.job.spec import After, JobOptions, JobSpec, Schedule
+from shunter.ports.store import Retention
 from shunter.simulation.runtime import loop
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.harness import Harness, run_scenario, spec
@@ -52,7 +53,7 @@ def test_a_schedule_fires_on_the_minute_and_each_firing_is_a_run_of_its_name() -
         assert (template.created, template.run, harness.orders()) == (True, 0, [])
         await run_for(harness, 31 * 60)
         assert await firing_times(harness) == ["03-01 00:10", "03-01 00:20", "03-01 00:30"]
-        assert harness.engine.state.last_run("default", "tick")[0] == 3
+        assert harness.engine.state.ended_runs.newest("default", "tick").run == 3
         types = [event.type for event in await harness.events()]
         assert types.count("template.set") == 1 and types.count("template.fired") == 3
 
@@ -223,12 +224,12 @@ def test_no_firing_is_lost_or_made_twice_however_often_the_manager_dies() -> Non
         for number in range(30):
             await harness.settle(37.0)
             if number % 7 == 0:
-                await harness.engine._save_snapshot(harness.engine.epoch)
+                await harness.engine._snapshots.save(harness.engine.epoch)
             await harness.restart_manager()
             await harness.end_all()
         await harness.end_all()
         minutes = (30 * 37 + 30) // 60
-        assert harness.engine.state.last_run("default", "tick")[0] == minutes
+        assert harness.engine.state.ended_runs.newest("default", "tick").run == minutes
         due = [event.reason for event in await harness.events() if event.type == "template.fired"]
         assert len(due) == len(set(due)) == minutes
 
@@ -316,7 +317,7 @@ def test_a_firing_that_cannot_be_carried_out_is_skipped_with_the_reason() -> Non
         job = harness.engine.state.find_job("default", "gone")
         assert job is not None
         await harness.engine.stop_tasks(job.id, None, True)
-        harness.engine.state.last_runs.clear()  # as if history had forgotten it
+        await harness.store.purge(harness.engine.epoch, Retention(finished_max=0), 0.0)
         await harness.settle(6 * 60)
         [skipped] = [event for event in await harness.events() if event.type == "template.skipped"]
         assert "does not exist in namespace" in (skipped.reason or "")

@@ -158,3 +158,39 @@ def test_failing_batch_jobs_do_not_cost_a_testbed_its_slots() -> None:
         assert {word for _, _, word in slots(harness)} == {"FREE"}
 
     run_scenario(scenario)
+
+
+def test_where_workers_restart_again_and_again_without_their_orders_the_node_is_switched_off() -> None:
+    """A worker that dies of each order must not hold up a task while other nodes are free."""
+
+    async def scenario(harness: Harness) -> None:
+        await join_nodes(harness, 2)
+        await harness.submit(spec("stuck", constraints=("node.labels.bad == 'yes'",)))
+        for life in range(2, 6):
+            assert len(harness.orders()) == 1
+            assert harness.engine.state.nodes.records[1].cordoned_by == ""
+            await harness.join("n1", boot=f"life-{life}")
+        assert harness.engine.state.nodes.records[1].cordoned_by == ""
+        assert len(harness.orders()) == 1
+        await harness.join("n1", boot="life-6")
+        node = harness.engine.state.nodes.records[1]
+        assert node.cordoned_by == "quarantine"
+        assert node.cordon_reason == (
+            "its worker restarted 5 times within 60 s without the tasks that it was given, and none succeeded;"
+            " when it is repaired: shunter node release n1"
+        )
+        assert harness.orders() == []
+
+    run_scenario(scenario)
+
+
+def test_workers_that_restart_and_finish_tasks_are_not_to_blame() -> None:
+    async def scenario(harness: Harness) -> None:
+        await join_nodes(harness, 2)
+        for life in range(2, 12):
+            await harness.submit(spec(f"job-{life}", constraints=("node.labels.bad == 'yes'",)))
+            await harness.join("n1", boot=f"life-{life}")
+            await harness.end_all()
+        assert harness.engine.state.nodes.records[1].cordoned_by == ""
+
+    run_scenario(scenario)

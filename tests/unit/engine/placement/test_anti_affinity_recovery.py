@@ -8,7 +8,8 @@ import pytest
 from shunter.engine.placement.cluster_view import build_view
 from shunter.engine.recovery import load_state
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
-from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.snapshot_writer import make_snapshot
+from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
 from shunter.model.job.spec import Affinity
 from tests.unit.engine.fake_workers import FakeWorkers

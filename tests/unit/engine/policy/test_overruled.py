@@ -72,6 +72,22 @@ def test_a_decision_that_applies_begins_the_count_anew() -> None:
     run_scenario(scenario)
 
 
+def test_a_scheduler_that_decides_to_wait_is_not_blamed_for_earlier_refusals() -> None:
+    async def scenario(harness: Harness) -> None:
+        await harness.join(cpu=4)
+        session = await open_leading_session(harness)
+        await harness.submit(spec("stuck"))
+        answers = Answers(harness, session)
+        await answers.decide(FRUITLESS_MAX - 1)
+        assert "decisions of mine were refused" in session.refusals.describe("mine", 0)
+        await harness.engine.schedulers.decide(session.token, DecisionRow(1, again_in_ms=1))
+        assert session.refusals.describe("mine", 0) == ""
+        await answers.decide(1)
+        assert answers.overruled[-1], "to wait now and then does not save it"
+
+    run_scenario(scenario)
+
+
 def test_an_overruled_scheduler_leads_again_after_a_while() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join(cpu=4)

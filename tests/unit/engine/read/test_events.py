@@ -39,6 +39,7 @@ COVERED_ELSEWHERE = {  # what the story below does not tell, and the test that d
     "scheduling.set": "state/test_object_changes.py",
     "scheduling.moved": "state/test_object_changes.py",
     "scheduling.deleted": "state/test_object_changes.py",
+    "cluster.format_raised": "test_upgrade.py",
     "queue.set": "jobs/test_queue_admin.py",
     "queue.deleted": "jobs/test_queue_admin.py",
     "dead.dropped": "jobs/test_dead_letters.py",

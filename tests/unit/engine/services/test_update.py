@@ -157,10 +157,43 @@ def test_a_higher_priority_of_a_service_ends_none_of_its_own() -> None:
         await harness.submit(service(2, priority=90))
         await fake_workers.advance(5)
         assert fake_workers.find(0, job.job_id) == first
+        assert fake_workers.find(1, job.job_id)  # it preempted the other
         await harness.engine.scale(job.job_id, {"": 3}, "ada")
         await fake_workers.advance(5)
         assert fake_workers.find(0, job.job_id) == first
-        assert fake_workers.find(2, job.job_id)
+
+    run_scenario(scenario)
+
+
+def test_an_update_that_also_raises_the_priority_preempts_others_but_none_of_its_own() -> None:
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1", cpu=3)
+        fake_workers = FakeWorkers(harness)
+        [job] = await harness.submit(service(2))
+        await harness.submit(spec("other", 1))  # the same class as the service before its update
+        await fake_workers.advance(5)
+        await harness.submit(service(2, "v2", priority=90))
+        for _ in range(40):
+            await fake_workers.process(0.25)
+            assert healthy_count(harness, job.job_id) >= 2
+        assert fake_workers.commands() == ["/bin/true", "v2", "v2"]
+        assert [attempt.attempt for attempt in fake_workers.active.values()] == [1, 1, 2]  # the other made room
+
+    run_scenario(scenario)
+
+
+def test_an_update_without_room_that_raises_the_priority_leaves_the_service_as_it_is() -> None:
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1", cpu=2)
+        fake_workers = FakeWorkers(harness)
+        [job] = await harness.submit(service(2))
+        await fake_workers.advance(5)
+        before = set(fake_workers.active)
+        await harness.submit(service(2, "v2", priority=90))
+        for _ in range(20):
+            await fake_workers.process(0.25)
+            assert healthy_count(harness, job.job_id) == 2
+        assert set(fake_workers.active) == before
 
     run_scenario(scenario)
 

@@ -116,6 +116,8 @@ def test_of_a_schedulings_records_exactly_those_that_differ_are_written(count: i
         other = set(rng.sample(range(count), min(changes, count)))
         after = tuple(JobRecord(JobProgress.SUBMITTED, (n,)) if n in other else before[n] for n in range(count))
         assert changed_records(before, after) == [(index, after[index]) for index in sorted(other)]
+        touched = other | set(rng.sample(range(count), min(3, count)))  # some of them were set to what they were
+        assert changed_records(before, after, touched) == changed_records(before, after)
     assert changed_records(before, tuple(JobRecord(JobProgress.IN_QUEUE) for _ in range(count))) == []
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from shunter.engine import changes as c
 from shunter.engine.state.registries.dependencies import EdgeRegistry
-from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.snapshot_writer import make_snapshot
+from shunter.engine.state.snapshots import load
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed

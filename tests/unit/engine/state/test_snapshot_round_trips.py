@@ -17,7 +17,8 @@ from shunter.engine.state.registries.dead_letters import DeadLetter
 from shunter.engine.state.registries.queues import Queue
 from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.registries.templates import Template
-from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.snapshot_writer import make_snapshot
+from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import PACKED_COLUMNS, TaskTable
 from shunter.model.job.spec import BATCH, JobOptions, JobSpec, Schedule
@@ -34,7 +35,16 @@ OBJECT_TABLES = ("testbeds", "batch_jobs", "schedulings")
 DERIVED: dict[type, set[str]] = {
     Job: {"spec_version", "task_sets", "cached_ref"},
     TaskSet: {"job", "base", "slot", "counts", "ready", "task_class", "spec_version", "in_queue"},
-    NodeRecord: {"lanes", "is_synced", "synced_boot", "down_since_ms", "failures", "last_heartbeat_ms", "stats"},
+    NodeRecord: {
+        "lanes",
+        "is_synced",
+        "synced_boot",
+        "down_since_ms",
+        "failures",
+        "restarts",
+        "last_heartbeat_ms",
+        "stats",
+    },
     Lanes: {"task_class", "last_progress_ms", "recalled", "may_refill"},
     Template: {"next_ms"},
 }
@@ -141,6 +151,7 @@ def test_every_field_of_the_registries_survives() -> None:
     template = dataclasses.replace(filler.fill(Template), spec=spec, body=msgspec.msgpack.encode(spec))
     objects = [filler.fill(kind) for kind in (Testbed, BatchJob, Scheduling)]
     fill: dict[str, dict[str, Any]] = {
+        "format": {"raised_by": "0.1.0"},
         "cluster": {"values": {"policy": "spread"}},
         "queues": {"queues": {"slow": filler.fill(Queue)}},
         "durations": {"_means": {("space", "name", "group"): (2.5, 3)}},

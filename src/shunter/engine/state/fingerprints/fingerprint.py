@@ -14,6 +14,7 @@ from shunter.engine.state.fingerprints.records import (
     ALL_OF_RECORDS,
     CLASS,
     JOB,
+    JOB_INDEX,
     SPEC_VERSION,
     TABLE,
     TASK_SET_COLUMNS,
@@ -76,6 +77,7 @@ STATE = ComparedFields(
         "jobs_by_name": lambda _, state: {
             space: {name: job.id for name, job in names.items()} for space, names in state.jobs_by_name.items()
         },
+        "job_index": lambda context, state: JOB_INDEX.of(context, state.job_index),
         "older_runs": lambda _, state: {key: [job.id for job in runs] for key, runs in state.older_runs.items()},
         "task_sets": lambda context, _: sorted((task_set.job.id, task_set.number) for task_set in context.task_sets),
         "classes": _classes,
@@ -95,7 +97,8 @@ STATE = ComparedFields(
         **{name: _registry(name) for name in REGISTRIES},
     },
     left_out={
-        "last_runs": "belongs to history: the store drops names a while before the round that records it",
+        "ended_runs": "belongs to history: only the leader looks it up, and forgets it after the round",
+        "snapshot_writer": "writes a snapshot at present",
         "pending_queue": _SENT_TO_POLICIES,
         "dirty_classes": _SENT_TO_POLICIES,
         "held_rows": _SENT_TO_POLICIES,

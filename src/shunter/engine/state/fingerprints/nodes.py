@@ -35,6 +35,7 @@ NODE = ComparedFields(
         "synced_boot": "which worker process has reported to this manager process",
         "down_since_ms": "counts from the start of each manager process",
         "failures": "counted by this manager process",
+        "restarts": "counted by this manager process",
         "last_heartbeat_ms": "when this manager process heard from it",
         "stats": "measured",
     },

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shunter.engine.state.fingerprints.compared_fields import ComparedFields, FingerprintContext, by_resource
+from shunter.engine.state.job_index import JobIndex
 from shunter.engine.state.records import NEVER_MS, ClassRecord, Job, Lanes, ReadyRange, SpecVersion, TaskSet, UserUsage
 from shunter.engine.state.task_set_columns import TaskSetColumns
 from shunter.engine.state.task_table import PACKED_COLUMNS, TaskTable
@@ -22,6 +23,7 @@ SPEC_VERSION = ComparedFields(
         "serial": "names specs in the orders of one life",
         "groups": "decoded from the body",
         "body": "its key",
+        "last_class": "saves a look-up",
     },
 )
 
@@ -87,6 +89,17 @@ TASK_SET_COLUMNS = ComparedFields(
         },
     },
     left_out={"estimate_ms": "a cache: looked up when a view asks"},
+)
+
+JOB_INDEX = ComparedFields(
+    JobIndex,
+    described={"_ids": lambda _, index: index.rows(), "_counts": lambda _, index: index.totals()},
+    left_out={
+        "_namespaces": "in the rows",
+        "_states": "in the rows",
+        "_codes": "names namespaces in one process",
+        "_gone": "rows that are only there until the next clean-up",
+    },
 )
 
 # ---- groups and jobs ----
@@ -207,6 +220,7 @@ ALL_OF_RECORDS: tuple[ComparedFields[Any], ...] = (
     USER_USAGE,
     TABLE,
     TASK_SET_COLUMNS,
+    JOB_INDEX,
     TASK_SET,
     JOB,
     LANES,

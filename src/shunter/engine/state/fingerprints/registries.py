@@ -11,6 +11,7 @@ from shunter.engine.state.registries.dead_letters import DeadLetterRegistry
 from shunter.engine.state.registries.dependencies import EdgeRegistry
 from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.registries.flags import FlagRegistry
+from shunter.engine.state.registries.format import FormatRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.engine.state.registries.queues import QueueRegistry
@@ -40,12 +41,16 @@ TEMPLATE = ComparedFields(
 )  # fmt: skip
 
 CLUSTER = ComparedFields(ClusterSettingsRegistry, plain=("values",))
+FORMAT = ComparedFields(
+    FormatRegistry, plain=("active", "raised_by"), left_out={"program": "what this program can read, not the store"}
+)
 QUEUES = ComparedFields(QueueRegistry, plain=("queues",))
 DURATIONS = ComparedFields(DurationRegistry, described={"_means": _items("_means")})
 EDGES = ComparedFields(
     EdgeRegistry,
     described={
-        "_targets": lambda _, registry: [(job, list(edges.items())) for job, edges in registry._targets.items()],
+        # a snapshot has them job by job, whenever they were set: nothing depends on that order
+        "_targets": lambda _, registry: {job: list(edges.items()) for job, edges in registry._targets.items()},
         "_dependents": lambda _, registry: {job: registry.dependents(job) for job in registry._dependents},
         "_settled": _inner("_settled"),
     },
@@ -96,11 +101,13 @@ OBJECTS = ComparedFields(
         "recent_events": "what watchers of this manager process can resume from",
         "dirty_objects": "what is to be looked at: after recovery all is",
         "scheduling_memories": _CACHE,
+        "testbed_layouts": _CACHE,
         "unplaced_testbeds": _CACHE,
     },
 )
 
 REGISTRIES: dict[str, ComparedFields[Any]] = {
+    "format": FORMAT,
     "cluster": CLUSTER,
     "queues": QUEUES,
     "durations": DURATIONS,

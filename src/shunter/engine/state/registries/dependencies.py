@@ -52,6 +52,13 @@ class EdgeRegistry:
             *([job, edge, *how] for job, edges in self._settled.items() for edge, how in edges.items()),
         ]
 
+    def rows_of(self, job: int) -> list[list[Any]]:
+        """What `dump` has of one job."""
+        return [
+            *([job, edge, target] for edge, target in self._targets.get(job, {}).items()),
+            *([job, edge, *how] for edge, how in self._settled.get(job, {}).items()),
+        ]
+
     def load(self, dump: list[list[Any]]) -> None:
         for job, edge, target, *outcome in dump:
             if outcome:

@@ -20,6 +20,7 @@ from shunter.model.objects.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED,
 from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
 from shunter.testbeds.queue_order import ReconcileCache
+from shunter.testbeds.slots import LayoutCache
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
@@ -73,6 +74,7 @@ class ObjectRegistry:
         self.recent_events = RecentEvents()
         self.dirty_objects: dict[Key, None] = {}  # objects to reconcile, each once
         self.scheduling_memories: dict[ObjectName, ReconcileCache] = {}  # of reconciled Schedulings
+        self.testbed_layouts: dict[ObjectName, LayoutCache] = {}  # of reconciled testbeds
         # testbeds that do not fit -> the nodes as they were when that was found
         self.unplaced_testbeds: dict[ObjectName, tuple[tuple[int, int], ...]] = {}
 
@@ -130,7 +132,7 @@ class ObjectRegistry:
         self.revision, self.next_uid = dump["revision"], dump["next_uid"]
         for kind, body in dump["objects"]:
             loaded = msgspec.msgpack.decode(body, type=_TYPES[kind])
-            self._put(kind, None, loaded)
+            self._put(kind, loaded.meta.object_name, None, loaded)
             self.recent_events.set_spec_size(loaded.meta.uid, len(body))
         for uid in dump.get("claims", ()):  # they are released in this order
             claim = self.batch_jobs[self._names[uid]].claim
@@ -145,51 +147,59 @@ class ObjectRegistry:
         spec, name = _spec_decoders[change.type].decode(change.spec), change.meta.object_name
         before = self.get(change.type, name)
         self.recent_events.set_spec_size(change.meta.uid, len(msgspec.msgpack.encode(change.meta)) + len(change.spec))
+        meta = self._with_next_revision(change.meta)
         if before is None:
-            self._record_change(ADDED, change.type, None, _TYPES[change.type](change.meta, spec))
-            self.next_uid = max(self.next_uid, change.meta.uid + 1)
+            self._record_change(ADDED, change.type, name, None, _TYPES[change.type](meta, spec))
+            self.next_uid = max(self.next_uid, meta.uid + 1)
         else:
-            self._record_change(MODIFIED, change.type, before, replace(before, meta=change.meta, spec=spec))
+            self._record_change(MODIFIED, change.type, name, before, replace(before, meta=meta, spec=spec))
         self.dirty_objects[change.type, name] = None
 
     def _status_set(self, change: c.ObjectStatusSet) -> None:
-        name = self._names[change.uid]
-        before, status = self._tables[change.type][name], _status_decoders[change.type].decode(change.status)
-        if change.type == BATCH_JOB and change.records == c.SAME_EVENTS:
+        kind, name = change.type, self._names[change.uid]
+        before, status = self._tables[kind][name], _status_decoders[kind].decode(change.status)
+        if kind == BATCH_JOB and change.records == c.SAME_EVENTS:
             status = replace(status, events=before.status.events)
-        elif change.type == SCHEDULING and (records := _records_decoder.decode(change.records)) is not None:
+        elif kind == SCHEDULING and (records := _records_decoder.decode(change.records)) is not None:
             status = replace(status, jobs=_merge_records(before.status.jobs, records))
         self.recent_events.set_status_size(change.uid, len(change.status) + len(change.records))
-        self._record_change(MODIFIED, change.type, before, replace(before, status=status))
+        after = replace(before, meta=self._with_next_revision(before.meta), status=status)
+        self._record_change(MODIFIED, kind, name, before, after)
 
     def _claimed(self, change: c.BatchJobClaimed) -> None:
-        before = self.batch_jobs[self._names[change.uid]]
-        self._record_change(MODIFIED, BATCH_JOB, before, replace(before, claim=_claim_decoder.decode(change.claim)))
+        name = self._names[change.uid]
+        before, claim = self.batch_jobs[name], _claim_decoder.decode(change.claim)
+        after = replace(before, meta=self._with_next_revision(before.meta), claim=claim)
+        self._record_change(MODIFIED, BATCH_JOB, name, before, after)
 
     def _dropped(self, change: c.ObjectDropped) -> None:
-        self._record_change(DELETED, change.type, self._tables[change.type][self._names[change.uid]], None)
-
-    def _record_change(self, action: str, kind: str, before: Any, after: Any) -> None:
-        """Take the next revision, store the object, and record the change for watchers."""
+        name = self._names[change.uid]
         self.revision += 1
-        if after is not None:
-            after = replace(after, meta=replace(after.meta, revision=self.revision))
-        self._put(kind, before, after)
+        self._record_change(DELETED, change.type, name, self._tables[change.type][name], None)
+
+    def _with_next_revision(self, meta: Meta) -> Meta:
+        self.revision += 1
+        return replace(meta, revision=self.revision)
+
+    def _record_change(self, action: str, kind: str, name: ObjectName, before: Any, after: Any) -> None:
+        """Store the object, and record the change for watchers. It has the newest revision."""
+        self._put(kind, name, before, after)
         event = ObjectEvent(self.revision, action, kind, after if after is not None else before)
         self.recent_events.append(event, is_last=after is None)
 
-    def _put(self, kind: str, before: Any, after: Any) -> None:
-        meta: Meta = (after or before).meta
-        name = meta.object_name
+    def _put(self, kind: str, name: ObjectName, before: Any, after: Any) -> None:
         if after is None:
             del self._tables[kind][name]
-            del self._names[meta.uid]
+            del self._names[before.meta.uid]
             self.dirty_objects.pop((kind, name), None)
             if kind == SCHEDULING:
                 self.scheduling_memories.pop(name, None)
+            elif kind == TESTBED:
+                self.testbed_layouts.pop(name, None)
         else:
             self._tables[kind][name] = after
-            self._names[meta.uid] = name
+            if before is None:
+                self._names[after.meta.uid] = name
         if kind == TESTBED:
             self._index_testbed(name, before, after)
         elif kind == BATCH_JOB:
@@ -225,8 +235,10 @@ class ObjectRegistry:
 
     def _index_batch_job(self, name: ObjectName, before: BatchJob | None, after: BatchJob | None) -> None:
         self._index_application(name, before, after)
-        _reindex(self.requests_by_testbed, name, _requested_testbed(before), _requested_testbed(after))
-        old_testbed, new_testbed = _testbed_in_use(before), _testbed_in_use(after)
+        old_request, old_testbed = _testbeds_of(before)
+        new_request, new_testbed = _testbeds_of(after)
+        if old_request != new_request:
+            _reindex(self.requests_by_testbed, name, old_request, new_request)
         if old_testbed != new_testbed:
             _reindex(self.jobs_by_testbed, name, old_testbed, new_testbed)
             self._mark_holder_dirty(old_testbed, name)
@@ -301,27 +313,25 @@ def _merge_records(jobs: tuple[JobRecord, ...], records: list[tuple[int, JobReco
     return tuple(changed)
 
 
-def _testbed_in_use(job: BatchJob | None) -> ObjectName | None:
-    """The testbed in whose slots it may have executors."""
-    return job.status.testbed if job is not None and job.status.state in _STATES_IN_SLOTS else None
-
-
-def _requested_testbed(job: BatchJob | None) -> ObjectName | None:
-    """The testbed that it was assigned and has not used yet."""
-    is_waiting = job is not None and job.claim is not None and job.status.state is BatchJobState.IN_QUEUE
-    request = job.claim.request if job is not None and job.claim is not None and is_waiting else None
-    return request.testbed if request is not None else None
+def _testbeds_of(job: BatchJob | None) -> tuple[ObjectName | None, ObjectName | None]:
+    """The testbed that it was assigned and has not used yet, and the one in whose slots it may have executors."""
+    if job is None:
+        return None, None
+    state = job.status.state
+    if state is BatchJobState.IN_QUEUE:
+        request = job.claim.request if job.claim is not None else None
+        return request.testbed if request is not None else None, None
+    return None, job.status.testbed if state in _STATES_IN_SLOTS else None
 
 
 def _reindex(
     index: dict[ObjectName, dict[ObjectName, None]], name: ObjectName, old: ObjectName | None, new: ObjectName | None
 ) -> None:
     """Update the index after a BatchJob changed its testbed."""
-    if old != new:
-        if old is not None:
-            _discard(index, old, name)
-        if new is not None:
-            index.setdefault(new, {})[name] = None
+    if old is not None:
+        _discard(index, old, name)
+    if new is not None:
+        index.setdefault(new, {})[name] = None
 
 
 def _discard(index: dict[ObjectName, dict[ObjectName, None]], key: ObjectName, value: ObjectName) -> None:
