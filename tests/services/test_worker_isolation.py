@@ -15,6 +15,7 @@ import pytest
 
 from shunter.model.job.spec import HealthCheck
 from shunter.worker.isolation import MASKED_EXEC
+from shunter.worker.keeper.task_setup import user_folder
 from tests.machine_limits import NO_CGROUPS
 from tests.services.worker_harness import Harness, marked_pids, open_harness, wait_gone
 
@@ -25,6 +26,7 @@ AS_ROOT = pytest.mark.skipif(not IS_ROOT, reason="only root can run tasks as ano
 NOBODY = "nobody"
 PYTHON = [os.path.realpath(sys.executable), "-I", "-S", "-E", "-X", "utf8"]
 SECRETS = ("token", "worker-token", "store.db", "store.db-wal")
+SECRET_FOLDERS = ("flight", "tls", "backups")
 
 
 def make_cluster_home(folder: Path) -> Path:
@@ -32,8 +34,9 @@ def make_cluster_home(folder: Path) -> Path:
     folder.mkdir(mode=0o755)
     for name in SECRETS:
         (folder / name).write_text("secret")
-    (folder / "flight").mkdir()
-    (folder / "flight" / "1").write_text("secret")
+    for name in SECRET_FOLDERS:
+        (folder / name).mkdir()
+        (folder / name / "1").write_text("secret")
     return folder
 
 
@@ -66,7 +69,7 @@ async def test_a_task_finds_none_of_the_files_in_the_home_of_its_cluster(tmp_pat
         pytest.skip("this machine allows no mount namespace")
     settings = {"cluster_homes": (home,), "secret_files": (outside,)}
     async with open_harness(home, **settings) as harness:
-        script = f"cat {outside}; cat {home}/*; ls {home}; ls {home}/flight; echo x > {home}/new; echo mine > file; ls"
+        script = f"cat {outside} {home}/* {home}/*/1; ls {home}; echo x > {home}/new; echo mine > file; ls"
         said = await output(harness, "sh", "-c", script)
         assert "secret" not in said
         assert said.splitlines()[:2] == ["home", "file"]
@@ -130,6 +133,19 @@ def test_another_user_than_root_hides_secrets_in_a_namespace_that_it_cannot_leav
         pytest.skip(f"this machine allows no user namespace: {done.stderr}")
     assert "secret" not in done.stdout
     assert done.stdout == f"{NOBODY}\n"
+
+
+@AS_ROOT
+async def test_tasks_of_two_workers_on_one_machine_share_no_folder(tmp_path: Path) -> None:
+    homes = make_cluster_home(tmp_path / "first"), make_cluster_home(tmp_path / "second")
+    if not can_hide(homes[0]):
+        pytest.skip("this machine allows no mount namespace")
+    folders = []
+    for home in homes:
+        async with open_harness(home, cluster_homes=(home,), task_user=NOBODY) as harness:
+            folders.append((await output(harness, "pwd")).strip())
+            assert Path(folders[-1]) == Path(user_folder(str(harness.home), 1)) / "scratch"
+    assert folders[0] != folders[1]
 
 
 @AS_ROOT

@@ -22,7 +22,7 @@ from shunter.worker.identity import machine_boot_id
 
 log = Log(__name__)
 
-DEFERRED_MAX = 10_000  # messages that wait for contact; further ones are dropped until the worker connects again
+DEFERRED_MAX = 10_000  # messages that wait for contact; beyond it the worker connects again, and gets them anew
 
 
 class _Saved(msgspec.Struct):
@@ -32,8 +32,8 @@ class _Saved(msgspec.Struct):
 
 
 class ContactWatch:
-    """`send` sends a Ping if there is a connection. `held` has the tasks of this worker, by job and group; `stop` stops
-    those of one group."""
+    """`send` sends a Ping if there is a connection, and `reconnect` ends it, if there is one. `held` has the tasks of
+    this worker, by job and group; `stop` stops those of one group."""
 
     def __init__(
         self,
@@ -42,12 +42,14 @@ class ContactWatch:
         send: Callable[[Ping], None],
         held: Callable[[], set[TaskKey]],
         stop: Callable[[TaskKey, str], None],
+        reconnect: Callable[[], None],
     ) -> None:
         self._path = home / "contact.json"
         self._clock = clock
         self._send = send
         self._held = held
         self._stop = stop
+        self._reconnect = reconnect
         self._contact = Contact()
         self._deferred: list[ManagerMessage] = []
         self._stopped: set[TaskKey] = set()  # since the last contact
@@ -74,6 +76,9 @@ class ContactWatch:
             return False
         if len(self._deferred) < DEFERRED_MAX:
             self._deferred.append(message)
+            if len(self._deferred) == DEFERRED_MAX:
+                log.warning("orders.too_many_deferred", messages=DEFERRED_MAX)
+                self._reconnect()
         self._wake.set()
         return True
 

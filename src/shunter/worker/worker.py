@@ -13,6 +13,7 @@ from typing import Any
 
 from shunter.log import Log
 from shunter.model.protocol.contact import TaskKey
+from shunter.model.protocol.refusals import RefusalCode
 from shunter.model.protocol.worker_messages import (
     Ack,
     Goodbye,
@@ -55,6 +56,7 @@ from shunter.worker.runtimes.registry import PROCESS, RuntimeRegistry
 from shunter.worker.samples import Samples, keeper_usage
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.stats import MachineSampler
+from shunter.worker.steady_time import convert_report
 
 log = Log(__name__)
 
@@ -82,7 +84,7 @@ class Worker:
         grants.devices.on_freed = lambda: self._call_soon(self._devices_freed)
         self._samples = Samples(clock, self._keeper_pool, self._attempts)
         self._contact_watch = ContactWatch(
-            settings.home, clock, self._send, self._held_keys, self._stop_without_contact
+            settings.home, clock, self._send, self._held_keys, self._stop_without_contact, self._reconnect
         )
         self._uplink: Uplink | None = None
         self._last_refusal: Refused | None = None
@@ -150,13 +152,15 @@ class Worker:
         self._last_refusal = None
         log.info("manager.connected", node=message.node, epoch=message.epoch)
         held = self._assignments.held() + self._attempts.held()
+        self._send(Heartbeat(self._sample()))  # tells the manager what our clock says
         self._outbox.connect(self._uplink, held, self._monitor.current_health())
         self._set_heartbeat(message.heartbeat_s, first_in_s=0.0)
 
     def _on_refused(self, message: Refused) -> None:
         self._was_refused = True
         if message != self._last_refusal:
-            log.error("manager.refused", code=message.code, reason=message.reason)
+            write = log.info if message.code == RefusalCode.NOT_LEADER else log.error
+            write("manager.refused", code=message.code, reason=message.reason)
         self._last_refusal = message
 
     def _on_orders(self, message: Orders) -> None:
@@ -239,6 +243,7 @@ class Worker:
         self._assignments.keeper_ready(keeper, self._clock.now())
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None:
+        convert_report(self._clock, report)
         self._assignments.keeper_reported(keeper, report, self._clock.now())
 
     def keeper_disconnected(self, keeper: Keeper) -> None:
@@ -281,6 +286,10 @@ class Worker:
         self._refresh_hello()
         if self._uplink is not None:
             log.info("node.changed", attributes=self._runtimes.attributes)
+            self._reconnect()
+
+    def _reconnect(self) -> None:
+        if self._uplink is not None:
             self._uplink.close_after_flush()
 
     def _refresh_hello(self) -> None:

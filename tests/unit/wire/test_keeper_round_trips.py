@@ -88,7 +88,13 @@ def test_a_keeper_says_every_field_of_its_state_and_of_what_runs() -> None:
     queue, results = Queue(), Results()
     queue.add(kept)
     task = SimpleNamespace(
-        task_range=kept, index=kept.last, started_ms=21, pid=22, ports={"web": 23}, is_reported=False
+        task_range=kept,
+        index=kept.last,
+        started_ms=21,
+        pid=22,
+        ports={"web": 23},
+        is_reported=False,
+        start_by_date=lambda *_: 21,
     )
     segments = SimpleNamespace(number=24, records=25, record_running=lambda *_: None)
     lane_context = SimpleNamespace(results=results, flush=lambda: None)

@@ -17,7 +17,7 @@ import pytest
 from shunter.adapters.grpc import codec
 from shunter.engine import changes
 from shunter.engine.changes import change_struct, cluster, jobs, nodes, objects, services, tasks, templates
-from shunter.engine.state import snapshots
+from shunter.engine.state import snapshot_records
 from shunter.model.objects import batch_jobs, schedulings, testbeds
 from shunter.model.protocol import flight_records, scheduler_messages, worker_messages
 from shunter.model.protocol.scheduler_messages import (
@@ -94,6 +94,7 @@ WORKER = Format(
     {
         **each_of(worker_messages.ManagerMessage, lambda it: codec.decode_manager(codec.encode_manager(it))),
         **each_of(worker_messages.WorkerMessage, lambda it: codec.decode_worker(codec.encode_worker(it))),
+        worker_messages.Leader: lambda it: codec.decode_leader(codec.encode_leader(it)),
     },
 )
 SCHEDULER = Format(
@@ -130,7 +131,7 @@ CHANGES = Format(
     each_of(changes.Change, in_a_round),
     apart=(change_struct.ChangeStruct,),
 )
-SNAPSHOT = Format("snapshots", (snapshots,), {snapshots._Dump: over_msgpack})
+SNAPSHOT = Format("snapshots", (snapshot_records,), {snapshot_records.Dump: over_msgpack})
 KEEPER = Format("keeper's socket", (protocol,), each_of(protocol.KeeperMessage, from_keeper))
 FORMATS = (WORKER, SCHEDULER, FLIGHT, CHANGES, SNAPSHOT, KEEPER)
 ROOTS = [pytest.param(each, root, id=f"{each}: {root.__name__}") for each in FORMATS for root in each.roots]

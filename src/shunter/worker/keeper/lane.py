@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import select
 import sys
-from time import monotonic
+from time import monotonic, time
 
 from .json_lines import VERSION, decode, encode
 from .limits import Limits
@@ -19,7 +19,7 @@ from .scratch import Scratch
 from .segments import Segments
 from .syscalls import adopt_orphans
 from .task import Starter
-from .task_setup import TaskSetup, user_folder, variable_name
+from .task_setup import TaskSetup, variable_name
 from .task_user import become_parent_of
 from .work_queue import SPEC, Environment, Queue, RangeRow, Spec, TaskRange
 
@@ -96,7 +96,7 @@ class Lane:
         self._segments = Segments(f"{home}/logs")
         self._results = Results()
         self._poll = select.poll()
-        users_folder = user_folder(home, number)
+        users_folder: str = options["users_folder"]
         lane_folder = f"{home}/work/{number}" if task_user is None else users_folder
         scratch = Scratch(lane_folder, task_user)
         self._setup = TaskSetup(lane_folder, users_folder, task_user)
@@ -267,7 +267,8 @@ class Lane:
                 self._runner.record_running(task)
             order = task.task_range.suborder(task.index, task.index)
             place = [self._segments.number, self._segments.records]
-            running = [order, task.index, task.started_ms, *place, task.pid, task.task_range.spec.fields, task.ports]
+            started_ms = task.start_by_date(int(time() * 1000), monotonic())
+            running = [order, task.index, started_ms, *place, task.pid, task.task_range.spec.fields, task.ports]
         elif self._results:
             self._segments.flush()
             self._results.close_report(self._segments.number)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
 READ_ONLY, NO_SUID, NO_DEVICES, NO_PROGRAMS, REMOUNT, BIND, RECURSIVE, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
-HIDDEN_FOLDERS = ("flight", "tls")  # of a cluster's home; its other folders stay visible, because tasks work in them
+HIDDEN_FOLDERS = ("backups", "flight", "tls")  # of a cluster's home; tasks may work in the others
 WORKER_FOLDERS = ("logs", "work")  # of the worker's home: the only ones that keepers and tasks need
 
 

@@ -68,7 +68,7 @@ class Runner:
 
     def run(self, task_range: TaskRange, index: int) -> float:
         """Run one task to its end and add its result; returns the time."""
-        started_ms = int(time() * 1000)
+        started_ms, started_at = int(time() * 1000), monotonic()
         self._segments.begin(task_range.spec.log_max_bytes)
         try:
             pid = self._starter.start(task_range, index)
@@ -76,7 +76,7 @@ class Runner:
             return self._record_start_failure(task_range, index, started_ms, error)
         pidfd = os.pidfd_open(pid)
         self._poll.register(pidfd, select.POLLIN)
-        task = self.task = Task(task_range, index, pid, pidfd, started_ms)
+        task = self.task = Task(task_range, index, pid, pidfd, started_ms, started_at)
         if task_range.spec.is_watched:
             task.ports = self._starter.setup.ports.pop(
                 (task_range.job, task_range.group, index, task_range.attempt), task.ports
@@ -225,7 +225,8 @@ class Runner:
         is_explained = bool(task.status) and not task.ending and task_range.spec.explains_failure
         explanation = describe_failure(task.exit_code(), segments) if is_explained else ""
         record = segments.end(task_range.job, task_range.group, task.index, task_range.attempt)
-        times_ms = (task.started_ms, int(time() * 1000))
+        ended_ms = int(time() * 1000)
+        times_ms = (task.start_by_date(ended_ms, monotonic()), ended_ms)
         how, detail = self._starter.classify_exit(task) if task.status or task.ending else ("", "")
         detail = detail or explanation or segments.write_error
         results = self._lane_context.results

@@ -10,7 +10,7 @@ from .scratch import Scratch, tree_bytes
 from .segments import ERR, OUT, Segments
 from .task_setup import TaskSetup
 from .task_user import Identity, StartError
-from .work_queue import Environment, Spec, TaskRange
+from .work_queue import Environment, NotOnPath, Spec, TaskRange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ EXIT_NOT_FOUND, EXIT_NOT_STARTED, EXIT_SIGNAL = 127, 126, 128
 EXIT_FILE_TOO_LARGE = EXIT_SIGNAL + 25  # SIGXFSZ
 LINES_EXPLAINED = 3  # of each stream
 LINE_EXPLAINED_MAX = 200  # characters
+DATE_CHANGE_MIN_MS = 1000  # a smaller difference between the date and the time that has passed is ignored
 
 
 class Task:
@@ -39,18 +40,22 @@ class Task:
         "pidfd",
         "ports",
         "reported_at",
+        "started_at",
         "started_ms",
         "status",
         "task_range",
         "woken_at",
     )  # fmt: skip
 
-    def __init__(self, task_range: TaskRange, index: int, pid: int, pidfd: int, started_ms: int) -> None:
+    def __init__(
+        self, task_range: TaskRange, index: int, pid: int, pidfd: int, started_ms: int, started_at: float
+    ) -> None:
         self.task_range = task_range
         self.index = index
         self.pid = pid
         self.pidfd = pidfd  # closed once it has exited
-        self.started_ms = started_ms
+        self.started_ms = started_ms  # by the date of the machine, which may be changed at any time
+        self.started_at = started_at
         self.ports: dict[str, int] = {}
         self.is_reported = False  # reported as started, with a record of its own
         self.reported_at = 0.0
@@ -61,6 +66,12 @@ class Task:
         self.detail = ""  # the worker's message about it
         self.kill_at = 0.0  # when the grace is over; meaningful while ending
         self.disk_check_at = 0.0
+
+    def start_by_date(self, now_ms: int, now: float) -> int:
+        """When it started, by the present date: after a change of the date, counted back from now."""
+        passed_ms = int((now - self.started_at) * 1000)
+        is_same_date = abs(now_ms - self.started_ms - passed_ms) < DATE_CHANGE_MIN_MS
+        return self.started_ms if is_same_date else now_ms - passed_ms
 
     def exit_code(self) -> int:
         code = os.waitstatus_to_exitcode(self.status)
@@ -202,7 +213,7 @@ def describe_start_error(task_range: TaskRange, error: Exception) -> tuple[int, 
     missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
     if spec.dir is not None and error.filename == spec.dir:
         detail = f"working directory {spec.dir}: {reason}"
-    elif error.filename == spec.argv[0] and "PATH" in str(error.strerror):
+    elif isinstance(error, NotOnPath):
         detail = f"{name}: {error.strerror}"
     elif missing and os.path.exists(name):
         detail = f"{name}: its interpreter was not found"

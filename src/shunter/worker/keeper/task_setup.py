@@ -45,11 +45,7 @@ class TaskSetup:
         if spec.payload is not None and not spec.payload_is_stdin:
             environment[b"SHUNTER_PAYLOAD"] = os.fsencode(self._write_payload(spec.payload, identity))
         if spec.has_ports:
-            ports = self.ports.get((task_range.job, task_range.group, index, task_range.attempt))
-            if not ports:
-                raise StartError("no host port is free on this node")
-            for name, port in ports.items():
-                environment[variable_name(b"SHUNTER_PORT_", name)] = b"%d" % port
+            self._add_ports(task_range, index, environment)
         names = (
             task_range.order[JOB_NAME],
             task_range.order[GROUP_NAME],
@@ -63,6 +59,13 @@ class TaskSetup:
         assert folder is not None
         start = ExecRequest(path, task_range.spec.argv, environment, paths, folder, stdin)
         return lambda: _fork(identity, start)
+
+    def _add_ports(self, task_range: TaskRange, index: int, environment: Environment) -> None:
+        ports = self.ports.get((task_range.job, task_range.group, index, task_range.attempt))
+        if not ports:
+            raise StartError("no host port is free on this node")
+        for name, port in ports.items():
+            environment[variable_name(b"SHUNTER_PORT_", name)] = b"%d" % port
 
     def folder_of(self, user: str | None) -> str | None:
         """Where a task of another user works; None for the lane's own scratch folder."""
@@ -144,8 +147,8 @@ class ExecRequest:
 
 
 def user_folder(home: str, number: int) -> str:
-    """The working folder of a lane's tasks of other users. The home's inode number distinguishes homes on one
-    machine."""
+    """The working folder of a lane's tasks of other users. The home's inode number distinguishes homes on one machine.
+    Only the worker can tell it: a keeper that hides secrets sees another file system there."""
     return f"{USER_FOLDERS}/shunter-{os.stat(home).st_ino:x}-{number}"
 
 

@@ -62,6 +62,10 @@ class Spec:
         return self._path
 
 
+class NotOnPath(FileNotFoundError):
+    """The error's text has the PATH."""
+
+
 def _search(name: bytes, path: bytes) -> bytes:
     denied = False
     for folder in path.split(b":"):
@@ -72,7 +76,7 @@ def _search(name: bytes, path: bytes) -> bytes:
             denied = True
     if denied:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
-    raise FileNotFoundError(errno.ENOENT, f"not found on the PATH {os.fsdecode(path)}", name)
+    raise NotOnPath(errno.ENOENT, f"not found on the PATH {os.fsdecode(path)}", name)
 
 
 class TaskRange:

@@ -79,6 +79,7 @@ class Keeper(asyncio.Protocol):
         self._owner = owner
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
+        self._unsent: list[bytes] = []  # messages of this turn of the event loop
         self._specs: dict[int, int] = {}  # id -> how many task ranges need it; in the order of their last use
         self._reclaim_callbacks: dict[int, Callable[[list[ReclaimedRange]], None]] = {}
         self._requests = 0
@@ -213,6 +214,7 @@ class Keeper(asyncio.Protocol):
 
     def detach(self) -> None:
         """Leave it to itself; it goes on."""
+        self.flush()
         self.is_disconnected = True
         if self._transport is not None:
             self._transport.close()
@@ -277,8 +279,19 @@ class Keeper(asyncio.Protocol):
             self.ready.set_result(message)
 
     def _write(self, data: bytes) -> None:
-        if self._transport is not None and not self.is_disconnected:
-            self._transport.write(data)
+        """Send it with everything else of this turn of the event loop: an order and the acknowledgement of the result
+        before it wake the keeper once, not twice."""
+        if self._transport is None or self.is_disconnected:
+            return
+        if not self._unsent:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._unsent.append(data)
+
+    def flush(self) -> None:
+        """Send what this turn of the event loop has collected, without waiting for its end."""
+        if self._unsent and self._transport is not None and not self.is_disconnected:
+            self._transport.write(b"".join(self._unsent))
+        self._unsent.clear()
 
     def _remove_range(self, task_range: TaskRange) -> None:
         self.task_ranges.remove(task_range)

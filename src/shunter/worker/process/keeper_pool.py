@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Collection, Coroutine
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from shunter.worker.process.orphans import Orphans
 from shunter.worker.process.protocol import KeeperReport, KeeperStarted
 from shunter.worker.process.range_ledger import TaskRange
 from shunter.worker.settings import WorkerSettings
+from shunter.worker.steady_time import by_clock_ms
 
 log = Log(__name__)
 
@@ -183,7 +185,7 @@ class KeeperPool:
             order = found.order
             keeper.adopt_range(TaskRange(order, found.index, found.index, None))
             name = order.job, order.group, order.attempt, found.index
-            place = found.started_ms, found.segment, found.record, found.pid
+            place = by_clock_ms(self._clock, found.started_ms), found.segment, found.record, found.pid
             keeper.running = KeeperStarted(*name, *place, found.ports)
         for order in state.queue:
             keeper.adopt_range(TaskRange(order, order.first, order.last, None))
@@ -278,9 +280,11 @@ class KeeperPool:
                 keeper.end()
 
     async def _sweep_logs(self, now: float) -> None:
+        """Files have the date of their time. After a change of the date, what either clock finds too new stays."""
         in_use = {keeper.segment for keeper in self.keepers} | self._owner.segments_in_use()
         settings = self._settings
         limits = settings.log_age_max_s, settings.log_total_max_bytes
+        now = min(now, time.time())
         try:
             deleted = await asyncio.to_thread(sweep_logs, settings.home / "logs", in_use, now, *limits)
         except OSError as error:

@@ -179,7 +179,8 @@ class KeeperLauncher:
 
     def _spawn(self, number: int, listener: socket.socket) -> int:
         options = os.memfd_create("options")
-        os.write(options, json.dumps({**self._options, "number": number, "mark": self._mark(number)}).encode())
+        own = {"number": number, "mark": self._mark(number), "users_folder": user_folder(str(self._home), number)}
+        os.write(options, json.dumps({**self._options, **own}).encode())
         os.lseek(options, 0, os.SEEK_SET)
         environment = {key: os.environ[key] for key in INHERITED_ENV if key in os.environ}
         environment["SHUNTER_HOME"] = os.environ.get("SHUNTER_HOME", str(self._home))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from shunter.worker.runtimes.port import EXIT_NOT_STARTED, Attempt, Launch, NotS
 from shunter.worker.runtimes.registry import RuntimeRegistry
 from shunter.worker.runtimes.task_log import RECORD, TaskLog
 from shunter.worker.settings import WorkerSettings
+from shunter.worker.steady_time import by_clock_ms
 
 log = Log(__name__)
 
@@ -68,6 +69,7 @@ class AttemptRunner:
         self._owner = owner
         self._runner_context = runner_context
         self._running: Running | None = None
+        self._started_ms = 0  # by the worker's clock
         self._lifecycle: asyncio.Task[None] | None = None
         self._launching: asyncio.Task[Running] | None = None
         self._termination: Termination | None = None
@@ -112,7 +114,7 @@ class AttemptRunner:
         """Resume an attempt that an earlier worker process started."""
         if self.record.how:
             self._termination = Termination(0.0, how=self.record.how, detail=self.record.detail)
-        self._running = running
+        self._set_running(running)
         self._spawn_lifecycle(self._wait_for_end(running))
 
     def end(self, termination: Termination) -> None:
@@ -160,7 +162,7 @@ class AttemptRunner:
         job, group, index, number = self.name
         if self._running is None:
             return Held(job, group, number, index, index, False)
-        place = self._running.started_ms, self.record.segment, RECORD
+        place = self._started_ms, self.record.segment, RECORD
         return Held(job, group, number, index, index, True, *place, self.record.ports)
 
     async def usage(self, timeout_s: float) -> TaskStats | None:
@@ -175,7 +177,7 @@ class AttemptRunner:
         if usage is None:
             return None
         held = usage.cpu_s, usage.memory_bytes, usage.processes
-        return TaskStats(*self.name, *held, running.started_ms, usage.read_bytes, usage.written_bytes)
+        return TaskStats(*self.name, *held, self._started_ms, usage.read_bytes, usage.written_bytes)
 
     # ---- its life ----
 
@@ -191,7 +193,7 @@ class AttemptRunner:
                 running = await asyncio.shield(self._launching)
                 if not hasattr(running, "ended"):  # the runtime of a plugin may return anything
                     raise NotStarted(f"runtime {self.spec.runtime}: launch returned {running!r}")
-                self._running = running
+                self._set_running(running)
         except (NotStarted, NoFreePort, LookupError) as error:
             code = error.exit_code if isinstance(error, NotStarted) else EXIT_NOT_STARTED
             self._finish(Outcome(code, self._now_ms(), "error", str(error)), self._now_ms())
@@ -208,13 +210,17 @@ class AttemptRunner:
             self._finish(Outcome(EXIT_NOT_STARTED, self._now_ms(), "error", detail), self._now_ms())
         if self._running is not None:
             job, group, index, number = self.name
-            place = self._running.started_ms, self.record.segment, RECORD
+            place = self._started_ms, self.record.segment, RECORD
             self._owner.attempt_started(Started(job, group, number, index, *place, self.record.ports))
             await self._wait_for_end(self._running)
         elif not self._is_finished:
             self._is_finished = True
             self.close_log()
             self._owner.attempt_returned(self)
+
+    def _set_running(self, running: Running) -> None:
+        self._running = running
+        self._started_ms = by_clock_ms(self._runner_context.clock, running.started_ms)
 
     def _launch(self) -> asyncio.Task[Running]:
         """Write its record, then start it."""
@@ -243,16 +249,17 @@ class AttemptRunner:
             log.exception("runtime.failed", attempt=self.attempt)
             self._mark_lost(f"runtime {self.spec.runtime}: {type(error).__name__}: {error}")
             return
-        self._finish(outcome, running.started_ms)
+        ended_ms = by_clock_ms(self._runner_context.clock, outcome.ended_ms)
+        self._finish(replace(outcome, ended_ms=ended_ms), self._started_ms)
         await running.remove()
 
     def _supervise(self, running: Running) -> None:
         limit_s = self.spec.run_timeout_s
         if limit_s:
-            left_s = max(0.0, running.started_ms / 1000 + limit_s - self._runner_context.clock.now())
+            left_s = max(0.0, self._started_ms / 1000 + limit_s - self._runner_context.clock.now())
             timeout = Termination(self.spec.stop_grace_s, how="timeout", detail=f"exceeded its timeout of {limit_s:g}s")
             self._timeout = asyncio.get_running_loop().call_later(left_s, self.end, timeout)
-        self._runner_context.monitor.watch(self.name, self.spec.health, running, running.started_ms, self._on_unhealthy)
+        self._runner_context.monitor.watch(self.name, self.spec.health, running, self._started_ms, self._on_unhealthy)
 
     def _on_unhealthy(self, detail: str) -> None:
         self.end(Termination(self.spec.stop_grace_s, how=UNHEALTHY, detail=detail))

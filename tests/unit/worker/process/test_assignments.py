@@ -72,6 +72,7 @@ class Harness:
         keeper.data_received(msgspec.json.encode(message) + b"\n")
 
     def messages_of(self, keeper: Keeper, verb: str) -> list[list[Any]]:
+        keeper.flush()
         return [message for message in self.transports[keeper].messages if message[0] == verb]
 
     async def returned(self) -> list[int]:

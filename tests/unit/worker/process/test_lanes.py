@@ -24,8 +24,12 @@ class RecordingTransport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.messages: list[list[Any]] = []
+        self.writes = 0
+
+    def close(self) -> None: ...
 
     def write(self, data: Any) -> None:
+        self.writes += 1
         self.messages += [msgspec.json.decode(line) for line in bytes(data).splitlines()]
 
 
@@ -54,6 +58,11 @@ class Harness:
         self.ledger.add(task_range)
         found.push(task_range)
         self.lanes.dispatch(found)
+
+    def messages(self, keeper: Keeper) -> list[list[Any]]:
+        """All that it was sent."""
+        keeper.flush()
+        return self.transports[keeper].messages
 
     def held(self) -> list[int]:
         return [keeper.held for keeper in self.keepers]
@@ -110,8 +119,8 @@ async def test_what_waits_behind_a_long_task_moves_to_a_free_lane_when_the_keepe
     busy.running = KeeperStarted(1, 0, 1, 0, 0, 1, 0, 99)
     reservation.width = 2
     harness.lanes.dispatch(reservation)
-    assert harness.transports[busy].messages[-1][:1] == ["take"]
-    assert harness.transports[busy].messages[-1][2:] == ["tail", 10]
+    assert harness.messages(busy)[-1][:1] == ["take"]
+    assert harness.messages(busy)[-1][2:] == ["tail", 10]
     busy.data_received(msgspec.json.encode(Reclaimed(1, [ReclaimedRange(1, 0, 1, 10, 19)])) + b"\n")
     other = next(keeper for keeper in harness.keepers if keeper is not busy)
     assert other.held + reservation.queued == 10
@@ -125,7 +134,7 @@ async def test_a_spec_is_sent_once_for_many_ranges() -> None:
     harness.lanes.reservation(1).window = 8
     for place in range(5):
         harness.order(1, width=1, first=place)
-    verbs = [message[0] for message in harness.transports[harness.keepers[0]].messages]
+    verbs = [message[0] for message in harness.messages(harness.keepers[0])]
     assert verbs == ["attach", "spec", "run", "run", "run", "run", "run"]
 
 
@@ -138,3 +147,19 @@ async def test_a_part_withdrawn_from_the_queue_leaves_the_rest_in_place() -> Non
     reservation = harness.lanes.reservation(1)
     assert [(task_range.first, task_range.last) for task_range in reservation.queue] == [(0, 2), (6, 9)]
     assert reservation.queued == 7
+
+
+async def test_an_order_and_an_acknowledgement_of_one_turn_are_one_write() -> None:
+    """A keeper wakes up once for both."""
+    harness = Harness(1)
+    [keeper], attached = harness.keepers, 1
+    harness.order(1, width=1)
+    keeper.acknowledge(7)
+    transport = harness.transports[keeper]
+    assert transport.writes == attached
+    await asyncio.sleep(0)
+    assert [message[0] for message in transport.messages] == ["attach", "spec", "run", "ack"]
+    assert transport.writes == attached + 1
+    keeper.acknowledge(8)
+    keeper.detach()
+    assert transport.messages[-1] == ["ack", 8]

@@ -6,6 +6,22 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class WatchLeaderRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Leader(_message.Message):
+    __slots__ = ("address", "term", "here", "relayed")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    HERE_FIELD_NUMBER: _ClassVar[int]
+    RELAYED_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    term: int
+    here: bool
+    relayed: bool
+    def __init__(self, address: _Optional[str] = ..., term: _Optional[int] = ..., here: _Optional[bool] = ..., relayed: _Optional[bool] = ...) -> None: ...
+
 class ManagerMessage(_message.Message):
     __slots__ = ("welcome", "refused", "orders", "stop", "recall", "ack", "set_heartbeat", "read_log", "read_stats", "shutdown", "pong")
     WELCOME_FIELD_NUMBER: _ClassVar[int]
@@ -53,24 +69,28 @@ class WorkerMessage(_message.Message):
     def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., log_data: _Optional[_Union[LogData, _Mapping]] = ..., stats_data: _Optional[_Union[StatsData, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ..., ping: _Optional[_Union[Ping, _Mapping]] = ...) -> None: ...
 
 class Welcome(_message.Message):
-    __slots__ = ("epoch", "node", "heartbeat_s")
+    __slots__ = ("epoch", "node", "heartbeat_s", "term")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_S_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     node: int
     heartbeat_s: float
-    def __init__(self, epoch: _Optional[int] = ..., node: _Optional[int] = ..., heartbeat_s: _Optional[float] = ...) -> None: ...
+    term: int
+    def __init__(self, epoch: _Optional[int] = ..., node: _Optional[int] = ..., heartbeat_s: _Optional[float] = ..., term: _Optional[int] = ...) -> None: ...
 
 class Refused(_message.Message):
-    __slots__ = ("code", "reason", "retry")
+    __slots__ = ("code", "reason", "retry", "leader")
     CODE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     RETRY_FIELD_NUMBER: _ClassVar[int]
+    LEADER_FIELD_NUMBER: _ClassVar[int]
     code: str
     reason: str
     retry: bool
-    def __init__(self, code: _Optional[str] = ..., reason: _Optional[str] = ..., retry: _Optional[bool] = ...) -> None: ...
+    leader: str
+    def __init__(self, code: _Optional[str] = ..., reason: _Optional[str] = ..., retry: _Optional[bool] = ..., leader: _Optional[str] = ...) -> None: ...
 
 class Order(_message.Message):
     __slots__ = ("job", "group", "first", "last", "attempt", "spec", "reservation", "width", "namespace", "job_name", "group_name", "count", "shown", "entries")

@@ -40,6 +40,11 @@ class WorkersStub:
                 request_serializer=shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.WorkerMessage.SerializeToString,
                 response_deserializer=shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.ManagerMessage.FromString,
                 _registered_method=True)
+        self.WatchLeader = channel.unary_stream(
+                '/shunter.worker.v1.Workers/WatchLeader',
+                request_serializer=shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.WatchLeaderRequest.SerializeToString,
+                response_deserializer=shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.Leader.FromString,
+                _registered_method=True)
 
 
 class WorkersServicer:
@@ -53,6 +58,14 @@ class WorkersServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchLeader(self, request, context):
+        """Who leads, for workers that know several managers: the present answer at once, the next one whenever it changes, and the
+        same again every few seconds.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_WorkersServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -60,6 +73,11 @@ def add_WorkersServicer_to_server(servicer, server):
                     servicer.Connect,
                     request_deserializer=shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.WorkerMessage.FromString,
                     response_serializer=shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.ManagerMessage.SerializeToString,
+            ),
+            'WatchLeader': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchLeader,
+                    request_deserializer=shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.WatchLeaderRequest.FromString,
+                    response_serializer=shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.Leader.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -90,6 +108,33 @@ class Workers:
             '/shunter.worker.v1.Workers/Connect',
             shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.WorkerMessage.SerializeToString,
             shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.ManagerMessage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchLeader(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/shunter.worker.v1.Workers/WatchLeader',
+            shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.WatchLeaderRequest.SerializeToString,
+            shunter_dot_proto_dot_worker_dot_v1_dot_worker__pb2.Leader.FromString,
             options,
             channel_credentials,
             insecure,
