@@ -27,6 +27,7 @@ from shunter.model.rest.admin_views import (
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
 from shunter.model.rest.job_views import FollowLine, JobPage, JobView
 from shunter.model.rest.log_views import JobLogLine
+from shunter.model.rest.manager_views import ManagerPage, ManagerView, SteppingDown
 from shunter.model.rest.metric_views import MetricsView
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.rest.object_views import (
@@ -72,7 +73,7 @@ MERGE_PATCH = ("Content-Type", "application/merge-patch+json")
 
 
 def connect(
-    url: str | None = None,
+    url: str | Sequence[str] | None = None,
     token: str | None = None,
     namespace: str = NAMESPACE_DEFAULT,
     *,
@@ -81,11 +82,14 @@ def connect(
 ) -> Client:
     """A client of the cluster at `url`, at SHUNTER_URL, or of the local one. Raises NotReachable if there is none.
 
-    `patience_s` is how long the client waits for an outage to end; it calls `on_retry` before each retry.
+    `url` may name several managers of one cluster: a list, or text with commas. The client asks one of them, and the
+    next one when it fails. `patience_s` is how long the client waits for an outage to end; it calls `on_retry` before
+    each retry.
     """
     find = finder(url, token)
     find()  # a missing cluster is an error here, not at the first call
-    return Client(Transport(find), Core(namespace=namespace, patience_s=patience_s, on_retry=on_retry))
+    core = Core(namespace=namespace, managers=find.managers, patience_s=patience_s, on_retry=on_retry)
+    return Client(Transport(find), core)
 
 
 class Client:
@@ -262,6 +266,16 @@ class Client:
     def flight_records(self) -> AsyncIterator[bytes]:
         """Chunks of a file with all recorded decisions, for `shunter replay`."""
         return self._transport.stream(read_file(self._core, "/flight/records"))
+
+    # ---- managers ----
+
+    async def managers(self) -> list[ManagerView]:
+        """All managers of the cluster, by name, and which of them leads."""
+        return (await self._fetch(Request("GET", "/managers"), ManagerPage)).items
+
+    async def step_down(self) -> None:
+        """Let another manager lead. Raises Conflict if there is none."""
+        await self._fetch(json_request("POST", "/managers/step-down", repeatable=False), SteppingDown)
 
     # ---- nodes ----
 
@@ -484,8 +498,8 @@ class Client:
         return await self._fetch(json_request("PATCH", "/cluster", dict(settings)), ClusterInfo)
 
     async def down(self, *, leave_running: bool = False, cluster: bool = False) -> None:
-        """Ask the manager and its own worker to stop, with `cluster` all other workers too; returns when the
-        shutdown has started."""
+        """Ask a manager and its own worker to stop, with `cluster` all managers and workers; returns when the shutdown
+        has started."""
         fields = {"leave_running": leave_running} | ({"cluster": True} if cluster else {})
         await self._perform(self._core.send(json_request("POST", "/cluster/down", fields, repeatable=False)))
 

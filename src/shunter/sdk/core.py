@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,10 +18,19 @@ import msgspec
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.job_views import JobView, SubmittedJob, SubmittedJobs
 from shunter.sdk.calls.requests import JSON, path_with, submit_request
-from shunter.sdk.errors import Conflict, ConnectionLost, Invalid, NotReachable, Problem, ShunterError
+from shunter.sdk.errors import (
+    Busy,
+    Conflict,
+    ConnectionLost,
+    Invalid,
+    NotLeader,
+    NotReachable,
+    Problem,
+    ShunterError,
+)
 from shunter.sdk.responses import decode, error_of
 from shunter.sdk.retry import PATIENCE_S, Deadline, Patience
-from shunter.sdk.transport.steps import Conversation, Emit, Pause, Request, Response, Send
+from shunter.sdk.transport.steps import Conversation, Emit, Pause, Request, Response, Send, Switch
 
 T = TypeVar("T")
 
@@ -32,6 +42,7 @@ BULK_VALUES_MAX = 1_000_000  # of all items together; the cluster refuses a body
 FRAMING_VALUES = 8  # around the items
 BATCH_MAX_BYTES = BULK_BODY_MAX_BYTES - 64  # the rest is for the framing around the items
 DIGEST_BYTES = 16
+VERSION_DIGITS_MAX = 18
 UNANSWERED_KEYS_MAX = 1_000  # requests of failed calls of `submit_many`; the oldest are forgotten
 
 OnRetry = Callable[[ShunterError, float], None]
@@ -54,15 +65,21 @@ def new_key() -> str:
 
 @dataclass(slots=True)
 class Core:
-    """What both clients share. `on_retry` is called before each retry, with the failure and the seconds to wait."""
+    """What both clients share. `on_retry` is called before each retry, with the failure and the seconds to wait.
+
+    `version` is the newest state of the cluster that an answer has shown. Requests carry it, so that no manager answers
+    with an older one: the caller never sees time go back, whichever manager it asks."""
 
     namespace: str = NAMESPACE_DEFAULT
+    managers: int = 1
     patience_s: float = PATIENCE_S
     on_retry: OnRetry | None = None
     clock: Callable[[], float] = time.monotonic
     random: Callable[[], float] = random.random
     new_key: Callable[[], str] = new_key
     has_connected: bool = field(default=False, init=False)
+    version: int = field(default=0, init=False)
+    _version_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _unanswered_keys: dict[bytes, str] = field(default_factory=dict, init=False)  # of failed calls of `submit_many`
 
     def fetch(self, request: Request, shape: type[T]) -> Conversation[T]:
@@ -97,7 +114,7 @@ class Core:
                 sent[digest] = f"{key}-{number}" if key else self._unanswered_keys.get(digest) or self.new_key()
                 request = Request("POST", path, (JSON, ("Idempotency-Key", sent[digest])), body)
                 answer = yield from self.fetch(request, SubmittedJobs)
-                if len(answer.items) != len(items):
+                if len(answer.items) != len(items) or (key and not all(map(_may_be, items, answer.items))):
                     raise Conflict(f"the key {sent[digest]} was used for other jobs; choose another key")
                 submitted += answer.items
             is_answered = True
@@ -139,35 +156,53 @@ class Core:
         deadline: Deadline | None = None,
     ) -> Conversation[Response]:
         """Returns an answer below 300. Retries after lost connections, 429 and 503: every repeatable request is safe to
-        repeat, because submits carry a key and the others state the wanted result, not a change."""
+        repeat, because submits carry a key and the others state the wanted result, not a change. Other requests go to
+        the next manager only if the last one has not accepted them."""
         patience = patience or self.patience()
         deadline = deadline or Deadline(self.clock)
         while True:
             timeout_s = deadline.left_s(ANSWER_TIMEOUT_S)
             try:
-                response: Response = yield Send(request, stream, timeout_s)
+                response: Response = yield Send(request, stream, timeout_s, self.version)
             except (ConnectionLost, NotReachable) as error:
                 failure: ShunterError = error
             except TimeoutError:
                 failure = ConnectionLost(f"the cluster did not answer within {timeout_s:.0f} s")
             else:
                 self.has_connected = True
+                if response.status < 500:
+                    self.note_version(response.headers.get("shunter-version", ""))
                 if response.status < 300:
                     return response
                 failure = error_of(response)
-            if not request.repeatable:
+            if not request.repeatable and (self.managers == 1 or not isinstance(failure, NotReachable | NotLeader)):
                 raise failure
             yield from self.back_off(failure, patience, deadline)
+
+    def note_version(self, text: str) -> None:
+        """Takes note of the version of an answer, or of the position in a stream. A cluster before 0.3 sends none."""
+        if text.isdecimal() and len(text) <= VERSION_DIGITS_MAX and (version := int(text)) > self.version:
+            with self._version_lock:
+                self.version = max(self.version, version)
 
     def back_off(self, failure: ShunterError, patience: Patience, deadline: Deadline) -> Conversation[None]:
         """Pauses until the next try is due. Raises the failure if there is no next try."""
         delay_s = deadline.left_s(patience.delay_s(failure, self.has_connected)) or 0.0
         if self.on_retry is not None and delay_s > 0:
             self.on_retry(failure, delay_s)
+        if self.managers > 1 and not isinstance(failure, Busy):  # a limit holds for all managers together
+            yield Switch()
         yield Pause(delay_s)
 
     def patience(self) -> Patience:
-        return Patience(self.clock, self.random, self.patience_s)
+        return Patience(self.clock, self.random, self.patience_s, self.managers)
+
+
+def _may_be(item: bytes, job: SubmittedJob) -> bool:
+    """Whether a job can be that of an encoded manifest. The cluster invents names, and forgets them with old jobs."""
+    metadata = msgspec.json.decode(item).get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return not name or not job.name or name == job.name
 
 
 def _batches(manifests: Iterable[Mapping[str, Any]]) -> Iterator[list[bytes]]:

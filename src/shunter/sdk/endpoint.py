@@ -1,4 +1,4 @@
-"""Finds the cluster's address and token: from arguments, the environment, a context, or the local cluster's home.
+"""Finds the cluster's addresses and token: from arguments, the environment, a context, or the local cluster's home.
 
 Transports ask again for every new connection, because a restarted local cluster may listen on another port."""
 
@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from shunter.sdk.contexts import LOCAL, Context, load_contexts
 from shunter.sdk.errors import Invalid, NotReachable, Problem
 
+MANAGERS_MAX = 32
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 NO_CLUSTER = "no cluster is running here; start one with: shunter up --detach"
 
@@ -35,23 +37,50 @@ class Endpoint:
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}{self.prefix}"
 
 
-Finder = Callable[[], Endpoint]
+class Finder:
+    """Finds the manager to ask: of several, the same one until it fails, then the next. Threads may share it."""
+
+    def __init__(self, find: Callable[[int], Endpoint], managers: int = 1) -> None:
+        self._find, self.managers = find, managers
+        self._lock = threading.Lock()
+        self.position = 0  # grows with each manager that is skipped
+
+    def __call__(self) -> Endpoint:
+        """The manager to ask now. Raises NotReachable if it is a local one that does not run."""
+        return self._find(self.position % self.managers)
+
+    def is_current(self, endpoint: Endpoint) -> bool:
+        return self.managers == 1 or self() is endpoint
+
+    def skip(self, position: int) -> None:
+        """Go on to the next manager, unless another call has done so since `position` was read."""
+        with self._lock:
+            if self.position == position:
+                self.position += 1
 
 
-def finder(url: str | None, token: str | None, environment: Mapping[str, str] = os.environ) -> Finder:
-    """How to find the endpoint. The first of these counts: an address given here, SHUNTER_URL, SHUNTER_CONTEXT,
-    SHUNTER_HOME, the current context, the default home. A home is read again for each connection."""
+def finder(url: str | Sequence[str] | None, token: str | None, environment: Mapping[str, str] = os.environ) -> Finder:
+    """How to find the endpoints. The first of these counts: an address given here, SHUNTER_URL, SHUNTER_CONTEXT,
+    SHUNTER_HOME, the current context, the default home. A home is read again for each connection. Raises Invalid."""
     home = home_folder(environment)
     url = url or environment.get("SHUNTER_URL")
     token = token or environment.get("SHUNTER_TOKEN")
     if not url and (context := _find_context(environment)) is not None:
         url, token = context.url, token or context.token
-    if url:
-        fixed = parse_url(url, token or "")
-        if token is None and fixed.host in LOOPBACK:  # the token of this machine is nobody else's business
-            fixed = replace(fixed, token=_local_token(home))
-        return lambda: fixed
-    return lambda: local_endpoint(home, token)
+    if not url:
+        return Finder(lambda _: local_endpoint(home, token))
+    fixed = [parse_url(each, token or "") for each in split_urls(url)]
+    if token is None:  # the token of this machine is nobody else's business
+        fixed = [replace(each, token=_local_token(home)) if each.host in LOOPBACK else each for each in fixed]
+    return Finder(fixed.__getitem__, len(fixed))
+
+
+def split_urls(urls: str | Sequence[str]) -> list[str]:
+    """The URLs of a cluster's managers, each once, from a list or from text with commas. Raises Invalid."""
+    found = list(dict.fromkeys(each.strip() for each in (urls.split(",") if isinstance(urls, str) else urls)))
+    if len(found) > MANAGERS_MAX:
+        raise Invalid([Problem("url", f"has more than {MANAGERS_MAX} addresses", len(found))])
+    return found
 
 
 def _find_context(environment: Mapping[str, str]) -> Context | None:

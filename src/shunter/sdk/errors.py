@@ -8,7 +8,9 @@ from shunter.model.errors import (
     Conflict,
     Gone,
     Invalid,
+    NoApi,
     NotFound,
+    NotLeader,
     Problem,
     Rejected,
     ShunterError,
@@ -25,11 +27,14 @@ __all__ = [
     "Gone",
     "Invalid",
     "JobFailed",
+    "NoApi",
     "NotFound",
+    "NotLeader",
     "NotReachable",
     "Problem",
     "Rejected",
     "ShunterError",
+    "StreamEnded",
     "TooLarge",
     "Unauthorized",
     "Unavailable",
@@ -41,11 +46,22 @@ class NotReachable(Unavailable):
 
     title = "not reachable"
 
+    def __init__(self, fact: str, advice: str = "") -> None:
+        super().__init__(f"{fact}; {advice}" if advice else fact)
+        self.fact = fact
+
 
 class ConnectionLost(Unavailable):
     """The connection broke after the request may have been sent. Transports raise it; the core decides what follows."""
 
     title = "connection lost"
+
+
+class StreamEnded(Unavailable):
+    """The cluster ended a stream that is not complete. It may be about to stop, so there is no hurry to resume."""
+
+    title = "stream ended"
+    retry_after_s = 0.2
 
 
 class AnswerNotUnderstood(ShunterError):

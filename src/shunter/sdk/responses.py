@@ -12,7 +12,9 @@ from shunter.sdk.errors import (
     Conflict,
     Gone,
     Invalid,
+    NoApi,
     NotFound,
+    NotLeader,
     Problem,
     Rejected,
     ShunterError,
@@ -26,6 +28,8 @@ T = TypeVar("T")
 
 RETRY_AFTER_DEFAULT_S = 1.0
 _BY_STATUS: dict[int, type[Rejected]] = {401: Unauthorized, 404: NotFound, 409: Conflict, 410: Gone, 413: TooLarge}
+
+_BY_TITLE: dict[str, type[Unavailable]] = {kind.title: kind for kind in (NoApi, NotLeader)}
 
 
 class _ProblemView(msgspec.Struct):
@@ -62,7 +66,8 @@ def error_of(response: Response) -> ShunterError:
     if response.status == 429:
         return Busy(detail, _retry_after_s(response))
     if response.status in (502, 503, 504):
-        unavailable = Unavailable(detail, problems)
+        kind = _BY_TITLE.get(document.title, Unavailable)
+        unavailable = kind(detail, problems)
         unavailable.retry_after_s = _retry_after_s(response)
         return unavailable
     if 400 <= response.status < 500:

@@ -9,7 +9,17 @@ from typing import Any, TypeVar
 import msgspec
 
 from shunter.sdk.core import Core
-from shunter.sdk.transport.steps import Conversation, ConversationDriver, Emit, Pause, Read, Request, Response, Send
+from shunter.sdk.transport.steps import (
+    Conversation,
+    ConversationDriver,
+    Emit,
+    Pause,
+    Read,
+    Request,
+    Response,
+    Send,
+    Switch,
+)
 
 T = TypeVar("T")
 Reply = Response | bytes | Exception
@@ -36,6 +46,8 @@ class Transcript:
     requests: list[Request] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
     timeouts: list[float | None] = field(default_factory=list)
+    min_versions: list[int] = field(default_factory=list)
+    switches: int = 0
     items: list[Any] = field(default_factory=list)
 
 
@@ -53,10 +65,14 @@ def run_conversation(
         elif isinstance(step, Pause):
             transcript.pauses.append(step.seconds)
             driver.answer(None)
+        elif isinstance(step, Switch):
+            transcript.switches += 1
+            driver.answer(None)
         else:
             assert isinstance(step, Send | Read)
             if isinstance(step, Send):
                 transcript.requests.append(step.request)
+                transcript.min_versions.append(step.min_version)
             transcript.timeouts.append(step.timeout_s)
             reply = next(waiting)
             if isinstance(reply, Exception):

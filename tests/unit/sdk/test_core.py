@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
+
 import msgspec
 import pytest
 
@@ -76,6 +79,79 @@ def test_an_answer_that_does_not_come_is_asked_for_again() -> None:
 def test_what_must_not_be_repeated_is_sent_once() -> None:
     with pytest.raises(ConnectionLost):
         run_conversation(core().send(Request("POST", "/cluster/down", repeatable=False)), [ConnectionLost("x")])
+
+
+def not_leader() -> Response:
+    return json_response(503, problem(503, title="not the leader"), retry_after="1")
+
+
+def test_a_submit_goes_to_the_next_manager_until_one_accepts_it() -> None:
+    replies: list[Reply] = [NotReachable("x"), not_leader(), ConnectionLost("x"), TimeoutError()]
+    transcript = run_conversation(core(managers=3).submit(MANIFEST), [*replies, json_response(201, job_document())])
+    assert [dict(request.headers)["Idempotency-Key"] for request in transcript.requests] == ["key-0"] * 5
+    assert (transcript.switches, transcript.pauses) == (4, [0.0, 0.0, 0.05, 0.0])
+
+
+def test_a_limit_does_not_send_a_client_to_another_manager() -> None:
+    busy = json_response(429, problem(429), retry_after="3")
+    transcript = run_conversation(core(managers=3).submit(MANIFEST), [busy, json_response(201, job_document())])
+    assert (transcript.switches, transcript.pauses) == (0, [3.0])
+
+
+def test_what_must_not_be_repeated_goes_on_only_from_a_manager_that_has_not_accepted_it() -> None:
+    down = Request("POST", "/cluster/down", repeatable=False)
+    replies: list[Reply] = [NotReachable("x"), not_leader(), Response(204)]
+    assert len(run_conversation(core(managers=3).send(down), replies).requests) == 3
+    for reply in (ConnectionLost("x"), TimeoutError(), json_response(503, problem(503))):
+        with pytest.raises(Unavailable):
+            run_conversation(core(managers=3).send(down), [reply])
+    with pytest.raises(Unavailable):
+        run_conversation(core().send(down), [not_leader()])
+
+
+def test_the_newest_version_that_was_seen_is_asked_for() -> None:
+    def page(version: str) -> Response:
+        return json_response(200, job_document(), shunter_version=version)
+
+    asking = core(managers=2)
+    found: list[int] = []
+    for reply in [
+        page("7"),
+        page("5"),  # a manager that does not know the header of the request
+        json_response(404, problem(404), shunter_version="9"),
+        page("x"),
+        page("9" * 30),
+        page("-1"),
+        page("12"),
+        page("11"),
+    ]:
+        with suppress(NotFound):
+            transcript = Transcript()
+            run_conversation(asking.fetch(Request("GET", "/x"), JobView), [reply], transcript)
+        found += transcript.min_versions
+    assert found == [0, 7, 7, 9, 9, 9, 9, 12]
+    assert asking.version == 12
+
+
+def test_an_error_of_a_manager_says_nothing_about_versions() -> None:
+    failed = json_response(503, problem(503), shunter_version="99")
+    transcript = run_conversation(core(managers=2).submit(MANIFEST), [failed, json_response(201, job_document())])
+    assert transcript.min_versions == [0, 0]
+
+
+def test_threads_never_lower_the_version() -> None:
+    asking = core()
+
+    def note(first: int) -> None:
+        for version in range(first, 5000, 3):
+            asking.note_version(str(version))
+
+    threads = [threading.Thread(target=note, args=(first,)) for first in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert asking.version == 4999
 
 
 def test_whoever_waits_is_told_of_it() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.sdk.endpoint import finder, home_folder, parse_url
+from shunter.sdk.endpoint import MANAGERS_MAX, finder, home_folder, parse_url
 from shunter.sdk.errors import Invalid, NotReachable
 
 
@@ -103,3 +103,48 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 def test_a_token_cannot_smuggle_in_headers(token: str) -> None:
     with pytest.raises(Invalid, match="token"):
         parse_url("http://h", token)
+
+
+@pytest.mark.parametrize("urls", ["http://a:1, http://b:2,http://a:1,https://c", ["http://a:1", "b:2", "https://c"]])
+def test_several_managers_are_asked_in_turn(urls: str | list[str]) -> None:
+    find = finder(urls, "secret", {})
+    found = []
+    for _ in range(4):
+        found.append((find().url, find().token))
+        find.skip(find.position)
+    urls_found = ["http://a:1", "http://b:2", "https://c:443", "http://a:1"]
+    assert found == [(url, "secret") for url in urls_found]
+    assert find.managers == 3
+
+
+def test_a_manager_that_several_calls_saw_fail_is_skipped_once() -> None:
+    find = finder("http://a:1,http://b:2,http://c:3", "secret", {})
+    position = find.position
+    for _ in range(3):
+        find.skip(position)
+    assert find().host == "b"
+
+
+@pytest.mark.parametrize(
+    ("urls", "wrong"),
+    [("http://a:1,ftp://b:2", "ftp://b:2"), (["http://a:1", "http://b:x"], "http://b:x"), ("http://a:1,", "''")],
+)
+def test_the_address_that_is_wrong_is_named(urls: str | list[str], wrong: str) -> None:
+    with pytest.raises(Invalid, match=wrong) as caught:
+        finder(urls, "secret", {})
+    assert "http://a:1" not in caught.value.detail
+
+
+def test_the_number_of_managers_is_limited() -> None:
+    urls = [f"http://a:{port}" for port in range(1, MANAGERS_MAX + 2)]
+    assert finder(urls[:-1], "", {}).managers == MANAGERS_MAX
+    with pytest.raises(Invalid, match=f"more than {MANAGERS_MAX}"):
+        finder(urls, "", {})
+
+
+def test_the_local_token_goes_to_the_managers_on_this_machine_only(tmp_path: Path) -> None:
+    write_cluster(tmp_path, 1)
+    find = finder("http://127.0.0.1:2,http://far:2", None, {"SHUNTER_HOME": str(tmp_path)})
+    assert find().token == "secret"
+    find.skip(find.position)
+    assert find().token == ""

@@ -72,8 +72,11 @@ def test_a_key_of_ones_own_outlives_the_client() -> None:
         for _ in range(2):
             with shunter.connect(server.url, "t") as client:
                 client.submit_many([{}], key="import-7")
-        with shunter.connect(server.url, "t") as client, pytest.raises(shunter.Conflict, match="used for other jobs"):
-            client.submit_many([{}, {}], key="import-7")
+                client.submit_many([{"metadata": {"name": "job-1"}}], key="import-7")
+        others: list[list[dict[str, Any]]] = [[{}, {}], [{"metadata": {"name": "job-2"}}]]
+        for other in others:
+            with shunter.connect(server.url, "t") as client, pytest.raises(shunter.Conflict, match="used for other"):
+                client.submit_many(other, key="import-7")
     assert {received.headers["idempotency-key"] for received in server.received} == {"import-7-0"}
 
 

@@ -12,7 +12,7 @@ import pytest
 from shunter.model.rest.job_views import JobView
 from shunter.sdk.calls.objects import BASE
 from shunter.sdk.client import Client, Job
-from shunter.sdk.endpoint import Endpoint
+from shunter.sdk.endpoint import Endpoint, Finder
 from shunter.sdk.errors import Invalid
 from shunter.sdk.transport.blocking import Transport
 from shunter.sdk.transport.steps import Conversation, ConversationDriver, Request, Send
@@ -39,7 +39,7 @@ class StoppingTransport(Transport):
     """Raises the first request that a conversation wants to send."""
 
     def __init__(self) -> None:
-        super().__init__(lambda: Endpoint("127.0.0.1", 1, "t"))
+        super().__init__(Finder(lambda _: Endpoint("127.0.0.1", 1, "t")))
 
     def perform(self, conversation: Conversation[Any]) -> NoReturn:
         step = ConversationDriver(conversation).step
@@ -136,6 +136,9 @@ VERBS: list[tuple[Call, str, object]] = [
     (lambda: client.use_policy("e-pvm"), "PUT /policies/active", {"name": "e-pvm"}),
     (lambda: client.flight(), "GET /flight", None),
     (lambda: client.flight_records(), "GET /flight/records", None),
+    # managers
+    (lambda: client.managers(), "GET /managers", None),
+    (lambda: client.step_down(), "POST /managers/step-down", None),
     # nodes
     (lambda: client.nodes(), "GET /nodes?limit=1000", None),
     (lambda: client.node("a/b"), "GET /nodes/a%2Fb", None),
@@ -242,6 +245,7 @@ def test_only_calls_that_a_second_time_would_do_more_are_not_repeated() -> None:
         "POST /jobs/id:7/restart",
         "POST /jobs/id:7/rollback",
         "POST /jobs/id:7/tasks/3/move",
+        "POST /managers/step-down",
     }
 
 

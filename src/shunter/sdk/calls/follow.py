@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +15,13 @@ from shunter.model.rest.cluster_views import ClusterInfo, EventView
 from shunter.model.rest.job_views import FollowLine, JobView
 from shunter.sdk.calls.requests import Query, TaskKey, job_path, path_with, submit_request
 from shunter.sdk.core import Core
-from shunter.sdk.errors import ConnectionLost, Unavailable
+from shunter.sdk.errors import ConnectionLost, Rejected, StreamEnded
 from shunter.sdk.responses import decode
 from shunter.sdk.retry import Deadline
 from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 
 ALL_NAMESPACES = "*"
 LOG_CHUNK_BYTES = 2**20
-RESUME_DELAY_S = 0.2  # a cluster that ends its streams is about to stop: no hurry
 EVENT_STREAM = ("Accept", "text/event-stream")
 
 ProcessEvents = Callable[[list[bytes]], Conversation[bool]]  # of server-sent messages; returns whether it is done
@@ -63,6 +63,7 @@ def _follow(core: Core, request: Request, mode: str, progress: Progress) -> Conv
             while data := (yield Read(progress.deadline.left_s())):
                 for line in progress.lines(data):
                     patience.reset()
+                    core.note_version(str(line.version or ""))
                     yield Emit(line)
         except ConnectionLost:
             pass  # the same as a stream that ends too early: go on with the next one
@@ -71,7 +72,7 @@ def _follow(core: Core, request: Request, mode: str, progress: Progress) -> Conv
         if progress.job is not None:
             request = _follow_request(f"id:{progress.job.id}", progress.job.namespace, mode)
         progress.restart()
-        yield from core.back_off(interrupted("the connection ended before the job did"), patience, progress.deadline)
+        yield from core.back_off(StreamEnded("the connection ended before the job did"), patience, progress.deadline)
 
 
 @dataclass(slots=True)
@@ -156,6 +157,10 @@ def follow_log(core: Core, selector: LogSelector) -> Conversation[bool]:
                 patience.reset()
                 offset += len(data)
                 yield Emit(data)
+            if core.managers > 1:  # to learn the version: the head of the answer is older than the end of the task
+                query = [("offset", offset), ("limit", 1), ("attempt", selector.attempt)]
+                with suppress(Rejected):
+                    yield from core.exchange(selector.request(query))
             return response.headers.get("x-log-truncated", "").lower() == "true"
         except ConnectionLost as error:
             yield from core.back_off(error, patience, Deadline(core.clock))
@@ -183,11 +188,12 @@ def read_events(core: Core, path: str, after: str, deadline: Deadline, process: 
                 *messages, partial = (partial + data).replace(b"\r\n", b"\n").split(b"\n\n")
                 for message in messages:
                     after = _position(message) or after
+                core.note_version(after.partition("-")[0])
                 if (yield from process(messages)):
                     return
         except ConnectionLost:
             pass
-        yield from core.back_off(interrupted("the stream of events ended"), patience, deadline)
+        yield from core.back_off(StreamEnded("the stream of events ended"), patience, deadline)
 
 
 def _emit_events(messages: list[bytes]) -> Conversation[bool]:
@@ -219,9 +225,3 @@ def read_file(core: Core, path: str) -> Conversation[None]:
     yield from core.exchange(Request("GET", path), stream=True)
     while data := (yield Read()):
         yield Emit(data)
-
-
-def interrupted(text: str) -> Unavailable:
-    error = Unavailable(text)
-    error.retry_after_s = RESUME_DELAY_S
-    return error

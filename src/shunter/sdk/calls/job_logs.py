@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shunter.model.rest.log_views import JobLogLine, TaskLogView
-from shunter.sdk.calls.follow import interrupted
 from shunter.sdk.calls.requests import Query, job_path
 from shunter.sdk.core import Core
-from shunter.sdk.errors import ConnectionLost
+from shunter.sdk.errors import ConnectionLost, StreamEnded
 from shunter.sdk.responses import decode
 from shunter.sdk.retry import Deadline
 from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
@@ -46,6 +45,7 @@ def read_job_logs(core: Core, selector: JobLogSelector) -> Conversation[None]:
             while data := (yield Read()):
                 for line in progress.lines(data):
                     patience.reset()
+                    core.note_version(str(line.version or ""))
                     yield Emit(line)
                     if line.end is not None:
                         return
@@ -54,7 +54,7 @@ def read_job_logs(core: Core, selector: JobLogSelector) -> Conversation[None]:
         if not selector.follow:
             raise lost or ConnectionLost("the connection ended before the output did; ask again")
         progress.resume()
-        failure = interrupted("the connection ended before the job did")
+        failure = StreamEnded("the connection ended before the job did")
         yield from core.back_off(failure, patience, Deadline(core.clock))
 
 

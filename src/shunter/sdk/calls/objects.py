@@ -13,7 +13,7 @@ from shunter.model.objects.objects import API_VERSIONS, PLURALS
 from shunter.model.rest.object_views import ObjectList, ObjectView, WatchLine
 from shunter.sdk.calls.requests import path_with, quoted
 from shunter.sdk.core import Core
-from shunter.sdk.errors import ConnectionLost, Gone, Unavailable
+from shunter.sdk.errors import ConnectionLost, Gone, StreamEnded
 from shunter.sdk.manifests import Manifest
 from shunter.sdk.responses import decode
 from shunter.sdk.retry import Deadline
@@ -105,6 +105,7 @@ def _follow(core: Core, path: str, observed: _ObservedState) -> Conversation[Non
                 *whole, partial = (partial + data).split(b"\n")
                 for line in [decode(text, WatchLine) for text in whole if text]:
                     observed.record(line)
+                    core.note_version(str(observed.version))
                     yield Emit(line)
         except (ConnectionLost, TimeoutError):
             pass  # the same as a stream that ends: open the next one
@@ -149,7 +150,7 @@ def _key(each: ObjectView) -> Key:
     return each.kind, each.namespace, each.name
 
 
-def _stream_ended() -> Unavailable:
-    error = Unavailable("the stream of changes ended")
+def _stream_ended() -> StreamEnded:
+    error = StreamEnded("the stream of changes ended")
     error.retry_after_s = RESUME_DELAY_S
     return error

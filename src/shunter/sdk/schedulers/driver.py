@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ from shunter.sdk.schedulers.links import Lease, Link
 if TYPE_CHECKING:
     from shunter.planning.remote.policy_host import PolicyHost
     from shunter.planning.view import Decides
+    from shunter.sdk.endpoint import Finder
 
 LEAD, SHADOW = "lead", "shadow"
 GRPC, REST = "grpc", "rest"
@@ -66,15 +67,18 @@ class ExternalScheduler:
     """`run` until `stop`, which may be called from anywhere.
 
     `address` is HOST:PORT of the manager's gRPC listener (`shunter up --external-grpc`); by default, that of the
-    cluster on this machine. The policy leads if the cluster's policy is `remote:NAME`. With `mode="shadow"`, its
-    decisions are compared with those of the active policy and change nothing. With `transport="rest"`, the address is
-    the URL of the API, and the policy must have `wants = ("objects",)`: it sees objects and makes Schedulings only.
+    cluster on this machine. A cluster with several managers has several: a list, or text with commas. With
+    `transport="rest"`, the address is the URL of the API, and the policy must have `wants = ("objects",)`: it sees
+    objects and makes Schedulings only.
+
+    The policy leads if the cluster's policy is `remote:NAME`. With `mode="shadow"`, its decisions are compared with
+    those of the active policy and change nothing.
     """
 
     def __init__(
         self,
         policy: Decides,
-        address: str | None = None,
+        address: str | Sequence[str] | None = None,
         *,
         name: str | None = None,
         token: str | None = None,
@@ -87,7 +91,7 @@ class ExternalScheduler:
         self.name: str = name or str(getattr(policy, "name", type(policy).__name__.lower()))
         self.decisions: deque[Decided] = deque(maxlen=DECISIONS_MAX)
         self.agreed = self.differed = 0  # in shadow
-        self._connect = connect or partial(_connect, transport, address, token)
+        self._connect = connect or _Connector(transport, address, token)
         self._on_decision = on_decision
         self._is_stopping = threading.Event()
         self._link: Link | None = None
@@ -98,7 +102,7 @@ class ExternalScheduler:
         """Decide until `stop`. Reconnects after the manager was away. Raises errors that a retry does not cure: a wrong
         token, an invalid name. If the policy fails, or the manager refuses its decision as a whole, that is logged and
         the policy is asked again."""
-        delay_s = RETRY_MIN_S
+        delay_s, failures = RETRY_MIN_S, 0
         while not self._is_stopping.is_set():
             began_s = time.monotonic()
             try:
@@ -106,11 +110,15 @@ class ExternalScheduler:
                 self._serve(self._link)
             except (Unavailable, Conflict) as error:
                 if time.monotonic() - began_s > RETRY_MAX_S:
-                    delay_s = RETRY_MIN_S
+                    delay_s, failures = RETRY_MIN_S, 0
+                failures += 1
+                is_last = failures % getattr(self._connect, "addresses", 1) == 0  # all managers were asked
                 if not self._is_stopping.is_set():
-                    log.warning("scheduler.waits", scheduler=self.name, reason=error.detail, retry_s=delay_s)
-                self._is_stopping.wait(delay_s)
-                delay_s = min(delay_s * 2, RETRY_MAX_S)
+                    retry_s = delay_s if is_last else 0
+                    log.warning("scheduler.waits", scheduler=self.name, reason=error.detail, retry_s=retry_s)
+                if is_last:
+                    self._is_stopping.wait(delay_s)
+                    delay_s = min(delay_s * 2, RETRY_MAX_S)
             finally:
                 if self._link is not None:
                     self._link.close()
@@ -222,11 +230,13 @@ class ExternalScheduler:
         """Once for each reason, and when it is overruled; not with every decision."""
         refused = (answer.refusals[0].reason if answer.refusals else "", answer.is_overruled)
         is_newly_overruled = answer.is_overruled and not self._last_refused[1]
-        if refused != self._last_refused and (answer.refusals or is_newly_overruled):
+        if answer.refusals and refused != self._last_refused:
             log.warning(
                 "scheduler.refused", scheduler=self.name, items=len(answer.refusals), reason=refused[0],
                 is_overruled=answer.is_overruled,
             )  # fmt: skip
+        elif is_newly_overruled:
+            log.warning("scheduler.overruled", scheduler=self.name)
         self._last_refused = refused
 
 
@@ -241,14 +251,27 @@ def _retry_while_busy(ask: Callable[[], DecisionAnswer], is_stopping: threading.
             time.sleep(busy.retry_after_s)
 
 
-def _connect(transport: str, address: str | None, token: str | None) -> Link:
-    if transport == REST:
-        from shunter.sdk.endpoint import finder
-        from shunter.sdk.schedulers.rest_link import RestLink
+class _Connector:
+    """Connects to a manager, and each time to the next one over gRPC. Over REST, the link itself knows all of them."""
 
-        return RestLink(finder(address, token))
-    if transport != GRPC:
-        raise Invalid([Problem("transport", "is unknown", transport, f"choose {GRPC} or {REST}")])
-    from shunter.sdk.schedulers.grpc_link import GrpcLink, find_address
+    def __init__(self, transport: str, address: str | Sequence[str] | None, token: str | None) -> None:
+        self._transport, self._address, self._token = transport, address, token
+        self._find: Finder | None = None
+        self._calls = 0
+        self.addresses = 1  # of which each call uses one
 
-    return GrpcLink(*find_address(address, token))
+    def __call__(self) -> Link:
+        if self._transport == REST:
+            from shunter.sdk.endpoint import finder
+            from shunter.sdk.schedulers.rest_link import RestLink
+
+            self._find = self._find or finder(self._address, self._token)
+            return RestLink(self._find)
+        if self._transport != GRPC:
+            raise Invalid([Problem("transport", "is unknown", self._transport, f"choose {GRPC} or {REST}")])
+        from shunter.sdk.schedulers.grpc_link import GrpcLink, find_addresses
+
+        found, token = find_addresses(self._address, self._token)
+        self.addresses = len(found)
+        self._calls += 1
+        return GrpcLink(found[(self._calls - 1) % len(found)], token, has_others=len(found) > 1)

@@ -9,11 +9,21 @@ from typing import Any
 
 import grpc
 
-from shunter.model.errors import Busy, Conflict, NotFound, Rejected, ShunterError, Unauthorized, Unavailable
+from shunter.model.errors import (
+    Busy,
+    Conflict,
+    Invalid,
+    NotFound,
+    Problem,
+    Rejected,
+    ShunterError,
+    Unauthorized,
+    Unavailable,
+)
 from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
-from shunter.sdk.endpoint import home_folder, local_endpoint
+from shunter.sdk.endpoint import home_folder, local_endpoint, split_urls
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Lease
 from shunter.wire.situations import decision_message, read_answer, read_situation
@@ -27,6 +37,7 @@ _OPTIONS = (
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
 )
+_CONNECT_TIMEOUT = ("grpc.min_reconnect_backoff_ms", 3_000)  # gRPC uses it as the time-out of an attempt; else 20 s
 _ERRORS: dict[grpc.StatusCode, type[ShunterError]] = {
     grpc.StatusCode.UNAUTHENTICATED: Unauthorized,
     grpc.StatusCode.INVALID_ARGUMENT: Rejected,
@@ -41,15 +52,17 @@ _ERRORS: dict[grpc.StatusCode, type[ShunterError]] = {
 
 
 class GrpcLink:
-    """`certificate` is a PEM of whom to trust; with it the connection is encrypted."""
+    """`certificate` is a PEM of whom to trust; with it the connection is encrypted. A link that has others to fall
+    back on gives up sooner on a manager that accepts the connection and is silent."""
 
-    def __init__(self, address: str, token: str, certificate: bytes | None = None) -> None:
+    def __init__(self, address: str, token: str, certificate: bytes | None = None, *, has_others: bool = False) -> None:
         self._metadata = (("authorization", f"Bearer {token}"),)
+        options = (*_OPTIONS, _CONNECT_TIMEOUT) if has_others else _OPTIONS
         if certificate is None:
-            self._channel = grpc.insecure_channel(address, options=_OPTIONS)
+            self._channel = grpc.insecure_channel(address, options=options)
         else:
             credentials = grpc.ssl_channel_credentials(certificate)
-            self._channel = grpc.secure_channel(address, credentials, options=_OPTIONS)
+            self._channel = grpc.secure_channel(address, credentials, options=options)
         self._stub: Any = pb_grpc.ExternalSchedulerStub(self._channel)  # type: ignore[no-untyped-call]
         self._stream: Any = None
 
@@ -85,19 +98,28 @@ class GrpcLink:
         self._channel.close()
 
 
-def find_address(address: str | None, token: str | None) -> tuple[str, str]:
-    """The address of the listener and the token: as given, or those of the local cluster. Raises NotReachable."""
+def find_addresses(address: str | Sequence[str] | None, token: str | None) -> tuple[list[str], str]:
+    """The addresses of the managers' listeners and the token: as given, or those of the local cluster. Raises
+    NotReachable and Invalid."""
     address = address or os.environ.get("SHUNTER_EXTERNAL_GRPC")
     token = token or os.environ.get("SHUNTER_TOKEN")
     home = home_folder()
-    if address is None:
+    if not address:
         local_endpoint(home)  # says what to do where no cluster runs
         address = json.loads((home / "cluster.json").read_text()).get("schedulers")
         if not address:
             raise NotReachable(NO_LISTENER)
     if token is None:
         token = local_endpoint(home).token
-    return address, token
+    return _split_addresses(address), token
+
+
+def _split_addresses(address: str | Sequence[str]) -> list[str]:
+    addresses = split_urls(address)
+    for each in addresses:
+        if not each or not each.isprintable() or " " in each:
+            raise Invalid([Problem("address", "is not the address of a manager", each, "write it as HOST:PORT")])
+    return addresses
 
 
 def _translated(error: grpc.RpcError) -> ShunterError:

@@ -45,7 +45,8 @@ _Item = ObjectList | WatchLine | ShunterError | None  # None: look at the clock
 class RestLink:
     def __init__(self, find: Finder) -> None:
         find()  # a cluster that is not there is told at once
-        self._client = Client(Transport(find), Core())
+        self._core = Core(managers=find.managers)
+        self._client = Client(Transport(find), self._core)
         self._watch_transport = Transport(find)
         self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._cache = ObjectCache(time.time)
@@ -96,7 +97,7 @@ class RestLink:
     def _read(self) -> None:
         """In a thread of its own, so that `_next` can look at the clock as well."""
         try:
-            for item in self._watch_transport.stream(list_and_watch(Core(), ALL_NAMESPACES)):
+            for item in self._watch_transport.stream(list_and_watch(self._core, ALL_NAMESPACES)):
                 self._items.put(item)
         except ShunterError as error:
             self._items.put(error)

@@ -7,19 +7,34 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from shunter.sdk.endpoint import Endpoint, Finder
 from shunter.sdk.errors import ConnectionLost, NotReachable
-from shunter.sdk.transport.http1 import ResponseParser, encode_request
+from shunter.sdk.transport.http1 import ResponseParser, encode_probe, encode_request
 from shunter.sdk.transport.sockets import (
     CONNECT_TIMEOUT_S,
+    FAILOVER_CONNECT_TIMEOUT_S,
     IDLE_MAX,
+    PROBE_TIMEOUT_S,
     RECEIVE_MAX_BYTES,
+    SEND_TIMEOUT_S,
+    Silence,
+    not_reachable,
     set_socket_options,
-    unreachable_message,
 )
-from shunter.sdk.transport.steps import Conversation, ConversationDriver, Emit, Pause, Read, Response, Send, Step
+from shunter.sdk.transport.steps import (
+    Conversation,
+    ConversationDriver,
+    Emit,
+    Pause,
+    Read,
+    Response,
+    Send,
+    Step,
+    Switch,
+)
 
 T = TypeVar("T")
 
@@ -28,7 +43,7 @@ class Transport:
     """Carries out conversations; `perform` for the result alone, `stream` for the items on the way."""
 
     def __init__(self, find: Finder) -> None:
-        self._find = find
+        self.find = find
         self._idle: list[Connection] = []
 
     async def perform(self, conversation: Conversation[T]) -> T:
@@ -48,10 +63,10 @@ class Transport:
         """An idle connection that is still open, or a new one. Raises NotReachable."""
         while self._idle:
             connection = self._idle.pop()
-            if connection.open:
+            if connection.open and self.find.is_current(connection.endpoint):
                 return connection
             connection.close()
-        return await open_connection(self._find())
+        return await open_connection(self.find(), self.find.managers)
 
     def release_connection(self, connection: Connection) -> None:
         if len(self._idle) < IDLE_MAX:
@@ -84,26 +99,31 @@ class _LeasedConnection:
         self._transport = transport
         self._connection: Connection | None = None
         self._parser: ResponseParser | None = None
+        self._position = 0  # of the manager that was asked last
 
     async def execute(self, step: Step) -> Any:
         if isinstance(step, Send):
             return await self._send(step)
         if isinstance(step, Read):
             return await self._read(step.timeout_s)
+        if isinstance(step, Switch):
+            self.release()
+            return self._transport.find.skip(self._position)
         assert isinstance(step, Pause)
         return await asyncio.sleep(step.seconds)
 
     async def _send(self, step: Send) -> Response:
         self.release()
+        self._position = self._transport.find.position
         self._connection = await self._transport.acquire_connection()
         self._parser = parser = ResponseParser()
-        await self._connection.send(encode_request(self._connection.endpoint, step.request))
+        await self._connection.send(encode_request(self._connection.endpoint, step.request, step.min_version))
         while parser.status is None:
-            parser.feed(await self._connection.receive(step.timeout_s))
+            parser.feed(await self._receive(self._connection, step.timeout_s))
         response = Response(parser.status, parser.headers)
         if not step.stream or parser.status >= 300:
             while not parser.complete:
-                parser.feed(await self._connection.receive(step.timeout_s))
+                parser.feed(await self._receive(self._connection, step.timeout_s))
             response.body = parser.take_body()
             self.release()
         return response
@@ -111,8 +131,17 @@ class _LeasedConnection:
     async def _read(self, timeout_s: float | None) -> bytes:
         assert self._connection is not None and self._parser is not None
         while not (data := self._parser.take_body()) and not self._parser.complete:
-            self._parser.feed(await self._connection.receive(timeout_s))
+            self._parser.feed(await self._receive(self._connection, timeout_s))
         return data
+
+    async def _receive(self, connection: Connection, timeout_s: float | None) -> bytes:
+        silence = Silence(timeout_s, is_probed=self._transport.find.managers > 1)
+        while True:
+            try:
+                return await connection.receive(silence.wait_s)
+            except TimeoutError:
+                silence.on_timeout()
+                await _probe(connection.endpoint)
 
     def release(self) -> None:
         if self._connection is None:
@@ -139,7 +168,8 @@ class Connection:
     async def send(self, data: bytes) -> None:
         try:
             self._writer.write(data)
-            await self._writer.drain()
+            async with asyncio.timeout(SEND_TIMEOUT_S):
+                await self._writer.drain()
         except OSError as error:
             raise ConnectionLost(f"the connection to {self.endpoint.url} broke: {error}") from error
 
@@ -157,13 +187,28 @@ class Connection:
         self._writer.close()
 
 
-async def open_connection(endpoint: Endpoint) -> Connection:
+async def _probe(endpoint: Endpoint) -> None:
+    """Raises ConnectionLost if a manager that is silent does not run; see `sockets`."""
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT_S):
+            connection = await open_connection(endpoint)
+            try:
+                with suppress(ConnectionLost):  # a manager that closes connections runs
+                    await connection.send(encode_probe(endpoint))
+                    await connection.receive(PROBE_TIMEOUT_S)
+            finally:
+                connection.close()
+    except (TimeoutError, NotReachable) as error:
+        raise ConnectionLost(f"{endpoint.url} does not answer any more") from error
+
+
+async def open_connection(endpoint: Endpoint, managers: int = 1) -> Connection:
     """A new connection. Raises NotReachable."""
     try:
-        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+        async with asyncio.timeout(CONNECT_TIMEOUT_S if managers == 1 else FAILOVER_CONNECT_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port, ssl=endpoint.tls or None)
     except OSError as error:
-        raise NotReachable(unreachable_message(endpoint, error)) from error
+        raise not_reachable(endpoint, error, managers) from error
     connected: socket.socket | None = writer.get_extra_info("socket")
     if connected is not None:
         set_socket_options(connected)

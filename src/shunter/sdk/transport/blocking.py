@@ -9,21 +9,35 @@ import select
 import socket
 import time
 from collections.abc import Callable, Generator
-from contextlib import suppress
+from contextlib import closing, suppress
 from types import TracebackType
 from typing import Any, TypeVar
 
 from shunter.sdk.endpoint import Endpoint, Finder
 from shunter.sdk.errors import ConnectionLost, NotReachable
-from shunter.sdk.transport.http1 import ResponseParser, encode_request
+from shunter.sdk.transport.http1 import ResponseParser, encode_probe, encode_request
 from shunter.sdk.transport.sockets import (
     CONNECT_TIMEOUT_S,
+    FAILOVER_CONNECT_TIMEOUT_S,
     IDLE_MAX,
+    PROBE_TIMEOUT_S,
     RECEIVE_MAX_BYTES,
+    SEND_TIMEOUT_S,
+    Silence,
+    not_reachable,
     set_socket_options,
-    unreachable_message,
 )
-from shunter.sdk.transport.steps import Conversation, ConversationDriver, Emit, Pause, Read, Response, Send, Step
+from shunter.sdk.transport.steps import (
+    Conversation,
+    ConversationDriver,
+    Emit,
+    Pause,
+    Read,
+    Response,
+    Send,
+    Step,
+    Switch,
+)
 
 T = TypeVar("T")
 
@@ -36,7 +50,7 @@ class Transport:
     """Carries out conversations; `perform` for the result alone, `stream` for the items on the way."""
 
     def __init__(self, find: Finder, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._find = find
+        self.find = find
         self._sleep = sleep
         self._idle: list[Connection] = []
         self._busy: set[Connection] = set()
@@ -81,7 +95,7 @@ class Transport:
 
     def acquire_connection(self) -> Connection:
         """An idle connection that is still open, or a new one. Raises NotReachable."""
-        connection = self._pop_idle() or Connection(self._find())
+        connection = self._pop_idle() or Connection(self.find(), self.find.managers)
         self._busy.add(connection)
         if self._is_aborted:  # looked at after it was added: an abort that comes later finds it there
             self.release_connection(connection, False)
@@ -94,7 +108,7 @@ class Transport:
                 connection = self._idle.pop()
             except IndexError:  # asked this way, because another thread may have taken the last one
                 return None
-            if connection.is_reusable_now():
+            if connection.is_reusable_now() and self.find.is_current(connection.endpoint):
                 return connection
             connection.close()
 
@@ -117,6 +131,7 @@ class _LeasedConnection:
         self._transport = transport
         self._connection: Connection | None = None
         self._parser: ResponseParser | None = None
+        self._position = 0  # of the manager that was asked last
 
     def __enter__(self) -> _LeasedConnection:
         return self
@@ -131,20 +146,24 @@ class _LeasedConnection:
             return self._send(step)
         if isinstance(step, Read):
             return self._read(step.timeout_s)
+        if isinstance(step, Switch):
+            self._release()
+            return self._transport.find.skip(self._position)
         assert isinstance(step, Pause)
         return self._transport.pause(step.seconds)
 
     def _send(self, step: Send) -> Response:
         self._release()
+        self._position = self._transport.find.position
         self._connection = self._transport.acquire_connection()
         self._parser = parser = ResponseParser()
-        self._connection.send(encode_request(self._connection.endpoint, step.request))
+        self._connection.send(encode_request(self._connection.endpoint, step.request, step.min_version))
         while parser.status is None:
-            parser.feed(self._connection.receive(step.timeout_s))
+            parser.feed(self._receive(self._connection, step.timeout_s))
         response = Response(parser.status, parser.headers)
         if not step.stream or parser.status >= 300:
             while not parser.complete:
-                parser.feed(self._connection.receive(step.timeout_s))
+                parser.feed(self._receive(self._connection, step.timeout_s))
             response.body = parser.take_body()
             self._release()
         return response
@@ -152,8 +171,17 @@ class _LeasedConnection:
     def _read(self, timeout_s: float | None) -> bytes:
         assert self._connection is not None and self._parser is not None
         while not (data := self._parser.take_body()) and not self._parser.complete:
-            self._parser.feed(self._connection.receive(timeout_s))
+            self._parser.feed(self._receive(self._connection, timeout_s))
         return data
+
+    def _receive(self, connection: Connection, timeout_s: float | None) -> bytes:
+        silence = Silence(timeout_s, is_probed=self._transport.find.managers > 1)
+        while True:
+            try:
+                return connection.receive(silence.wait_s)
+            except TimeoutError:
+                silence.on_timeout()
+                _probe(connection.endpoint)
 
     def _release(self) -> None:
         if self._connection is None:
@@ -165,16 +193,16 @@ class _LeasedConnection:
 class Connection:
     """One socket to the cluster. Errors of the network come out as NotReachable or ConnectionLost."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, managers: int = 1) -> None:
         self.endpoint = endpoint
         try:
-            self._socket = _connect(endpoint)
+            self._socket = _connect(endpoint, CONNECT_TIMEOUT_S if managers == 1 else FAILOVER_CONNECT_TIMEOUT_S)
         except OSError as error:
-            raise NotReachable(unreachable_message(endpoint, error)) from error
+            raise not_reachable(endpoint, error, managers) from error
 
     def send(self, data: bytes) -> None:
         try:
-            self._socket.settimeout(CONNECT_TIMEOUT_S)
+            self._socket.settimeout(SEND_TIMEOUT_S)
             self._socket.sendall(data)
         except OSError as error:
             raise ConnectionLost(f"the connection to {self.endpoint.url} broke: {error}") from error
@@ -204,10 +232,22 @@ class Connection:
         self._socket.close()
 
 
-def _connect(endpoint: Endpoint) -> socket.socket:
+def _probe(endpoint: Endpoint) -> None:
+    """Raises ConnectionLost if a manager that is silent does not run; see `sockets`."""
+    try:
+        with closing(_connect(endpoint, PROBE_TIMEOUT_S)) as connected:
+            connected.sendall(encode_probe(endpoint))
+            connected.recv(RECEIVE_MAX_BYTES)
+    except ConnectionResetError:
+        return  # a manager that closes connections runs
+    except OSError as error:
+        raise ConnectionLost(f"{endpoint.url} does not answer any more") from error
+
+
+def _connect(endpoint: Endpoint, timeout_s: float) -> socket.socket:
     # As bytes, because a host given as text loads the codec for international names: 5 ms of a command's start.
     host = endpoint.host.encode() if endpoint.host.isascii() else endpoint.host
-    connected = socket.create_connection((host, endpoint.port), CONNECT_TIMEOUT_S)  # type: ignore[arg-type]
+    connected = socket.create_connection((host, endpoint.port), timeout_s)  # type: ignore[arg-type]
     set_socket_options(connected)
     if not endpoint.tls:
         return connected

@@ -12,23 +12,35 @@ from shunter.sdk.errors import AnswerNotUnderstood, ConnectionLost
 from shunter.sdk.transport.steps import Request
 
 BASE_PATH = "/api/v1"
+HEALTH_PATH = "/healthz"
 HEAD_MAX_BYTES = 64 * 2**10
 CHUNK_LINE_MAX_BYTES = 1024
 STREAM_ENDED_EARLY = "the cluster closed the connection before its answer was complete"
 
 
-def encode_request(endpoint: Endpoint, request: Request) -> bytes:
+def encode_request(endpoint: Endpoint, request: Request, min_version: int = 0) -> bytes:
     """The bytes of a request, authorised by the endpoint's token."""
-    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     lines = [
         f"{request.method} {endpoint.prefix}{BASE_PATH}{request.path} HTTP/1.1",
-        f"Host: {host}:{endpoint.port}",
+        f"Host: {_host(endpoint)}",
         f"Authorization: Bearer {endpoint.token}",
     ]
     lines += [f"{name}: {value}" for name, value in request.headers]
+    if min_version:
+        lines.append(f"Shunter-Min-Version: {min_version}")
     if request.body is not None:
         lines.append(f"Content-Length: {len(request.body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + (request.body or b"")
+
+
+def encode_probe(endpoint: Endpoint) -> bytes:
+    """The bytes of a request that every manager that runs answers at once; it needs no token."""
+    return f"GET {endpoint.prefix}{HEALTH_PATH} HTTP/1.1\r\nHost: {_host(endpoint)}\r\n\r\n".encode("latin-1")
+
+
+def _host(endpoint: Endpoint) -> str:
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    return f"{host}:{endpoint.port}"
 
 
 class ResponseParser:

@@ -39,6 +39,7 @@ class Send:
     request: Request
     stream: bool = False
     timeout_s: float | None = None  # of each read, None: without end
+    min_version: int = 0  # the oldest state that the answer may show; 0: any
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,18 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """Leave the manager of the last Send: it failed. The next Send goes to another one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Emit:
     """Hand an item to the caller that iterates; a caller that only wants the result skips it."""
 
     item: Any
 
 
-Step = Send | Read | Pause | Emit
+Step = Send | Read | Pause | Switch | Emit
 Conversation = Generator[Step, Any, T]
 
 

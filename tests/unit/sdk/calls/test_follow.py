@@ -8,7 +8,6 @@ import pytest
 
 from shunter.sdk.calls.follow import (
     LOG_CHUNK_BYTES,
-    RESUME_DELAY_S,
     LogSelector,
     follow_events,
     follow_job,
@@ -16,7 +15,7 @@ from shunter.sdk.calls.follow import (
     follow_submit,
     read_log,
 )
-from shunter.sdk.errors import ConnectionLost, NotFound, NotReachable
+from shunter.sdk.errors import ConnectionLost, NotFound, NotReachable, StreamEnded
 from shunter.sdk.transport.steps import Response
 from tests.unit.sdk.manual_transport import Reply, Transcript, core, json_response, run_conversation
 from tests.unit.sdk.scripted_server import job_document, lines
@@ -77,7 +76,7 @@ def test_a_connection_lost_after_the_acknowledgement_follows_that_job() -> None:
 def test_a_stream_that_ends_without_the_end_is_gone_on_with_but_not_in_a_hurry() -> None:
     transcript = run_conversation(follow_submit(core(), MANIFEST, "end"), [OPENED, JOB, b"", OPENED, JOB + END, b""])
     assert transcript.result.view.state == "succeeded"
-    assert transcript.pauses == [RESUME_DELAY_S]
+    assert transcript.pauses == [StreamEnded.retry_after_s]
 
 
 def test_output_that_was_shown_is_not_shown_again() -> None:
@@ -192,3 +191,24 @@ def test_events_from_now_on_begin_at_the_present_version() -> None:
             follow_events(core(), None, "render", None), [json_response(200, cluster), json_response(404)], transcript
         )
     assert transcript.requests[1].path == "/events?namespace=default&job=render&after=41&follow=true"
+
+
+def test_the_end_of_a_job_is_the_newest_version_that_was_seen() -> None:
+    asking = core(managers=2)
+    end = lines({"end": job_document(state="succeeded"), "version": 9})
+    run_conversation(follow_submit(asking, MANIFEST, "end"), [Response(201, {"shunter-version": "7"}), JOB + end, b""])
+    assert asking.version == 9
+
+
+def test_the_version_at_the_end_of_a_followed_log_is_asked_for() -> None:
+    asking = core(managers=2)
+    at_end = Response(200, {"shunter-version": "9"})
+    transcript = run_conversation(follow_log(asking, PART), [OPENED, b"one", b"", at_end])
+    assert (output_bytes(transcript.items), asking.version) == (b"one", 9)
+    assert transcript.requests[-1].path.endswith("offset=3&limit=1")
+    gone = json_response(404, {"detail": "deleted"})
+    run_conversation(follow_log(core(managers=2), PART), [OPENED, b"", gone])
+
+
+def output_bytes(items: list[object]) -> bytes:
+    return b"".join(item for item in items if isinstance(item, bytes))

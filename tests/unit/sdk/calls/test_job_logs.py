@@ -49,3 +49,10 @@ def test_a_resumed_stream_selects_lines_itself() -> None:
 def test_output_that_is_not_followed_is_never_passed_off_as_whole(cut: ConnectionLost | bytes) -> None:
     with pytest.raises(ConnectionLost):
         run_conversation(read_job_logs(core(), JobLogSelector("a", "default")), [OPENED, log(b"one\n"), cut])
+
+
+def test_the_end_of_the_output_is_the_newest_version_that_was_seen() -> None:
+    asking = core(managers=2)
+    end = lines({"end": {"tasks": 1}, "version": 9})
+    run_conversation(read_job_logs(asking, JobLogSelector("a", "default", follow=True)), [OPENED, log(b"x\n"), end])
+    assert asking.version == 9

@@ -8,10 +8,11 @@ from typing import cast
 
 import pytest
 
-from shunter.model.errors import Conflict, ShunterError, Unavailable
+from shunter.model.errors import Conflict, Invalid, ShunterError, Unavailable
 from shunter.model.protocol.scheduler_messages import DecisionAnswer, ItemRefusal
 from shunter.scheduler import ClusterView, Decision, ExternalScheduler
 from shunter.sdk.errors import NotReachable
+from shunter.sdk.schedulers.grpc_link import find_addresses
 from shunter.sdk.schedulers.links import Link
 
 TOOK_OVER = Conflict("another session of the same name took over")
@@ -80,6 +81,28 @@ def test_who_had_a_session_for_a_while_is_back_at_once(monkeypatch: pytest.Monke
     assert pauses(lambda: LongSessionLink(TOOK_OVER), 4) == [0.1, 0.2, 0.1, 0.2]
 
 
+def test_all_managers_are_asked_before_a_pause() -> None:
+    class Managers:
+        addresses = 3
+        calls = 0
+
+        def __call__(self) -> EndedLink:
+            self.calls += 1
+            return EndedLink(NotReachable("nobody answers"))
+
+    managers = Managers()
+    assert pauses(managers, 3) == [0.1, 0.2, 0.4]
+    assert managers.calls == 9
+
+
+def test_an_address_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHUNTER_EXTERNAL_GRPC", "a:1,b:2")
+    assert find_addresses(None, "secret") == (["a:1", "b:2"], "secret")
+    assert find_addresses(["c:3", "d:4"], "secret")[0] == ["c:3", "d:4"]
+    with pytest.raises(Invalid, match="'b 2'"):
+        find_addresses("a:1,b 2", "secret")
+
+
 def test_refusals_are_logged_once_for_each_reason_and_when_it_is_overruled(caplog: pytest.LogCaptureFixture) -> None:
     scheduler, refused = ExternalScheduler(IdlePolicy()), [ItemRefusal("placements[0]", "no room")]
     for answer in (
@@ -94,3 +117,10 @@ def test_refusals_are_logged_once_for_each_reason_and_when_it_is_overruled(caplo
         "1 reason='no room' is_overruled=False",
         "1 reason='no room' is_overruled=True",
     ]
+
+
+def test_a_scheduler_that_is_overruled_for_deciding_nothing_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
+    scheduler = ExternalScheduler(IdlePolicy())
+    for answer in (DecisionAnswer(1), *[DecisionAnswer(2, is_overruled=True)] * 3):
+        scheduler._log_refusals(answer)
+    assert [line.getMessage().split()[0] for line in caplog.records] == ["scheduler.overruled"]

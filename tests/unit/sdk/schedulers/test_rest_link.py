@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ def live_api() -> Iterator[tuple[str, FakeGateway]]:
 
 
 @contextmanager
-def scheduling_with(policy: Any, url: str, **options: Any) -> Iterator[Callable[[], Decided]]:
+def scheduling_with(policy: Any, url: str | list[str], **options: Any) -> Iterator[Callable[[], Decided]]:
     """What was decided, one after another."""
     decided: queue.Queue[Decided] = queue.Queue()
     scheduler = ExternalScheduler(policy, url, token=TOKEN, transport="rest", on_decision=decided.put, **options)
@@ -94,6 +95,17 @@ def test_it_makes_schedulings_of_what_it_sees_and_withdraws_them(live_api: tuple
             assert [each.name for each in last.decision.withdrawals] == ["run-first", "run-second"]
             assert last.answer.refusals == []
         assert [each.name for each in client.past_schedulings()] == ["run-second", "run-first"]
+
+
+def test_it_uses_a_manager_that_answers(live_api: tuple[str, FakeGateway]) -> None:
+    url, _ = live_api
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        unused = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with shunter.connect(url, TOKEN) as client:
+        client.apply([testbed(), batch_job("first")])
+        with scheduling_with(ScriptedPolicy(decide_drafts(draft("run", "first"))), [unused, url]) as decided:
+            assert decided().answer.refusals == []
+        assert [each.name for each in client.objects("schedulings")] == ["run"]
 
 
 def test_what_cannot_be_is_refused_item_by_item(live_api: tuple[str, FakeGateway]) -> None:
