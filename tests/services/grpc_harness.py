@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from shunter.adapters.grpc.listen import ServerTimeouts
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX
 from shunter.adapters.grpc.worker_server import WorkerServer
 from shunter.model.lifecycles import NodeEvent
@@ -56,19 +57,25 @@ class CommittingEngine(RecordingEngine):
 
 
 class Manager:
-    def __init__(self, settings: WatcherSettings | None, send_buffer_bytes_max: int) -> None:
+    def __init__(
+        self, settings: WatcherSettings | None, send_buffer_bytes_max: int, timeouts: ServerTimeouts | None = None
+    ) -> None:
         clock = ScaledClock()
         self.watcher = Watcher(clock, settings)
         self.engine = CommittingEngine(clock, self.watcher)
-        self.server = WorkerServer(self.watcher, TOKEN, send_buffer_bytes_max=send_buffer_bytes_max)
+        self.server = WorkerServer(self.watcher, TOKEN, send_buffer_bytes_max=send_buffer_bytes_max, timeouts=timeouts)
         self.address = ""
 
 
 @asynccontextmanager
 async def manager(
-    settings: WatcherSettings | None = None, *, leading: bool = True, send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX
+    settings: WatcherSettings | None = None,
+    *,
+    leading: bool = True,
+    send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
+    timeouts: ServerTimeouts | None = None,
 ) -> AsyncIterator[Manager]:
-    served = Manager(settings, send_buffer_bytes_max)
+    served = Manager(settings, send_buffer_bytes_max, timeouts)
     if leading:
         await served.watcher.start(served.engine)
     served.address = f"127.0.0.1:{await served.server.start()}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,11 @@ class LastNode:
 
 
 @asynccontextmanager
-async def running(harness: SchedulerHarness, policy: Any, **options: Any) -> AsyncIterator[ExternalScheduler]:
-    scheduler = ExternalScheduler(policy, harness.address, token=options.pop("token", TOKEN), **options)
+async def running(
+    harness: SchedulerHarness, policy: Any, *, others: tuple[str, ...] = (), **options: Any
+) -> AsyncIterator[ExternalScheduler]:
+    addresses = [harness.address, *others]
+    scheduler = ExternalScheduler(policy, addresses, token=options.pop("token", TOKEN), **options)
     work = asyncio.create_task(asyncio.to_thread(scheduler.run))
     try:
         yield scheduler
@@ -69,6 +73,20 @@ async def test_a_policy_leads_from_another_thread() -> None:
         await harness.until(lambda: placed_by(scheduler) >= 15, "it has read all answers")
         assert placed_by(scheduler) == 15
         assert nodes_of(scheduler) == {3}
+
+
+async def test_a_policy_goes_on_at_another_manager() -> None:
+    async with AsyncExitStack() as opened, open_scheduler_harness() as second:
+        first = await opened.enter_async_context(open_scheduler_harness())
+        async with running(first, LastNode(), others=(unused_address(), second.address)):
+            await first.until(lambda: first.engine.schedulers.sessions(), "it is connected")
+            await opened.aclose()
+            await second.until(lambda: second.engine.schedulers.sessions(), "it is connected again")
+
+
+def unused_address() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
 async def test_it_renews_its_lease_while_there_is_nothing_to_do() -> None:

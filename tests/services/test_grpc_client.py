@@ -68,7 +68,7 @@ class WaitingWorker:
 
 @asynccontextmanager
 async def client(
-    address: str, token: str = TOKEN, certificate: bytes | None = None, worker: WaitingWorker | None = None
+    address: str | list[str], token: str = TOKEN, certificate: bytes | None = None, worker: WaitingWorker | None = None
 ) -> AsyncIterator[WaitingWorker]:
     worker = worker or WaitingWorker()
     connecting = WorkerClient(worker, address, token, certificate=certificate)

@@ -32,7 +32,7 @@ async def test_a_scheduler_in_any_language_places_tasks() -> None:
         whole = await first(stream)
         assert whole.whole
         assert [node.name for node in whole.nodes if node.HasField("name")] == [
-            harness.engine.state.nodes.view.names[row] for row in range(1, NODES + 1)
+            harness.engine.node_name(row) for row in range(1, NODES + 1)
         ]
         assert whole.nodes[-1].capacity["cpu"] > 0
         assert whole.lease.lease_s == PATIENCE_S

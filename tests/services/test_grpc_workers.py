@@ -8,6 +8,7 @@ import grpc
 import pytest
 
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
+from shunter.adapters.grpc.listen import ServerTimeouts
 from shunter.adapters.grpc.worker_server import WorkerServer
 from shunter.model.errors import Rejected, Unavailable
 from shunter.model.job.spec import TaskSpec
@@ -25,10 +26,13 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.watcher.settings import WatcherSettings
-from tests.services.grpc_harness import TOKEN, ScriptedWorker, manager
+from tests.services.grpc_harness import PATIENCE_S, TOKEN, ScriptedWorker, manager
 from tests.unit.watcher.harness import EPOCH
 
 pytestmark = pytest.mark.services
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"  # what a client of HTTP/2 sends first
+EMPTY_SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 
 
 async def test_a_worker_registers_brings_its_inventory_and_is_live() -> None:
@@ -180,3 +184,17 @@ async def test_an_address_of_another_machine_is_refused_in_one_sentence() -> Non
         server = WorkerServer(served.watcher, TOKEN, host="192.0.2.1", port=1)
         with pytest.raises(Rejected, match=r"on 192\.0\.2\.1:1: this machine does not have that address"):
             await server.start()
+
+
+@pytest.mark.parametrize("sent", [b"", PREFACE, PREFACE + EMPTY_SETTINGS], ids=["nothing", "preface", "settings"])
+async def test_a_connection_that_calls_nothing_is_closed_and_a_quiet_worker_is_not(sent: bytes) -> None:
+    timeouts = ServerTimeouts(handshake_s=0.5, idle_s=0.5)
+    async with manager(timeouts=timeouts) as served, ScriptedWorker(served.address) as worker:
+        await worker.join()
+        reader, writer = await asyncio.open_connection(*served.address.split(":"))
+        writer.write(sent)
+        async with asyncio.timeout(PATIENCE_S):
+            await reader.read()  # until the server closes it
+        writer.close()
+        served.watcher.set_heartbeat(7.5)
+        assert (await worker.receive("set_heartbeat")).heartbeat_s == 7.5

@@ -24,9 +24,10 @@ PAGES = sorted(page for pattern in FOLDERS for page in ROOT.glob(pattern))
 
 
 def command_lines() -> Iterator[tuple[str, str]]:
-    """Every `shunter …` in code, with its page. A line's comment begins with two spaces and a hash."""
+    """Every `shunter …` in code, with its page. A line's comment begins with two spaces and a hash; a backslash at its
+    end continues it."""
     for page in PAGES:
-        text = page.read_text(encoding="utf-8")
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
         shown = re.findall(r"^(?:\.venv/bin/)?shunter ([a-z].*?)(?:  +#.*)?$", text, flags=re.MULTILINE)
         shown += re.findall(r"`shunter ([a-z][^`]*)`", text)
         yield from ((page.name, line) for line in shown)

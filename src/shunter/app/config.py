@@ -6,16 +6,19 @@ The tables define the keys, how each is read, and which setting it changes. The 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from shunter.app.coordination import check_coordination
+from shunter.app.limits import check_limits
 from shunter.app.options import DEVICES_MAX, MachineOptions, UpOptions, check_devices, parse_address
-from shunter.app.scheduled_backups import BackupSettings
-from shunter.app.stores import check_store
+from shunter.app.roles import check_roles
+from shunter.app.storage.scheduled_backups import BackupSettings
+from shunter.app.storage.stores import check_store
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.task_fields import PIDS_MAX, RESOURCES, USER_PATTERN
@@ -25,6 +28,7 @@ from shunter.model.schema.field_lists import mapping, value_list
 from shunter.model.schema.fields import Field, Section, amount, boolean, duration, integer, text
 from shunter.model.schema.name_fields import LABELS, NAME
 from shunter.model.schema.problems import Problems
+from shunter.ports.limits import CAPACITY_MAX
 from shunter.ports.store import Retention
 from shunter.watcher.heartbeat_timing import HeartbeatInterval
 from shunter.watcher.settings import TIMEOUT_HEARTBEATS, WatcherSettings
@@ -47,6 +51,7 @@ AGE_MAX_S = 100 * 366 * 86400.0
 TIMEOUT_MAX_S = 86400.0
 WARM_KEEPERS_MAX = 1_000
 HISTORY_MAX = 1_000_000_000  # jobs, and events, in history
+REQUESTS_MAX = CAPACITY_MAX  # per second, and at once
 JOBS_MAX = 100_000_000
 TASKS_MAX = 1_000_000_000
 INBOX_MAX = 10_000_000
@@ -119,6 +124,21 @@ def _store() -> Field:
     return Field(read, spelled.schema)
 
 
+def _checked_text(check: Callable[[str, str], str]) -> Field:
+    spelled = text(size_max=STORE_SIZE_MAX)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not str:
+            return spelled.read(value, path, problems)
+        try:
+            return check(value, path)
+        except Invalid as error:
+            problems.found.extend(error.problems)
+        return value
+
+    return Field(read, spelled.schema)
+
+
 def _policy() -> Field:
     def read(value: Any, path: str, problems: Problems) -> Any:
         from shunter.app.policies import find_policies  # brings NumPy, which a worker does not need
@@ -143,6 +163,18 @@ TABLES = {
             "policy": ConfigKey(_policy(), "policy"),
             "insecure": ConfigKey(boolean(), "insecure"),
             "store": ConfigKey(_store(), "store"),
+            "coordination": ConfigKey(_checked_text(check_coordination), "coordination"),
+            "roles": ConfigKey(_checked_text(check_roles), "roles"),
+            "advertise": ConfigKey(text(size_max=ADDRESS_SIZE_MAX), "advertise"),
+        },
+    ),
+    "api": ConfigTable(
+        "limits of requests",
+        UpOptions,
+        {
+            "requests_per_s": ConfigKey(integer(0, REQUESTS_MAX), "requests_per_s"),
+            "requests_burst": ConfigKey(integer(0, REQUESTS_MAX), "requests_burst"),
+            "limits": ConfigKey(_checked_text(check_limits), "limits"),
         },
     ),
     "external": ConfigTable(
@@ -209,6 +241,7 @@ TABLES = {
             "inbox_max": ConfigKey(integer(1, INBOX_MAX), "inbox_max"),
             "lost_max": ConfigKey(integer(1, LOST_COUNT_MAX), "lost_max"),
             "quarantine_jobs": ConfigKey(integer(0, QUARANTINE_JOBS_MAX), "quarantine_jobs"),
+            "quarantine_restarts": ConfigKey(integer(0, QUARANTINE_JOBS_MAX), "quarantine_restarts"),
         },
     ),
 }
@@ -291,7 +324,9 @@ def parse_config(document: object) -> Config:
     problems.raise_any()
     retention = Retention(**_attributes("history", values))
     engine = EngineSettings(retention=retention, **_attributes("limits", values))
-    cluster = {**_attributes("cluster", values), **_attributes("external", values)}
+    cluster = {
+        name: value for table in ("cluster", "api", "external") for name, value in _attributes(table, values).items()
+    }
     backup = BackupSettings(**_attributes("backup", values))
     return Config(cluster, _worker_attributes(values), watcher, engine, backup)
 

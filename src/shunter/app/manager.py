@@ -12,34 +12,47 @@ from typing import TYPE_CHECKING, NamedTuple
 from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
 from shunter.adapters.memory.samples import SampleStore
+from shunter.adapters.system.garbage import COLLECT_EVERY_S, collect_if_quick
 from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
 from shunter.api.http.connection_limits import ConnectionLimits
 from shunter.api.http.server import HttpServer, serve
 from shunter.app.background_policies import BackgroundPolicies
 from shunter.app.config import Config
+from shunter.app.coordination import build_coordination
 from shunter.app.home import Home
+from shunter.app.leader_duties import LeaderDuties
+from shunter.app.limits import build_limiter, build_limits
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
 from shunter.app.policies import find_policies
-from shunter.app.scheduled_backups import ScheduledBackups
-from shunter.app.stores import MEMORY, build_store, choose_store, public_store_name
-from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBackend
+from shunter.app.roles import check_combination, parse_roles
+from shunter.app.storage.scheduled_backups import ScheduledBackups
+from shunter.app.storage.stores import MEMORY, build_store, choose_store, public_store_name
+from shunter.app.worker_backends import ANY_HOST, LocalBackend, SimulatedBackend, WorkerBackend
+from shunter.app.worker_routes import WorkerRoutes
+from shunter.engine.changes.formats import FORMAT
 from shunter.engine.engine import Engine
+from shunter.engine.membership import Membership
 from shunter.engine.policy.active_policy import ActivePolicy
-from shunter.engine.state.registries.cluster import FLIGHT_SETTING, HEARTBEAT_SETTING, POLICY_SETTING
 from shunter.gateway.gateway import LocalGateway
-from shunter.gateway.policies import choose_policy
+from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.managers import Members
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.log import Log
-from shunter.model.errors import Invalid, Problem, ShunterError
-from shunter.model.rest.admin_fields import OFF
+from shunter.model.errors import Invalid, Problem, StoreUnreachable, Unavailable
+from shunter.model.rest.manager_views import API, SCHEDULER, WATCHER
 from shunter.planning.planner import POLICY_DEFAULT
+from shunter.planning.policies import Catalogue
 from shunter.ports.clock import Clock
+from shunter.ports.coordination import ManagerRecord
+from shunter.ports.managers import ManagerClient
 from shunter.ports.schedulers import SchedulerService
 
 if TYPE_CHECKING:
     from shunter.adapters.grpc.scheduler_server import SchedulerServer
 
-PURGE_EVERY_S = 60.0
+START_MAX_S = 60.0  # of a manager that is alone
+STORE_RETRY_S = 1.0
+
 log = Log(__name__)
 
 
@@ -56,6 +69,10 @@ class Manager:
     def __init__(self, home: Home, options: UpOptions, config: Config) -> None:
         self._home, self._config = home, config
         self._options = config.fill_options(options)
+        self._roles = parse_roles(self._options.roles)
+        check_combination(
+            self._roles, is_alone=not self._is_member, listens_for_workers=bool(self._options.workers_listen)
+        )
         self._address = _checked_address(self._options)
         self._external_address = _checked_external_address(self._options)
         self._stop_request: asyncio.Future[StopRequest] = asyncio.get_running_loop().create_future()
@@ -64,7 +81,6 @@ class Manager:
         self._grpc_address = _secure_address(grpc, "--external-grpc", self._options) if grpc is not None else None
         self._schedulers: SchedulerServer | None = None
         self.schedulers_address = ""  # of the gRPC listener; empty if there is none
-        self.policy = ""  # the policy at the start
         self._server: HttpServer | None = None
         self._external: HttpServer | None = None
         self._given_store = options.store
@@ -72,11 +88,14 @@ class Manager:
         self._flight = FlightFiles(home.flight) if self._chosen_store != MEMORY else None
 
     async def start(self) -> None:
-        """Returns when the API answers and the first node is ready."""
+        """Returns when the API answers and the first node is ready; of several managers, when this one can be read."""
         options, home = self._options, self._home
-        tokens = Tokens({ensure_token(home.token): "admin"})
+        token = ensure_token(home.token)
         self._store = build_store(self._chosen_store, home, accepts_loss=options.accept_loss)
-        await self._store.open()
+        await self._open_store()
+        self._coordination = build_coordination(options.coordination, self.name)
+        await self._coordination.open()
+        self._leader_watch = LeaderWatch(self._coordination)
         self._samples = SampleStore()
         self._backend = self._create_backend()
         self._clock: Clock = self._backend.clock
@@ -89,49 +108,33 @@ class Manager:
             random=random.SystemRandom(),  # secrets of applications are drawn from it
             settings=self._config.engine,
         )
-        await self._engine.start()
-        stored = self._engine.state.cluster
-        self.policy = choose_policy(catalogue, stored.get(POLICY_SETTING), options.policy)
-        self._engine.policy = catalogue.build(self.policy)
-        if self._flight is not None and stored.get(FLIGHT_SETTING) != OFF:
-            self._engine.schedulers.record_to(self._flight)
+        if not self._is_member:
+            await self._engine.start()
         self._background_policies = BackgroundPolicies(self._engine, self._clock)
-        self._background_tasks = [
-            _start_background_task(self._engine.run, self._on_task_failure),
-            _start_background_task(self._purge_periodically, self._on_task_failure),
-            _start_background_task(self._back_up_periodically, self._on_task_failure),
-        ]
-        gateway = LocalGateway(
-            engine=self._engine,
-            store=self._store,
-            workers=self._backend.workers,
-            clock=self._clock,
-            tokens=tokens,
-            identity={"name": self.name, "version": __version__},
-            is_simulated=bool(options.simulate_nodes),
-            on_down=self.request_stop,
-            on_heartbeat=self._backend.set_heartbeat,
-            run_in_thread=asyncio.to_thread,
-            catalogue=catalogue,
-            on_policy=self._background_policies.switch_to,
-            flight_log=self._flight,
-            archive=self._flight,
-            metrics=self._samples,
+        self._client = _build_client(token) if self._is_member else None
+        self._members = Members(
+            self._coordination,
+            self._leader_watch,
+            self._client,
+            ManagerRecord(self.name, roles=self._roles),
+            lambda: self._backend.connected,
         )
-        self._background_policies.switch_to(self._engine.policy)
-        api = ApiSettings(absent_is_304=options.external_absent_304)
-        app = build_app(gateway, api)
-        limits = ConnectionLimits()
-        self._server = await serve(app, *self._address, limits)
-        if self._external_address is not None:
-            listener = OPEN_EXTERNAL_LISTENER if options.external_open else EXTERNAL_LISTENER
-            external_app = build_app(gateway, api, listener, shared_with=app)
-            self._external = await serve(external_app, *self._external_address, limits)
-        await self._start_scheduler_server(gateway)
-        await self._backend.start(self._engine)
-        self._restore_heartbeat()
-        if options.has_worker or options.simulate_nodes:
-            await self._wait_for_first_node()
+        gateway = self._create_gateway(catalogue, token)
+        self._duties = LeaderDuties(
+            self._engine,
+            self._backend,
+            catalogue,
+            self._background_policies,
+            self._flight,
+            options.policy,
+            self._config.watcher.heartbeat_s,
+            gateway.apply_settings,
+            is_simulated=bool(options.simulate_nodes),
+        )
+        if self._is_member:
+            await self._start_as_member(gateway)
+        else:
+            await self._start_alone(gateway)
         home.write_description(
             {
                 "url": self.url,
@@ -146,6 +149,117 @@ class Manager:
         )
         log.info("manager.ready", url=self.url, version=__version__)
 
+    async def _open_store(self) -> None:
+        """One of several managers waits for the server of its store, which may start later or be replaced just now."""
+        while True:
+            try:
+                return await self._store.open()
+            except StoreUnreachable as error:
+                if not self._is_member:
+                    raise
+                log.warning("manager.waiting", reason=error)
+            await asyncio.wait((self._stop_request,), timeout=STORE_RETRY_S)
+            if self._stop_request.done():
+                raise Unavailable("the manager was stopped while it waited for its store")
+
+    async def _start_alone(self, gateway: LocalGateway) -> None:
+        self._duties.apply_stored_settings()
+        self._run_in_background(self._engine.run, self._back_up_periodically)
+        await self._listen(gateway)
+        await self._coordination.register(self._members.own)
+        await self._duties.watch()
+        await self._backend.open()
+        if self._options.has_worker or self._options.simulate_nodes:
+            await self._wait_for_first_node()
+
+    async def _start_as_member(self, gateway: LocalGateway) -> None:
+        """Follow first, also if nobody leads yet: the state is loaded while this manager waits to be elected."""
+        membership = Membership(
+            self._engine,
+            self._coordination,
+            self._clock,
+            random.SystemRandom(),
+            self._duties.begin,
+            self._duties.end,
+            is_candidate=SCHEDULER in self._roles,
+        )
+        self._run_in_background(membership.run, self._back_up_periodically, self._leader_watch.run)
+        await self._listen(gateway)
+        await self._backend.open()
+        self._members.own = self._describe_self()
+        await self._coordination.register(self._members.own)
+        await self._wait_until_readable()
+
+    async def _wait_until_readable(self) -> None:
+        while not self._stop_request.done():
+            try:
+                await self._engine.wait_committed()
+                return
+            except Unavailable as error:
+                log.warning("manager.waiting", reason=error)
+
+    def _describe_self(self) -> ManagerRecord:
+        """How other managers and workers reach this one."""
+        assert self._server is not None
+        host = self._options.advertise or (self._server.host if self._server.host not in ANY_HOST else platform.node())
+        shown = f"[{host}]" if ":" in host else host
+        workers_port = (self._backend.address or "").rpartition(":")[2]
+        schedulers_port = self.schedulers_address.rpartition(":")[2]
+        return ManagerRecord(
+            self.name,
+            url=f"http://{shown}:{self._server.port}",
+            workers=f"{shown}:{workers_port}" if workers_port else "",
+            schedulers=f"{shown}:{schedulers_port}" if schedulers_port else "",
+            version=__version__,
+            format=FORMAT,
+            roles=self._roles,
+        )
+
+    def _create_gateway(self, catalogue: Catalogue, token: str) -> LocalGateway:
+        return LocalGateway(
+            engine=self._engine,
+            store=self._store,
+            workers=self._backend.workers,
+            clock=self._clock,
+            tokens=Tokens({token: "admin"}),
+            identity={"name": self.name, "version": __version__},
+            members=self._members,
+            is_simulated=bool(self._options.simulate_nodes),
+            on_down=self.request_stop,
+            on_heartbeat=self._backend.set_heartbeat,
+            run_in_thread=asyncio.to_thread,
+            catalogue=catalogue,
+            on_policy=self._background_policies.switch_to,
+            flight_log=self._flight,
+            archive=self._flight,
+            metrics=self._samples,
+        )
+
+    async def _listen(self, gateway: LocalGateway) -> None:
+        options = self._options
+        api = ApiSettings(absent_is_304=options.external_absent_304, serves_clients=API in self._roles)
+        self._limits = build_limits(options, self._count_apis)
+        limiter = build_limiter(options, self._limits)
+        app = build_app(gateway, api, client=self._client, limiter=limiter)
+        connections = ConnectionLimits()
+        self._server = await serve(app, *self._address, connections)
+        if self._external_address is not None:
+            listener = OPEN_EXTERNAL_LISTENER if options.external_open else EXTERNAL_LISTENER
+            external_app = build_app(gateway, api, listener, shared_with=app, client=self._client, limiter=limiter)
+            self._external = await serve(external_app, *self._external_address, connections)
+        await self._start_scheduler_server(gateway)
+        self._members.own = self._describe_self()
+
+    def _count_apis(self) -> int:
+        """How many managers count requests of clients."""
+        return sum(API in record.roles for record in self._coordination.managers())
+
+    def _run_in_background(self, *work: Callable[[], Awaitable[None]]) -> None:
+        """The engine's work comes first: it ends by itself."""
+        self._background_tasks = [
+            _start_background_task(each, self._on_task_failure) for each in (*work, self._collect_garbage)
+        ]
+
     async def _start_scheduler_server(self, gateway: LocalGateway) -> None:
         """Start the gRPC server for schedulers on request: gRPC is not loaded otherwise."""
         if self._grpc_address is None:
@@ -157,15 +271,30 @@ class Manager:
             return None if caller is None else gateway.for_caller(caller).schedulers
 
         host, port = self._grpc_address
-        self._schedulers = SchedulerServer(service_for, host, port)
+        self._schedulers = SchedulerServer(service_for, host, port, leader=self._find_scheduler_leader)
         port = await self._schedulers.start()
         self.schedulers_address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    def _restore_heartbeat(self) -> None:
-        """As it was set while the cluster ran the last time. Simulated nodes have their own."""
-        stored = self._engine.state.cluster.get(HEARTBEAT_SETTING)
-        if stored and not self._options.simulate_nodes:
-            self._backend.set_heartbeat(float(stored))
+    def _find_scheduler_leader(self) -> str | None:
+        """Where external schedulers are served: None for here, empty if nobody leads."""
+        if not self._engine.is_following:
+            return None
+        leader = self._leader_watch.leader()
+        return "" if leader is None else leader.schedulers
+
+    @property
+    def start_max_s(self) -> float | None:
+        """None if it may wait for other servers and managers for as long as it takes."""
+        return None if self._is_member else START_MAX_S
+
+    @property
+    def policy(self) -> str:
+        return self._engine.policy.name
+
+    @property
+    def _is_member(self) -> bool:
+        """Whether it is one of several managers."""
+        return self._options.coordination is not None
 
     @property
     def name(self) -> str:
@@ -201,12 +330,16 @@ class Manager:
         self._home.remove_description()
         for task in self._background_tasks[1:]:
             task.cancel()
-        self._background_policies.stop()
+        self._duties.stop()
         await self._engine.stop()
         if self._schedulers is not None:
             await self._schedulers.stop()
         await asyncio.gather(*(server.stop() for server in (self._server, self._external) if server is not None))
         await asyncio.gather(*self._background_tasks, return_exceptions=True)
+        await self._coordination.close()
+        for opened in (self._client, self._limits):
+            if opened is not None:
+                await opened.close()
         await self._store.close()
         if self._flight is not None:
             self._flight.close()
@@ -215,20 +348,24 @@ class Manager:
     def _create_backend(self) -> WorkerBackend:
         if self._options.simulate_nodes:
             return SimulatedBackend(self._options)
-        return LocalBackend(self._options, self._home, self._config, self._samples)
+        return LocalBackend(
+            self._options,
+            self._home,
+            self._config,
+            self._samples,
+            WorkerRoutes(self.name, self._roles, self._coordination, self._leader_watch),
+            takes_workers=SCHEDULER in self._roles or WATCHER in self._roles,
+        )
 
     async def _wait_for_first_node(self) -> None:
         """Wait until one has joined. It need not accept work: it may be cordoned or draining."""
         while not any(node.is_synced for node in self._engine.state.nodes.records.values()):
             await asyncio.sleep(0.002)
 
-    async def _purge_periodically(self) -> None:
+    async def _collect_garbage(self) -> None:
         while True:
-            await asyncio.sleep(PURGE_EVERY_S)
-            try:
-                await self._engine.purge()
-            except ShunterError as error:
-                log.warning("purge.failed", error=error)
+            await asyncio.sleep(COLLECT_EVERY_S)
+            collect_if_quick(len(self._engine.state.jobs))
 
     async def _back_up_periodically(self) -> None:
         if self._chosen_store != MEMORY:
@@ -238,6 +375,13 @@ class Manager:
     def _on_task_failure(self, error: BaseException) -> None:
         if not self._stop_request.done():
             self._stop_request.set_exception(error)
+
+
+def _build_client(token: str) -> ManagerClient:
+    """aiohttp is loaded only where there are several managers."""
+    from shunter.adapters.http.manager_client import HttpManagerClient
+
+    return HttpManagerClient(token)
 
 
 def _checked_address(options: UpOptions) -> tuple[str, int]:

@@ -18,6 +18,7 @@ DEVICES_MAX = 1024  # of one kind
 DEVICE_KIND_PATTERN = r"[a-z]([a-z0-9._/-]{0,61}[a-z0-9])?"
 DEVICE_PATTERN = r"[A-Za-z0-9/][A-Za-z0-9._:/-]{0,127}"
 SIMULATED_NODES_MAX = 100_000
+MANAGERS_MAX = 32  # that a worker is told of
 
 
 class MachineOptions(msgspec.Struct, kw_only=True):
@@ -60,13 +61,19 @@ class UpOptions(msgspec.Struct, kw_only=True):
     speed: float = 1.0
     policy: str | None = None
     store: str | None = None  # sqlite, memory, or the URL of a PostgreSQL database without a password
+    coordination: str | None = None  # URL of etcd, where several managers elect their leader; None: this one is alone
+    roles: str | None = None  # of a manager, separated by commas; None: all
+    limits: str | None = None  # URL of a Redis where several managers count requests together; None: each by itself
+    requests_per_s: int = 0  # of each user; 0: no limit
+    requests_burst: int = 0  # how many may come at once; 0: as many as in a second
+    advertise: str | None = None  # host at which other managers and workers reach this one; None: that of `listen`
     accept_loss: bool = False  # start although committed work is missing from the store
     name: str | None = None
     task_umask: int | None = None  # of tasks, because the manager's own files are for nobody else
 
 
 class WorkerOptions(msgspec.Struct, kw_only=True):
-    manager: str
+    manager: str  # HOST:PORT of each manager, separated by commas
     token: str
     token_file: str | None = None  # where the token comes from; tasks must not see it
     machine: MachineOptions = msgspec.field(default_factory=MachineOptions)
@@ -104,6 +111,18 @@ def parse_address(text: str, option: str) -> tuple[str, int]:
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise Invalid([Problem(option, "is not a valid address", text, "write it as HOST:PORT, like 127.0.0.1:7700")])
     return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def parse_addresses(text: str, option: str) -> list[str]:
+    """HOST:PORT, several separated by commas. Raises Invalid."""
+    addresses = list(dict.fromkeys(each.strip() for each in text.split(",")))
+    if len(addresses) > MANAGERS_MAX:
+        raise Invalid(
+            [Problem(option, f"has more than {MANAGERS_MAX} addresses", len(addresses), "name fewer managers")]
+        )
+    for address in addresses:
+        parse_address(address, option)
+    return addresses
 
 
 def is_loopback(host: str) -> bool:

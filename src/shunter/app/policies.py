@@ -26,6 +26,9 @@ def find_policies(named: str | None = None, folders: Sequence[Path] = ()) -> Cat
 def import_policy(name: str, folders: Sequence[Path] = ()) -> PluginEntry:
     """The class that `module:Class` names."""
     module, _, target = name.partition(":")
+    if module.endswith(".py") or "/" in module:
+        fix = f"write {Path(module).stem}:{target}, in the directory of the file"
+        return PluginEntry(name, f"module {module}", error="is the path of a file, not a module", fix=fix)
     searched = [str(folder) for folder in (Path.cwd(), *folders)]
     try:
         sys.path[:0] = searched
@@ -33,7 +36,7 @@ def import_policy(name: str, folders: Sequence[Path] = ()) -> PluginEntry:
     except (Exception, SystemExit) as error:  # third-party code may raise anything
         if isinstance(error, ModuleNotFoundError) and error.name == module:
             fix = f"start the command in the directory of {module}.py"
-            return PluginEntry(name, f"module {module}", error=f"no module {module} in {Path.cwd()}; {fix}")
+            return PluginEntry(name, f"module {module}", error=f"no module {module} in {Path.cwd()}", fix=fix)
         return PluginEntry(name, f"module {module}", error=f"{type(error).__name__}: {error}")
     finally:
         for folder in searched:

@@ -49,7 +49,7 @@ def _build_origin(origin: str, folders: Sequence[Path]) -> Policy:
         raise Invalid([Problem("policy", "the recording does not name a class")])
     found = import_policy(origin, folders)
     if found.error:
-        raise Invalid([Problem("policy", f"{origin} could not be loaded ({found.error})")])
+        raise Invalid([Problem("policy", f"{origin} could not be loaded ({found.error})", fix=found.fix or None)])
     if not (isinstance(found.target, type) and callable(getattr(found.target, "decide", None))):
         raise Invalid([Problem("policy", f"{origin} is not the class of a policy")])
     return Catalogue([found]).build(origin)

@@ -21,9 +21,6 @@ from shunter.app.options import UpOptions
 from shunter.model.errors import ShunterError, Unavailable
 from shunter.model.schema.problems import format_error
 
-ALREADY_RUNNING = "already running"
-START_MAX_S = 60.0
-
 
 class Readiness(msgspec.Struct, omit_defaults=True):
     """The message of a starting process to the one that waits for it."""
@@ -35,6 +32,8 @@ class Readiness(msgspec.Struct, omit_defaults=True):
     policy: str = ""  # the active policy
     error: str = ""
     is_rejected: bool = False
+    is_already_running: bool = False
+    fields: tuple[str, ...] = ()  # that the error is about
 
 
 def main(arguments: list[str]) -> int:
@@ -65,13 +64,14 @@ def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
         report(Readiness(error=format_error(error), is_rejected=True))
         return 2
     if lock_fd is None:
-        report(Readiness(error=ALREADY_RUNNING))
+        report(Readiness(is_already_running=True))
         return 0
     home.remove_description()  # a killed process left its own
     try:
         uvloop.run(_serve(home, options, read_config(home.config).with_task_descriptors(descriptors), report))
     except ShunterError as error:
-        report(Readiness(error=format_error(error), is_rejected=error.status < 500))
+        fields = tuple(problem.field for problem in error.problems)
+        report(Readiness(error=format_error(error), is_rejected=error.status < 500, fields=fields))
         return 2 if error.status < 500 else 1
     except OSError as error:
         report(Readiness(error=start_error(home, error)))
@@ -97,9 +97,9 @@ async def _serve(home: Home, options: UpOptions, config: Config, report: Callabl
     loop.add_signal_handler(signal.SIGTERM, manager.request_stop, True)
     loop.add_signal_handler(signal.SIGINT, manager.request_stop, False)
     try:
-        await asyncio.wait_for(manager.start(), START_MAX_S)
+        await asyncio.wait_for(manager.start(), manager.start_max_s)
     except TimeoutError:
-        raise Unavailable(f"the cluster was not ready within {START_MAX_S:.0f} s") from None
+        raise Unavailable(f"the cluster was not ready within {manager.start_max_s:.0f} s") from None
     tune_garbage_collector()  # once more, because what is there now stays for good
     addresses = manager.url, manager.workers_address, manager.external_url, manager.schedulers_address
     report(Readiness(*addresses, policy=manager.policy))

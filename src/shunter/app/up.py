@@ -26,6 +26,7 @@ class StartResult:
     external: str = ""
     schedulers: str = ""
     policy: str = ""
+    fields: tuple[str, ...] = ()  # that the error is about
 
 
 def start_in_background(options_json: bytes) -> StartResult:
@@ -53,7 +54,7 @@ def start_in_background(options_json: bytes) -> StartResult:
     if not line:
         return StartResult(error=f"the cluster did not start; see {home.log}")
     readiness = json.loads(line)
-    if readiness.get("error") == "already running":
+    if readiness.get("is_already_running"):
         return running_cluster(home) or StartResult(error="another cluster has just ended here; try again")
     return StartResult(
         readiness.get("url", ""),
@@ -63,6 +64,7 @@ def start_in_background(options_json: bytes) -> StartResult:
         external=readiness.get("external", ""),
         schedulers=readiness.get("schedulers", ""),
         policy=readiness.get("policy", ""),
+        fields=tuple(readiness.get("fields", ())),
     )
 
 

@@ -16,7 +16,7 @@ import msgspec
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.app.config import Config, read_config
 from shunter.app.home import PRIVATE_UMASK, Home
-from shunter.app.options import WorkerOptions, parse_address
+from shunter.app.options import WorkerOptions, parse_address, parse_addresses
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem, Rejected, ShunterError, Unauthorized
 from shunter.worker.keeper.task_user import StartError, UnknownUser, find_identity
@@ -63,7 +63,7 @@ async def _serve(options: WorkerOptions, settings: WorkerSettings) -> None:
 
     worker = Worker(settings, SystemClock())
     await worker.start()
-    client = WorkerClient(worker, options.manager, options.token)
+    client = WorkerClient(worker, parse_addresses(options.manager, "--manager"), options.token)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, client.stop)
@@ -108,18 +108,20 @@ def _check_task_user(user: str) -> None:
         raise Invalid([Problem("--task-user", fault, user, fix)]) from None
 
 
-def local_address(manager: str) -> str:
-    """The address by which this machine reaches the manager; other nodes reach it there. Empty if there is no route
+def local_address(managers: str) -> str:
+    """The address by which this machine reaches a manager; other nodes reach it there. Empty if there is no route
     now: then only its own processes can use its address."""
-    host, port = parse_address(manager, "--manager")
-    try:
-        family, kind, protocol, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.connect(target)  # sends nothing
-            found: str = probe.getsockname()[0]
-    except OSError:
-        return ""
-    return found
+    for manager in parse_addresses(managers, "--manager"):
+        host, port = parse_address(manager, "--manager")
+        try:
+            family, kind, protocol, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+            with socket.socket(family, kind, protocol) as probe:
+                probe.connect(target)  # sends nothing
+                found: str = probe.getsockname()[0]
+        except OSError:
+            continue
+        return found
+    return ""
 
 
 async def _stop_with_cluster(worker: Worker, client: WorkerClient) -> None:

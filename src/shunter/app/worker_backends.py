@@ -11,6 +11,7 @@ from shunter.adapters.system.clock import SystemClock
 from shunter.app.config import Config
 from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, SIMULATED_NODES_MAX, UpOptions, is_loopback, parse_address
+from shunter.app.storage.stores import store_secrets
 from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
 from shunter.log import Log
@@ -19,7 +20,7 @@ from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import SIMULATED_BOOT, Shutdown
 from shunter.ports.clock import Clock
 from shunter.ports.metrics import MetricSink
-from shunter.ports.workers import Workers
+from shunter.ports.workers import Leadership, Workers
 from shunter.worker.settings import WorkerSettings
 
 STOP_MAX_S = 30.0
@@ -33,7 +34,20 @@ class WorkerBackend(Protocol):
     address: str | None  # where remote workers join
     own_node: str | None  # the node of the worker in this process
 
-    async def start(self, engine: Engine) -> None: ...
+    @property
+    def connected(self) -> int:
+        """How many workers are connected to this process."""
+        ...
+
+    async def lead(self, engine: Engine) -> None:
+        """This manager leads from now on: watch the nodes. Called again whenever it takes the lead."""
+        ...
+
+    async def step_down(self, reason: str) -> None: ...
+
+    async def open(self) -> None:
+        """Listen for workers, and start the worker of this process."""
+        ...
 
     def set_heartbeat(self, seconds: float | None) -> None:
         """Set the heartbeat interval; None: adapt it to the number of nodes. Raises Rejected."""
@@ -46,33 +60,57 @@ class WorkerBackend(Protocol):
 
 
 class LocalBackend:
-    """The watcher, the worker of this process unless disabled, and a listener for remote workers if requested."""
+    """The watcher, the worker of this process unless disabled, and a listener for remote workers if requested. Without
+    `takes_workers` nobody can connect, not even another manager."""
 
-    def __init__(self, options: UpOptions, home: Home, config: Config, metrics: MetricSink) -> None:
+    def __init__(
+        self,
+        options: UpOptions,
+        home: Home,
+        config: Config,
+        metrics: MetricSink,
+        leadership: Leadership,
+        *,
+        takes_workers: bool = True,
+    ) -> None:
         from shunter.watcher.watcher import Watcher
 
         self.clock: Clock = SystemClock()
-        self._watcher = Watcher(self.clock, config.watcher)
+        self._watcher = Watcher(self.clock, config.watcher, leadership.address)
         self.workers: Workers = self._watcher
         self.address: str | None = None
         self.own_node: str | None = None
-        self._options, self._metrics = options, metrics
+        self._options, self._metrics, self._leadership = options, metrics, leadership
+        self._takes_workers = takes_workers
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
-        settings = replace(settings, cluster_homes=(home.folder,), task_umask=options.task_umask)
+        settings = replace(
+            settings, cluster_homes=(home.folder,), secret_files=store_secrets(), task_umask=options.task_umask
+        )
         self._worker_settings = _with_address(settings, options)
         self._token = ensure_token(home.worker_token)
+        self._removals: list[asyncio.Task[None]] = []
 
-    async def start(self, engine: Engine) -> None:
+    @property
+    def connected(self) -> int:
+        in_process = 1 if self.own_node is not None else 0
+        return in_process + (0 if self.address is None else self._server.connected)
+
+    async def lead(self, engine: Engine) -> None:
         from shunter.watcher.sample_recorder import SampleRecorder
 
         known = engine.state.nodes.records
         stale_nodes = [node for node, record in known.items() if record.boot == SIMULATED_BOOT]
         for node in stale_nodes:
-            await engine.node_event(node, NodeEvent.LEFT, "an earlier start of the cluster simulated it")
+            self._removals.append(asyncio.create_task(_remove_simulated_node(engine, node)))
         expected = [node for node in known if node not in stale_nodes]
-        await self._watcher.start(engine, expected, SampleRecorder(engine, self._metrics))
+        await self._watcher.start(engine, expected, SampleRecorder(engine, self._metrics), engine.term)
+
+    async def step_down(self, reason: str) -> None:
+        await self._watcher.step_down(reason)
+
+    async def open(self) -> None:
         listen = self._options.workers_listen or (None if self._options.has_worker else LISTEN_DEFAULT)
-        if listen is not None:
+        if listen is not None and self._takes_workers:
             await self._start_worker_server(listen)
         if self._options.has_worker:
             await self._start_worker()
@@ -111,7 +149,7 @@ class LocalBackend:
         if not is_loopback(host) and not self._options.insecure:
             fix = "listen on a loopback address, or allow it: --insecure, or insecure = true in config.toml"
             raise Invalid([Problem("--workers-listen", "would give other machines access without TLS", listen, fix)])
-        self._server = WorkerServer(self._watcher, self._token, host, port)
+        self._server = WorkerServer(self._watcher, self._token, host, port, self._leadership)
         bound = await self._server.start()
         self.address = f"{host}:{bound}"
 
@@ -141,16 +179,33 @@ class SimulatedBackend:
         self.workers: Workers = self._fleet
         self._count = options.simulate_nodes
 
-    async def start(self, engine: Engine) -> None:
+    @property
+    def connected(self) -> int:
+        return self._count
+
+    async def lead(self, engine: Engine) -> None:
         from shunter.simulation.fleet.fleet import simulated_hellos
 
         await self._fleet.start(engine, simulated_hellos(self._count))
+
+    async def step_down(self, reason: str) -> None:
+        """A cluster of simulated nodes has one manager, which always leads."""
+
+    async def open(self) -> None:
+        """Nobody connects."""
 
     def set_heartbeat(self, seconds: float | None) -> None:
         raise Conflict("the nodes of this cluster are simulated; their heartbeat cannot be changed")
 
     async def stop(self, engine: Engine, leave_running: bool, is_whole_cluster: bool) -> None:
         await self._fleet.stop()
+
+
+async def _remove_simulated_node(engine: Engine, node: int) -> None:
+    try:
+        await engine.node_event(node, NodeEvent.LEFT, "an earlier start of the cluster simulated it")
+    except Unavailable as error:
+        log.warning("node.removal_failed", node=node, error=error)
 
 
 async def _wait_until_idle(engine: Engine, nodes: list[int]) -> None:

@@ -16,16 +16,18 @@ from shunter.sdk.endpoint import finder, home_folder
 from shunter.sdk.retry import PATIENCE_S
 
 COPY_TOKEN = "copy `token` from the manager's SHUNTER_HOME"
-NOTICE_AFTER_S = 0.5  # shorter waits are not worth a line
+NOTICE_AFTER_S = 0.5  # shorter waits are not worth a line,
+NOTICE_AFTER_TOTAL_S = 1.0  # unless there are many, as between several managers
 
 
 def open_client(namespace: str = NAMESPACE_DEFAULT, patience_s: float = PATIENCE_S) -> Client:
-    has_notified = False
+    has_notified, waited_s = False, 0.0
     _check_home()
 
     def on_retry(failure: ShunterError, delay_s: float) -> None:
-        nonlocal has_notified
-        if not has_notified and delay_s >= NOTICE_AFTER_S:
+        nonlocal has_notified, waited_s
+        waited_s += delay_s
+        if not has_notified and (delay_s >= NOTICE_AFTER_S or waited_s >= NOTICE_AFTER_TOTAL_S):
             has_notified = True
             print_notice(f"{failure.detail}; retrying for up to {patience_s:.0f} s")
 

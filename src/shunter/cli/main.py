@@ -81,9 +81,7 @@ def run_command(arguments: list[str]) -> int:
         error.message = _plain(error.message)  # type: ignore[attr-defined]
         error.show()  # type: ignore[attr-defined]
         return exit_code_for(error, has_task_exit_codes)
-    except typer.Abort:
-        return INTERRUPTED
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
         return _end_without_reader()
@@ -98,13 +96,17 @@ def run_command(arguments: list[str]) -> int:
         print_error(error)
         return exit_code_for(error, has_task_exit_codes)
     except OSError as error:  # of this machine: a full or read-only disk, a missing permission
-        text = error.strerror or str(error)
-        print_error(f"{error.filename}: {text}" if error.filename else text)
+        print_error(_describe_os_error(error))
         return exit_code_for(error, has_task_exit_codes)
     except Exception:
         traceback.print_exc()
         return INTERNAL_ERROR
     return code if isinstance(code, int) else SUCCESS
+
+
+def _describe_os_error(error: OSError) -> str:
+    text = error.strerror or str(error)
+    return f"{error.filename}: {text}" if error.filename else text
 
 
 _NOT_A_NUMBER = re.compile(r"(?P<value>'.*') is not a valid (?P<kind>int|float)\w*( range)?\.", re.DOTALL)

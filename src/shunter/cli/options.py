@@ -12,7 +12,7 @@ import typer
 from shunter.cli.completion import complete_jobs, complete_namespaces, complete_nodes, complete_states
 from shunter.cli.output_mode import mode
 from shunter.model.errors import Invalid, Problem
-from shunter.model.resources import parse_amount, parse_duration_s, quantity_hint
+from shunter.model.resources import NotAQuantity, parse_amount, parse_duration_s, quantity_hint
 from shunter.sdk.client import Job
 
 PORT_MAX = 65535
@@ -106,7 +106,7 @@ def check_amount(resource: str, text: str | None, option: str) -> str | None:
         try:
             parse_amount(resource, text)
         except ValueError as error:
-            message = "must be a quantity" if str(error).startswith("not") else str(error)
+            message = "must be a quantity" if isinstance(error, NotAQuantity) else str(error)
             raise Invalid([Problem(option, message, text, quantity_hint(resource, text))]) from error
     return text
 
@@ -119,6 +119,13 @@ def check_address(text: str | None, option: str) -> str | None:
             raise Invalid(
                 [Problem(option, "must be an address", text, "write it as HOST:PORT, for example 127.0.0.1:7070")]
             )
+    return text
+
+
+def check_addresses(text: str, option: str) -> str:
+    """Return HOST:PORT, or several of them separated by commas, as given. Raises Invalid."""
+    for address in text.split(","):
+        check_address(address.strip(), option)
     return text
 
 

@@ -20,6 +20,7 @@ from shunter.engine.state.registries.cluster import (
     RESERVE_SETTING,
 )
 from shunter.gateway.flight import Flight
+from shunter.gateway.managers import Managers
 from shunter.gateway.policies import Policies
 from shunter.model.errors import Unavailable
 from shunter.model.job.spec import LICENCE_PREFIX
@@ -62,18 +63,20 @@ class Cluster:
         manager_info: ManagerInfo,
         policies: Policies,
         flight: Flight,
+        managers: Managers,
         *,
         on_heartbeat: Callable[[float | None], None],
         on_stop: Callable[[bool, bool], None],
     ) -> None:
         self._engine, self._workers, self._manager_info = engine, workers, manager_info
+        self._managers = managers
         self._policies, self._flight, self._on_heartbeat, self._on_stop = policies, flight, on_heartbeat, on_stop
 
     def check_health(self) -> None:
-        """Needs no token, so it does not say where the store is."""
-        problem = self._engine.commit_problem
-        if problem:
-            problem = problem.partition(": ")[2] if problem.startswith("store ") else problem
+        """Needs no token, so it does not say where the store is. A follower is healthy if it has a state to read."""
+        if self._engine.is_following and self._engine.lag_s is not None:
+            return
+        if problem := self._engine.public_commit_problem:
             raise Unavailable(f"the manager cannot commit: {problem}; only reads work")
 
     async def info(self) -> ClusterInfo:
@@ -127,6 +130,8 @@ class Cluster:
         return await self.info()
 
     async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
+        if is_whole_cluster and await self._managers.stop_others():
+            return
         self._on_stop(leave_running, is_whole_cluster)
 
 
@@ -136,7 +141,7 @@ def _duration_view(value: str) -> str:
 
 
 def _totals(nodes: Nodes) -> tuple[dict[str, str], dict[str, str]]:
-    """Capacity and reservations of all nodes. Without ports, which every node has its own of."""
+    """Capacity and reservations of all nodes. Without ports, because every node has its own."""
     capacity, reserved = amounts_view(
         nodes.resources, nodes.capacity.sum(axis=0).tolist(), nodes.reserved.sum(axis=0).tolist()
     )

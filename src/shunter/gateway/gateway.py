@@ -20,6 +20,7 @@ from shunter.gateway.jobs.services import Services
 from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.jobs.templates import Templates
+from shunter.gateway.managers import Managers, Members
 from shunter.gateway.metrics import Metrics
 from shunter.gateway.nodes import Nodes
 from shunter.gateway.objects import Objects
@@ -54,6 +55,7 @@ class LocalGateway:
         clock: Clock,
         tokens: Tokens,
         identity: Mapping[str, str],  # name and version of this cluster
+        members: Members,
         is_simulated: bool,
         on_down: Callable[[bool, bool], None],
         on_heartbeat: Callable[[float | None], None],
@@ -75,12 +77,28 @@ class LocalGateway:
         self._schedulers = SchedulerSessions(engine)
         self._flight = Flight(engine, flight_log, archive, run_in_thread)
         self._policies = Policies(engine, catalogue or Catalogue(), on_policy)
-        self._policies.apply_settings()
+        self._managers = Managers(engine, members)
+        self.apply_settings()
         manager_info = ManagerInfo(identity["name"], identity["version"], clock.now(), is_simulated)
         self._cluster = Cluster(
-            engine, workers, manager_info, self._policies, self._flight, on_heartbeat=on_heartbeat, on_stop=on_down
+            engine,
+            workers,
+            manager_info,
+            self._policies,
+            self._flight,
+            self._managers,
+            on_heartbeat=on_heartbeat,
+            on_stop=on_down,
         )
         self._bound: Callable[[Caller], CallerGateway] = lru_cache(CALLERS_MAX)(self._bind)
+
+    @property
+    def replication(self) -> Managers:
+        return self._managers
+
+    def apply_settings(self) -> None:
+        """Apply the stored settings for external schedulers. Called again when this manager takes the lead."""
+        self._policies.apply_settings()
 
     def authenticate(self, token: str) -> Caller | None:
         return self._tokens.authenticate(token)
@@ -109,4 +127,5 @@ class LocalGateway:
             metrics=self._metrics,
             schedulers=self._schedulers,
             flight=self._flight,
+            managers=self._managers,
         )

@@ -101,24 +101,29 @@ class Policies:
         return f"{state}: fallback {self._engine.active_policy.round_policy.name} is active"
 
     def _view(self, entry: CatalogueEntry) -> PolicyView:
-        active_policy = self._engine.active_policy
-        is_active = entry.kind != "filter" and not entry.error and entry.name == active_policy.name
-        error = entry.error or (active_policy.last_error if is_active else "")
-        session = self._local_session() if is_active else None
+        if entry.error:
+            return PolicyView(name=entry.name, kind=entry.kind, source=entry.source, active=False, error=entry.error)
+        if entry.kind == "filter":
+            return PolicyView(name=entry.name, kind=entry.kind, source=entry.source, active=True)
+        if entry.name != self._engine.active_policy.name:
+            return PolicyView(name=entry.name, kind=entry.kind, source=entry.source, active=False)
+        return self._active_view(entry)
+
+    def _active_view(self, entry: CatalogueEntry) -> PolicyView:
+        active_policy, session = self._engine.active_policy, self._local_session()
         state = None if session is None else self._engine.schedulers.state_of(session)
-        if state not in (None, CONNECTED):
-            error = "; ".join(filter(None, [self._fallback_note(str(state)), error]))
-        refusals = session.refusals if session is not None else active_policy.refusals
+        note = "" if state in (None, CONNECTED) else self._fallback_note(str(state))
+        refusals = active_policy.refusals if session is None else session.refusals
         return PolicyView(
             name=entry.name,
             kind=entry.kind,
             source=entry.source,
-            active=is_active or (entry.kind == "filter" and not entry.error),
-            error=error or None,
-            failures=active_policy.failures if is_active else 0,
+            active=True,
+            error="; ".join(filter(None, [note, active_policy.last_error])) or None,
+            failures=active_policy.failures,
             state=state,
-            refusals=refusals.count if is_active else 0,
-            last_refusal=(refusals.last_reason or None) if is_active else None,
+            refusals=refusals.count,
+            last_refusal=refusals.last_reason or None,
         )
 
     def _local_session(self) -> Session | None:

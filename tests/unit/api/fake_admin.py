@@ -3,10 +3,11 @@ recordings, schedulers and metrics."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from shunter.model.errors import Invalid, NotFound, Problem, Unavailable
+from shunter.model.errors import Invalid, NotFound, NotLeader, Problem, Unavailable
 from shunter.model.job.manifests import check_labels
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.protocol.flight_records import FlightPage, FlightSegment
@@ -23,6 +24,7 @@ from shunter.model.rest.admin_views import (
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
 from shunter.model.rest.event_stream import encode_event
 from shunter.model.rest.job_views import JobView
+from shunter.model.rest.manager_views import ManagerPage, ManagerView
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, EventPosition, EventQuery, QueueChange
@@ -327,3 +329,36 @@ def _is_behind(id: str, position: EventPosition) -> bool:
     if position.number is None:
         return version > position.version
     return (version, number) > (position.version, position.number)
+
+
+class FakeManagers:
+    """One manager that leads, unless a test lets it follow."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+        self.is_following = False
+        self.version = 9
+        self.leader = ""  # its URL
+
+    async def page(self) -> ManagerPage:
+        return ManagerPage([await self.this_manager()], None, 1)
+
+    async def this_manager(self) -> ManagerView:
+        self._gateway.record_call()
+        return ManagerView(name="m1", role="leader", url="http://127.0.0.1:1", version="0", state_version=9, lag_s=0.0)
+
+    async def step_down(self) -> None:
+        self._gateway.record_call()
+
+    async def wait_for_version(self, version: int) -> None:
+        if version > self.version:
+            raise NotLeader(f"not yet at version {version}")
+
+    def leader_url(self) -> str:
+        if not self.leader:
+            raise NotLeader("no manager leads")
+        return self.leader
+
+    async def wait_leader_changed(self, url: str) -> None:
+        while self.leader == url:
+            await asyncio.sleep(0.005)

@@ -22,6 +22,7 @@ from tests.unit.api.fake_admin import (
     FakeDeadLetters,
     FakeEvents,
     FakeFlight,
+    FakeManagers,
     FakeMetrics,
     FakeNodes,
     FakePolicies,
@@ -78,6 +79,8 @@ class FakeGateway:
         self.schedulers = FakeSchedulers()
         self.flight = FakeFlight(self)
         self.metrics = FakeMetrics(self)
+        self.managers = FakeManagers(self)
+        self.replication = self.managers
 
     def authenticate(self, token: str) -> Caller | None:
         return Caller(USER) if hmac.compare_digest(token.encode(), TOKEN.encode()) else None

@@ -13,7 +13,7 @@ import pytest
 
 from shunter.app.config import TABLES, parse_config
 from shunter.app.options import LISTEN_DEFAULT, UpOptions
-from shunter.app.stores import STORE_DEFAULT
+from shunter.app.storage.stores import STORE_DEFAULT
 from shunter.model.schema.problems import Problems
 from shunter.planning.planner import POLICIES, POLICY_DEFAULT
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ..sdk.scripted_server import answer
-from .conftest import Cluster, Shunter
+from ..sdk.scripted_server import answer, job_document
+from ..sdk.test_clients import CLUSTER
+from .conftest import Cluster, Shunter, page
 
 REFUSED = answer(401, {"detail": "the token is missing or wrong (header `Authorization: Bearer TOKEN`)"})
 
@@ -71,6 +72,66 @@ def test_an_unreachable_context_is_named(user: Path, shunter: Shunter) -> None:
     said = shunter("wait", "x")
     assert said.code == 3
     assert said.err.endswith("(Connection refused); check the context prod, or start one there\n")
+
+
+def test_several_addresses_name_managers_of_one_cluster(
+    cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.answers["GET /jobs"] = page(job_document())
+    monkeypatch.setenv("SHUNTER_URL", f"http://127.0.0.1:9,{cluster.server.url}")
+    said = shunter("jobs", "--output", "json")
+    assert (said.code, said.err) == (0, "")
+    assert "render" in said.out
+
+
+def test_addresses_where_nobody_answers_are_all_named(shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHUNTER_URL", "http://127.0.0.1:9,http://127.0.0.1:10")
+    said = shunter("jobs")
+    assert said.code == 3
+    assert said.err == (
+        "shunter: error: no manager of the cluster can be reached: http://127.0.0.1:10 (Connection refused), "
+        "http://127.0.0.1:9 (Connection refused); check SHUNTER_URL\n"
+    )
+
+
+def test_a_wrong_address_among_several_is_named(shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHUNTER_URL", "http://127.0.0.1:9,ftp://b")
+    said = shunter("jobs")
+    assert said.code == 2
+    assert "(got 'ftp://b'); write it as http://HOST:PORT" in said.err
+
+
+def test_waiting_for_a_leader_is_told_once(cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = answer(503, {"title": "not the leader", "detail": "nobody leads"}, retry_after="1")
+    refusals = iter([refused] * 6)  # three times by both managers
+    cluster.answers["GET /jobs"] = lambda _: next(refusals, page(job_document()))
+    monkeypatch.setenv("SHUNTER_URL", f"{cluster.server.url},{cluster.server.url}/")
+    monkeypatch.setattr("shunter.cli.connection.NOTICE_AFTER_TOTAL_S", 0.05)
+    said = shunter("jobs", "--output", "json")
+    assert (said.code, said.err) == (0, "shunter: nobody leads; retrying for up to 30 s\n")
+
+
+def test_a_context_may_have_several_addresses(cluster: Cluster, user: Path, shunter: Shunter) -> None:
+    cluster.answers["GET /cluster"] = answer(200, CLUSTER)
+    cluster.answers["GET /jobs"] = page(job_document())
+    (user / "token").write_text("secret")
+    given = f"http://127.0.0.1:9, {cluster.server.url}"
+    stored = given.replace(" ", "")
+    said = shunter("context", "add", "prod", given, "--token-file", str(user / "token"))
+    assert (said.code, said.err) == (0, "")
+    assert shunter("context", "use", "prod").out == f"using context prod: {stored}\n"
+    assert stored in shunter("context", "list").out
+    assert {"name": "prod", "url": stored, "current": True} in json.loads(
+        shunter("context", "list", "--output", "json").out
+    )["items"]
+    assert "render" in shunter("jobs", "--output", "json").out
+
+
+def test_a_wrong_address_of_a_new_context_is_named(user: Path, shunter: Shunter) -> None:
+    (user / "token").write_text("secret")
+    said = shunter("context", "add", "x", "http://127.0.0.1:9,http://b:x", "--token-file", str(user / "token"))
+    assert said.code == 2
+    assert "(got 'http://b:x')" in said.err
 
 
 def test_an_unreachable_address_of_a_new_context_is_named(user: Path, shunter: Shunter) -> None:

@@ -7,9 +7,12 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar
 
+from shunter.adapters.memory.coordination import Alone
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.settings import EngineSettings
 from shunter.gateway.gateway import LocalGateway
+from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.managers import Members
 from shunter.gateway.tokens import Tokens
 from shunter.model.errors import Unavailable
 from shunter.model.protocol.worker_messages import (
@@ -25,6 +28,7 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.model.rest.job_views import SubmittedJob
 from shunter.ports.callers import Caller, JobReference
+from shunter.ports.coordination import ManagerRecord
 from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 from tests.unit.engine.harness import Harness, RecordingWorkers
 
@@ -74,6 +78,7 @@ class GatewayHarness(Harness):
         self.log_workers = LogWorkers()
         self.downs: list[tuple[bool, bool]] = []
         self.heartbeats: list[float | None] = []
+        coordination = Alone()
         self.local_gateway = LocalGateway(
             engine=self.engine,
             store=store,
@@ -81,6 +86,7 @@ class GatewayHarness(Harness):
             clock=VirtualClock(),
             tokens=Tokens({"secret": "anna"}),
             identity={"name": "stage", "version": "1.2.3"},
+            members=Members(coordination, LeaderWatch(coordination), None, ManagerRecord("m1", "http://m1")),
             is_simulated=False,
             on_down=lambda *request: self.downs.append(request),
             on_heartbeat=self.heartbeats.append,

@@ -170,7 +170,7 @@ def test_why_follows_a_job_through_its_life() -> None:
         assert "back-off" in await sentence()
         await harness.gateway.jobs.stop(reference("job"), None, now=False)
         await harness.settle()
-        assert await sentence() == "job was cancelled: stopped by anna"
+        assert await sentence() == "job was cancelled: stopped by anna."
 
     run_scenario(scenario)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import Conflict, Invalid
-from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.job_views import SubmittedJob
-from shunter.ports.objects import Applied
+from shunter.ports.jobs import JobQuery
+from shunter.ports.objects import Applied, ObjectQuery
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
@@ -36,19 +36,21 @@ def _summarize(each: SubmittedJob | Applied) -> tuple[str, Any]:
     return each.object.meta.name, each.action
 
 
-def is_empty(harness: GatewayHarness) -> bool:
-    book = harness.engine.state.objects
-    return not (harness.engine.state.jobs or book.testbeds or book.batch_jobs or book.schedulings)
+async def names_of(harness: GatewayHarness) -> list[str]:
+    """Of all jobs and objects that the cluster has."""
+    jobs = (await harness.gateway.jobs.page(JobQuery(None))).items
+    objects = (await harness.gateway.objects.objects(ObjectQuery())).items
+    return [*(job.name for job in jobs), *(object.meta.name for object in objects)]
 
 
 def test_jobs_and_objects_of_one_file_are_one_commit_in_the_order_of_the_file() -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        before = harness.engine.state.version
+        before = harness.engine.committed_version
         file = [testbed(), job("fetch"), batch_job(), job("report", after=[{"job": "fetch"}]), scheduling()]
         assert await apply(harness, *file) == [
             ("bench", "created"), ("fetch", True), ("crawler", "created"), ("report", True), ("first", "created"),
         ]  # fmt: skip
-        assert harness.engine.state.version == before + 1
+        assert harness.engine.committed_version == before + 1
         assert await apply(harness, *file) == [
             ("bench", "unchanged"), ("fetch", False), ("crawler", "unchanged"), ("report", False),
             ("first", "unchanged"),
@@ -68,7 +70,7 @@ def test_what_is_wrong_is_told_of_both_with_the_places_of_the_whole_file() -> No
         with pytest.raises(Invalid) as refused:  # one of each kind
             await apply(harness, batch_job(commandSpec={}), job("odd", count=-1))
         assert {problem.field.partition(".")[0] for problem in refused.value.problems} == {"items[0]", "items[1]"}
-        assert is_empty(harness)
+        assert await names_of(harness) == []
 
     run_scenario(scenario)
 
@@ -81,11 +83,11 @@ def test_where_the_cluster_refuses_one_kind_nothing_of_the_other_is_taken() -> N
         stale = batch_job(metadata={"resourceVersion": "7"})
         with pytest.raises(Conflict):
             await apply(harness, job("fetch"), stale)
-        assert is_empty(harness)
+        assert await names_of(harness) == []
         await apply(harness, job("fetch", "/bin/sleep", "9"))
         with pytest.raises(Conflict, match="fetch"):
             await apply(harness, testbed(), job("fetch", "/bin/other"))
-        assert not harness.engine.state.objects.testbeds
+        assert await names_of(harness) == ["fetch"]
 
     run_scenario(scenario)
 
@@ -99,7 +101,7 @@ def test_what_can_never_run_is_told_with_its_place() -> None:
         with pytest.raises(Invalid) as refused:
             await apply(harness, job("fetch"), many)
         assert [problem.field for problem in refused.value.problems] == ["items[1].spec"]
-        assert not harness.engine.state.jobs
+        assert sorted(await names_of(harness)) == ["bench", "crawler"]
 
     run_scenario(scenario)
 
@@ -108,11 +110,11 @@ def test_a_file_that_is_sent_again_because_its_answer_was_lost_changes_nothing()
     async def scenario(harness: GatewayHarness) -> None:
         fresh = batch_job(metadata={"resourceVersion": "0"})  # would be a conflict, if it were taken for another apply
         await apply(harness, fresh, job("fetch"), key="k")
-        version = harness.engine.state.version
+        version = harness.engine.committed_version
         assert await apply(harness, fresh, job("fetch"), key="k") == [("crawler", "unchanged"), ("fetch", False)]
         with pytest.raises(Invalid, match="in use by another request"):
             await apply(harness, fresh, job("fetch"), job("more"), key="k")
-        assert harness.engine.state.version == version
-        assert ObjectName("default", "crawler") in harness.engine.state.objects.batch_jobs
+        assert harness.engine.committed_version == version
+        assert await names_of(harness) == ["fetch", "crawler"]
 
     run_scenario(scenario)

@@ -1,26 +1,49 @@
-"""Constants that both ends of a connection share: the method's name, message sizes, keep-alive, and the gRPC status of
+"""Constants that both ends of a connection share: names of methods, message sizes, keep-alive, and the gRPC status of
 each refusal."""
 
 from __future__ import annotations
 
 import grpc
+import grpc.aio
 
 from shunter.model.protocol.refusals import RefusalCode
 
 SERVICE = "shunter.worker.v1.Workers"
 METHOD = "Connect"
+WATCH_METHOD = "WatchLeader"
+NEWS_EVERY_S = 5.0  # how often a manager repeats who leads, so that silence is noticed
 MESSAGE_BYTES_MAX = 32 * 2**20  # an inventory of about two million unacknowledged results
 KEEPALIVE_S = 10.0  # HTTP/2 pings: a peer whose machine is gone is noticed after this and the next
 KEEPALIVE_TIMEOUT_S = 5.0
+QUICK_KEEPALIVE_S = 4.0  # where another manager can take the stream, soon enough that its node is not given up
+QUICK_KEEPALIVE_TIMEOUT_S = 3.0
 FLUSH_TIMEOUT_S = 2.0  # how long a closing connection may still write queued messages
+
+_KEEPALIVE_OPTIONS = ("grpc.keepalive_time_ms", "grpc.keepalive_timeout_ms", "grpc.http2.ping_timeout_ms")
+
+
+def _ping_timeout(seconds: float) -> tuple[tuple[str, int], ...]:
+    """gRPC has two limits for the answer to a ping; the second alone ends a connection after a minute."""
+    return tuple((name, int(seconds * 1000)) for name in _KEEPALIVE_OPTIONS[1:])
+
 
 OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
     ("grpc.keepalive_time_ms", int(KEEPALIVE_S * 1000)),
-    ("grpc.keepalive_timeout_ms", int(KEEPALIVE_TIMEOUT_S * 1000)),
+    *_ping_timeout(KEEPALIVE_TIMEOUT_S),
     ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.http2.min_ping_interval_without_data_ms", int(KEEPALIVE_S * 500)),
+    ("grpc.http2.min_ping_interval_without_data_ms", int(QUICK_KEEPALIVE_S * 500)),
+)
+CLIENT_OPTIONS: tuple[tuple[str, int], ...] = (
+    *OPTIONS,
+    ("grpc.use_local_subchannel_pool", 1),  # otherwise gRPC's back-off of an earlier channel would delay this one
+    ("grpc.enable_http_proxy", 0),
+)
+QUICK_CLIENT_OPTIONS: tuple[tuple[str, int], ...] = (
+    *(option for option in CLIENT_OPTIONS if option[0] not in _KEEPALIVE_OPTIONS),
+    ("grpc.keepalive_time_ms", int(QUICK_KEEPALIVE_S * 1000)),
+    *_ping_timeout(QUICK_KEEPALIVE_TIMEOUT_S),
 )
 
 STATUS: dict[str, grpc.StatusCode] = {
@@ -39,3 +62,12 @@ STATUS: dict[str, grpc.StatusCode] = {
     RefusalCode.SHUTTING_DOWN: grpc.StatusCode.UNAVAILABLE,
     RefusalCode.FAILED: grpc.StatusCode.INTERNAL,
 }
+
+
+def open_channel(
+    address: str, options: tuple[tuple[str, int], ...] = CLIENT_OPTIONS, certificate: bytes | None = None
+) -> grpc.aio.Channel:
+    """`certificate` is the PEM text of the authority that signed the server's; None: without TLS."""
+    if certificate is None:
+        return grpc.aio.insecure_channel(address, options)
+    return grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(certificate), options)

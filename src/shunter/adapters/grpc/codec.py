@@ -16,7 +16,7 @@ import msgspec
 from google.protobuf.message import DecodeError, Message
 
 from shunter.model.protocol.message_limits import PARTS_MAX
-from shunter.model.protocol.worker_messages import ManagerMessage, WorkerMessage
+from shunter.model.protocol.worker_messages import Leader, ManagerMessage, WorkerMessage
 from shunter.proto.worker.v1 import worker_pb2
 from shunter.wire.struct_codec import StructCodec, codec_of
 
@@ -41,6 +41,18 @@ def encode_worker(message: WorkerMessage) -> bytes:
 def decode_worker(data: bytes) -> WorkerMessage | None:
     """None for a kind of message that this version does not know. Raises Malformed."""
     return typing.cast("WorkerMessage | None", worker_envelope().decode(data))
+
+
+def encode_leader(leader: Leader) -> bytes:
+    return _leader_codec().to_message(leader).SerializeToString()
+
+
+def decode_leader(data: bytes) -> Leader:
+    """Raises Malformed."""
+    try:
+        return typing.cast("Leader", _leader_codec().from_message(worker_pb2.Leader.FromString(data)))
+    except DecodeError as error:
+        raise Malformed(str(error)) from error
 
 
 class Envelope:
@@ -86,6 +98,11 @@ def _count_parts(message: Message) -> int:
             if field.name == "samples" and parts <= PARTS_MAX:  # of a heartbeat
                 parts += sum(len(sample.tasks) for sample in value)
     return parts
+
+
+@functools.cache
+def _leader_codec() -> StructCodec:
+    return codec_of(Leader, worker_pb2.Leader.DESCRIPTOR)
 
 
 @functools.cache

@@ -1,4 +1,5 @@
-"""Opens the port of a gRPC server. Used by the manager's two servers: for workers and for external schedulers."""
+"""Opens the port of a gRPC server, and says how long a connection may be of no use. Used by the manager's two servers:
+for workers and for external schedulers."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import grpc
 import grpc.aio
 
+from shunter.adapters.grpc.channel import OPTIONS
 from shunter.model.errors import Rejected, Unavailable
 
 
@@ -18,6 +20,25 @@ class ServerTls:
 
     key: bytes
     certificate: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTimeouts:
+    """Whoever connects takes an open file, before any token is checked."""
+
+    handshake_s: float = 5.0  # from the connection to the first settings of HTTP/2, TLS included
+    idle_s: float = 15.0  # without any call
+
+
+def server_options(timeouts: ServerTimeouts | None) -> list[tuple[str, int]]:
+    timeouts = timeouts or ServerTimeouts()
+    return [
+        *OPTIONS,
+        # Without this two managers could share a port and each would get half of the connections.
+        ("grpc.so_reuseport", 0),
+        ("grpc.server_handshake_timeout_ms", int(timeouts.handshake_s * 1000)),
+        ("grpc.max_connection_idle_ms", int(timeouts.idle_s * 1000)),
+    ]
 
 
 def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | None, peers: str) -> int:

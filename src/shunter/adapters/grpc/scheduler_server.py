@@ -1,5 +1,5 @@
 """The manager's gRPC server for external schedulers: `shunter.v1.ExternalScheduler`. Started by the app on request; it
-decides nothing.
+decides nothing. A manager that follows relays every call to the leader.
 
 A stream sends situations only as fast as the client reads them. Changes in between go into the next message."""
 
@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 import grpc
 import grpc.aio
 
-from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, OPTIONS
-from shunter.adapters.grpc.listen import ServerTls, open_port
+from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
+from shunter.adapters.grpc.listen import ServerTimeouts, ServerTls, open_port, server_options
+from shunter.adapters.grpc.scheduler_relay import SchedulerRelay
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, ShunterError, TooLarge, Unauthorized, Unavailable
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT
@@ -40,7 +41,8 @@ log = Log(__name__)
 
 class SchedulerServer:
     """`service_for` returns the service on behalf of a token's caller; None for an unknown token. `port` 0 picks a free
-    port; `start` returns it."""
+    port; `start` returns it. `leader` returns the gRPC address of the manager that leads: empty if nobody does, None if
+    it is this one. `leader_certificate` is the PEM text of the authority that signed the leader's certificate."""
 
     def __init__(
         self,
@@ -49,13 +51,22 @@ class SchedulerServer:
         port: int = 0,
         *,
         tls: ServerTls | None = None,
+        leader: Callable[[], str | None] = lambda: None,
+        leader_certificate: bytes | None = None,
+        timeouts: ServerTimeouts | None = None,
     ) -> None:
+        self._relay = SchedulerRelay(leader, leader_certificate)
         self._servicer = _Servicer(service_for)
         self._host, self._port, self._tls = host, port, tls
+        self._timeouts = timeouts
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> int:
-        server = grpc.aio.server(options=[*OPTIONS, ("grpc.so_reuseport", 0)], maximum_concurrent_rpcs=CALLS_MAX)
+        server = grpc.aio.server(
+            interceptors=(self._relay,),
+            options=server_options(self._timeouts),
+            maximum_concurrent_rpcs=CALLS_MAX,
+        )
         pb_grpc.add_ExternalSchedulerServicer_to_server(self._servicer, server)  # type: ignore[no-untyped-call]
         port = open_port(server, self._host, self._port, self._tls, "schedulers")
         await server.start()
@@ -67,6 +78,7 @@ class SchedulerServer:
         if self._server is not None:
             await self._server.stop(FLUSH_TIMEOUT_S)
             self._server = None
+        await self._relay.close()
 
 
 class _Servicer(pb_grpc.ExternalSchedulerServicer):

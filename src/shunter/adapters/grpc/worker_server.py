@@ -1,5 +1,5 @@
-"""The manager's gRPC server for workers: accepts their streams and passes them to the `WorkerAcceptor`. Started by the
-app.
+"""The manager's gRPC server for workers: accepts their streams, and passes them to the `WorkerAcceptor` or relays them
+to the leader. Started by the app.
 
 gRPC handles messages as bytes. They are decoded here, so that a malformed message is refused with a reason."""
 
@@ -12,17 +12,23 @@ from typing import Any
 
 import grpc
 import grpc.aio
+import msgspec
 
-from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, OPTIONS, SERVICE, STATUS
-from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_manager
-from shunter.adapters.grpc.listen import ServerTls, open_port
+from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, SERVICE, STATUS, WATCH_METHOD
+from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_leader, encode_manager
+from shunter.adapters.grpc.leader_news import LeaderNews
+from shunter.adapters.grpc.listen import ServerTimeouts, ServerTls, open_port, server_options
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
+from shunter.adapters.grpc.worker_relay import RELAYED, WorkerRelay
 from shunter.log import Log
 from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.model.protocol.worker_messages import ManagerMessage, Refused
-from shunter.ports.workers import Session, WorkerAcceptor
+from shunter.ports.workers import Leadership, Session, WorkerAcceptor
 
 CONNECTIONS_MAX = 20_000
+UNAUTHORIZED_REASON = "the worker token is missing or wrong"
+NO_WATCHER_REASON = "this manager has no watcher role: workers connect to a manager that has"
+THREAD_MIN_BYTES = 256 * 2**10  # of a message that a thread decodes: a megabyte takes 150 ms
 
 log = Log(__name__)
 
@@ -30,7 +36,7 @@ Context = grpc.aio.ServicerContext[bytes, bytes]
 
 
 class WorkerServer:
-    """`port` 0 picks a free one; `start` returns the port in use."""
+    """`port` 0 picks a free one; `start` returns the port in use. `leadership` is for one of several managers."""
 
     def __init__(
         self,
@@ -38,48 +44,72 @@ class WorkerServer:
         token: str,
         host: str = "127.0.0.1",
         port: int = 0,
+        leadership: Leadership | None = None,
         *,
         tls: ServerTls | None = None,
         send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
+        timeouts: ServerTimeouts | None = None,
     ) -> None:
         self._acceptor = acceptor
         self._authorization = f"Bearer {token}".encode()
+        self._leadership = leadership
+        self._news = LeaderNews(acceptor, leadership)
+        self._relay = None if leadership is None else WorkerRelay(leadership)
         self._host, self._port = host, port
         self._tls = tls
+        self._timeouts = timeouts
         self._send_buffer_bytes_max = send_buffer_bytes_max
         self._server: grpc.aio.Server | None = None
         self._links: set[StreamLink] = set()
 
     async def start(self) -> int:
-        # Without this two managers could share a port and each would get half of the workers.
-        options = [*OPTIONS, ("grpc.so_reuseport", 0)]
-        server = grpc.aio.server(options=options, maximum_concurrent_rpcs=CONNECTIONS_MAX)
-        handlers = {METHOD: grpc.stream_stream_rpc_method_handler(self._connect)}
+        server = grpc.aio.server(options=server_options(self._timeouts), maximum_concurrent_rpcs=CONNECTIONS_MAX)
+        handlers = {
+            METHOD: grpc.stream_stream_rpc_method_handler(self._connect),
+            WATCH_METHOD: grpc.unary_stream_rpc_method_handler(self._watch_leader),
+        }
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
         port = open_port(server, self._host, self._port, self._tls, "workers")
         await server.start()
         self._server = server
+        self._news.start()
+        if self._relay is not None:
+            self._relay.start()
         log.info("workers.listening", address=self._host, port=port)
         return port
 
     async def stop(self) -> None:
         """Ends every connection that the acceptor has not ended yet."""
+        self._news.close()
         for link in list(self._links):
             link.refuse(RefusalCode.SHUTTING_DOWN, "the manager is stopping")
+        if self._relay is not None:
+            await self._relay.close()
         if self._server is not None:
             await self._server.stop(FLUSH_TIMEOUT_S)
             self._server = None
 
+    @property
+    def connected(self) -> int:
+        """How many streams end at this manager, or pass through it."""
+        return len(self._links) + (0 if self._relay is None else self._relay.streams)
+
     async def _connect(self, requests: AsyncIterator[bytes], context: Context) -> None:
         """One worker's connection, from its first byte to its end."""
-        link = StreamLink(context.write, self._send_buffer_bytes_max)
-        self._links.add(link)
         await context.send_initial_metadata(())
+        authorization, is_relayed = self._read_authorization(context), _is_relayed(context)
+        if authorization is not None and not is_relayed and self._relay is not None and self._passes_on():
+            await self._relay.serve(requests, context, authorization)
+            return
+        link = StreamLink(context.write, self._send_buffer_bytes_max, is_relayed=is_relayed)
+        self._links.add(link)
         session = None
-        if self._is_authorized(context):
-            session = self._acceptor.connect(link)
+        if authorization is None:
+            link.refuse(RefusalCode.UNAUTHORIZED, UNAUTHORIZED_REASON)
+        elif not is_relayed and self._leadership is not None and (other := self._leadership.refer_to()) is not None:
+            link.refuse(RefusalCode.NOT_LEADER, NO_WATCHER_REASON, other)
         else:
-            link.refuse(RefusalCode.UNAUTHORIZED, "the worker token is missing or wrong")
+            session = self._acceptor.connect(link)
         reader = asyncio.create_task(_read(requests, session, link))
         try:
             await asyncio.wait({reader, link.writer}, return_when=asyncio.FIRST_COMPLETED)
@@ -100,27 +130,48 @@ class WorkerServer:
                 session.closed(link.reason)
             log.info("worker.disconnected", peer=context.peer(), reason=link.reason)
 
-    def _is_authorized(self, context: Context) -> bool:
+    async def _watch_leader(self, _request: bytes, context: Context) -> AsyncIterator[bytes]:
+        if self._read_authorization(context) is None:
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, UNAUTHORIZED_REASON)
+        async for leader in self._news.stream():
+            yield encode_leader(leader)
+
+    def _passes_on(self) -> bool:
+        """Whether a new worker's stream goes to another manager."""
+        assert self._leadership is not None
+        return self._acceptor.leading_term is None and self._leadership.relay_to() is not None
+
+    def _read_authorization(self, context: Context) -> str | None:
+        """What the caller sent, if it is right."""
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
                 given = value if isinstance(value, bytes) else value.encode()
-                return hmac.compare_digest(given, self._authorization)
-        return False
+                return given.decode() if hmac.compare_digest(given, self._authorization) else None
+        return None
+
+
+def _is_relayed(context: Context) -> bool:
+    return any(key == RELAYED for key, _ in context.invocation_metadata() or ())
 
 
 class StreamLink:
-    """The `WorkerLink` of one stream: what is sent waits in a bounded buffer, which one task writes out."""
+    """The `WorkerLink` of one stream: what is sent waits in a bounded buffer, which one task writes out. The worker of
+    a relayed stream is not sent to another manager: its watcher knows best where to go."""
 
-    def __init__(self, write: Callable[[bytes], Awaitable[Any]], size_max: int) -> None:
+    def __init__(self, write: Callable[[bytes], Awaitable[Any]], size_max: int, *, is_relayed: bool = False) -> None:
         self._write = write
+        self._is_relayed = is_relayed
         self._buffer = SendBuffer(size_max)
         self.status = grpc.StatusCode.OK
         self.reason = ""
         self.writer = asyncio.create_task(self._write_loop())
+        self.writer.add_done_callback(_forget_error)  # of writing to a worker that has gone
 
     def send(self, message: ManagerMessage) -> None:
         if self._buffer.closed:
             return
+        if self._is_relayed and isinstance(message, Refused):
+            message = msgspec.structs.replace(message, leader="")
         try:
             data = encode_manager(message)
         except Malformed as error:
@@ -140,8 +191,8 @@ class StreamLink:
         self._buffer.close()
         asyncio.get_running_loop().call_later(FLUSH_TIMEOUT_S, self.writer.cancel)
 
-    def refuse(self, code: RefusalCode, reason: str) -> None:
-        self.send(refuse(code, reason))
+    def refuse(self, code: RefusalCode, reason: str, leader: str = "") -> None:
+        self.send(refuse(code, reason, leader))
         self.close(reason)
 
     def _abort(self) -> None:
@@ -155,14 +206,20 @@ class StreamLink:
             await self._write(data)
 
 
+def _forget_error(writer: asyncio.Task[None]) -> None:
+    if not writer.cancelled():
+        writer.exception()
+
+
 async def _read(requests: AsyncIterator[bytes], session: Session | None, link: StreamLink) -> None:
     """Deliver messages one by one. Without a session (an unauthorized peer), messages are not even decoded."""
     if session is None:
         await link.writer
         return
     async for data in requests:
+        is_large = len(data) >= THREAD_MIN_BYTES
         try:
-            message = decode_worker(data)
+            message = await asyncio.to_thread(decode_worker, data) if is_large else decode_worker(data)
         except Malformed as error:
             link.refuse(RefusalCode.INVALID, f"not a message of the worker protocol: {error}")
             return

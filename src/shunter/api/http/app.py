@@ -21,24 +21,28 @@ from shunter.api.http.exchange import (
     encode,
     find_header,
 )
+from shunter.api.http.forwarding import FORWARDED_HEADER, Forwarder, read_min_version
 from shunter.api.http.large_yaml import YamlParser
 from shunter.api.http.openapi import openapi_document
 from shunter.api.http.origins import Forbidden, check_local, cors_headers
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
-from shunter.api.http.routing import Route, RouteMatch, Router
+from shunter.api.http.request_limits import RequestLimiter
+from shunter.api.http.routing import AnsweredBy, Route, RouteMatch, Router
 from shunter.api.routes.external import BASE as EXTERNAL
 from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
-from shunter.model.errors import Busy, NotFound, ShunterError, Unauthorized, Unavailable
+from shunter.model.errors import Busy, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
 from shunter.ports.callers import Caller
 from shunter.ports.gateway import Gateway
+from shunter.ports.managers import ManagerClient
 
 if TYPE_CHECKING:
     from shunter.api.stomp.server import StompServer
 
 PROTECTED = ("/api", EXTERNAL)
 WEBSOCKET = "/scheduler"
+NO_API = "this manager has no api role and serves no clients; `shunter managers` lists those that do"
 ANONYMOUS = Caller("")
 EXTERNAL_CALLER = Caller("external")  # of listeners that ask for no token, and of the STOMP hub
 TOKEN_SIZE_MAX = 4096
@@ -50,6 +54,7 @@ class ApiSettings:
     heartbeat_s: float = 15.0  # of event streams
     requests_max: int = 4096  # at once, streams included; for each listener
     bodies_bytes_max: int = BODIES_BYTES_MAX  # of all requests together
+    serves_clients: bool = True  # and not only other managers, which forward requests to the leader
     absent_is_304: bool = False  # of DELETE /external/schedulings/NAME, as the reference implementation answers
 
 
@@ -75,14 +80,19 @@ def build_app(
     settings: ApiSettings | None = None,
     listener: Listener | None = None,
     shared_with: App | None = None,
+    client: ManagerClient | None = None,
+    limiter: RequestLimiter | None = None,
 ) -> App:
-    """`shared_with`: the application of another listener, with which this one shares the STOMP hub and limits."""
+    """`shared_with`: the application of another listener, with which this one shares the STOMP hub and limits.
+    `client` reaches the other managers; a manager that is alone needs none. Without a `limiter`, callers may send as
+    many requests as they like."""
     settings = settings or ApiSettings()
     if shared_with is not None:
         shared = shared_with.shared
     else:
         shared = Shared(_LazyStompServer(gateway), YamlParser(), BodyBudget(settings.bodies_bytes_max))
-    return App(gateway, settings, listener or Listener(), shared)
+    forwarder = None if client is None else Forwarder(gateway.replication, client)
+    return App(gateway, settings, listener or Listener(), shared, forwarder, limiter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +105,17 @@ class Shared:
 
 
 class App:
-    def __init__(self, gateway: Gateway, settings: ApiSettings, listener: Listener, shared: Shared) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        settings: ApiSettings,
+        listener: Listener,
+        shared: Shared,
+        forwarder: Forwarder | None,
+        limiter: RequestLimiter | None,
+    ) -> None:
         self.shared = shared
+        self._forwarder, self._limiter = forwarder, limiter
         self._gateway = gateway
         self._settings = settings
         self._listener = listener
@@ -114,10 +133,10 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            await self.shared.stomp.serve(scope, receive, send, is_open=self._listener.is_open)
+            await self._serve_websocket(scope, receive, send)
             return
         assert scope["type"] == "http"
-        exchange = Exchange(scope, receive, send, self._context)
+        exchange = Exchange(scope, receive, send, self._context, self._gateway.replication)
         if self._listener.is_open:
             exchange.extra_headers = cors_headers(scope)
         self._requests += 1
@@ -135,6 +154,15 @@ class App:
         finally:
             exchange.release_body()
             self._requests -= 1
+
+    async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._settings.serves_clients:
+            await self.shared.stomp.serve(scope, receive, send, is_open=self._listener.is_open)
+            return
+        from shunter.api.stomp.server import refuse
+
+        await receive()
+        await refuse(send, 503, NO_API)
 
     async def _handle(self, exchange: Exchange) -> None:
         path = exchange.scope["path"]
@@ -168,11 +196,24 @@ class App:
         route = found.methods.get("GET" if method == "HEAD" else method)
         if route is None:
             raise MethodNotAllowed(method, found.allowed)
+        if not self._settings.serves_clients and not _is_for_any_manager(route, exchange):
+            raise NoApi(NO_API)
         exchange.path_params = found.path_params
         exchange.query = route.query.read(exchange.scope["query_string"])
+        min_version = read_min_version(exchange)  # by every manager, so that a wrong one is refused by all
+        if self._forwarder is not None and await self._forwarder.forward(exchange, route, min_version):
+            return
+        if self._limiter is not None and not route.public:
+            await self._limiter.check(caller)
         result = await route.handle(self._gateway.for_caller(caller), exchange)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
+
+
+def _is_for_any_manager(route: Route, exchange: Exchange) -> bool:
+    """Whether a manager that serves no clients answers it: another manager forwards it, or it is about this one."""
+    is_forwarded = exchange.header(FORWARDED_HEADER) is not None
+    return is_forwarded or route.public or route.answered_by is AnsweredBy.RECEIVER
 
 
 async def _send_error(exchange: Exchange, error: ShunterError) -> None:

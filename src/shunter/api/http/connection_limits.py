@@ -37,12 +37,12 @@ class ConnectionLimits:
 
     @property
     def is_full(self) -> bool:
-        """Only health checks are answered."""
+        """Whether only health checks are answered."""
         return self.open > self.connections_max
 
     @property
     def is_exhausted(self) -> bool:
-        """Nothing is answered."""
+        """Whether nothing is answered."""
         return self.open > self.connections_max + self._health_reserve
 
     def on_open(self) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ import msgspec
 from shunter.api.http.body_budget import BodyBudget
 from shunter.api.http.large_yaml import YAML_SIZE_MAX, YamlParser
 from shunter.model.errors import Invalid, Problem, TooLarge
+from shunter.ports.managers import Replication
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -23,6 +24,7 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 JSON = b"application/json"
+VERSION_HEADER = b"shunter-version"  # of the state that the answer shows at most
 SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
 SMALL_SIZE_MAX = 64 * 2**10
@@ -64,13 +66,15 @@ class Exchange:
         "extra_headers",
         "path_params",
         "query",
+        "replication",
         "scope",
         "started",
     )
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, context: Context) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, context: Context, replication: Replication) -> None:
         self.scope = scope
         self.context = context
+        self.replication = replication
         self.path_params: dict[str, str] = {}  # what the path names: {"job": "render@3"}
         self.query: dict[str, Any] = {}
         self.started = False
@@ -113,6 +117,17 @@ class Exchange:
             self._body_bytes = size
             more = message.get("more_body", False)
         return b"".join(parts) if len(parts) > 1 else parts[0]
+
+    async def body_chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes, for whoever passes it on. Raises RequestAborted."""
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise RequestAborted
+            if part := message.get("body", b""):
+                yield part
+            more = message.get("more_body", False)
 
     async def read_yaml(self, size_max: int) -> list[object]:
         """All documents of a body of YAML."""
@@ -158,9 +173,14 @@ class Exchange:
             pass
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        version = (VERSION_HEADER, str(self.replication.version).encode())
+        await self.start_raw(status, [*headers, version, *self.extra_headers])
+
+    async def start_raw(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        """The head of an answer exactly as given."""
         self.started = True
         self.release_body()
-        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self.extra_headers]})
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
 
 def find_header(scope: Scope, name: bytes) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from shunter.api.http.exchange import Exchange
@@ -39,6 +40,14 @@ class RequestBody:
     required: bool = True
 
 
+class AnsweredBy(Enum):
+    """Which manager answers a request."""
+
+    METHOD = auto()  # GET: any manager; everything else: the leader
+    LEADER = auto()  # the leader, because it knows what is not committed: samples, logs, sessions, decisions
+    RECEIVER = auto()  # whichever manager gets it, because the request is about that one
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """One row of the table in `api.routes.table`: what a client must know, and the handler."""
@@ -54,6 +63,14 @@ class Route:
     headers: tuple[Parameter, ...] = ()
     body: RequestBody | None = None
     public: bool = False  # open to all, without a token
+    answered_by: AnsweredBy = AnsweredBy.METHOD
+
+    @property
+    def needs_leader(self) -> bool:
+        """Whether a follower must forward it. A follower answers what can be read from the committed state."""
+        if self.answered_by is AnsweredBy.METHOD:
+            return self.method != "GET"
+        return self.answered_by is AnsweredBy.LEADER
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,17 @@ Line = TypeVar("Line", FollowLine, JobLogLine)
 
 
 async def stream_lines(exchange: Exchange, status: int, lines: AsyncGenerator[Line, None]) -> None:
-    """One JSON object a line. Without an `end` line it was cut short, and the client may follow again."""
+    """One JSON object a line. Without an `end` line it was cut short, and the client may follow again. Lines carry the
+    version, because that in the head of the answer is older: a client must not see the job as it was before its end."""
+
+    def to_bytes(line: Line) -> bytes:
+        if line.log is None:
+            line.version = exchange.replication.version
+        return encode(line) + b"\n"
+
     async with aclosing(lines):
         await exchange.begin(status, NDJSON)
-        await _pump(exchange, lines, lambda line: encode(line) + b"\n")
+        await _pump(exchange, lines, to_bytes)
         await exchange.end()
 
 
@@ -92,7 +99,7 @@ async def _pump(
     if exchange.is_head:
         return True
     try:
-        async with _cancel_on_disconnect(exchange, heartbeat_s, heartbeat):
+        async with cancel_on_disconnect(exchange, heartbeat_s, heartbeat):
             async for item in source:
                 await exchange.write(to_bytes(item))
             return True
@@ -102,7 +109,9 @@ async def _pump(
 
 
 @asynccontextmanager
-async def _cancel_on_disconnect(exchange: Exchange, heartbeat_s: float | None, heartbeat: bytes) -> AsyncIterator[None]:
+async def cancel_on_disconnect(
+    exchange: Exchange, heartbeat_s: float | None = None, heartbeat: bytes = HEARTBEAT
+) -> AsyncIterator[None]:
     """Leaves the block early, without an error, when the client goes or the server cancels the request to stop."""
     stream = asyncio.current_task()
     assert stream is not None

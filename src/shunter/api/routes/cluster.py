@@ -8,7 +8,7 @@ import msgspec
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import JSON, Exchange, any_json
 from shunter.api.http.references import parse_event_position
-from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import EVENT_STREAM, stream_events
 from shunter.model.rest.admin_fields import read_cluster_patch
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage
@@ -77,15 +77,15 @@ def _after(exchange: Exchange) -> EventPosition | None:
 CLUSTER_ROUTES = (
     Route(
         "GET", "/healthz", "getHealth", "Check whether the manager responds and can commit", get_health,
-        responses=(ResponseSpec(200, Status),), public=True, errors=(503,),
+        answered_by=AnsweredBy.RECEIVER, responses=(ResponseSpec(200, Status),), public=True, errors=(503,),
     ),
     Route(
         "GET", f"{BASE}/openapi.json", "getOpenApi", "Get this OpenAPI document", get_openapi,
-        responses=(ResponseSpec(200, dict),),
+        answered_by=AnsweredBy.RECEIVER, responses=(ResponseSpec(200, dict),),
     ),
     Route(
         "GET", f"{BASE}/cluster", "getCluster", "Get an overview of the cluster", get_cluster,
-        responses=(ResponseSpec(200, ClusterInfo),),
+        answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, ClusterInfo),),
     ),
     Route(
         "PATCH", f"{BASE}/cluster", "patchCluster", "Change settings of the running cluster", patch_cluster,
@@ -94,7 +94,7 @@ CLUSTER_ROUTES = (
     ),
     Route(
         "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the manager, or the whole cluster", stop_cluster,
-        responses=(ResponseSpec(202, Status, description="the cluster is stopping"),),
+        answered_by=AnsweredBy.RECEIVER, responses=(ResponseSpec(202, Status, description="the cluster is stopping"),),
         body=RequestBody(Down, required=False), errors=(400, 413),
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, any_json
 from shunter.api.http.references import parse_name
-from shunter.api.http.routing import RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.routes.apply import PAST_QUERY, list_past
 from shunter.api.routes.jobs import DOCUMENT_SIZE_MAX
 from shunter.api.routes.metrics import METRICS_RESPONSES, RUN, STEP
@@ -181,7 +181,8 @@ EXTERNAL_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{object}}/metrics", "getExternalJobMetrics",
-        "Get the metrics of a BatchJob run, by node and by slot", get_job_metrics, responses=METRICS_RESPONSES,
+        "Get the metrics of a BatchJob run, by node and by slot", get_job_metrics,
+        answered_by=AnsweredBy.LEADER, responses=METRICS_RESPONSES,
         query=p.Query((p.NAMESPACE, RUN, STEP)), errors=(400, 404),
     ),
     Route(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import ResponseSpec, Route
+from shunter.api.http.routing import AnsweredBy, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, stream_bytes
 from shunter.model.protocol.flight_records import FlightPage
 from shunter.ports.gateway import CallerGateway
@@ -22,10 +22,12 @@ async def export_records(gateway: CallerGateway, exchange: Exchange) -> None:
 FLIGHT_ROUTES = (
     Route(
         "GET", FLIGHT, "listFlight", "List the segments of the flight recorder", list_segments,
-        responses=(ResponseSpec(200, FlightPage),),
+        answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, FlightPage),),
     ),
     Route(
         "GET", f"{FLIGHT}/records", "exportFlight", "Download all recorded decisions, for `shunter replay`",
-        export_records, responses=(ResponseSpec(200, None, OCTETS.decode(), "a recording"),), errors=(404,),
+        export_records,
+        answered_by=AnsweredBy.LEADER,
+        responses=(ResponseSpec(200, None, OCTETS.decode(), "a recording"),), errors=(404,),
     ),
 )  # fmt: skip

@@ -13,7 +13,7 @@ import msgspec
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, any_json, encode
 from shunter.api.http.references import parse_job_reference, parse_task_reference
-from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.errors import Invalid, Problem
 from shunter.model.lifecycles import JobState, TaskState
@@ -281,11 +281,12 @@ JOB_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/why", "explainJob", "Explain the state of a job", explain_job,
-        responses=(ResponseSpec(200, WhyView),), query=IN_JOB, errors=(400, 404),
+        answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, WhyView),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/why", "explainTask", "Explain the state of a task",
-        explain_task, responses=(ResponseSpec(200, WhyView),), query=IN_TASK, errors=(400, 404),
+        explain_task,
+        answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, WhyView),), query=IN_TASK, errors=(400, 404),
     ),
 )  # fmt: skip
 
@@ -316,7 +317,7 @@ TASK_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/logs", "readLog", "Get output of a task, as raw bytes", read_log,
-        responses=(
+        answered_by=AnsweredBy.LEADER, responses=(
             ResponseSpec(
                 200, None, "application/octet-stream", description="X-Log-Truncated tells whether it was cut",
             ),

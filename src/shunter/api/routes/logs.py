@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import BASE, ResponseSpec, Route
+from shunter.api.http.routing import BASE, AnsweredBy, ResponseSpec, Route
 from shunter.api.http.streams import stream_lines
 from shunter.api.routes.jobs import TASK_STATE, job_of
 from shunter.model.job import arrays
@@ -51,7 +51,7 @@ LOG_ROUTES = (
     Route(
         "GET", f"{BASE}/jobs/{{job}}/logs", "readJobLogs", "Get the output of all tasks of a job, as NDJSON",
         read_job_logs, errors=(400, 404),
-        responses=(
+        answered_by=AnsweredBy.LEADER, responses=(
             ResponseSpec(
                 200, JobLogLine, "application/x-ndjson",
                 description="lines: pieces of output, then what was left out and what is missing",

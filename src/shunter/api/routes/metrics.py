@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import BASE, ResponseSpec, Route
+from shunter.api.http.routing import BASE, AnsweredBy, ResponseSpec, Route
 from shunter.api.routes.jobs import GROUP, any_task_of, job_of
 from shunter.api.routes.objects import IN_NAMESPACE, api_version_of, object_name_of
 from shunter.model.objects.objects import BATCH_JOB
@@ -46,16 +46,18 @@ METRIC_ROUTES = (
     Route(
         "GET", f"{IN_NAMESPACE}/batchjobs/{{object}}/metrics", "getBatchJobMetrics",
         "Get the metrics of a BatchJob run, by node and by slot", get_batch_job_metrics,
-        responses=METRICS_RESPONSES,
+        answered_by=AnsweredBy.LEADER, responses=METRICS_RESPONSES,
         query=p.Query((RUN, STEP)), errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/nodes/{{name}}/metrics", "getNodeMetrics", "Get the metrics of a node", get_node_metrics,
+        answered_by=AnsweredBy.LEADER,
         responses=METRICS_RESPONSES, query=p.Query((START, STOP, STEP)), errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/metrics", "getTaskMetrics",
-        "Get the metrics of a task and its node", get_task_metrics, responses=METRICS_RESPONSES, errors=(400, 404),
+        "Get the metrics of a task and its node", get_task_metrics,
+        answered_by=AnsweredBy.LEADER, responses=METRICS_RESPONSES, errors=(400, 404),
         query=p.Query((
             p.NAMESPACE,
             GROUP,

@@ -6,7 +6,7 @@ import msgspec
 
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, any_json
-from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.placement_fields import TIMEOUT_MAX_S
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
@@ -98,11 +98,12 @@ NODE_RESPONSES = (ResponseSpec(200, NodeView),)
 NODE_ROUTES = (
     Route(
         "GET", f"{BASE}/nodes", "listNodes", "List nodes, by name", list_nodes,
-        responses=(ResponseSpec(200, NodePage),), errors=(400,),
+        answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, NodePage),), errors=(400,),
         query=p.Query((NODE_LIMIT, p.AFTER)),
     ),
     Route(
-        "GET", NODE, "getNode", "Get a node", get_node, responses=NODE_RESPONSES, errors=(404,),
+        "GET", NODE, "getNode", "Get a node", get_node,
+        answered_by=AnsweredBy.LEADER, responses=NODE_RESPONSES, errors=(404,),
     ),
     Route(
         "PATCH", NODE, "patchNode", "Change labels and attributes of a node", patch_node,
@@ -110,7 +111,7 @@ NODE_ROUTES = (
     ),
     Route(
         "GET", f"{NODE}/stats", "getNodeStats", "Get current statistics of a node and its tasks", get_node_stats,
-        responses=(ResponseSpec(200, NodeStatsView),), errors=(404,),
+        answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, NodeStatsView),), errors=(404,),
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, any_json, encode
 from shunter.api.http.references import parse_name
-from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import stream_watch
 from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
@@ -291,7 +291,7 @@ def _routes_of(plural: str, kind: str) -> tuple[Route, ...]:
         ),
         Route(
             "GET", f"{object_path}/why", f"explain{kind}", f"Explain the state of a {kind}", handlers.explain,
-            responses=(ResponseSpec(200, WhyView),), errors=(400, 404),
+            answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, WhyView),), errors=(400, 404),
         ),
     )  # fmt: skip
 

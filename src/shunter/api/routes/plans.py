@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
+from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import IN_JOB, JSON_TYPES, read_manifests
 from shunter.model.errors import Invalid, Problem
 from shunter.model.rest.cluster_views import PolicyPage
@@ -60,7 +60,7 @@ PLAN_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/policies", "listPolicies", "List policies, and the active one", list_policies,
-        responses=(ResponseSpec(200, PolicyPage),),
+        answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, PolicyPage),),
     ),
     Route(
         "PUT", f"{BASE}/policies/active", "usePolicy", "Change the active policy", use_policy,

@@ -9,6 +9,7 @@ from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.flights import FLIGHT_ROUTES
 from shunter.api.routes.jobs import JOB_ROUTES, TASK_ROUTES
 from shunter.api.routes.logs import LOG_ROUTES
+from shunter.api.routes.managers import MANAGER_ROUTES
 from shunter.api.routes.metrics import METRIC_ROUTES
 from shunter.api.routes.nodes import NODE_ADMIN_ROUTES, NODE_ROUTES
 from shunter.api.routes.objects import OBJECT_ROUTES
@@ -32,4 +33,5 @@ ROUTES = (
     *FLIGHT_ROUTES,
     *METRIC_ROUTES,
     *LOG_ROUTES,
+    *MANAGER_ROUTES,
 )

@@ -79,7 +79,7 @@ def find_framing(path: str) -> bool | None:
 
 
 async def refuse(send: Send, status: int, reason: str) -> None:
-    """Instead of a handshake."""
+    """Refuse the WebSocket instead of completing the handshake."""
     headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(reason)).encode())]
     await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": reason.encode()})
@@ -173,7 +173,7 @@ class _Connection:
         log.warning("stomp.cut_off", waiting_max=self._settings.outbox.messages_max)
 
     def _abort_connection(self) -> None:
-        """It has not even read why it was cut off."""
+        """Abort the connection of a peer that does not even read why it is disconnected."""
         if self._abort is not None:
             self._abort()
 

@@ -135,24 +135,37 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_
     if mode.is_quiet and names:
         return _print_names(row[names[0]] for row in remaining)
     first = [_clean(row) for row in islice(remaining, MEASURED_ROWS_MAX)]
-    widths = [
-        max(len(column.title), *(len(row[number]) for row in first)) if first else len(column.title)
-        for number, column in enumerate(columns)
-    ]
     line_max = shutil.get_terminal_size().columns if on_terminal(sys.stdout) and not mode.is_wide else None
+    titles = [column.title for column in columns]
+    layout = _lay_out(columns, titles, first, line_max)
+    _print_row(titles, layout, line_max is not None)
+    count = 0
+    for row in chain(first, map(_clean, remaining)):
+        _print_row(row, layout, line_max is not None, state_column)
+        count += 1
+    return count
+
+
+def _lay_out(
+    columns: Sequence[Column], titles: Sequence[str], rows: Iterable[Sequence[str]], line_max: int | None
+) -> list[tuple[int, int, bool]]:
+    """The number of each column to print, its width, and whether it is right-aligned."""
+    widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=False)]
     shown = [number for number, column in enumerate(columns) if mode.is_wide or not column.is_extra]
     if line_max is not None:
         _fit(columns, widths, shown, line_max)
-    count = 0
-    for row in chain([[column.title for column in columns]], first, map(_clean, remaining)):
-        cells = []
-        for number in shown:
-            text = row[number] if line_max is None else cut(row[number], widths[number])
-            cell = text.rjust(widths[number]) if columns[number].right else text.ljust(widths[number])
-            cells.append(coloured(row[number], cell) if count and number == state_column else cell)
-        sys.stdout.write(GAP.join(cells).rstrip() + "\n")
-        count += 1
-    return count - 1
+    return [(number, widths[number], columns[number].right) for number in shown]
+
+
+def _print_row(
+    row: Sequence[str], layout: Sequence[tuple[int, int, bool]], is_cut: bool, state_column: int | None = None
+) -> None:
+    cells = []
+    for number, width, is_right in layout:
+        text = cut(row[number], width) if is_cut else row[number]
+        cell = text.rjust(width) if is_right else text.ljust(width)
+        cells.append(coloured(row[number], cell) if number == state_column else cell)
+    sys.stdout.write(GAP.join(cells).rstrip() + "\n")
 
 
 def _print_names(names: Iterable[str]) -> int:
@@ -181,6 +194,18 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
+def print_text(text: str, first: str = "", indent: int = 0) -> None:
+    """Print `first` and a sentence. On a terminal, lines end between words, and all but the first are indented."""
+    if not on_terminal(sys.stdout) or mode.is_wide:
+        print(first + text)
+        return
+    import textwrap
+
+    width = max(shutil.get_terminal_size().columns, indent + LAST_WIDTH_MIN)
+    wrapper = textwrap.TextWrapper(width, first, " " * indent, break_long_words=False, break_on_hyphens=False)
+    print(wrapper.fill(text) or first)
+
+
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     """Print one object, one line per fact. A fact named `state` starts with a state."""
     known = [(word, fact) for word, fact in facts if fact]
@@ -191,7 +216,11 @@ def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
         if word == "state":
             state, colon, reason = text.partition(":")
             text = coloured(state) + colon + reason
-        print(f"  {word:<{width}} {text}")
+        label = f"  {word:<{width}} "
+        if word == "command":  # one that can be copied
+            print(label + text)
+        else:
+            print_text(text, label, len(label))
 
 
 def _clean(row: Sequence[str]) -> list[str]:

@@ -22,8 +22,6 @@ from shunter.model.timestamps import iso
 from shunter.planning.explain.start_estimate import ExpectedEnd, Forecast
 from shunter.planning.filter.filters import FILTERS, Filter
 
-NEVER = "no node could run it, even if nothing else ran"
-GANG_NEVER = "the gang could not start even if nothing else ran:"
 EXPECTED_ENDS_MAX = 20_000  # considered, the first ones
 
 ReleasedAmount = Callable[[TaskSet], int]  # by the end of one of its tasks
@@ -48,9 +46,8 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
         return StartView(at=None, basis=f"queue {queue} is paused")
     found = [_estimate_task_set(state, task_set, now_ms, filters) for task_set in ready]
     choose = max if job.options.gang else min  # a gang starts with its last group
-    return choose(
-        found, key=lambda start: (start.at is None, start.basis.startswith((NEVER, GANG_NEVER)), start.at or "")
-    )
+    _, start = choose(found, key=lambda each: (each[1].at is None, each[0], each[1].at or ""))
+    return start
 
 
 def _start_by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) -> StartView:
@@ -88,24 +85,31 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
     return latest
 
 
-def _estimate_task_set(state: State, task_set: TaskSet, now_ms: int, filters: Sequence[Filter]) -> StartView:
+def _estimate_task_set(
+    state: State, task_set: TaskSet, now_ms: int, filters: Sequence[Filter]
+) -> tuple[bool, StartView]:
+    """Whether it could never start, even if nothing else ran; and when it starts."""
     rules = task_set.task_class.task_class.rules
     count = task_set.task_class.queued if rules is not None and rules.gang else 1
     forecast = Forecast(task_set.task_class.task_class, state.nodes.view, filters)
     if not forecast.could_ever_fit(count):
         room = forecast.room_ever(count)
-        basis = f"{GANG_NEVER} {room:,} of its {count:,} tasks would have room" if room else NEVER
-        return StartView(at=None, basis=basis)
+        basis = "no node could run it, even if nothing else ran"
+        if room:
+            basis = (
+                f"the gang could not start even if nothing else ran: {room:,} of its {count:,} tasks would have room"
+            )
+        return True, StartView(at=None, basis=basis)
     for name, need in task_set.task_class.licences:
         if need * count > (total := state.cluster.licences().get(name, 0)):
-            return StartView(at=None, basis=f"it needs {need * count} of {name}, but the cluster has {total}")
+            return False, StartView(at=None, basis=f"it needs {need * count} of {name}, but the cluster has {total}")
     ends = expected_ends(state, task_set, now_ms)
     last_end = _last_needed_end(state, task_set, count, forecast, ends)
     if last_end is None:
-        return StartView(at=None, basis=_why_no_estimate(state, ends))
+        return False, StartView(at=None, basis=_why_no_estimate(state, ends))
     ended = state.task_sets[last_end.source]
     assert ended is not None
-    return StartView(at=iso(last_end.at_ms / 1000), basis=_basis(state, ended, last_end, now_ms))
+    return False, StartView(at=iso(last_end.at_ms / 1000), basis=_basis(state, ended, last_end, now_ms))
 
 
 def _last_needed_end(

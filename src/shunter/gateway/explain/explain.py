@@ -5,21 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from random import Random
 
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.apply_file import MixedFile
+from shunter.engine.jobs.run_keys import keys_of_drafts, keys_of_edges, keys_of_specs
+from shunter.engine.jobs.submit import with_names
 from shunter.engine.state.records import Job
 from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
 from shunter.gateway.explain.plan import DryRuns, job_with_dependencies, jobs_named_in, plan
 from shunter.gateway.explain.plan_objects import jobs_of_file, plan_file
 from shunter.gateway.explain.verified_remedies import diagnose
 from shunter.gateway.explain.why import reservation_reasons, why, why_ended, why_task
-from shunter.gateway.explain.why_objects import why_object
+from shunter.gateway.explain.why_objects import describe_next_run, why_object
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.model.errors import NotFound
 from shunter.model.files.mixed_files import read_parts, split
 from shunter.model.job.manifests import JobReader
+from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeState
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
 from shunter.model.objects.documents import APPLICATION_PREFIX
@@ -64,7 +68,7 @@ class Explain:
         if not isinstance(run, Job):
             found, batch_job = why_ended(run.view), self._batch_job(job)
             if batch_job is not None and batch_job.status.state in (BatchJobState.READY, BatchJobState.IN_QUEUE):
-                found.sentence = f"{found.sentence} {why_object(self._engine.state, batch_job).sentence}"
+                found.sentence = f"{found.sentence} {describe_next_run(self._engine.state, batch_job)}"
             return found
         return await self._why_unfinished(run)
 
@@ -78,17 +82,23 @@ class Explain:
     async def plan(self, documents: Sequence[object], *, namespace: str) -> PlanView:
         if any(isinstance(each, dict) and each.get("kind") in KINDS for each in documents):
             return await self._plan_file(documents, namespace)
-        specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
-        past = await self._engine.load_ended_runs(specs)
-        return await self._dry_runs.run(partial(jobs_named_in, specs), plan, specs, self._caller.user, past)
+        read = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
+        specs = self._with_names(read)
+        runs = keys_of_specs(specs)
+        return await self._dry_runs.run(partial(jobs_named_in, specs), plan, specs, self._caller.user, runs=runs)
 
     async def _plan_file(self, documents: Sequence[object], namespace: str) -> PlanView:
         jobs, objects = split(documents)
         read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
         read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
-        file = MixedFile(*read, jobs, objects)
-        past = await self._engine.load_ended_runs(file.specs)
-        return await self._dry_runs.run(partial(jobs_of_file, file), plan_file, file, self._caller.user, past)
+        specs = self._with_names(read[0])
+        file = MixedFile(specs, read[1], jobs, objects)
+        runs = [*keys_of_specs(specs), *keys_of_drafts(file.drafts)]
+        return await self._dry_runs.run(partial(jobs_of_file, file), plan_file, file, self._caller.user, runs=runs)
+
+    def _with_names(self, specs: list[JobSpec]) -> list[JobSpec]:
+        """A dry run draws its own names, so that a plan alters no decision."""
+        return with_names(specs, Random(int(self._clock.now() * 1000)))[0]
 
     def _batch_job(self, job: JobReference) -> BatchJob | None:
         """The BatchJob whose next run a reference means."""
@@ -104,7 +114,11 @@ class Explain:
         found = why(state, job, now_ms, policy.filters, reservation_reasons(state, policy, leader, now_ms))
         if found.start is not None:
             planner_reasons, found.suggestions = await self._dry_runs.run(
-                partial(job_with_dependencies, job.id), diagnose, job.id, policy.filters
+                partial(job_with_dependencies, job.id),
+                diagnose,
+                job.id,
+                policy.filters,
+                runs=keys_of_edges(job.namespace, job.options.after),
             )
             known_texts = {reason.text for reason in found.reasons}
             new = [ReasonView(text=text, nodes=0) for text in dict.fromkeys(planner_reasons) if text not in known_texts]

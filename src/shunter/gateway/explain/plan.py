@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.dependencies import NO_ENDED_RUNS, EndedRuns
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.policy.dry_run import DryRun, DryRunSource, take_dry_run_source
 from shunter.engine.state.records import Job
@@ -20,6 +19,7 @@ from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.plan_views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
 from shunter.ports.clock import Clock
+from shunter.ports.store import RunKey
 
 WAITING_MAX = 16  # dry runs in the queue; each holds a copy of the cluster in memory
 T = TypeVar("T")
@@ -43,9 +43,15 @@ class DryRuns:
         self._lock = asyncio.Lock()
         self._waiting = 0
 
-    async def run(self, select_jobs: Callable[[State], list[Job]], function: Callable[..., T], *arguments: object) -> T:
+    async def run(
+        self,
+        select_jobs: Callable[[State], list[Job]],
+        function: Callable[..., T],
+        *arguments: object,
+        runs: Iterable[RunKey] = (),
+    ) -> T:
         """Call `function(dry_run_source, *arguments)` with the committed state at its turn. `select_jobs` selects the
-        jobs that it is about."""
+        jobs that it is about, `runs` are the ended runs that it has to know."""
         if self._waiting >= WAITING_MAX:
             raise Busy(f"{self._waiting} plans and explanations are already in progress")
         self._waiting += 1
@@ -57,7 +63,9 @@ class DryRuns:
                 dry_run_source = take_dry_run_source(
                     engine.state, engine.active_policy, engine.settings, now_ms, selected_jobs
                 )
-                return await self._run_in_thread(function, dry_run_source, *arguments)
+                # After the copy: a run that ends in between is then both unfinished in the copy and in history.
+                ended_runs = dry_run_source.ended_runs.copy(await engine.look_up_runs(set(runs)))
+                return await self._run_in_thread(function, replace(dry_run_source, ended_runs=ended_runs), *arguments)
         finally:
             self._waiting -= 1
 
@@ -77,13 +85,11 @@ def jobs_named_in(specs: list[JobSpec], state: State) -> list[Job]:
     return [job for namespace, name in names for job in state.unfinished_runs(namespace, name)]
 
 
-def plan(
-    dry_run_source: DryRunSource, specs: list[JobSpec], user: str, ended_runs: EndedRuns = NO_ENDED_RUNS
-) -> PlanView:
+def plan(dry_run_source: DryRunSource, specs: list[JobSpec], user: str) -> PlanView:
     """What submitting these jobs would do now. Raises what the submit would."""
     dry_run = DryRun(dry_run_source)
     before = jobs_before(dry_run, specs)
-    submitted = dry_run.submit(specs, user, ended_runs)
+    submitted = dry_run.submit(specs, user)
     dry_run.place()
     jobs = planned_jobs(dry_run, specs, submitted, before, dry_run_source.now_ms)
     preemptions = planned_preemptions(dry_run)
@@ -261,7 +267,10 @@ def summarize_jobs(jobs: list[PlannedJobView], preemptions: list[PlannedPreempti
     else:
         sentence = "nothing would change now"
     if preemptions:
-        sentence += f"; {_format_task_count(sum(each.count for each in preemptions))} of other jobs would be preempted"
+        planned = {(job.namespace, job.name) for job in jobs}
+        are_others = all((each.namespace, each.name) not in planned for each in preemptions)
+        count = _format_task_count(sum(each.count for each in preemptions))
+        sentence += f"; {count}{' of other jobs' if are_others else ''} would be preempted"
     return sentence + "."
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 
 from shunter.engine.jobs.apply_file import MixedFile, on_apply_file
-from shunter.engine.jobs.dependencies import EndedRuns
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.objects.apply import UNCHANGED, ApplyResult
 from shunter.engine.objects.controller import reconcile_objects, reconcile_placed_objects
@@ -35,13 +34,13 @@ def jobs_of_file(file: MixedFile, state: State) -> list[Job]:
     return [*jobs_named_in(file.specs, state), *(job for job in applications if job is not None)]
 
 
-def plan_file(dry_run_source: DryRunSource, file: MixedFile, user: str, ended_runs: EndedRuns) -> PlanView:
+def plan_file(dry_run_source: DryRunSource, file: MixedFile, user: str) -> PlanView:
     """What applying this file would do now. Raises what the apply would."""
     dry_run, now_ms = DryRun(dry_run_source), dry_run_source.now_ms
     before = jobs_before(dry_run, file.specs)
 
     def apply(round: Round) -> tuple[list[SubmitResult], list[ApplyResult]]:
-        results = on_apply_file(round, file, user, None, ended_runs)
+        results = on_apply_file(round, file, user, None)
         reconcile_objects(round, is_placing_next=True)
         return results
 
@@ -121,8 +120,9 @@ def _summarize_objects(objects: list[PlannedObjectView]) -> str:
         kinds.setdefault(each.action, Counter())[each.kind] += 1
     parts = []
     for action, counts in kinds.items():
-        names = " and ".join(f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items())
-        parts.append(f"{names} would {'stay' if action == UNCHANGED else 'be'} {action}")
+        *names, last = (f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items())
+        listed = f"{', '.join(names)} and {last}" if names else last
+        parts.append(f"{listed} would {'stay' if action == UNCHANGED else 'be'} {action}")
     stuck = sum(each.verdict in ("waits", "fails") for each in objects)
     end = f"; {stuck:,} of {len(objects):,} objects would wait or fail" if stuck else "; none would wait"
     return f"{', '.join(parts)}{end}."

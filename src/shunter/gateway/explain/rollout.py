@@ -27,12 +27,13 @@ def describe_update(state: State, job: Job, now_ms: int) -> str:
         RolloutStatus.ROLLING_BACK: "is rolling back to an earlier version",
         RolloutStatus.RESTARTING: "is restarting",
     }[service_state.status]
-    progress = f"It {activity}, {view.updated} of {view.wanted} instances are replaced"
     awaited = [
         member
         for member in _current_members(state, job)
         if member.is_current_version and not member.is_healthy_at(now_ms)
     ]
+    replaced = max(view.updated - len(awaited), 0)
+    progress = f"It {activity}, {replaced} of {view.wanted} instances are replaced"
     if not awaited:
         return f"{progress}."
     return f"{progress}{_describe_awaited(service_state, awaited, now_ms)}."

@@ -17,8 +17,6 @@ from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.score.gangs import gang_of
 from shunter.planning.view import TaskClass
 
-TESTBED_HOLDS = "testbed "  # how each text begins
-
 
 def describe_testbed_holds(
     state: State, task_class: TaskClass, filters: Sequence[Filter], only_node: int = 0
@@ -37,9 +35,8 @@ def describe_testbed_holds(
     accepted = feasible(without_licence_needs(task_class), ledger, slice(0, ledger.count), others)
     for name, testbed in testbeds.items():
         nodes, held = 0, Counter[str]()
-        for node, slots in _held_by_node(testbed).items():
-            row = state.nodes.by_name[node].id if node in state.nodes.by_name else 0
-            if row and accepted[row] and only_node in (0, row):
+        for row, slots in _held_by_row(state, testbed):
+            if accepted[row] and only_node in (0, row):
                 amounts = _decisive_amounts(needs, _free_on(ledger, row, needs), slots, is_gang=missing > 0)
                 nodes += bool(amounts)
                 held.update(amounts)
@@ -72,13 +69,14 @@ def _missing_gang_tasks(state: State, task_class: TaskClass, filters: Sequence[F
     return record.queued - Forecast(task_class, state.nodes.view, filters).room(record.queued)
 
 
-def _held_by_node(testbed: Testbed) -> dict[str, dict[str, int]]:
-    held: dict[str, dict[str, int]] = {}
+def _held_by_row(state: State, testbed: Testbed) -> Iterator[tuple[int, Mapping[str, int]]]:
+    """What its slots hold on each node that is registered now."""
+    held: dict[str, Counter[str]] = {}
     for slot in testbed.status.slots:
-        amounts = held.setdefault(slot.place.node, {})
-        for resource, amount in slot.size.items():
-            amounts[resource] = amounts.get(resource, 0) + amount
-    return held
+        held.setdefault(slot.place.node, Counter()).update(slot.size)
+    for node, amounts in held.items():
+        if node in state.nodes.by_name:
+            yield state.nodes.by_name[node].id, amounts
 
 
 def _describe(name: ObjectName, nodes: int, held: dict[str, int], missing: int) -> str:
@@ -87,4 +85,4 @@ def _describe(name: ObjectName, nodes: int, held: dict[str, int], missing: int) 
     space = "" if name.namespace == NAMESPACE_DEFAULT else f" -n {name.namespace}"
     hint = f"shunter describe testbed {name.name}{space}"
     what = "more tasks of the gang" if missing else "a task"
-    return f"{TESTBED_HOLDS}{name} holds {amounts} for its slots on {where}, where {what} would fit otherwise ({hint})"
+    return f"testbed {name} holds {amounts} for its slots on {where}, where {what} would fit otherwise ({hint})"

@@ -5,6 +5,7 @@ Called by `gateway.explain.explain`, and by plans for jobs that would stay pendi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from shunter.engine.jobs.dependencies import waits_for
@@ -13,13 +14,16 @@ from shunter.engine.placement.gang_restart import is_gathering
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.sessions import Session
 from shunter.engine.read.views import counts_view, rollout_view
+from shunter.engine.services.crashes import DEGRADED
+from shunter.engine.services.instances import collect_instances
 from shunter.engine.services.per_node import class_of
 from shunter.engine.state.records import Job, TaskSet
+from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.state import State
 from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
 from shunter.gateway.explain.estimates import estimate_start
 from shunter.gateway.explain.rollout import describe_crash, describe_update
-from shunter.gateway.explain.testbed_holds import TESTBED_HOLDS, describe_testbed_holds
+from shunter.gateway.explain.testbed_holds import describe_testbed_holds
 from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
@@ -57,7 +61,7 @@ def why(
 
 def why_ended(run: JobView) -> WhyView:
     sentence = f"{run.name} {describe_end_state(run.state)}"
-    sentence = f"{sentence}: {run.reason}" if run.reason else f"{sentence}."
+    sentence = f"{sentence}: {run.reason.rstrip('.')}." if run.reason else f"{sentence}."
     return WhyView(name=run.name, state=run.state, sentence=sentence, counts=run.counts)
 
 
@@ -73,7 +77,8 @@ def why_task(task: TaskView) -> WhyView:
         "cancelled": f"{task.name} was cancelled{details}.",
     }
     code = f" with exit code {task.exit_code}" if task.exit_code is not None else ""
-    failed = f"{task.name} failed{where}{code} in attempt {task.attempt}{details}."
+    cause = "" if task.reason == code.removeprefix(" with ") else details  # the reason may only repeat the code
+    failed = f"{task.name} failed{where}{code} in attempt {task.attempt}{cause}."
     return WhyView(name=task.name, state=task.state, sentence=sentences.get(task.state, failed), counts={task.state: 1})
 
 
@@ -104,28 +109,47 @@ def _attributed(name: str, reasons: Mapping[int, str]) -> Mapping[int, str]:
 def reasons_of(
     state: State, job: Job, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
 ) -> list[ReasonView]:
-    """Why groups that could be placed are not: first the items for which room is reserved, then what nodes lack. Groups
-    share equal reasons."""
+    """Why groups that could be placed are not, the most important reason first."""
+    return _find_reasons(state, job, filters, reserved).in_order()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reasons:
+    reserved: list[str]  # room is reserved, for others or for the job itself
+    nodes: list[ReasonView]  # what nodes lack
+    testbeds: list[str]  # testbeds whose slots hold what the job needs
+
+    def in_order(self) -> list[ReasonView]:
+        reserved, testbeds = (
+            [ReasonView(text=each, nodes=0) for each in texts] for texts in (self.reserved, self.testbeds)
+        )
+        return [*reserved, *self.nodes, *testbeds]
+
+
+def _find_reasons(state: State, job: Job, filters: Sequence[Filter], reserved: Mapping[int, str]) -> _Reasons:
+    """Groups share equal reasons."""
     waiting = list(_waiting_classes(state, job))
     if not waiting:
-        return []
-    view, has_one_group = build_view(state), len(job.spec_version.groups) == 1
-    by_text: dict[str, ReasonView] = {}
+        return _Reasons([], [], [])
+    by_text = _node_reasons(state, waiting, filters, has_one_group=len(job.spec_version.groups) == 1)
+    texts = dict.fromkeys(reserved[task_class.id] for _, task_class, _ in waiting if task_class.id in reserved)
+    testbeds = dict.fromkeys(
+        text for _, task_class, node in waiting for text in describe_testbed_holds(state, task_class, filters, node)
+    )
+    return _Reasons([text for text in texts if text not in by_text], list(by_text.values()), list(testbeds))
+
+
+def _node_reasons(
+    state: State, waiting: Sequence[tuple[str, TaskClass, int]], filters: Sequence[Filter], *, has_one_group: bool
+) -> dict[str, ReasonView]:
+    view, by_text = build_view(state), dict[str, ReasonView]()
     for group, task_class, node in waiting:
         for reason in explain(task_class, state.nodes.view, filters, view, node):
             text = f"must run on {reason.examples[0]}: {reason.text}" if node and reason.nodes else reason.text
             if reason.nodes and not has_one_group:
                 text = f"group {group}: {text}"
             by_text.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
-    reservations = dict.fromkeys(reserved[task_class.id] for _, task_class, _ in waiting if task_class.id in reserved)
-    held = dict.fromkeys(
-        text for _, task_class, node in waiting for text in describe_testbed_holds(state, task_class, filters, node)
-    )
-    return [
-        *(ReasonView(text=text, nodes=0) for text in reservations if text not in by_text),
-        *by_text.values(),
-        *(ReasonView(text=text, nodes=0) for text in held),
-    ]
+    return by_text
 
 
 def _waiting_classes(state: State, job: Job) -> Iterator[tuple[str, TaskClass, int]]:
@@ -147,13 +171,13 @@ def describe_state(
 ) -> str:
     """The state of an unfinished job in one sentence."""
     counts = _counts(state, job)
-    if job.type in PER_NODE and not job.task_sets and not waits_for(state, job, now_ms):
+    if job.type in PER_NODE and not job.task_sets and not job.is_held and not waits_for(state, job, now_ms):
         return _describe_no_matching_node(state, job, filters)
     if counts[TaskState.WAITING] or counts[TaskState.QUEUED]:
         return _describe_pending(state, job, now_ms, filters, reserved)
     if counts[TaskState.STOPPING]:
         return f"{job.name} is stopping: {counts[TaskState.STOPPING]:,} of {sum(counts):,} tasks have not ended yet."
-    return _describe_running(state, job)
+    return _describe_running(state, job, now_ms)
 
 
 def _describe_no_matching_node(state: State, job: Job, filters: Sequence[Filter]) -> str:
@@ -161,7 +185,7 @@ def _describe_no_matching_node(state: State, job: Job, filters: Sequence[Filter]
     return f"{job.name} runs on every matching node, but no node matches{details}."
 
 
-def _counts(state: State, job: Job) -> list[int]:
+def _counts(state: State, job: Job) -> Sequence[int]:
     """Tasks by state, as `job` shows them: of a long-running job, without those that are being replaced."""
     if job.id not in state.services.jobs:
         return job.counts()
@@ -169,15 +193,12 @@ def _counts(state: State, job: Job) -> list[int]:
     return [sum(column) for column in zip(*by_group.values(), strict=True)]
 
 
-def _describe_running(state: State, job: Job) -> str:
+def _describe_running(state: State, job: Job, now_ms: int) -> str:
     counts = _counts(state, job)
     live, total = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING], sum(counts)
     service = state.services.jobs.get(job.id)
-    if service is not None and (service.down or counts[TaskState.FAILED]):
-        unavailable = ((len(service.down), "stopped by a user"), (counts[TaskState.FAILED], "failed"))
-        details = ", ".join(f"{count} {how}" for count, how in unavailable if count)
-        fix = f"start them again with `shunter restart {job.name}/INDEX`"
-        return f"{job.name} is running: {live:,} of {total:,} tasks are running, {details}; {fix}."
+    if service is not None and (unavailable := _describe_unavailable(state, job, service, now_ms, (live, total))):
+        return unavailable
     if live and not counts[TaskState.RUNNING]:
         is_containerized = any(group.task.container is not None for group in job.spec_version.groups)
         hint = f"; `shunter logs {job.name}` shows the progress of the image pull" if is_containerized else ""
@@ -187,11 +208,35 @@ def _describe_running(state: State, job: Job) -> str:
     return f"{job.name} is not pending: {live:,} of {total:,} tasks are running{ended}."
 
 
+def _describe_unavailable(
+    state: State, job: Job, service: ServiceState, now_ms: int, live_of_total: tuple[int, int]
+) -> str:
+    """A long-running job of which some instances gave up or were stopped by a user, and how to start them again;
+    empty if there are none."""
+    (live, total), (view, _) = live_of_total, rollout_view(state, job, now_ms)
+    current = [instance.current for instance in collect_instances(state, job).values()]
+    failed = [member for member in current if member.state == TaskState.FAILED]
+    stopped = [member for member in current if service.is_down(member.task_set.spec.name, member.visible_index)]
+    if not failed and not stopped:
+        return ""
+    details = [f"{live:,} of {total:,} tasks {'is' if live == 1 else 'are'} running"]
+    details += [f"{len(stopped):,} stopped by a user"] if stopped else []
+    if failed:
+        details.append(view.reason if view.status == DEGRADED and view.reason else f"{len(failed):,} failed")
+    first, is_one = (failed + stopped)[0], len(failed) + len(stopped) == 1
+    target = first.task_set.task_name(first.index) if is_one else f"{job.name}/INDEX"
+    fix = f"Start {'it' if is_one else 'them'} again with `shunter restart {target}`."
+    return f"{job.name} is {view.status if failed else 'running'}: {', '.join(details)}. {fix}"
+
+
 def _describe_pending(
     state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str]
 ) -> str:
     if job.is_held:
-        return f"Held. Start it with `shunter release {job.name}`."
+        also = waits_for(state, job, now_ms)
+        return f"Held. Start it with `shunter release {job.name}`." + (
+            f" It also waits for {' and for '.join(also)}." if also else ""
+        )
     counts = _counts(state, job)
     waiting, queued, total = counts[TaskState.WAITING], counts[TaskState.QUEUED], sum(counts)
     waits = waits_for(state, job, now_ms) if waiting else []
@@ -224,12 +269,17 @@ def _describe_queued(
         return f"job {ahead.name} requests the same resources and was submitted first"
     if (ahead := _job_ahead_in_queue(state, job)) is not None:
         return f"queue {job.options.queue} is strict, and job {ahead.name} was submitted first"
-    if reasons := reasons_of(state, job, filters, reserved):
-        first = reasons[0]
-        nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
-        held = next((each.text for each in reasons if each.text.startswith(TESTBED_HOLDS)), "")
-        return f"{first.text}{nodes}" + (f"; {held}" if held and held != first.text else "")
-    return "waiting for the next round"
+    return _describe_reasons(_find_reasons(state, job, filters, reserved)) or "waiting for the next round"
+
+
+def _describe_reasons(reasons: _Reasons) -> str:
+    """The first reason, and the first testbed in the way; empty if there is no reason."""
+    first = next(iter(reasons.in_order()), None)
+    if first is None:
+        return ""
+    nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
+    testbeds = [text for text in reasons.testbeds[:1] if text != first.text]
+    return "; ".join([f"{first.text}{nodes}", *testbeds])
 
 
 def _describe_gang_restart(job: Job, now_ms: int) -> str:

@@ -94,20 +94,12 @@ def _describe_batch_job(state: State, job: BatchJob) -> str:
         problems = " ".join(status.problems).rstrip(".")
         return f"{name} has failed{f': {problems}' if problems else ''}; {_describe_recovery(job)}."
     by = status.active_scheduling or (job.claim.scheduling if job.claim is not None else None)
-    is_queued = status.state is BatchJobState.IN_QUEUE
-    claimant = None if by is None else state.objects.schedulings.get(by)
-    claimed = f"Scheduling {by} has claimed it, and it waits for free slots"
-    claimed += _describe_waits(state, claimant) if claimant is not None else ""
-    if is_queued and claimant is not None and claimant.status.state in _ENDED:
-        release = f"it is ready again when that is deleted ({_delete(claimant.meta.object_name)})"
-        return f"{name} will not run: Scheduling {by}, which has claimed it, has failed; {release}."
-    if status.restarts and status.problems and job.claim is not None:  # until it is submitted again
-        waits = claimed if is_queued else "Its last tasks are stopping"
-        return f"{name} restarts: {' '.join(status.problems).rstrip('.')}. {waits}."
+    if status.state is BatchJobState.IN_QUEUE:
+        return f"{name} {_describe_queued(state, job, by)}."
+    if _will_restart(job):
+        return f"{name} restarts: {' '.join(status.problems).rstrip('.')}. Its last tasks are stopping."
     if status.state is BatchJobState.READY:
         return f"{name} has not been submitted: {_describe_unclaimed(state, own)}."
-    if is_queued:
-        return f"{name} has not been submitted: {claimed}."
     if status.state is BatchJobState.COMPLETED:
         return f"{name} has completed for Scheduling {by}, which holds it until it is deleted."
     if status.state is BatchJobState.PENDING_DELETION:
@@ -115,6 +107,32 @@ def _describe_batch_job(state: State, job: BatchJob) -> str:
     slots = _format_slots(status.slot_ids)
     why = f"see `shunter why {APPLICATION_PREFIX}{own.name}{_space(own)}`"
     return f"{name} was submitted by Scheduling {by} to {slots} of testbed {status.testbed}; {why}."
+
+
+def describe_next_run(state: State, job: BatchJob) -> str:
+    """For a BatchJob that has run before: what it waits for before it runs again."""
+    own, by = job.meta.object_name, job.claim.scheduling if job.claim is not None else None
+    if job.status.state is BatchJobState.READY and not _will_restart(job):
+        return f"It has not been submitted again: {_describe_unclaimed(state, own)}."
+    return _describe_batch_job(state, job) if by is None else f"It {_describe_queued(state, job, by)}."
+
+
+def _describe_queued(state: State, job: BatchJob, by: ObjectName | None) -> str:
+    """A BatchJob that a Scheduling has claimed, and that waits for slots."""
+    claimant = None if by is None else state.objects.schedulings.get(by)
+    if claimant is not None and claimant.status.state in _ENDED:
+        release = f"it is ready again when that is deleted ({_delete(claimant.meta.object_name)})"
+        return f"will not run: Scheduling {by}, which has claimed it, has failed; {release}"
+    claimed = f"Scheduling {by} has claimed it, and it waits for free slots"
+    claimed += _describe_waits(state, claimant) if claimant is not None else ""
+    if _will_restart(job):
+        return f"restarts: {' '.join(job.status.problems).rstrip('.')}. {claimed}"
+    return f"has not been submitted: {claimed}"
+
+
+def _will_restart(job: BatchJob) -> bool:
+    """Whether it has lost a node, and was not submitted again yet."""
+    return bool(job.status.restarts and job.status.problems) and job.claim is not None
 
 
 def _describe_recovery(job: BatchJob) -> str:
@@ -134,7 +152,7 @@ def _describe_unclaimed(state: State, job: ObjectName) -> str:
         scheduling = state.objects.schedulings[name]
         if scheduling.status.state not in _ENDED:
             return f"Scheduling {name} names it, and has not claimed it yet{_describe_waits(state, scheduling)}"
-    return "no Scheduling names it. Apply a Scheduling that does"
+    return "no Scheduling names it. Apply one that does"
 
 
 def _describe_waits(state: State, scheduling: Scheduling) -> str:

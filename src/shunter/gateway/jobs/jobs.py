@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import islice
 
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.apply_file import MixedFile
@@ -19,6 +21,7 @@ from shunter.gateway.objects import Objects
 from shunter.model.errors import Conflict, Unavailable
 from shunter.model.files.mixed_files import join, read_parts, split
 from shunter.model.job.manifests import JobReader
+from shunter.model.lifecycles import JobState
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.rest.job_views import JobPage, JobView, SubmittedJob, describe_end_state
 from shunter.ports.callers import Caller, JobReference, TaskReference
@@ -26,6 +29,7 @@ from shunter.ports.jobs import JobQuery
 from shunter.ports.objects import Applied
 from shunter.ports.store import FinishedJob, FinishedQuery, Store
 
+LABEL_SLICE_JOBS = 5_000  # looked at before the loop comes around
 _FINISHED_STATES = ("succeeded", "failed", "cancelled")
 
 
@@ -59,7 +63,7 @@ class Jobs:
         """Newest first. Reads live runs before it asks the store, so that a job that ends meanwhile is not missed."""
         await self._engine.wait_committed()
         before = int(query.after) if query.after else None
-        live, live_total = self._live(query, before)
+        live, live_total = await self._live(query, before)
         states = tuple(state for state in query.states if state in _FINISHED_STATES)
         finished: list[FinishedJob] = []
         finished_total = 0
@@ -143,20 +147,39 @@ class Jobs:
             count=view.count,
         )  # fmt: skip
 
-    def _live(self, query: JobQuery, before: int | None) -> tuple[list[JobView], int]:
+    async def _live(self, query: JobQuery, before: int | None) -> tuple[list[JobView], int]:
+        """One more than the page holds, and how many there are in all."""
+        states = tuple(state for state in JobState if state.wire_name in query.states)
+        if query.states and not states:
+            return [], 0
+        if query.labels:
+            return await self._labelled(query, states, before)
+        index = self._engine.state.job_index
+        ids = islice(index.newest(query.namespace, states, before), query.limit + 1)
+        return self._views(ids), index.count(query.namespace, states)
+
+    async def _labelled(
+        self, query: JobQuery, states: Sequence[JobState], before: int | None
+    ) -> tuple[list[JobView], int]:
+        """Labels have no index, so every job is looked at, a slice at a time."""
         views: list[JobView] = []
-        total = 0
-        for job in reversed(self._engine.state.jobs.values()):
-            if query.namespace not in (None, job.namespace):
-                continue
-            if query.states and job.state.wire_name not in query.states:
-                continue
-            if any(job.labels.get(key) != value for key, value in query.labels):
-                continue
-            total += 1
-            if (before is None or job.id < before) and len(views) <= query.limit:
-                views.append(job_view(job, self._engine.state, self._engine.now_ms()))
-        return views, total
+        total, cursor = 0, None
+        while True:
+            jobs, index = self._engine.state.jobs, self._engine.state.job_index
+            ids = list(islice(index.newest(query.namespace, states, cursor), LABEL_SLICE_JOBS))
+            found = [id for id in ids if all(jobs[id].labels.get(key) == value for key, value in query.labels)]
+            total += len(found)
+            on_page = (id for id in found if before is None or id < before)
+            views += self._views(islice(on_page, query.limit + 1 - len(views)))
+            if len(ids) < LABEL_SLICE_JOBS:
+                return views, total
+            cursor = ids[-1]
+            await asyncio.sleep(0)
+            await self._engine.wait_committed()
+
+    def _views(self, ids: Iterable[int]) -> list[JobView]:
+        state, now_ms = self._engine.state, self._engine.now_ms()
+        return [job_view(state.jobs[id], state, now_ms) for id in ids]
 
     def _templates(self, query: JobQuery, before: int | None) -> list[JobView]:
         """Templates are listed among the jobs, unless the query asks for states of jobs."""

@@ -3,7 +3,7 @@ and again those that have written more. Of each task it remembers only the last 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -163,11 +163,14 @@ def check_indexes(run: AnyRun, query: JobLogQuery) -> None:
     for index in _indexes(query.indexes):
         if all(local_index_of(each, arrays[each.name], index) is None for each in task_sets):
             counts = {each.name: each.count for each in task_sets}
-            known = {
-                name: format_indexes(array) if array else f"0 to {counts[name] - 1}" for name, array in arrays.items()
-            }
-            listed = known.values() if len(known) == 1 else (f"{name}/{tasks}" for name, tasks in known.items())
-            raise NotFound(f"job '{run.name}' has no task {index}: its tasks are {', '.join(listed)}")
+            known = _describe_tasks(arrays, counts)
+            raise NotFound(f"job '{run.name}' has no task {index}: its tasks are {known}")
+
+
+def _describe_tasks(arrays: Mapping[str, tuple[IndexRange, ...]], counts: Mapping[str, int]) -> str:
+    """The indexes of tasks, by group if there are several: `0 to 9`, or `fetch/0 to 9, sort/1-3`."""
+    known = {name: format_indexes(array) if array else f"0 to {counts[name] - 1}" for name, array in arrays.items()}
+    return ", ".join(known.values() if len(known) == 1 else (f"{name}/{tasks}" for name, tasks in known.items()))
 
 
 def _indexes(parts: tuple[IndexRange, ...]) -> list[int]:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from shunter.engine.jobs.finish import Summary
-from shunter.engine.jobs.rerun import TaskSelection, indexes_by_group, rerun_spec
+from shunter.engine.jobs.rerun import TaskSelection, rerun_spec
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.state.records import Job
 from shunter.engine.state.task_table import unpack_columns
@@ -62,13 +63,16 @@ def submitted_job(result: SubmitResult) -> SubmittedJob:
 
 
 async def _unsuccessful_tasks(store: Store, run: FinishedRun) -> TaskSelection:
-    tasks: list[tuple[str, int]] = []
+    """A chunk at a time: unpacking the columns of one takes some milliseconds."""
+    found: dict[str, list[NDArray[np.int32]]] = {}
     for task_set in run.summary.pieces:
         for chunk in await store.finished_tasks(run.id, task_set.number, 0, task_set.count - 1):
             states = unpack_columns(chunk.count, chunk.body)["state"]
-            indexes: Iterable[int] = (np.flatnonzero(states != TaskState.SUCCEEDED) + chunk.first).tolist()
-            tasks += [
-                (task_set.name, index if task_set.visible_index is None else task_set.visible_index[index])
-                for index in indexes
-            ]
-    return indexes_by_group(tasks)
+            indexes = np.flatnonzero(states != TaskState.SUCCEEDED) + chunk.first
+            if task_set.visible_index is not None:
+                indexes = np.asarray(task_set.visible_index, np.int64)[indexes]
+            if len(indexes):
+                found.setdefault(task_set.name, []).append(indexes.astype(np.int32))
+            await asyncio.sleep(0)
+    is_service = any(task_set.visible_index is not None for task_set in run.summary.pieces)  # its task sets overlap
+    return {name: (np.unique if is_service else np.asarray)(np.concatenate(parts)) for name, parts in found.items()}

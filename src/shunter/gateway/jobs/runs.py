@@ -6,6 +6,7 @@ returned as run 0."""
 from __future__ import annotations
 
 from difflib import get_close_matches
+from itertools import islice
 
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.finish import Summary, decode_summary
@@ -15,9 +16,15 @@ from shunter.engine.state.registries.templates import Template
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
 from shunter.gateway.jobs.template_views import template_as_job
 from shunter.model.errors import NotFound
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.objects.documents import APPLICATION_PREFIX
+from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.job_views import JobView
 from shunter.ports.callers import JobReference
-from shunter.ports.store import Store
+from shunter.ports.store import FinishedQuery, Store
+
+SIMILAR_NAMES_MAX = 10_000  # of unfinished jobs, that a name without a job is compared with
+SIMILAR_FINISHED_MAX = 200  # of finished ones, the newest
 
 
 class Runs:
@@ -42,7 +49,7 @@ class Runs:
         if finished is None:
             template = self._template(reference)
             if template is None:
-                raise NotFound(self._not_found_message(reference))
+                raise NotFound(await self._not_found_message(reference))
             return FinishedRun(template.id, Summary(template_as_job(template), [], []))
         return FinishedRun(finished.id, decode_summary(finished.summary))
 
@@ -59,12 +66,28 @@ class Runs:
             return templates.by_id.get(reference.id)
         return templates.get(reference.namespace, reference.name) if reference.run is None else None
 
-    def _not_found_message(self, reference: JobReference) -> str:
+    async def _not_found_message(self, reference: JobReference) -> str:
         if reference.id is not None:
             return f"job {reference.id} does not exist"
-        state = self._engine.state
-        names = [*state.jobs_by_name.get(reference.namespace, ()), *state.last_runs.get(reference.namespace, ())]
-        close_matches = get_close_matches(reference.name, names[:10_000], 1)
+        if reference.run is None and reference.name.startswith(APPLICATION_PREFIX):
+            return self._no_application_message(reference)
+        names = list(islice(self._engine.state.jobs_by_name.get(reference.namespace, ()), SIMILAR_NAMES_MAX))
+        newest = FinishedQuery(namespace=reference.namespace, limit=SIMILAR_FINISHED_MAX)
+        names += [job.name for job in await self._store.finished_jobs(newest)]
+        close_matches = get_close_matches(reference.name, names, 1)
         requested = reference.name if reference.run is None else f"{reference.name}@{reference.run}"
         hint = f"; did you mean {close_matches[0]}?" if close_matches and close_matches[0] != reference.name else ""
         return f"job '{requested}' does not exist in namespace '{reference.namespace}'{hint}"
+
+    def _no_application_message(self, reference: JobReference) -> str:
+        """For the job that runs a BatchJob: it does not exist before the first submission."""
+        name, namespace = reference.name.removeprefix(APPLICATION_PREFIX), reference.namespace
+        batch_jobs = self._engine.state.objects.batch_jobs
+        if ObjectName(namespace, name) in batch_jobs:
+            found = f"BatchJob '{name}' in namespace '{namespace}' has not run yet: no Scheduling has submitted it"
+            option = "" if namespace == NAMESPACE_DEFAULT else f" -n {namespace}"
+            return f"{found}; `shunter why {reference.name}{option}` says what it waits for"
+        others = [each.name for each in batch_jobs if each.namespace == namespace][:10_000]
+        close_matches = get_close_matches(name, others, 1)
+        hint = f"; did you mean {APPLICATION_PREFIX}{close_matches[0]}?" if close_matches else ""
+        return f"BatchJob '{name}' does not exist in namespace '{namespace}'{hint}"

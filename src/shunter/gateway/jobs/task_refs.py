@@ -3,6 +3,7 @@ every sub-gateway that takes one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -48,7 +49,7 @@ AnyRun = Job | FinishedRun
 def task_sets_of(run: AnyRun) -> list[TaskSetRef]:
     """The task sets of a run, in the order in which they are listed."""
     if isinstance(run, Job):
-        groups = run.task_sets
+        groups: Sequence[TaskSet] = run.task_sets
         if run.is_long_running:
             groups = sorted(groups, key=lambda group: (group.group_index, group.visible_index_of(0), group.number))
         return [task_set_of(group) for group in groups]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from shunter.engine.read.views import command_of, image_of, resources_of
 from shunter.engine.state.registries.templates import Template
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
-from shunter.model.lifecycles import JobState
 from shunter.model.rest.admin_views import TemplatePage, TemplateView
 from shunter.model.rest.job_views import JobView
 from shunter.model.timestamps import iso
+from shunter.ports.store import EndedRun, RunKey
 
 
 def template_page(state: State, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
@@ -31,6 +33,7 @@ def find_template(state: State, namespace: str, name: str) -> Template:
 
 
 def template_view(state: State, template: Template) -> TemplateView:
+    """Without runs that have ended, which `add_last_runs` adds."""
     spec, options = template.spec, template.spec.options
     view = TemplateView(
         name=template.name,
@@ -57,12 +60,21 @@ def template_view(state: State, template: Template) -> TemplateView:
         view.payload = parameters.payload
     unfinished = state.unfinished_runs(template.namespace, template.name)
     view.unfinished = len(unfinished)
-    run, _, ended = state.last_run(template.namespace, template.name)
-    if unfinished and unfinished[-1].run > run:
+    if unfinished:
         view.last_run, view.last_state = unfinished[-1].run, unfinished[-1].state.wire_name
-    elif run:
-        view.last_run, view.last_state = run, JobState(ended).wire_name
     return view
+
+
+def last_run_key(view: TemplateView) -> RunKey:
+    return view.namespace, view.name, None
+
+
+def add_last_runs(views: Iterable[TemplateView], ended_runs: Mapping[RunKey, EndedRun]) -> None:
+    """Runs that have ended are in history. One may have ended since the view was made, so the newer one is shown."""
+    for view in views:
+        ended = ended_runs.get(last_run_key(view))
+        if ended is not None and ended.run >= (view.last_run or 0):
+            view.last_run, view.last_state = ended.run, ended.state
 
 
 def template_as_job(template: Template) -> JobView:

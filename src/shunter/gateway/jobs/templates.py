@@ -6,7 +6,13 @@ from __future__ import annotations
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.templates import Dispatch
 from shunter.gateway.jobs.runs import Runs
-from shunter.gateway.jobs.template_views import find_template, template_page, template_view
+from shunter.gateway.jobs.template_views import (
+    add_last_runs,
+    find_template,
+    last_run_key,
+    template_page,
+    template_view,
+)
 from shunter.model.rest.admin_views import TemplatePage, TemplateView
 from shunter.model.rest.job_views import JobView
 from shunter.ports.admin import DispatchRequest
@@ -19,11 +25,15 @@ class Templates:
 
     async def page(self, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
         await self._engine.wait_committed()
-        return template_page(self._engine.state, namespace, limit, after)
+        page = template_page(self._engine.state, namespace, limit, after)
+        await self._add_last_runs(page.items)
+        return page
 
     async def get(self, namespace: str, name: str) -> TemplateView:
         await self._engine.wait_committed()
-        return template_view(self._engine.state, find_template(self._engine.state, namespace, name))
+        view = template_view(self._engine.state, find_template(self._engine.state, namespace, name))
+        await self._add_last_runs([view])
+        return view
 
     async def pause(self, namespace: str, name: str, is_paused: bool) -> TemplateView:
         await self._engine.pause_template(namespace, name, is_paused)
@@ -38,3 +48,6 @@ class Templates:
         )
         run = await self._engine.dispatch(dispatch)
         return await self._runs.view(JobReference(request.namespace, id=run.job_id))
+
+    async def _add_last_runs(self, views: list[TemplateView]) -> None:
+        add_last_runs(views, await self._engine.look_up_runs([last_run_key(view) for view in views]))

@@ -54,7 +54,7 @@ async def read_lines(workers: Workers, location: LogLocation, stream: str, offse
 
 
 async def all_lines(workers: Workers, location: LogLocation, stream: str, offset: int) -> AsyncGenerator[Lines, None]:
-    """What is written by now."""
+    """All lines that are written so far."""
     while True:
         lines = await read_lines(workers, location, stream, offset)
         if lines.data:

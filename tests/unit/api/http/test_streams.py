@@ -35,6 +35,15 @@ async def test_a_followed_submit_is_one_answer_from_commit_to_end(client: Client
     assert (await call.finished()).is_complete
 
 
+async def test_the_end_has_the_version_that_it_shows(client: Client, gateway: FakeGateway) -> None:
+    call = client.start("POST", "/api/v1/jobs?follow=end", body=json.dumps(manifest()).encode())
+    assert (await next_line(call))["version"] == 9
+    gateway.replication.version = 12
+    gateway.job_table.end(1)
+    assert (await next_line(call))["version"] == 12
+    assert call.response.headers["shunter-version"] == "9"
+
+
 async def test_following_what_was_there_before_is_not_created(client: Client, gateway: FakeGateway) -> None:
     gateway.is_eager = True
     headers = AUTHORIZED | {"idempotency-key": "k"}

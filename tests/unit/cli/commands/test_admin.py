@@ -113,10 +113,11 @@ def test_jobs_are_held_released_and_retried(cluster: Cluster, shunter: Shunter) 
 def test_a_job_shows_what_it_waits_for_and_its_terms(cluster: Cluster, shunter: Shunter) -> None:
     terms = {
         "queue": "film", "held": True, "deadline": "2026-01-01T00:00:00Z", "deadline_missed": True, "timeout_s": 90.0,
-        "waits_for": ["its release (it is held)", "fetch@1 to have succeeded (it is running)"],
+        "waits_for": ["fetch@1 to have succeeded (it is running)"],
     }  # fmt: skip
     cluster.answers["GET /jobs/render"] = answer(200, job_document(terms=terms))
     cluster.answers["GET /jobs/id:7/tasks"] = page()
     out = shunter("job", "render").out
-    assert "its release (it is held); fetch@1 to have succeeded" in out
+    assert "  held       Start it with `shunter release render`\n" in out
+    assert "  waits for  fetch@1 to have succeeded (it is running)\n" in out
     assert "2026-01-01T00:00:00Z (missed)" in out and "1m30s for the whole job" in out

@@ -14,7 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.cli.render.tables import MEASURED_ROWS_MAX, Column, age, format_counts, print_table, yaml_text
+from shunter.cli.render.tables import (
+    MEASURED_ROWS_MAX,
+    Column,
+    age,
+    format_counts,
+    print_facts,
+    print_table,
+    print_text,
+    yaml_text,
+)
 from shunter.model.files.yaml_reader import parse_documents
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -140,6 +149,27 @@ def test_less_important_columns_are_left_out_of_a_narrow_terminal(
 ) -> None:
     lines = on_terminal(lambda: print_table(WIDE, WIDE_ROWS, 2), monkeypatch, width).splitlines()
     assert lines[0].split() == titles.split()
+
+
+SENTENCE = "All 3 tasks are pending: the gang starts as a whole, and nodes have room for one of them now."
+
+
+def test_a_sentence_on_a_terminal_ends_its_lines_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_text(SENTENCE, "ring: ", 2)
+    assert capsys.readouterr().out == f"ring: {SENTENCE}\n"  # programs get one line
+    lines = on_terminal(lambda: print_text(SENTENCE, "ring: ", 2), monkeypatch, 40).splitlines()
+    assert lines[1].startswith("  ") and max(map(len, lines)) <= 40
+    assert " ".join(line.strip() for line in lines) == f"ring: {SENTENCE}"
+
+
+def test_a_long_fact_on_a_terminal_continues_below_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = [("state", SENTENCE), ("command", "sh -c 'echo a long command that people copy'")]
+    lines = on_terminal(lambda: print_facts("ring", facts), monkeypatch, 40).splitlines()
+    assert lines[1].startswith("  state      All") and lines[2].startswith(" " * 13) and lines[2][13] != " "
+    assert max(map(len, lines[:-1])) <= 40
+    assert lines[-1] == "  command    sh -c 'echo a long command that people copy'"
 
 
 @given(

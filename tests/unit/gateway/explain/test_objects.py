@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.model.errors import Invalid
+from shunter.model.errors import Invalid, NotFound
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.objects.batch_jobs import FAIL, RESTART, BatchJobSpec
 from shunter.model.objects.object_meta import ObjectName
@@ -53,13 +53,46 @@ def test_why_of_a_batch_job_that_was_not_submitted_explains_what_is_missing() ->
     async def scenario(harness: GatewayHarness) -> None:
         await setup_testbed(harness, nodes=1)
         await apply_drafts(harness, command("a"), command("b"))
-        alone = "BatchJob default/a has not been submitted: no Scheduling names it. Apply a Scheduling that does."
+        alone = "BatchJob default/a has not been submitted: no Scheduling names it. Apply one that does."
         assert await why_job(harness, "bj.a") == alone
         assert await why_sentence(harness, BATCH_JOB, "a") == alone
         await apply_drafts(harness, queue("q", "a", "a", "b"))
         assert "a was submitted by Scheduling default/q to slots 0, 1" in await why_sentence(harness, BATCH_JOB, "a")
         assert "Scheduling default/q has claimed it, and it waits for free slots" in await why_job(harness, "bj.b")
         assert "bj.a" in await why_job(harness, "bj.a")  # the run itself
+
+    run_scenario(scenario)
+
+
+def test_other_requests_about_a_batch_job_that_was_not_submitted_point_to_why() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, command("render"))
+        for name, words in (
+            ("bj.render", "BatchJob 'render' in namespace 'default' has not run yet: no Scheduling has submitted it"),
+            ("bj.render", "`shunter why bj.render` says what it waits for"),
+            ("bj.rendr", "BatchJob 'rendr' does not exist in namespace 'default'; did you mean bj.render?"),
+        ):
+            with pytest.raises(NotFound) as missing:
+                await harness.gateway.jobs.get(reference(name))
+            assert words in missing.value.detail
+        with pytest.raises(NotFound, match="BatchJob 'rendr' does not exist"):
+            await why_job(harness, "bj.rendr")
+
+    run_scenario(scenario)
+
+
+def test_why_of_a_batch_job_between_two_runs_does_not_say_that_it_never_ran() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, command("a"), queue("q", "a"))
+        for node, order in harness.orders():
+            await harness.end(node, order, 0)
+        await harness.gateway.objects.delete(SCHEDULING, ObjectName("default", "q"))
+        said = await why_job(harness, "bj.a")
+        assert (
+            said == "bj.a has succeeded. It has not been submitted again: no Scheduling names it. Apply one that does."
+        )
 
     run_scenario(scenario)
 
@@ -166,7 +199,7 @@ def test_a_plan_of_objects_says_what_applying_them_does_and_changes_nothing() ->
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n0", cpu=2)
         await label(harness, "n0")
-        before = harness.engine.state.version
+        before = harness.engine.committed_version
         found = await harness.gateway.explain.plan([BED, JOB, QUEUE], namespace="default")
         assert [(each.kind, each.action, each.verdict) for each in found.objects] == [
             (TESTBED, "created", "ready"), (BATCH_JOB, "created", "starts"), (SCHEDULING, "created", "starts"),
@@ -174,14 +207,15 @@ def test_a_plan_of_objects_says_what_applying_them_does_and_changes_nothing() ->
         assert "has 2 slots on 1 node" in found.objects[0].sentence
         assert "a in slots 0, 1 has started" in found.objects[2].sentence
         assert found.starts and found.sentence == (
-            "1 Testbed and 1 BatchJob and 1 Scheduling would be created; none would wait."
+            "1 Testbed, 1 BatchJob and 1 Scheduling would be created; none would wait."
         )
-        assert harness.engine.state.version == before and not harness.engine.state.objects.testbeds
+        assert harness.engine.committed_version == before
         await harness.gateway.objects.apply([BED, JOB, QUEUE], namespace="default")
         await harness.settle()
-        state = harness.engine.state.objects
-        states = [state.get(each.kind, ObjectName("default", each.name)) for each in found.objects]
-        assert [each.status.state.wire_name for each in states if each] == [each.state for each in found.objects]
+        objects = [
+            await harness.gateway.objects.object(each.kind, ObjectName("default", each.name)) for each in found.objects
+        ]
+        assert [each.status.state.wire_name for each in objects] == [each.state for each in found.objects]
         again = await harness.gateway.explain.plan([QUEUE], namespace="default")
         assert (again.objects[0].action, again.objects[0].verdict) == ("unchanged", "starts")
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from shunter.engine.policy import dry_run
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
-from shunter.gateway.explain.plan import WAITING_MAX
+from shunter.gateway.explain.plan import WAITING_MAX, summarize_jobs
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.model.lifecycles import TaskState
+from shunter.model.rest.plan_views import PlannedJobView, PlannedPreemptionView
 from shunter.planning.planner import POLICIES, build_policy
 from shunter.ports.callers import TaskReference
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
@@ -174,7 +175,7 @@ def test_what_a_plan_says_is_what_a_submit_does(
         await harness.complete_stops()
         done: dict[tuple[str, str], int] = {}
         for node, order in harness.orders():
-            key = (order.job_name, harness.engine.state.nodes.view.names[node])
+            key = (order.job_name, harness.engine.node_name(node))
             done[key] = done.get(key, 0) + order.last - order.first + 1
         assert planned_counts == {key: count for key, count in done.items() if key[0].startswith("planned")}
         assert found.starts == (sum(planned_counts.values()) == sum(spec["count"] for spec in planned))
@@ -217,6 +218,17 @@ def test_what_a_plan_says_of_an_update_is_what_the_update_begins_with(
         assert (planned.starts, planned.stops) == (orders, job.counts()[TaskState.STOPPING] - stopping)
 
     run_scenario(scenario)
+
+
+def test_a_plan_does_not_call_the_tasks_of_its_own_job_those_of_other_jobs() -> None:
+    web = PlannedJobView(name="web", namespace="default", verdict="updates", sentence="", count=2, starts=1, waits=0)
+
+    def preempts(*names: str) -> str:
+        victims = [PlannedPreemptionView(name=name, namespace="default", node="n1", count=1) for name in names]
+        return summarize_jobs([web], victims)
+
+    assert preempts("other", "another").endswith("; 2 tasks of other jobs would be preempted.")
+    assert preempts("other", "web").endswith("; 2 tasks would be preempted.")
 
 
 def test_why_of_a_task_tells_of_that_task() -> None:

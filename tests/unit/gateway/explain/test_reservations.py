@@ -39,7 +39,7 @@ def test_a_short_job_goes_ahead_of_a_blocked_gang_though_a_long_one_that_asks_fo
         await harness.run("long", estimate="1h")
         await harness.run("short", estimate="1m")
         [(_, order)] = harness.orders()
-        assert harness.engine.state.jobs[order.job].name == "short"
+        assert order.job_name == "short"
 
     run_scenario(scenario)
 

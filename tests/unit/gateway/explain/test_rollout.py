@@ -35,7 +35,7 @@ def test_an_update_without_room_may_let_old_tasks_end_first(fields: dict[str, An
         await fake_workers.process(10)
         assert fake_workers.commands() == ["v1"] * 3
         found = await why_view(harness)
-        assert "It is updating to version 2, 1 of 3 instances are replaced; web/0 has not started yet" in found.sentence
+        assert "It is updating to version 2, 0 of 3 instances are replaced; web/0 has not started yet" in found.sentence
         assert "if it is not healthy within 4m50s, the job rolls back to version 1" in found.sentence
         [suggestion] = [each for each in found.suggestions if each.field == "spec.update.unavailable_max"]
         assert (suggestion.before, suggestion.after, suggestion.starts) == (0, 1, 1)
@@ -115,7 +115,7 @@ def test_an_update_of_a_held_job_waits_for_its_release_and_has_no_time_that_runs
         await harness.submit(service(2, "v2", update=SLOW_UPDATE))
         await fake_workers.process(3)
         assert (await why_view(harness)).sentence == (
-            "Held. Start it with `shunter release web`. It is updating to version 2, 1 of 2 instances are replaced;"
+            "Held. Start it with `shunter release web`. It is updating to version 2, 0 of 2 instances are replaced;"
             " web/0 has not started yet."
         )
 

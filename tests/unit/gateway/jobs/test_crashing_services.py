@@ -92,6 +92,58 @@ def test_a_service_with_tasks_that_gave_up_is_degraded_and_not_steady() -> None:
     run_scenario(scenario)
 
 
+def test_a_service_whose_tasks_partly_gave_up_and_partly_crash_says_both() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(3, restart=Restart("on-failure", max=1, delay_s=1.0, factor=1.0, jitter=0.0)))
+        await fake_workers.process(3)
+        await crash(fake_workers, 0, 2)
+        await fake_workers.end(fake_workers.find(1), 1)
+        assert await status(harness) == ("crashing", "1 of 3 tasks; web/1: restart 1, last exit code 1; 1 gave up", 1)
+
+    run_scenario(scenario)
+
+
+def test_why_of_a_degraded_service_names_the_tasks_that_gave_up_and_how_to_start_them() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(3, restart=Restart("never")))
+        await fake_workers.process(3)
+        await fake_workers.end(fake_workers.find(1), 1)
+        await fake_workers.process(3)
+        found = await harness.gateway.explain.why(reference("web"))
+        assert found.sentence == (
+            "web is degraded: 2 of 3 tasks are running, 1 of 3 tasks gave up; web/1: exit code 1."
+            " Start it again with `shunter restart web/1`."
+        )
+        assert found.counts == (await view_of(harness)).counts == {"running": 2, "failed": 1}
+        await fake_workers.end(fake_workers.find(2), 1)
+        await fake_workers.process(3)
+        said = (await harness.gateway.explain.why(reference("web"))).sentence
+        assert said.startswith("web is degraded: 1 of 3 tasks is running, 2 of 3 tasks gave up; web/1: exit code 1.")
+        assert said.endswith(" Start them again with `shunter restart web/INDEX`.")
+
+    run_scenario(scenario)
+
+
+def test_why_of_a_failed_task_says_its_exit_code_once() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(2, restart=Restart("never")))
+        await fake_workers.process(3)
+        await fake_workers.end(fake_workers.find(0), 1)
+        found = await harness.gateway.explain.why(reference("web"), TaskReference(0))
+        assert found.sentence == "web/0 failed on n1 with exit code 1 in attempt 1."
+        await fake_workers.end(fake_workers.find(1), 1)
+        ended = (await harness.gateway.explain.why(reference("web"))).sentence
+        assert ended == "web has failed: 2 of 2 tasks failed; first failure: task 0: exit code 1."
+
+    run_scenario(scenario)
+
+
 def test_during_an_update_every_row_has_its_own_name_and_why_counts_what_the_job_counts() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=16)

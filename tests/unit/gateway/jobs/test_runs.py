@@ -100,12 +100,12 @@ def test_a_task_reads_the_same_before_and_after_its_job_has_ended() -> None:
 
     async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=1)
-        submitted = await harness.run("job", count=3)
+        await harness.run("job", count=3)
         seen: list[TaskView] = []
         while orders := harness.orders():
             for _, order in orders:
                 await harness.end(node, order, exit_code=order.first)
-                if submitted.id in harness.engine.state.jobs:
+                if (await harness.gateway.jobs.get(reference("job"))).ended_at is None:
                     page = await harness.gateway.tasks.page(reference("job"), TaskQuery(states=("succeeded", "failed")))
                     seen = page.items
         finished = (await harness.gateway.tasks.page(reference("job"), TaskQuery())).items

@@ -8,36 +8,31 @@ from msgspec.structs import replace
 
 from shunter.api.http.parameters import AFTER_TASK
 from shunter.engine.jobs.finish import Summary
-from shunter.engine.read.views import job_view
-from shunter.gateway.explain.why import describe_state
 from shunter.model.errors import Invalid
-from shunter.model.job.spec import Affinity, Restart
+from shunter.model.job.spec import Affinity
 from shunter.model.schema.problems import Problems
 from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import TaskQuery
 from tests.unit.engine.fake_workers import FakeWorkers
-from tests.unit.engine.harness import Harness, run_scenario
 from tests.unit.engine.service_specs import service, system
-from tests.unit.gateway.harness import GatewayHarness, reference
-from tests.unit.gateway.harness import run_scenario as play_gateway
+from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
 def test_a_view_counts_instances_and_not_what_was_replaced() -> None:
-    async def scenario(harness: Harness) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness)
-        [job] = await harness.submit(service(3))
+        await harness.submit(service(3))
         await fake_workers.process(3)
         await harness.submit(service(3, "v2"))
         await fake_workers.process(2.5)  # one is replaced, and the next one begins
-        live = harness.engine.state.jobs[job.job_id]
-        view = job_view(live, harness.engine.state)
+        view = await harness.gateway.jobs.get(reference("web"))
         assert (view.count, view.counts, view.version) == (3, {"running": 3}, 2)
         assert view.update is not None
         assert (view.update.status, view.update.wanted, view.update.healthy) == ("updating", 3, 3)
         assert 0 < view.update.updated < 3
         await fake_workers.advance(15)
-        view = job_view(live, harness.engine.state)
+        view = await harness.gateway.jobs.get(reference("web"))
         assert view.update is not None
         assert (view.update.status, view.update.updated, view.update.good_version) == ("steady", 3, 2)
 
@@ -45,7 +40,7 @@ def test_a_view_counts_instances_and_not_what_was_replaced() -> None:
 
 
 def test_an_event_of_a_task_set_names_the_visible_index() -> None:
-    async def scenario(harness: Harness) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness)
         [job] = await harness.submit(service(2))
@@ -59,7 +54,7 @@ def test_an_event_of_a_task_set_names_the_visible_index() -> None:
 
 
 def test_groups_of_a_service_are_counted_by_instances_too() -> None:
-    async def scenario(harness: Harness) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness)
         web = service(2)
@@ -68,7 +63,7 @@ def test_groups_of_a_service_are_counted_by_instances_too() -> None:
         await fake_workers.process(3)
         await harness.engine.scale(job.job_id, {"back": 1}, "ada")
         await fake_workers.process(3)
-        view = job_view(harness.engine.state.jobs[job.job_id], harness.engine.state)
+        view = await harness.gateway.jobs.get(reference("web"))
         assert {group.name: group.counts for group in view.groups} == {"main": {"running": 2}, "back": {"running": 1}}
         await harness.engine.stop_tasks(job.job_id, None, False)
         await fake_workers.process(1)
@@ -80,43 +75,30 @@ def test_groups_of_a_service_are_counted_by_instances_too() -> None:
     run_scenario(scenario)
 
 
-def test_why_says_what_has_given_up_and_how_it_comes_back() -> None:
-    async def scenario(harness: Harness) -> None:
-        await harness.join("n1", cpu=16)
-        fake_workers = FakeWorkers(harness)
-        [job] = await harness.submit(service(2, restart=Restart("never")))
-        await fake_workers.process(3)
-        await fake_workers.end(next(iter(fake_workers.active)), 1)
-        await fake_workers.process(5)
-        said = describe_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
-        assert "1 of 2 tasks are running, 1 failed; start them again with `shunter restart web/INDEX`" in said
-
-    run_scenario(scenario)
-
-
 def test_why_says_what_was_taken_down_and_how_it_comes_back() -> None:
-    async def scenario(harness: Harness) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness)
         [job] = await harness.submit(service(2))
         await fake_workers.process(3)
         await harness.engine.stop_tasks(job.job_id, ("main", 1), False)
         await fake_workers.process(5)
-        said = describe_state(harness.engine.state, harness.engine.state.jobs[job.job_id], 0)
-        assert "1 of 2 tasks are running, 1 stopped by a user" in said and "`shunter restart web/INDEX`" in said
+        said = (await harness.gateway.explain.why(reference("web"))).sentence
+        assert said == (
+            "web is running: 1 of 2 tasks is running, 1 stopped by a user. Start it again with `shunter restart web/1`."
+        )
 
     run_scenario(scenario)
 
 
 def test_why_says_what_nodes_lack_for_a_system_job_that_none_matches() -> None:
-    async def scenario(harness: Harness) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
         beside = Affinity("job", "job.name == 'db'", require=True)
-        [job] = await harness.submit(system(affinity=(beside,)))
-        live, now_ms = harness.engine.state.jobs[job.job_id], 0
+        await harness.submit(system(affinity=(beside,)))
         begin = "agent runs on every matching node, but no node matches"
-        assert describe_state(harness.engine.state, live, now_ms).startswith(begin)
+        assert (await harness.gateway.explain.why(reference("agent"))).sentence.startswith(begin)
         await harness.join("n1")
-        assert describe_state(harness.engine.state, live, now_ms) == (
+        assert (await harness.gateway.explain.why(reference("agent"))).sentence == (
             f"{begin}: affinity: no job on the node matches job.name == 'db'."
         )
 
@@ -148,7 +130,7 @@ def test_instances_are_listed_by_index_whatever_was_replaced_and_page_by_page() 
         coming = await harness.gateway.tasks.page(reference("web"), TaskQuery(states=("assigned",)))
         assert [task.name for task in coming.items] == ["web/1"]
 
-    play_gateway(scenario)
+    run_scenario(scenario)
 
 
 def test_a_cursor_of_a_service_is_refused_after_its_end() -> None:
@@ -158,7 +140,7 @@ def test_a_cursor_of_a_service_is_refused_after_its_end() -> None:
         with pytest.raises(Invalid, match="has ended meanwhile"):
             await harness.gateway.tasks.page(reference("job"), TaskQuery(limit=2, after="0.1.2"))
 
-    play_gateway(scenario)
+    run_scenario(scenario)
 
 
 async def start_all(harness: GatewayHarness, node: int) -> None:
@@ -176,7 +158,7 @@ def test_a_port_of_the_node_is_no_resource_to_those_who_look() -> None:
         cluster = await harness.gateway.cluster.info()
         assert "port/8080" not in {**cluster.capacity, **cluster.reserved}
 
-    play_gateway(scenario)
+    run_scenario(scenario)
 
 
 def test_a_sysbatch_job_has_no_version_that_it_is_updated_to() -> None:
@@ -186,4 +168,4 @@ def test_a_sysbatch_job_has_no_version_that_it_is_updated_to() -> None:
         view = await harness.gateway.jobs.get(reference("once"))
         assert (view.update, view.count) == (None, 1)
 
-    play_gateway(scenario)
+    run_scenario(scenario)

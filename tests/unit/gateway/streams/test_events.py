@@ -139,7 +139,7 @@ def test_a_follower_that_joins_while_events_wait_gets_each_once() -> None:
         everything: list[bytes] = []
         tasks = [asyncio.create_task(read_all(await harness.gateway.events.subscribe(EventQuery()), everything))]
         await harness.settle()
-        start = EventPosition(harness.engine.state.version)
+        start = EventPosition(harness.engine.committed_version)
         late: list[list[bytes]] = []
         for number in range(12):
             await harness.run_to_end(node, f"job-{number}")

@@ -17,7 +17,7 @@ from shunter.model.errors import Invalid, Problem, Unauthorized, Unavailable
 from shunter.model.rest.cluster_views import ClusterInfo
 from shunter.sdk.client import connect
 from shunter.sdk.contexts import LOCAL, Context, Contexts, check_name, load_contexts
-from shunter.sdk.endpoint import parse_url
+from shunter.sdk.endpoint import parse_url, split_urls
 from shunter.sdk.errors import NotReachable
 
 context = plain_typer(
@@ -36,7 +36,10 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the context."
 @context.command("add")
 def add(
     name: Name,
-    url: Annotated[str, typer.Argument(metavar="URL", help="Address of the cluster's API.")],
+    url: Annotated[
+        str,
+        typer.Argument(metavar="URL", help="Address of the cluster's API; of several managers, separated by commas."),
+    ],
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -49,10 +52,14 @@ def add(
 
     \b
     shunter context add prod https://shunter.example.org --token-file prod-token
+    shunter context add lab http://10.0.0.5:7070,http://10.0.0.6:7070 --token-file lab-token
     """
     check_name(name)
     token = _read_token(token_file)
-    parse_url(url, token)
+    urls = split_urls(url)
+    for each in urls:
+        parse_url(each, token)
+    url = ",".join(urls)
     found = ""
     if check:
         info = _connect(url, token, token_file)
@@ -134,8 +141,7 @@ def _connect(url: str, token: str, token_file: Path | None) -> ClusterInfo:
         option, given = ("token", None) if token_file is None else ("--token-file", str(token_file))
         raise Invalid([Problem(option, f"the cluster at {url} refused this token", given, COPY_TOKEN)]) from error
     except NotReachable as error:
-        text = error.detail.partition("; check SHUNTER_URL")[0]
-        raise Unavailable(f"{text}; check the URL argument") from error
+        raise Unavailable(f"{error.fact}; check the URL argument") from error
 
 
 def _read_token(file: Path | None) -> str:

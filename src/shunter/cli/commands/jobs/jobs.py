@@ -14,7 +14,7 @@ import typer
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import print_notice
 from shunter.cli.options import Format, JobName, Limit, Namespace, Output, States, pairs
-from shunter.cli.render.job_status import describe_leaving, describe_version, is_in_trouble, visible_state
+from shunter.cli.render.job_status import TROUBLES, describe_leaving, describe_version, is_in_trouble, visible_state
 from shunter.cli.render.progress import done_count
 from shunter.cli.render.tables import (
     MEASURED_ROWS_MAX,
@@ -63,10 +63,17 @@ def jobs(
     shunter jobs -n '*' --limit 0          list all jobs of all namespaces
     """
     with open_client(namespace) as client:
-        wanted = limit or None
-        # The cluster does not know patterns, so the limit counts what is left here.
-        found = client.jobs(states=states or (), labels=pairs(label, "--label"), limit=wanted if name is None else None)
-        matching = (each.view for each in found if name is None or fnmatchcase(each.view.name, name))
+        wanted, visible = limit or None, frozenset(states or ())
+        asked = list(dict.fromkeys("running" if state in TROUBLES else state for state in states or ()))
+        # The cluster knows neither patterns nor troubles of services, so the limit counts what is left here.
+        is_filtered = name is not None or bool(visible & set(TROUBLES))
+        found = client.jobs(states=asked, labels=pairs(label, "--label"), limit=None if is_filtered else wanted)
+        matching = (
+            each.view
+            for each in found
+            if (name is None or fnmatchcase(each.view.name, name))
+            and (not visible or each.view.state in visible or visible_state(each.view) in visible)
+        )
         views = islice(matching, wanted)
         if output is not Format.TABLE:
             print_items(views, output)
@@ -202,7 +209,7 @@ def _facts(view: JobView) -> list[tuple[str, str]]:
         *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
         ("elapsed", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
         ("user", view.user),
-        *_terms(view.terms),
+        *_terms(view.name, view.terms),
     ]
 
 
@@ -211,12 +218,13 @@ def _state(view: JobView) -> str:
     return visible_state(view) + (f": {reason}" if reason else "")
 
 
-def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
+def _terms(name: str, terms: JobTerms | None) -> list[tuple[str, str]]:
     """Options of a job that differ from the defaults."""
     if terms is None:
         return []
     missed = " (missed)" if terms.deadline_missed else ""
     return [
+        ("held", f"Start it with `shunter release {name}`" if terms.held else ""),
         ("waits for", "; ".join(terms.waits_for)),
         ("queue", terms.queue if terms.queue != QUEUE_DEFAULT else ""),
         ("start at", terms.start_at or ""),

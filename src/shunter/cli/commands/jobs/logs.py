@@ -35,7 +35,9 @@ def logs(
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Leave out tasks that ended longer ago: 90s, 10m, 2h.")
     ] = None,
-    grep: Annotated[str | None, typer.Option(metavar="TEXT", help="Print only lines with this text.")] = None,
+    grep: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Print only lines with this text, which is not a pattern.")
+    ] = None,
     group: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="Only this group. May be repeated.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only tasks that failed.")] = False,
     index: Annotated[

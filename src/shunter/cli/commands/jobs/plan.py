@@ -28,6 +28,7 @@ from shunter.cli.render.tables import (
     print_document,
     print_items,
     print_table,
+    print_text,
 )
 from shunter.model.errors import Invalid
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -146,16 +147,17 @@ def use_policy(
 
 
 def _print_why(found: WhyView) -> None:
-    print(found.sentence)
+    print_text(found.sentence)
     if found.reasons:
         print()
         _print_reasons(found.reasons)
     if found.suggestions:
         print("\nAny one of these would start it now:")
         for each in found.suggestions:
-            print(f"  {each.text}  ({each.field})")
+            print_text(f"{each.text}  ({each.field})", "  ", 4)
     if found.start is not None:
-        print(f"\n{_start(found.start)}")
+        print()
+        print_text(_start(found.start))
 
 
 def _start(start: StartView) -> str:
@@ -172,7 +174,7 @@ def _print_reasons(reasons: list[ReasonView]) -> None:
 
 def _print_plan(found: PlanView) -> None:
     for job in found.jobs:
-        print(f"{job.name}: {_verdict(job)}")
+        print_text(_verdict(job), f"{job.name}: ", 2)
         for placement in job.placements[:NODES_SHOWN]:
             group = f" ({placement.group})" if placement.group != "main" else ""
             print(f"  {placement.node}  {plural(placement.count, 'task')}{group}")
@@ -181,18 +183,19 @@ def _print_plan(found: PlanView) -> None:
             _print_reason(reason)
     for each in found.objects:
         colour = {"starts": "running", "ready": "ready", "fails": "failed"}.get(each.verdict, "cancelled")
-        print(f"{each.kind} {each.name}: {coloured(colour, each.verdict)}; {each.sentence}")
+        print_text(f"{coloured(colour, each.verdict)}. {each.sentence}", f"{each.kind} {each.name}: ", 2)
         for reason in each.reasons[:REASONS_SHOWN]:
             _print_reason(reason)
     for preemption in found.preemptions[:NODES_SHOWN]:
         print(f"preempts {plural(preemption.count, 'task')} of {preemption.name} on {preemption.node}")
     _print_more_nodes(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
-    print(f"\n{found.sentence}")
+    print()
+    print_text(found.sentence)
 
 
 def _print_reason(reason: ReasonView) -> None:
     nodes = f"{plural(reason.nodes, 'node')}: " if reason.nodes else ""
-    print(f"  {nodes}{reason.text}")
+    print_text(f"{nodes}{reason.text}", "  ", 4)
 
 
 def _print_more_nodes(nodes: int, indent: str = "") -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from shunter.cli.commands.jobs import run_options as options
-from shunter.cli.commands.jobs.run_stdin import read_stdin
+from shunter.cli.commands.jobs.run_stdin import read_stdin, warn_about_unread
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import (
     INTERNAL_ERROR,
@@ -47,6 +47,7 @@ def run(
     dir: options.Dir = None,
     stdout: options.Stdout = None,
     stderr: options.Stderr = None,
+    no_stdin: options.NoStdin = False,
     user: options.User = None,
     port: options.Ports = None,
     count: options.Count = None,
@@ -92,7 +93,8 @@ def run(
     after Ctrl-C. Ctrl-C, SIGTERM or a closed terminal stops the job gracefully; a second one kills it, and if it has
     not ended 10 s later, the command exits with 130. With --detach, the job continues in the background.
 
-    A single task reads the standard input of this command, up to 1 MiB; the job starts when the input has ended.
+    A single task reads the standard input of this command, up to 1 MiB; the job starts when the input has ended. With
+    --no-stdin, it starts at once with empty input.
 
     \b
     shunter run -- echo hello
@@ -128,7 +130,8 @@ def run(
         fields["args"], words = words or None, []
     manifest = job_manifest(words, fields)
     tasks = _task_count(count, array, lines)
-    if each_line != options.STDIN and (data := read_stdin(tasks, has_image=image is not None)) is not None:
+    has_stdin = not no_stdin and each_line != options.STDIN
+    if has_stdin and (data := read_stdin(tasks, has_image=image is not None)) is not None:
         manifest = job_manifest(words, fields | {"stdin": data})
     with open_client(namespace) as client:
         if detach:
@@ -136,7 +139,10 @@ def run(
             return
         if image is not None:
             _warn_without_runtime(client)
-        raise typer.Exit(_run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks))
+        code = _run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks)
+    if has_stdin:
+        warn_about_unread(tasks, has_image=image is not None)
+    raise typer.Exit(code)
 
 
 def _warn_without_runtime(client: Client) -> None:

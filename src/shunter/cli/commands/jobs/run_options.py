@@ -54,6 +54,7 @@ Stdout = Annotated[
     _option(_WHAT, "--stdout", metavar="PATH", help="File for stdout; %j job, %g group, %i index, %a attempt."),
 ]
 Stderr = Annotated[Text, _option(_WHAT, "--stderr", metavar="PATH", help="File for stderr, with the same patterns.")]
+NoStdin = Annotated[bool, _option(_WHAT, "--no-stdin", help="Do not read standard input, as in loops and CI jobs.")]
 User = Annotated[
     Text, _option(_WHAT, "--user", metavar="NAME[:GROUP]", help="User and group to run as; names or numbers.")
 ]

@@ -19,6 +19,7 @@ from shunter.cli.manifest_files import (
     with_locations,
 )
 from shunter.cli.options import Format, Namespace, Output
+from shunter.cli.output_mode import mode
 from shunter.cli.render.tables import format_local_time, print_items
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import LONG_RUNNING, NAMESPACE_DEFAULT
@@ -61,7 +62,7 @@ def submit(
             print_items(submitted, output)
         else:
             for each in submitted:
-                print(_describe_outcome(each), flush=True)
+                print(each.name if mode.is_quiet else _describe_outcome(each), flush=True)
         if wait:
             raise typer.Exit(wait_for_runs(client, [each for each in submitted if each.run]))
 

@@ -31,6 +31,8 @@ from shunter.sdk.client import Client
 
 DONE_STATES = ("CompletedState", "FinishedState")
 FAILED_STATE = "FailedState"
+RUNNING_STATE = "AwaitingCompletionState"
+COMPLETED = "Completed"  # of a BatchJob in a Scheduling
 
 
 def apply(
@@ -82,12 +84,15 @@ def _wait_for(client: Client, applied: AppliedView) -> int:
     if applied.kind != "Scheduling" or applied.object is None:
         return SUCCESS
     _print_waiting(client, applied.object)
+    shown = ""
     for found in _watch_object(client, applied.object):
         if found.type == "DELETED":
             print_warning(f"{applied.name} was deleted")
             return JOB_FAILED
         state = state_of(found.object)
+        progress = _describe_progress(found.object)
         if state in DONE_STATES:
+            print_notice(f"{applied.name} completed: {progress}")
             return SUCCESS
         if state == FAILED_STATE:
             print_warning(f"{applied.name} failed: {'; '.join(found.object.status.get('problems', []))}")
@@ -95,7 +100,16 @@ def _wait_for(client: Client, applied: AppliedView) -> int:
                 if output_lines := last_output(client, job):
                     print_warning("\n  ".join(output_lines))
             return JOB_FAILED
+        if state == RUNNING_STATE and progress != shown:
+            print_notice(f"{applied.name} is running: {progress}")
+            shown = progress
     raise AssertionError("a watch has no end")
+
+
+def _describe_progress(scheduling: ObjectView) -> str:
+    jobs = scheduling.status.get("jobStates", [])
+    done = sum(job["state"] == COMPLETED for job in jobs)
+    return f"{done} of {len(jobs)} {'BatchJob' if len(jobs) == 1 else 'BatchJobs'}"
 
 
 def _print_waiting(client: Client, each: ObjectView) -> None:

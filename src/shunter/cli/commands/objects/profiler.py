@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def profiler(
     url: Annotated[
         str | None,
-        typer.Argument(metavar="[URL]", help="URL of another cluster; its token is in SHUNTER_TOKEN."),
+        typer.Argument(metavar="[URL]", help="URL of another cluster, or several; its token is in SHUNTER_TOKEN."),
     ] = None,
     profiler_testbed: Annotated[
         str | None,

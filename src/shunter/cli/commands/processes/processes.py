@@ -14,7 +14,7 @@ import typer
 
 from shunter import __version__
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, USAGE_ERROR, print_error, print_notice, print_warning
-from shunter.cli.options import check_address, check_amount, check_token, pairs, read_token_file
+from shunter.cli.options import check_address, check_addresses, check_amount, check_token, pairs, read_token_file
 from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
@@ -56,10 +56,31 @@ Store = Annotated[
         help="Where to store the state: sqlite (default), memory (lost on exit), or postgresql://USER@HOST/DATABASE.",
     ),
 ]
+Coordination = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="etcd that elects the leader of several managers: etcd://HOST:2379. Default: no other managers.",
+    ),
+]
+Advertise = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST", help="Host where other managers and workers reach this one. Default: that of --listen."
+    ),
+]
+Roles = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROLE,...",
+        help="What this manager does: api, scheduler, watcher. Default: all. A cluster needs each role somewhere.",
+    ),
+]
 AcceptLoss = Annotated[
     bool, typer.Option("--accept-loss", help="Start even if committed changes are missing from a damaged store.")
 ]
 ClusterName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster. Default: the host name.")]
+ManagerName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the manager. Default: the host name.")]
 Cpu = Annotated[
     str | None, typer.Option(metavar="CORES", help="CPU cores for tasks; may exceed the real number. Default: all.")
 ]
@@ -184,25 +205,58 @@ def manager(
     external_grpc: ExternalGrpc = None,
     policy: Policy = None,
     store: Store = None,
+    coordination: Coordination = None,
+    advertise: Advertise = None,
+    roles: Roles = None,
     accept_loss: AcceptLoss = False,
-    name: ClusterName = None,
+    name: ManagerName = None,
 ) -> None:
     """Start a manager without a worker.
 
     Workers on this and other machines join it with the token in SHUNTER_HOME/worker-token.
 
+    Several managers that share a PostgreSQL store and an etcd are one cluster. One of them leads; if it ends, another
+    takes over. They need different names, and the same token and worker-token in their homes.
+
     \b
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
     shunter manager --store postgresql://shunter@db.example/shunter
+    shunter manager --name m1 --store postgresql://... --coordination etcd://etcd.example:2379
+    shunter manager --name w1 --roles watcher --store postgresql://... --coordination etcd://etcd.example:2379
     """
     options = _manager_options(listen, workers_listen, insecure, policy, store, accept_loss, name)
     options |= _external_options(external_listen, external_open, external_grpc)
-    raise typer.Exit(_start({**options, "has_worker": False}, detach))
+    members = {
+        "coordination": _checked_coordination(coordination),
+        "advertise": advertise,
+        "roles": _checked_roles(roles),
+    }
+    raise typer.Exit(_start({**options, **members, "has_worker": False}, detach))
+
+
+def _checked_coordination(url: str | None) -> str | None:
+    if url is None:
+        return None
+    from shunter.app.coordination import check_coordination
+
+    return check_coordination(url)
+
+
+def _checked_roles(roles: str | None) -> str | None:
+    if roles is None:
+        return None
+    from shunter.app.roles import check_roles
+
+    return check_roles(roles)
 
 
 def worker(
     manager: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Address for workers of the manager (--workers-listen).")
+        str,
+        typer.Option(
+            metavar="HOST:PORT,...",
+            help="The --workers-listen addresses of all managers. The worker finds the leader.",
+        ),
     ],
     token_file: Annotated[
         str | None,
@@ -220,7 +274,7 @@ def worker(
     label: Label = None,
     datacenter: Datacenter = None,
 ) -> None:
-    """Start a worker in the foreground, and join a manager.
+    """Start a worker in the foreground, and join a cluster.
 
     Tasks continue to run when the worker stops; the next start finds them again.
 
@@ -230,9 +284,10 @@ def worker(
     \b
     shunter worker --manager 10.0.0.5:7071 --token-file worker-token --label disk=ssd
     shunter worker --manager 10.0.0.5:7071 --token-file worker-token --task-user batch
+    shunter worker --manager 10.0.0.5:7071,10.0.0.6:7071,10.0.0.7:7071 --token-file worker-token
     """
     options = {
-        "manager": check_address(manager, "--manager"),
+        "manager": check_addresses(manager, "--manager"),
         "token": _worker_token(token_file),
         "token_file": token_file,
         "machine": {"name": name, "task_user": task_user, **_machine(cpu, memory, resource, device, label, datacenter)},
@@ -257,7 +312,7 @@ def _manager_options(
     name: str | None,
 ) -> dict[str, Any]:
     if store is not None:
-        from shunter.app.stores import check_store
+        from shunter.app.storage.stores import check_store
 
         check_store(store)
     return {
@@ -315,23 +370,24 @@ def _start(options: dict[str, Any], detach: bool) -> int:
 
 def _report_ready(options: dict[str, Any], readiness: Readiness) -> None:
     from shunter.app.home import Home
-    from shunter.app.serve import ALREADY_RUNNING
     from shunter.app.up import StartResult, running_cluster
 
-    if readiness.error == ALREADY_RUNNING:
+    if readiness.is_already_running:
         running = running_cluster(Home.find())
         if running is not None:
             _report_ignored(running, options)
         _report_start(running or StartResult(error="another cluster has just ended here; try again"))
     else:
-        _report_start(StartResult(**msgspec.structs.asdict(readiness)), options["policy"])
+        found = msgspec.structs.asdict(readiness)
+        del found["is_already_running"]
+        _report_start(StartResult(**found), options["policy"])
 
 
 def _report_start(started: StartResult, policy: str | None = None) -> int:
     """Print the result of a start with `policy`. Returns the exit code."""
     if started.error:
-        error = started.error
-        print_error(f"{'--' if error.startswith('policy: ') else ''}{error}")
+        is_option = started.fields[:1] == ("policy",)
+        print_error(f"{'--' if is_option else ''}{started.error}")
         return USAGE_ERROR if started.is_rejected else JOB_FAILED
     print(
         f"the cluster {'is already running' if started.was_running else 'is ready'} at {started.url}",

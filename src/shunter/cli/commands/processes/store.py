@@ -45,10 +45,10 @@ def verify(store: StoreOption = None, output: Output = Format.TABLE) -> None:
     shunter store verify
     """
     from shunter.app.home import Home
-    from shunter.app.verify import verify_store
+    from shunter.app.storage.verify import verify_store
 
     home = Home.find()
-    found = verify_store(home, _chosen_store(home, store))
+    found = verify_store(home, _store_in_use(home, store))
     if output is not Format.TABLE:
         print_items([msgspec.to_builtins(found)], output)
     else:
@@ -77,7 +77,7 @@ def copy(
     shunter store copy postgresql://shunter@db.example/shunter sqlite
     """
     from shunter.app.home import Home
-    from shunter.app.store_copy import copy_store
+    from shunter.app.storage.store_copy import copy_store
 
     done = copy_store(source, target, Home.find())
     counts = f"{plural(done.rounds, 'round')}, {plural(done.finished_jobs, 'finished job')}"
@@ -96,11 +96,11 @@ def backup(
     shunter backup /backups/cluster.db
     shunter backup /backups/cluster.db --store postgresql://shunter@db.example/shunter
     """
-    from shunter.app.backup import back_up
     from shunter.app.home import Home
+    from shunter.app.storage.backup import back_up
 
     home = Home.find()
-    done = back_up(home, file, _chosen_store(home, store))
+    done = back_up(home, file, _store_in_use(home, store))
     print(f"backed up to {done.path}: version {done.version}, {done.size_bytes:,} bytes")
 
 
@@ -119,8 +119,8 @@ def restore(
     shunter restore /backups/cluster.db
     shunter restore /backups/cluster.db --store postgresql://shunter@db.example/shunter
     """
-    from shunter.app.backup import restore
     from shunter.app.home import Home
+    from shunter.app.storage.backup import restore
 
     home = Home.find()
     chosen = _chosen_store(home, store)
@@ -135,8 +135,19 @@ def restore(
     print(f"restored {home.folder} from {done.path}: version {done.version}. Start it with: shunter up{option}")
 
 
+def _store_in_use(home: Home, option: str | None) -> str:
+    """The chosen store. Without the option, it must be that of the running cluster, which may have moved to another."""
+    from shunter.app.storage.stores import public_store_name
+
+    chosen = _chosen_store(home, option)
+    running = (home.read_description() or {}).get("store", chosen) if home.is_locked() else None
+    if option is None and running not in (None, public_store_name(chosen)):
+        raise Conflict(f"the cluster in {home.folder} runs with {running}; add --store {running}")
+    return chosen
+
+
 def _chosen_store(home: Home, option: str | None) -> str:
     from shunter.app.config import read_config
-    from shunter.app.stores import choose_store
+    from shunter.app.storage.stores import choose_store
 
     return choose_store(option, read_config(home.config).cluster.get("store"))

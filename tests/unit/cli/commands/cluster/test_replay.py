@@ -20,6 +20,14 @@ from tests.unit.engine.policy.test_flight_recorder import LastFirst
 from tests.unit.sdk.scripted_server import raw_response
 
 
+def test_a_policy_that_is_the_path_of_a_file_is_named_as_a_module(
+    recording: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["replay", recording, "--policy", "../my_scheduler.py:MostRoom"]) == 2
+    said = capsys.readouterr().err
+    assert "is the path of a file, not a module; write my_scheduler:MostRoom, in the directory of the file" in said
+
+
 @pytest.fixture
 def recording(tmp_path: Path) -> str:
     """One decision of a stranger, and some of bin-pack."""

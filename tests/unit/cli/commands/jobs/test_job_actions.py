@@ -209,6 +209,7 @@ def test_submit_tells_what_became_of_every_job(cluster: Cluster, shunter: Shunte
     ]
     cluster.answers["POST /bulk/jobs"] = answer(201, {"items": items})
     assert shunter("submit", "-f", str(file)).out == "a submitted\nb unchanged\n"
+    assert shunter("submit", "-q", str(file)).out == "a\nb\n"
 
 
 def test_submit_waits_and_fails_with_the_job(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:

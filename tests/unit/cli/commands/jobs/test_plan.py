@@ -62,7 +62,7 @@ def test_a_plan_of_objects_prints_each_with_its_problems(cluster: Cluster, shunt
     said = shunter("plan", "-f", str(path))
     assert said.code == 1
     assert said.out == (
-        "Testbed bed: waits; It would be created. Then: it has no slots.\n"
+        "Testbed bed: waits. It would be created. Then: it has no slots.\n"
         "  2 nodes: Requires 10 of cpu\n"
         "\n1 would wait.\n"
     )

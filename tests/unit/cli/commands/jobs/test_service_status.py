@@ -30,6 +30,15 @@ def test_jobs_and_job_show_that_a_service_crashes(cluster: Cluster, shunter: Shu
     assert "1: crashing, 1 of 1 updated, 0 healthy\n" in shown
 
 
+def test_jobs_can_be_filtered_by_the_states_that_the_listing_shows(cluster: Cluster, shunter: Shunter) -> None:
+    found = [service("degraded", "1 of 2 tasks gave up"), service("steady") | {"name": "db"}]
+    cluster.answers["GET /jobs"] = answer(200, {"items": found, "next": None, "total": 2})
+    assert shunter("jobs", "--quiet", "--state", "degraded").out == "web\n"
+    assert "state=running" in cluster.received[-1] and "degraded" not in cluster.received[-1]
+    assert shunter("jobs", "--quiet", "--state", "running", "--state", "degraded").out == "web\ndb\n"
+    assert shunter("jobs", "--quiet", "--state", "crashing").out == ""
+
+
 def test_job_counts_what_is_being_replaced_apart(cluster: Cluster, shunter: Shunter) -> None:
     document = service("updating", wanted=2, healthy=2, leaving=1, count=2, counts={"running": 2})
     old = {"name": "web/0~0", "index": 0, "state": "running", "attempt": 1}

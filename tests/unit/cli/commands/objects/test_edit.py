@@ -190,7 +190,7 @@ def test_submit_points_to_apply(shunter: Shunter, file: Callable[..., str]) -> N
     said = shunter("submit", "-f", path)
     assert said.code == 2 and f"use: shunter apply -f {path}" in said.err
     said = shunter("plan", "-f", path)
-    assert said.code == 0 and "BatchJob crawler: ready; It would be created." in said.out
+    assert said.code == 0 and "BatchJob crawler: ready. It would be created." in said.out
 
 
 def test_validate_knows_every_kind_without_a_cluster(shunter: Shunter, file: Callable[..., str]) -> None:

@@ -1,0 +1,218 @@
+"""Passes the streams of workers on to the manager that leads, byte by byte. Used by the server for workers of a manager
+with the watcher role.
+
+The relay knows the bytes of messages, not their meaning: the leader sees each worker's own token and checks each of its
+messages, as on a direct connection. Nothing is queued here. A message is read when the one before it was written, so a
+peer that reads slowly holds back the other one, whose own limits then apply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from shunter.adapters.grpc.byte_budget import ByteBudget
+from shunter.adapters.grpc.channel import (
+    FLUSH_TIMEOUT_S,
+    METHOD,
+    QUICK_CLIENT_OPTIONS,
+    SERVICE,
+    STATUS,
+    open_channel,
+)
+from shunter.adapters.grpc.codec import encode_manager
+from shunter.log import Log
+from shunter.model.protocol.refusals import RefusalCode, refuse
+from shunter.ports.workers import Leadership
+
+RELAYED = "shunter-relayed"  # in the metadata of a stream that comes from a watcher
+RELAYED_BYTES_MAX = 256 * 2**20  # that were read and are not yet written, of all streams together
+LEADER_WAIT_MAX_S = 5.0  # for a new worker, while nobody leads or the leader does not answer
+LEADER_RETRY_S = 0.2
+STALL_MAX_S = 30.0  # for one message to be taken
+# Until a leader that restarted is reached again. gRPC would wait up to two minutes.
+RECONNECT_OPTIONS = (("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000))
+
+log = Log(__name__)
+
+Context = grpc.aio.ServicerContext[bytes, bytes]
+Call = Any  # of gRPC: a stream in both directions
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Why a relayed stream ended, as the worker gets it."""
+
+    code: RefusalCode
+    reason: str
+
+
+@dataclass(eq=False, slots=True)
+class LeaderLink:
+    """The connection to one leader, which all streams share. `ended` is set to end them."""
+
+    address: str
+    channel: grpc.aio.Channel
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    end: End = End(RefusalCode.NOT_LEADER, "another manager leads")
+
+
+class WorkerRelay:
+    """`certificate` is the PEM text of the authority that signed the leader's certificate; None: without TLS."""
+
+    def __init__(
+        self, leadership: Leadership, certificate: bytes | None = None, *, bytes_max: int = RELAYED_BYTES_MAX
+    ) -> None:
+        self._leadership = leadership
+        self._certificate = certificate
+        self._budget = ByteBudget(bytes_max)
+        self._link: LeaderLink | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._closed = asyncio.Event()
+        self._closing: set[asyncio.Task[None]] = set()  # connections to former leaders
+        self.streams = 0
+
+    def start(self) -> None:
+        self._following = asyncio.create_task(self._follow_leader())
+
+    async def close(self) -> None:
+        """End every stream: workers go to another watcher."""
+        self._closed.set()
+        if self._following is not None:
+            self._following.cancel()
+        self._drop_link(End(RefusalCode.SHUTTING_DOWN, "the watcher is stopping"))
+        await asyncio.gather(*self._closing)
+
+    async def serve(self, requests: AsyncIterator[bytes], context: Context, authorization: str) -> None:
+        """One worker's stream. `authorization` is what the worker sent: the leader judges it again."""
+        self.streams += 1
+        call: Call = None
+        try:
+            found = await self._open(authorization)
+            if found is None:
+                end: End | None = self._closing_end() or End(RefusalCode.NOT_LEADER, "no manager leads now")
+            else:
+                link, call = found
+                end = await self._relay(link, call, requests, context)
+            if end is None:  # the leader's word
+                context.set_code(await call.code())
+                context.set_details(await call.details() or "")
+            else:
+                await self._refuse(context, end)
+            log.info("worker.relay_ended", peer=context.peer(), reason=end.reason if end else await call.details())
+        finally:
+            self.streams -= 1
+            if call is not None:
+                call.cancel()
+
+    async def _open(self, authorization: str) -> tuple[LeaderLink, Call] | None:
+        """A stream that the leader has taken; None if there is none in time."""
+        metadata = (("authorization", authorization), (RELAYED, "1"))
+        loop = asyncio.get_running_loop()
+        give_up_s = loop.time() + LEADER_WAIT_MAX_S
+        while loop.time() < give_up_s and not self._closed.is_set():
+            if address := self._leadership.relay_to():
+                link = self._link_to(address)
+                call: Call = link.channel.stream_stream(f"/{SERVICE}/{METHOD}", bytes, bytes)(metadata=metadata)  # type: ignore[call-arg]
+                try:
+                    async with asyncio.timeout_at(give_up_s):
+                        await call.wait_for_connection()
+                    return link, call
+                except (grpc.aio.AioRpcError, TimeoutError) as error:
+                    call.cancel()
+                    log.info("leader.unreachable", address=address, reason=_describe(error))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEADER_RETRY_S):
+                    await self._leadership.wait_changed()
+        return None
+
+    async def _relay(
+        self, link: LeaderLink, call: Call, requests: AsyncIterator[bytes], context: Context
+    ) -> End | None:
+        """Until one side ends it, or another manager leads; None if the leader ended it."""
+        up = asyncio.create_task(self._pass_up(requests, call))
+        down = asyncio.create_task(self._pass_down(call, context))
+        ended = asyncio.create_task(link.ended.wait())
+        try:
+            await asyncio.wait({up, down, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if up.done() and not up.cancelled() and isinstance(up.exception(), TimeoutError):
+                return End(RefusalCode.NOT_LEADER, f"the leader took no message for {STALL_MAX_S:.0f} s")
+            if not down.done() and not ended.done():  # the worker closed its side, or the leader is about to end
+                await asyncio.wait({down, ended}, timeout=FLUSH_TIMEOUT_S)
+            if down.done() and not down.cancelled() and isinstance(down.exception(), TimeoutError):
+                return End(RefusalCode.TOO_SLOW, f"the worker took no message for {STALL_MAX_S:.0f} s")
+            if link.ended.is_set():
+                return link.end
+            call.cancel()
+            return None
+        finally:
+            for task in (up, down, ended):
+                task.cancel()
+            await asyncio.gather(up, down, ended, return_exceptions=True)
+
+    async def _pass_up(self, requests: AsyncIterator[bytes], call: Call) -> None:
+        await self._budget.wait_for_room()
+        async for data in requests:
+            with self._budget.hold(len(data)):
+                await _within_stall_max(call.write(data))
+            await self._budget.wait_for_room()
+        await call.done_writing()
+
+    async def _pass_down(self, call: Call, context: Context) -> None:
+        await self._budget.wait_for_room()
+        async for data in call:
+            with self._budget.hold(len(data)):
+                await _within_stall_max(context.write(data))
+            await self._budget.wait_for_room()
+
+    async def _refuse(self, context: Context, end: End) -> None:
+        """The worker may not read, or be gone."""
+        with suppress(TimeoutError, grpc.aio.BaseError, asyncio.InvalidStateError):
+            async with asyncio.timeout(FLUSH_TIMEOUT_S):
+                await context.write(encode_manager(refuse(end.code, end.reason)))
+        context.set_code(STATUS[end.code])
+        context.set_details(end.reason)
+
+    # ---- the leader ----
+
+    async def _follow_leader(self) -> None:
+        """A leader that hangs keeps its connections open, so its streams are ended when another one leads. As
+        long as no other one is known, they stay: this watcher may just be cut off from the news."""
+        while True:
+            address = self._leadership.relay_to()
+            if self._link is not None and address != "" and address != self._link.address:
+                self._drop_link(End(RefusalCode.NOT_LEADER, "another manager leads"))
+            await self._leadership.wait_changed()
+
+    def _link_to(self, address: str) -> LeaderLink:
+        if self._link is None or self._link.address != address:
+            self._drop_link(End(RefusalCode.NOT_LEADER, "another manager leads"))
+            options = (*QUICK_CLIENT_OPTIONS, *RECONNECT_OPTIONS)
+            self._link = LeaderLink(address, open_channel(address, options, self._certificate))
+        return self._link
+
+    def _drop_link(self, end: End) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.end = end
+            link.ended.set()
+            closing = asyncio.create_task(link.channel.close(FLUSH_TIMEOUT_S))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+
+    def _closing_end(self) -> End | None:
+        return End(RefusalCode.SHUTTING_DOWN, "the watcher is stopping") if self._closed.is_set() else None
+
+
+async def _within_stall_max(writing: Awaitable[object]) -> None:
+    async with asyncio.timeout(STALL_MAX_S):
+        await writing
+
+
+def _describe(error: grpc.aio.AioRpcError | TimeoutError) -> str:
+    return (error.details() or "") if isinstance(error, grpc.aio.AioRpcError) else "no answer in time"

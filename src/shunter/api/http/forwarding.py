@@ -1,0 +1,101 @@
+"""Forwards requests from a follower to the leader, as streams in both directions. Used by the ASGI application.
+
+A follower forwards what only the leader can do or knows, and reads for which its state is too old."""
+
+from __future__ import annotations
+
+import asyncio
+
+from shunter.api.http.exchange import Exchange
+from shunter.api.http.routing import AnsweredBy, Route
+from shunter.api.http.streams import cancel_on_disconnect
+from shunter.model.errors import Invalid, NotLeader, Problem, Unavailable
+from shunter.ports.managers import ForwardedRequest, Headers, ManagerClient, Replication
+
+MIN_VERSION_HEADER = b"shunter-min-version"  # the newest version that the client has seen
+FORWARDED_HEADER = b"shunter-forwarded"  # by whom; a request is forwarded once at most
+VERSION_DIGITS_MAX = 18
+# Headers that belong to one connection, not to the request or answer.
+HOP_BY_HOP = frozenset((b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"expect"))
+
+
+class Forwarder:
+    def __init__(self, replication: Replication, client: ManagerClient) -> None:
+        self._replication, self._client = replication, client
+
+    async def forward(self, exchange: Exchange, route: Route, min_version: int) -> bool:
+        """Whether the request was forwarded, and so is answered. Raises NotLeader if nobody leads."""
+        if not self._replication.is_following or not await self._needs_leader(route, min_version):
+            return False
+        if exchange.header(FORWARDED_HEADER) is not None:
+            raise NotLeader(
+                "the manager that got the forwarded request is not the leader; nothing was accepted, try again"
+            )
+        await self._forward_to(self._replication.leader_url(), exchange)
+        return True
+
+    async def _needs_leader(self, route: Route, min_version: int) -> bool:
+        if route.needs_leader or route.answered_by is AnsweredBy.RECEIVER:
+            return route.needs_leader
+        try:
+            await self._replication.wait_for_version(min_version)
+        except NotLeader:
+            return True
+        return False
+
+    async def _forward_to(self, url: str, exchange: Exchange) -> None:
+        """Returns when the leader has answered or the client has gone. A leader that does not lead any more may never
+        answer, so its answers are cut short: clients continue with the next one."""
+        relay = asyncio.create_task(self._relay(url, exchange))
+        replaced = asyncio.create_task(self._replication.wait_leader_changed(url))
+        try:
+            await asyncio.wait((relay, replaced), return_when=asyncio.FIRST_COMPLETED)
+            if relay.done():
+                relay.result()
+            elif not exchange.started:
+                raise Unavailable("the leader was replaced before it answered; the outcome is unknown, try again")
+        finally:
+            for task in (relay, replaced):
+                task.cancel()
+            await asyncio.wait((relay, replaced))
+
+    async def _relay(self, url: str, exchange: Exchange) -> None:
+        """What is cut short has no proper end, so that no client takes it for complete."""
+        async with self._client.send(url, _request_of(exchange)) as response:
+            await exchange.start_raw(response.status, _end_to_end(response.headers))
+            is_complete = exchange.is_head
+            if not is_complete:
+                async with cancel_on_disconnect(exchange):
+                    async for chunk in response.chunks():
+                        await exchange.write(chunk)
+                    is_complete = True
+            if is_complete:
+                await exchange.end()
+
+
+def read_min_version(exchange: Exchange) -> int:
+    """Raises Invalid."""
+    text = exchange.header(MIN_VERSION_HEADER)
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) <= VERSION_DIGITS_MAX):
+        fix = "send back the number of an answer's Shunter-Version"
+        raise Invalid([Problem("header.shunter-min-version", "is not a version", text[:80], fix)])
+    return int(text)
+
+
+def _request_of(exchange: Exchange) -> ForwardedRequest:
+    scope = exchange.scope
+    path, query = scope["raw_path"].decode("ascii"), scope["query_string"].decode("ascii")
+    headers = [header for header in _end_to_end(scope["headers"]) if header[0] != b"host"]
+    has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+    return ForwardedRequest(
+        scope["method"],
+        f"{path}?{query}" if query else path,
+        [*headers, (FORWARDED_HEADER, b"1")],
+        exchange.body_chunks() if has_body else None,
+    )
+
+
+def _end_to_end(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [(name.lower(), value) for name, value in headers if name.lower() not in HOP_BY_HOP]
