@@ -14,6 +14,8 @@ BENCHMARKS = (
     "order",
     "packing",
     "engine",
+    "million",
+    "huge_array",
     "stores",
     "keepers",
     "footprint",
@@ -21,6 +23,11 @@ BENCHMARKS = (
     "slots",
     "stomp",
     "followers",
+    "heartbeats",
+    "limiter",
+    "failover",
+    "managers",
+    "lab",
 )
 
 

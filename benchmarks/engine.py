@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.measure import Bar, Report, Sample, read_options
 from shunter.adapters.sqlite.store import SqliteStore
@@ -57,6 +57,7 @@ FULL = Size(nodes=5_000, arrays=20, array_tasks=10_000, jobs=20_000, large=1_000
 SMALL = Size(nodes=50, arrays=3, array_tasks=500, jobs=300, large=20_000, finished=100)
 
 Figures = dict[str, float]
+S = TypeVar("S")
 
 
 def main() -> None:
@@ -81,7 +82,7 @@ def main() -> None:
     report.figure(f"{what}, until a submit is answered", "s", restart["restart_s"], RESTART_S)
 
 
-def repeat(run: Callable[[Size, Path], Coroutine[Any, Any, Figures]], size: Size, rounds: int) -> Mapping[str, Sample]:
+def repeat(run: Callable[[S, Path], Coroutine[Any, Any, Figures]], size: S, rounds: int) -> Mapping[str, Sample]:
     """Each round in a process and a folder of its own, so that no round finds warm memory."""
     found: dict[str, list[float]] = {}
     context = multiprocessing.get_context("spawn")
@@ -96,7 +97,7 @@ def repeat(run: Callable[[Size, Path], Coroutine[Any, Any, Figures]], size: Size
     return {name: Sample(tuple(values)) for name, values in found.items()}
 
 
-def run_alone(run: Callable[[Size, Path], Coroutine[Any, Any, Figures]], size: Size, folder: Path) -> Figures:
+def run_alone(run: Callable[[S, Path], Coroutine[Any, Any, Figures]], size: S, folder: Path) -> Figures:
     return asyncio.run(run(size, folder))
 
 

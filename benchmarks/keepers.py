@@ -1,12 +1,15 @@
 """A worker and its two keepers alone, with a minimal manager, against `xargs`.
 
 10,000 times `/bin/true` with captured output as one range; and the round trip of one task at rest, next to the same
-process started and waited for without Shunter. Run: python -m benchmarks.keepers"""
+process started and waited for without Shunter. Two interpreters that do nothing but start processes and wait for them
+run beside it, as a guide to what this machine allows. Run: python -m benchmarks.keepers"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -31,6 +34,11 @@ RATIO = Bar(at_least=1.6)
 ROUND_TRIP_MS = Bar(at_most=0.8)
 SPEC = TaskSpec(command=("/bin/true",))
 COMMAND = ["/bin/true"]
+BARE_LOOP = """
+import os, sys
+for _ in range(int(sys.argv[1])):
+    os.waitpid(os.posix_spawn("/bin/true", ["/bin/true"], {}, setsid=True), 0)
+"""
 
 
 class FakeManager:
@@ -76,6 +84,7 @@ def main() -> None:
             {
                 "keepers": lambda: tasks / runner.run(seconds_of_run(manager, tasks)),
                 "xargs": lambda: tasks / run_xargs(tasks),
+                "bare": lambda: tasks / seconds_of_bare_starts(tasks),
             },
             options.rounds,
         )
@@ -83,6 +92,8 @@ def main() -> None:
         runner.run(worker.stop(end_keepers=True))
     report.figure(f"{tasks:,} tasks with {LANES} keepers", "tasks/s", rates["keepers"])
     report.ratio("rate of a range", rates["keepers"], f"xargs -P{LANES}", rates["xargs"], RATIO)
+    report.ratio("rate of bare starts", rates["bare"], f"xargs -P{LANES}", rates["xargs"])
+    report.ratio("rate of a range", rates["keepers"], "bare starts", rates["bare"])
     beyond = times_ms["through"].median - times_ms["bare"].median
     report.figure("one task through worker and keeper, beyond its own start", "ms", Sample((beyond,)), ROUND_TRIP_MS)
 
@@ -90,6 +101,14 @@ def main() -> None:
 async def seconds_of_run(manager: FakeManager, tasks: int) -> float:
     started = time.perf_counter()
     await manager.run(tasks, LANES)
+    return time.perf_counter() - started
+
+
+def seconds_of_bare_starts(tasks: int) -> float:
+    started = time.perf_counter()
+    command = [sys.executable, "-I", "-S", "-c", BARE_LOOP, str(tasks // LANES)]
+    for process in [subprocess.Popen(command) for _ in range(LANES)]:
+        assert process.wait() == 0
     return time.perf_counter() - started
 
 
