@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 
 from shunter import Client
 from shunter.model.rest.cluster_views import EventView
-from tests.chaos.load import Acknowledged, Attempt
+from tests.chaos.load import Acknowledged, Attempt, Load
 from tests.e2e.cluster import Cluster, eventually
 
 SETTLE_MAX_S = 120.0
 CLOCKS_DIFFER = timedelta(milliseconds=20)  # by how much two ways to read the same clock may
+UPTIME_STEP_S = 0.01  # of /proc/uptime
 KEEPER_DIED_TWICE = "its keeper died twice while it ran"  # a task cannot know that the faults did it
 ENDS = {"tasks.succeeded": "succeeded", "tasks.failed": "failed", "tasks.cancelled": "cancelled"}
 
@@ -26,12 +27,12 @@ def expect_all_ended(client: Client, acknowledged: list[Acknowledged]) -> None:
         assert job.name == each.name
         assert {task.state for task in tasks} <= {"succeeded", "failed", "cancelled"}
         if each.states is not None:
-            ends = [(task.index, task.state, task.reason) for task in tasks]
-            expected = [
-                "failed" if (task.reason or "").startswith(KEEPER_DIED_TWICE) else state
+            wrong = [
+                (task, state)
                 for task, state in zip(tasks, each.states, strict=True)
+                if task.state != ("failed" if (task.reason or "").startswith(KEEPER_DIED_TWICE) else state)
             ]
-            assert [task.state for task in tasks] == expected, (each, ends)
+            assert not wrong, f"{each.name}, tasks that should have ended otherwise: {wrong[:20]}"
 
 
 def expect_no_job_twice(client: Client, acknowledged: list[Acknowledged]) -> None:
@@ -82,6 +83,29 @@ def expect_successes_really_ran(
             began, ended = datetime.fromisoformat(task.started_at), datetime.fromisoformat(task.ended_at)
             seen = ends.get((each.name, task.index, task.attempt), [])
             assert any(began - CLOCKS_DIFFER <= at <= ended + CLOCKS_DIFFER for at in seen), (task, seen)
+
+
+def expect_bulk_really_ran(client: Client, load: Load) -> None:
+    """Every task of the large array has one success, of an attempt that ran, and no attempt ran twice."""
+    assert load.bulk is not None
+    seen = load.bulk_ends()
+    repeated = [attempt for attempt, times in seen.items() if times > 1]
+    assert not repeated, f"ran twice: {repeated[:20]}"
+    for task in client.job(f"id:{load.bulk.id}").tasks():
+        assert (task.index, task.attempt) in seen, task
+
+
+def expect_capacity_respected(client: Client, spans: dict[str, list[tuple[float, float]]]) -> None:
+    """At no moment did a node run more tasks of one CPU than it has CPUs. Only attempts are counted that came to their
+    end, and only from the first moment at which they surely ran."""
+    capacity = {node.name: int(node.capacity["cpu"]) for node in client.nodes()}
+    for node, found in spans.items():
+        moves = [(began + UPTIME_STEP_S, 1) for began, ended in found if ended > began + UPTIME_STEP_S]
+        moves += [(ended, -1) for began, ended in found if ended > began + UPTIME_STEP_S]
+        running = 0
+        for at_s, move in sorted(moves):  # an end comes before a start of the same moment
+            running += move
+            assert running <= capacity[node], f"{node} ran {running} tasks at once, at an uptime of {at_s:.2f} s"
 
 
 def expect_nothing_reserved(cluster: Cluster, absent: Set[str]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,14 +36,19 @@ Attempt = tuple[str, int, int]  # job, index, attempt
 
 
 class Load:
-    """Submits until it is told to stop, in a thread of its own, as a patient client."""
+    """Submits until it is told to stop, in a thread of its own, as a patient client. `bulk` is the number of tasks of
+    one large array, which it submits first, and which runs whenever nothing else does."""
 
-    def __init__(self, connect: Callable[[], Client], folder: Path, seed: int) -> None:
+    def __init__(self, connect: Callable[[], Client], folder: Path, seed: int, bulk: int = 0) -> None:
         self.acknowledged: list[Acknowledged] = []
         self.failure: BaseException | None = None
         self._connect = connect
-        self._end_log = folder / "ledger"
-        self._end_log.touch()
+        self._end_log, self._spans = folder / "ledger", folder / "spans"
+        for file in (self._end_log, self._spans):
+            file.touch()
+            file.chmod(0o666)  # tasks may run as another user
+        self._bulk_count = bulk
+        self.bulk: Acknowledged | None = None
         self._random = random.Random(seed)
         self._serial = 0
         self._started = threading.Event()
@@ -70,6 +76,14 @@ class Load:
             found.setdefault((job, int(index), int(attempt)), []).append(at)
         return found
 
+    def spans(self) -> dict[str, list[tuple[float, float]]]:
+        """By node: from when to when each attempt ran that came to its end, in seconds of the machine's uptime."""
+        found: dict[str, list[tuple[float, float]]] = {}
+        for row in self._spans.read_text().splitlines():
+            node, began, ended = row.split()
+            found.setdefault(node, []).append((float(began), float(ended)))
+        return found
+
     def _run(self) -> None:
         kinds = (
             self._array,
@@ -83,13 +97,41 @@ class Load:
         )
         try:
             with self._connect() as client:
+                if self._bulk_count:
+                    self._submit_bulk(client)
                 while not self._stop.wait(PAUSE_S):
-                    unfinished = sum(client.cluster().tasks.values())
+                    unfinished = sum(client.cluster().tasks.values()) - self._count_bulk(client)
                     self._started.set()
                     if unfinished < UNFINISHED_TASKS_MAX:
                         self._random.choice(kinds)(client)
         except BaseException as error:
             self.failure = error
+
+    # ---- the large array ----
+
+    def _submit_bulk(self, client: Client) -> None:
+        """Its tasks are as short as they can be and still leave a trace."""
+        script = f'echo "$SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT" >> {self._bulk_log}'
+        self._bulk_log.touch()
+        self._bulk_log.chmod(0o666)
+        job = client.submit(shell("bulk", script, count=self._bulk_count, priority=1))
+        self.bulk = Acknowledged(job.view.id, job.name, ["succeeded"] * self._bulk_count)
+        self.acknowledged.append(self.bulk)
+
+    def _count_bulk(self, client: Client) -> int:
+        """Its part of the tasks of unfinished jobs."""
+        if self.bulk is None or client.job(f"id:{self.bulk.id}").ended:
+            return 0
+        return self._bulk_count
+
+    def bulk_ends(self) -> Counter[tuple[int, int]]:
+        """How often each attempt (index, attempt) of the large array came to its end."""
+        rows = (row.split() for row in self._bulk_log.read_text().splitlines())
+        return Counter((int(index), int(attempt)) for index, attempt in rows)
+
+    @property
+    def _bulk_log(self) -> Path:
+        return self._end_log.parent / "bulk"
 
     # ---- kinds of jobs ----
 
@@ -152,10 +194,12 @@ class Load:
         self.acknowledged.append(Acknowledged(job.view.id, job.name, states))
 
     def _document(self, name: str, script: str, **spec: Any) -> dict[str, Any]:
-        """The script, between its line in the ledger and its exit code."""
+        """The script, then its lines in the ledger and its exit code. The shell reads the uptime by itself, so that no
+        further process is started."""
         line = f'echo "$SHUNTER_JOB $SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT $(date +%s%3N)" >> {self._end_log}'
-        folder = str(self._end_log.parent)
-        return shell(name, f"{script or ':'}; code=$?; {line}; exit $code", dir=folder, **spec)
+        span = f'read ended _ < /proc/uptime; echo "$SHUNTER_NODE $began $ended" >> {self._spans}'
+        script = f"read began _ < /proc/uptime; {script or ':'}; code=$?; {line}; {span}; exit $code"
+        return shell(name, script, dir=str(self._end_log.parent), resources={"cpu": "1"}, **spec)
 
     def _name(self, kind: str) -> str:
         self._serial += 1

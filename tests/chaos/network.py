@@ -1,4 +1,4 @@
-"""Machines in network namespaces of their own, behind a bridge that only they and the manager use. Needs root."""
+"""Machines in network namespaces of their own, behind a bridge that only they and this machine use. Needs root."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+FIRST_MACHINE = 10  # the last number of its address
+NOBODY = "02:00:00:00:00:01"  # no card has it
 
 
 class Network:
@@ -18,11 +21,20 @@ class Network:
         self.manager_address = f"{self._subnet}.1"
         self._bridge = f"shb{self._suffix}"
         self._namespaces: list[str] = []
+        self._servers = 0
 
     def open(self) -> None:
         _ip("link", "add", self._bridge, "type", "bridge")
         _ip("address", "add", f"{self.manager_address}/24", "dev", self._bridge)
         _ip("link", "set", self._bridge, "up")
+
+    def add_server_address(self) -> str:
+        """One more address of this machine, so that machines can be cut off from one server and not from another."""
+        self._servers += 1
+        assert self._servers < FIRST_MACHINE - 1
+        address = f"{self._subnet}.{self._servers + 1}"
+        _ip("address", "add", f"{address}/24", "dev", self._bridge)
+        return address
 
     def add_machine(self) -> Machine:
         number = len(self._namespaces)
@@ -33,10 +45,11 @@ class Network:
         _ip("link", "add", outside, "type", "veth", "peer", "name", inside)
         _ip("link", "set", inside, "netns", name)
         _ip("link", "set", outside, "master", self._bridge, "up")
-        _ip("-netns", name, "address", "add", f"{self._subnet}.{number + 10}/24", "dev", inside)
+        address = f"{self._subnet}.{number + FIRST_MACHINE}"
+        _ip("-netns", name, "address", "add", f"{address}/24", "dev", inside)
         _ip("-netns", name, "link", "set", inside, "up")
         _ip("-netns", name, "link", "set", "lo", "up")
-        return Machine(name, outside)
+        return Machine(name, outside, inside, address)
 
     def close(self) -> None:
         for name in self._namespaces:
@@ -45,8 +58,9 @@ class Network:
 
 
 class Machine:
-    def __init__(self, namespace: str, cable: str) -> None:
-        self._cable = cable
+    def __init__(self, namespace: str, cable: str, inside: str, address: str) -> None:
+        self._namespace, self._cable, self._inside = namespace, cable, inside
+        self.address = address
         self.prefix = ("ip", "netns", "exec", namespace)  # runs a command on this machine
 
     def cut(self) -> None:
@@ -55,6 +69,14 @@ class Machine:
 
     def heal(self) -> None:
         _ip("link", "set", self._cable, "up")
+
+    def cut_from(self, address: str) -> None:
+        """What it sends there vanishes, answers included. Everybody else is reached."""
+        words = ("neighbour", "replace", address, "lladdr", NOBODY, "dev", self._inside, "nud", "permanent")
+        _ip("-netns", self._namespace, *words)
+
+    def heal_from(self, address: str) -> None:
+        _ip("-netns", self._namespace, "neighbour", "delete", address, "dev", self._inside)
 
 
 @contextmanager

@@ -180,7 +180,8 @@ def test_each_entry_of_a_queue_is_an_executor_in_its_slot(testbed_cluster: Clust
     echo = ("sh", "-c", 'echo "$SHUNTER_EXECUTOR_INDEX/$SHUNTER_EXECUTOR_COUNT in $SHUNTER_SLOT_ID"')
     apply(testbed_cluster, testbed(slots=4), command("spark-crawler", *echo), command("batchjob-spark", *echo))
     order = ("spark-crawler", "batchjob-spark", "batchjob-spark", "spark-crawler")
-    apply(testbed_cluster, queue("first", *order), words=("--wait",))
+    said = apply(testbed_cluster, queue("first", *order), words=("--wait",))
+    assert said.err.endswith("shunter: first completed: 2 of 2 BatchJobs\n")
     by_file = outcome(testbed_cluster, "first")
     assert {name: job["slotIds"] for name, job in by_file.items()} == {
         "spark-crawler": [0, 3],

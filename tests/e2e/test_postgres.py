@@ -56,7 +56,9 @@ def test_the_url_may_be_in_a_file_and_a_password_in_an_option_is_refused(
     (tmp_path / "url").write_text(f"{secret}?schema=from_file\n")
     home.environment["SHUNTER_STORE_URL_FILE"] = str(tmp_path / "url")
     home.up("--cpu", "1")
-    home.shunter("run", "--", "/bin/true")
+    said = home.shunter("run", "--", "cat", str(tmp_path / "url"))
+    [node] = home.items("nodes")
+    assert node["isolation"] == "none" or "hunter2" not in said.out  # tasks do not read the password either
     pid = int(home.description["pid"])
     assert b"hunter2" not in Path(f"/proc/{pid}/cmdline").read_bytes()
     written = [path for path in home.home.rglob("*") if path.is_file() and os.access(path, os.R_OK)]
@@ -79,6 +81,8 @@ def test_a_cluster_moves_to_postgresql_and_is_verified_and_backed_up_there(
     home.up("--cpu", "1", "--store", url)
     assert home.json("job", "known")["state"] == "succeeded"
     home.shunter("run", "--name", "later", "--", "/bin/true")
+    for command in (["store", "verify"], ["backup", str(tmp_path / "old.db")]):  # not of the store that was left
+        assert f"runs with {url}; add --store {url}" in home.shunter(*command, code=2).err
     assert "2 finished" in home.shunter("store", "verify", "--store", url).out
     home.shunter("backup", str(tmp_path / "copy.db"), "--store", url)
     home.down()

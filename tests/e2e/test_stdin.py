@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.cluster import SHUNTER, Cluster
+from tests.e2e.cluster import SHUNTER, Cluster, eventually
 from tests.e2e.terminal import Terminal
 
 MIB = 2**20
@@ -42,9 +42,9 @@ def test_a_job_in_the_background_reads_it_too(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("options", "data", "problem"),
     [
-        (["--count", "2"], "x", "standard input: can be passed to one task only, not to 2; add </dev/null"),
+        (["--count", "2"], "x", "standard input: can be passed to one task only, not to 2; add --no-stdin"),
         (["--array", "1-9:2"], "x", "standard input: can be passed to one task only, not to 5"),
-        (["--image", "busybox"], "x", "standard input: cannot be passed to a container; add </dev/null"),
+        (["--image", "busybox"], "x", "standard input: cannot be passed to a container; add --no-stdin"),
         ([], "x" * (MIB + 1), "standard input: must be at most 1,048,576 bytes; write it to a file"),
     ],
 )
@@ -59,9 +59,36 @@ def test_the_user_is_told_what_run_waits_for(cluster: Cluster) -> None:
     process = cluster.begin("run", "--", "cat", stdin=subprocess.PIPE)
     assert process.stderr is not None
     assert process.stderr.readline() == (
-        "shunter: reading standard input until it ends; add </dev/null if the command does not need it\n"
+        "shunter: reading standard input until it ends; add --no-stdin if the command does not need it\n"
     )
     assert process.communicate("late\n", timeout=60)[0] == "late\n"
+
+
+@pytest.mark.parametrize("options", [["--no-stdin"], ["--count", "2"], ["--no-stdin", "--count", "2"]])
+def test_a_pipe_that_stays_open_delays_no_job_that_reads_nothing(cluster: Cluster, options: list[str]) -> None:
+    process = cluster.begin("run", *options, "--", "cat", stdin=subprocess.PIPE)
+    assert process.wait(timeout=60) == 0
+    assert process.stdin is not None
+    process.stdin.close()
+
+
+def test_input_that_comes_after_an_array_has_started_is_reported(cluster: Cluster, tmp_path: Path) -> None:
+    script = f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done"
+    command = ["run", "--name", "late", "--count", "2", "--", "sh", "-c", script]
+    process = cluster.begin(*command, stdin=subprocess.PIPE)
+    eventually(lambda: cluster.items("jobs", "--name", "late") or None, "the array is submitted")
+    assert process.stdin is not None and process.stderr is not None
+    process.stdin.write("data\n")
+    process.stdin.flush()
+    (tmp_path / "go").touch()
+    assert process.wait(timeout=60) == 0
+    assert "shunter: standard input was not read: it can be passed to one task only, not to 2" in process.stderr.read()
+
+
+def test_a_loop_over_lines_keeps_them_with_no_stdin(cluster: Cluster) -> None:
+    loop = f'printf "1\\n2\\n3\\n" | while read line; do {SHUNTER} run --no-stdin -- echo "line $line"; done'
+    done = subprocess.run(["sh", "-c", loop], env=cluster.environment, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("line 1\nline 2\nline 3\n", "")
 
 
 @pytest.mark.parametrize("redirection", ["</dev/null", "<&-"])
