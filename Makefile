@@ -8,7 +8,7 @@ TESTS := tests
 # In CI, a test fails if it is skipped because something that can be installed is missing.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 
-.PHONY: help setup setup-bench setup-docker setup-etcd setup-frameworks test-frameworks smoke-frameworks up down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz bench bench-small docs client proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers test-compose setup-compose up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,10 +24,16 @@ up: setup ## start a local cluster in the background and run a demo job
 down: setup ## stop the local cluster; its jobs and history stay
 	@$(BIN)/shunter down
 
+cluster: setup setup-cluster ## start 3 managers, 3 workers, PostgreSQL, etcd and Redis on this machine, below .cluster/
+	@$(BIN)/python scripts/cluster.py up .cluster
+
+cluster-down: ## stop and remove what `make cluster` started
+	@$(BIN)/python scripts/cluster.py down .cluster
+
 # ---- change it ----
 
 # End-to-end tests wait half of the time, so a third process keeps two cores busy. tests/conftest.py orders the folders.
-test: setup setup-docker setup-etcd ## run all tests except slow ones
+test: setup setup-docker setup-etcd setup-redis setup-faketime ## run all tests except slow ones
 	$(PYTEST) $(TESTS) -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-frameworks: setup setup-frameworks ## test BatchJobs with real Spark and Flink
@@ -35,6 +41,15 @@ test-frameworks: setup setup-frameworks ## test BatchJobs with real Spark and Fl
 
 smoke-frameworks: setup setup-frameworks ## run the most important of these tests, as CI does
 	$(PYTEST) -m smoke tests/frameworks
+
+test-managers: setup setup-etcd setup-redis setup-cluster ## test several managers, PostgreSQL and etcd as real processes
+	$(PYTEST) tests/managers
+
+smoke-managers: setup setup-etcd setup-redis setup-cluster ## run the most important of these tests, as CI does
+	$(PYTEST) -m smoke tests/managers
+
+test-compose: setup setup-docker setup-compose ## test deploy/compose with a private Docker daemon and images built on the spot
+	$(PYTEST) tests/compose
 
 check: lint types test ## lint, types and tests; .ci/run also simulates, injects faults and runs small benchmarks
 
@@ -80,11 +95,11 @@ sim-objects: setup ## run ten thousand simulated clusters with testbeds, BatchJo
 sim-managers: setup ## run ten thousand simulated clusters with one to five managers and their faults
 	$(BIN)/python -m shunter.simulation --seeds 2000000-2009999 --jobs 2
 
-chaos: setup ## kill, cut off, fill up and lie to real clusters under load, for SHUNTER_CHAOS_SECONDS each
+chaos: setup setup-etcd setup-redis ## kill, cut off, fill up and lie to real clusters under load, for SHUNTER_CHAOS_SECONDS each
 	$(PYTEST) tests/chaos -s
 
-smoke-chaos: setup ## the same for a short time, as CI does
-	SHUNTER_CHAOS_SECONDS=$${SHUNTER_CHAOS_SECONDS:-25} $(PYTEST) tests/chaos -m smoke -n 2
+smoke-chaos: setup setup-etcd setup-redis ## the same for a short time, as CI does
+	SHUNTER_CHAOS_SECONDS=$${SHUNTER_CHAOS_SECONDS:-25} SHUNTER_CHAOS_TASKS=$${SHUNTER_CHAOS_TASKS:-3000} $(PYTEST) tests/chaos -m smoke -n 2
 
 # Requests for every operation of the API, bytes instead of HTTP, and random input for each parser.
 FUZZ_TESTS := tests/e2e/test_fuzz.py tests/unit/model/job/test_manifests.py tests/unit/model/objects/test_object_manifests.py \
@@ -94,11 +109,27 @@ FUZZ_TESTS := tests/e2e/test_fuzz.py tests/unit/model/job/test_manifests.py test
 fuzz: setup ## send random input to every operation and parser, for about half an hour
 	SHUNTER_FUZZ_EXAMPLES=$${SHUNTER_FUZZ_EXAMPLES:-200} $(PYTEST) $(FUZZ_TESTS) --timeout 3600
 
+lab-reproduce: setup ## run policies on public traces in SHUNTER_TRACES, and compare with published results
+	$(BIN)/python scripts/lab_reproduce.py
+
 setup-docker: ## install what tests of containers need, if permitted
 	@sh scripts/setup_docker.sh
 
 setup-etcd: ## install what tests of several managers need, if permitted
-	@sh scripts/setup_etcd.sh
+	@sh scripts/setup_server.sh etcd etcd-server
+
+setup-redis: ## install what tests of shared limits need, if permitted
+	@sh scripts/setup_server.sh redis-server redis-server
+
+setup-cluster: setup-etcd setup-redis ## install the servers that `make cluster` starts, if permitted
+	@sh scripts/setup_server.sh postgres postgresql
+
+setup-compose: ## install what `make test-compose` needs, if permitted
+	@sh scripts/setup_server.sh docker-compose docker-compose
+	@sh scripts/setup_server.sh debootstrap debootstrap
+
+setup-faketime: ## install what tests of changed dates need, if permitted
+	@sh scripts/setup_server.sh faketime faketime
 
 setup-frameworks: setup ## install Java, Spark and Flink for BatchJobs, if permitted
 	@sh scripts/setup_frameworks.sh
@@ -113,5 +144,5 @@ bench-small: setup-bench ## run all benchmarks at a small size
 	$(BIN)/python -m benchmarks.all --small
 
 clean: ## remove .venv and all caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf .venv .versions .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -25,6 +25,7 @@ text. `shunter --install-completion` installs shell completion for commands, opt
 `~/.local/state/shunter`) and find its token there. To use another cluster, set `SHUNTER_URL` and `SHUNTER_TOKEN`,
 or choose a context (`shunter context`). The first of these counts: `--context`, `SHUNTER_URL`, `SHUNTER_CONTEXT`,
 `SHUNTER_HOME`, the current context, the default home.
+If the cluster has [several managers](python-client.md#several-managers), give all their URLs, separated by commas.
 `SHUNTER_NAMESPACE` sets the namespace for commands without `-n`.
 
 **Output.** Listings print tables. `--output json` and `--output yaml` print `{"items": [...]}` with the fields of the
