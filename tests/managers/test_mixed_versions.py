@@ -21,11 +21,10 @@ from tests.etcd_servers import EtcdServers, etcd_servers
 from tests.manager_cluster import ManagerCluster, shared_folder, wait_for
 from tests.managers.versions import (
     CURRENT,
-    FIRST_WITH_SEVERAL_MANAGERS,
     NEXT_VERSION,
     Version,
     current_format,
-    install_commit,
+    install_oldest,
     make_next_version,
 )
 from tests.postgres_server import PostgresServer, running_server
@@ -79,7 +78,7 @@ class MixedCluster(ManagerCluster):
 
 @pytest.fixture(scope="module")
 def old() -> Version:
-    return install_commit(FIRST_WITH_SEVERAL_MANAGERS)
+    return install_oldest()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.manager_cluster import SHUNTER
 
 REPOSITORY = Path(__file__).parents[2]
 CACHE = REPOSITORY / ".versions"  # not part of the repository
-FIRST_WITH_SEVERAL_MANAGERS = "00231c31cfb5466721033da1db8972037868bd3f"
+UPGRADE_PAGE = "docs/operations/upgrade.md"  # the commit that added it has all that a rolling upgrade needs
 INSTALL_MAX_S = 600
 NEXT_VERSION = "99.0.0"
 
@@ -28,8 +28,10 @@ class Version:
 CURRENT = Version("current", SHUNTER)
 
 
-def install_commit(commit: str) -> Version:
-    """The files of that commit with a virtual environment of their own, as its own setup makes it."""
+def install_oldest() -> Version:
+    """The oldest commit that can be upgraded one manager at a time, with a virtual environment of its own, as its own
+    setup makes it."""
+    commit = _find_oldest()
     folder = CACHE / commit[:12]
     if not (folder / ".installed").exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -43,11 +45,15 @@ def install_commit(commit: str) -> Version:
     return Version(commit[:12], folder / ".venv" / "bin" / "shunter")
 
 
+def _find_oldest() -> str:
+    """Found by the page that it added: a hash would change with the commits before it."""
+    added = _git("log", "--diff-filter=A", "--format=%H", "--", UPGRADE_PAGE).stdout.decode().split()
+    is_shallow = _git("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+    assert added and not is_shallow, "this test needs the whole history of the repository: git fetch --unshallow"
+    return added[-1]
+
+
 def _extract(commit: str, folder: Path) -> None:
-    if _git("cat-file", "-e", f"{commit}^{{commit}}").returncode != 0:
-        is_shallow = _git("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
-        fix = "git fetch --unshallow" if is_shallow else "git fetch the whole history of the repository"
-        raise AssertionError(f"this test needs commit {commit[:12]}, which this clone does not have: {fix}")
     archive = _git("archive", commit)
     assert archive.returncode == 0, archive.stderr.decode()
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout, check=True)
