@@ -32,6 +32,9 @@ APPLETS = (
     "cat", "dd", "echo", "env", "false", "head", "httpd", "id", "kill", "ls", "mkdir", "nc", "printf", "ps", "pwd",
     "rm", "seq", "sh", "sleep", "stat", "tail", "test", "touch", "true", "wc", "wget", "yes",
 )  # fmt: skip
+# A command that exceeds a memory limit of 32 MiB. The container outlives the process that is killed: on cgroup v1,
+# containerd misses the kill if the cgroup is gone when it looks.
+EXCEED_MEMORY = ("/bin/sh", "-c", "dd if=/dev/zero of=/dev/null bs=200M; code=$?; sleep 2; exit $code")
 PASSWD = b"root:x:0:0:root:/:/bin/sh\nworker:x:1000:1000::/:/bin/sh\n"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.docker_daemon import IMAGE, TestDaemon
+from tests.services.docker_daemon import EXCEED_MEMORY, IMAGE, TestDaemon
 from tests.services.docker_harness import open_docker_harness, until
 
 pytestmark = pytest.mark.services
@@ -17,12 +17,13 @@ pytestmark = pytest.mark.services
 
 async def test_a_container_over_its_memory_is_killed_and_says_so(tmp_path: Path, docker: TestDaemon) -> None:
     async with open_docker_harness(tmp_path, docker) as harness:
-        # The container outlives the process that is killed. containerd misses the kill if its cgroup is gone at once.
-        script = "dd if=/dev/zero of=/dev/null bs=200M; code=$?; sleep 1; exit $code"
-        outcome, _, _ = await harness.run("/bin/sh", "-c", script, memory_bytes=32 * 2**20)
+        outcome, _, _ = await harness.run(*EXCEED_MEMORY, memory_bytes=32 * 2**20)
         assert (outcome.exit_code, outcome.how, outcome.detail) == (137, "memory", "memory limit of 32Mi")
         outcome, _, _ = await harness.run("/bin/sh", "-c", "kill -9 $$", memory_bytes=32 * 2**20)
-        assert (outcome.exit_code, outcome.how) == (137, "")
+        maybe = "exit code 137: killed, perhaps because it exceeded its memory limit of 32Mi"
+        assert (outcome.exit_code, outcome.how, outcome.detail) == (137, "", maybe)
+        outcome, _, _ = await harness.run("/bin/sh", "-c", "kill -9 $$")
+        assert (outcome.exit_code, outcome.how, outcome.detail) == (137, "", "")
 
 
 async def test_cpu_memory_and_processes_are_limited_by_the_kernel(tmp_path: Path, docker: TestDaemon) -> None:

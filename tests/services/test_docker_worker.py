@@ -15,7 +15,7 @@ from shunter.model.protocol.worker_messages import Health, ReadStats, Report, Sh
 from shunter.worker.runtimes.docker.container_spec import HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon
 from tests.machine_limits import NO_BRIDGE
-from tests.services.docker_daemon import IMAGE, TestDaemon
+from tests.services.docker_daemon import EXCEED_MEMORY, IMAGE, TestDaemon
 from tests.services.docker_harness import until
 from tests.services.worker_harness import Harness, open_harness
 
@@ -102,8 +102,7 @@ async def test_time_and_memory_limits_are_told_as_such(tmp_path: Path, docker: T
     async with docker_worker(tmp_path, docker) as harness:
         late = await harness.run("/bin/sleep", "60", **fields(run_timeout_s=0.3, stop_grace_s=0.1))
         assert (late.how, late.detail) == ("timeout", "exceeded its timeout of 0.3s")
-        hungry = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=200M")
-        large = await harness.run(*hungry, first=1, **fields(memory_bytes=32 * 2**20))
+        large = await harness.run(*EXCEED_MEMORY, first=1, **fields(memory_bytes=32 * 2**20))
         assert (large.exits, large.how, large.detail) == ([137], "memory", "memory limit of 32Mi")
 
 

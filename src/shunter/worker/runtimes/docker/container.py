@@ -32,6 +32,7 @@ KILLED_WITH_DAEMON = 255  # the exit code of a container that the daemon found d
 KILLED = 128 + signal.SIGKILL
 OOM_EVENT_MAX_S = 2.0  # how much later than the end of a container it may be known that memory ran out
 OOM_EVENT_POLL_S = 0.05
+MAYBE_MEMORY = "exit code {code}: killed, perhaps because it exceeded its memory limit of {limit}"
 NOT_FOUND = 404
 NOT_RUNNING = 409
 ALREADY_ENDED = re.compile("is not running|can only kill running")  # in Docker's words, and in podman's
@@ -278,17 +279,23 @@ class Container:
             raise self._abandon("the node was restarted")
         if state.get("OOMKilled") and spec.memory_bytes:
             return Outcome(code, ended_ms, "memory", f"memory limit of {format_size(spec.memory_bytes)}")
+        if self._may_have_exceeded_memory(code):
+            return Outcome(code, ended_ms, "", MAYBE_MEMORY.format(code=code, limit=format_size(spec.memory_bytes)))
         return Outcome(code, ended_ms)
 
     async def _state_after_exit(self, code: int) -> dict[str, Any]:
-        """The daemon learns by an event of its own that memory ran out. It may come after the container's end."""
+        """The daemon learns by an event of its own that memory ran out. It may come after the container's end. On
+        cgroup v1 the event is lost if the cgroup is removed before the daemon has read it."""
         deadline_s = time.monotonic() + OOM_EVENT_MAX_S
-        is_expected = code == KILLED and self._launch.spec.memory_bytes and not self._was_killed
         while True:
             state: dict[str, Any] = (await self._daemon.inspect(self.id))["State"]
-            if state.get("OOMKilled") or not is_expected or time.monotonic() > deadline_s:
+            is_late = time.monotonic() > deadline_s
+            if state.get("OOMKilled") or not self._may_have_exceeded_memory(code) or is_late:
                 return state
             await asyncio.sleep(OOM_EVENT_POLL_S)
+
+    def _may_have_exceeded_memory(self, code: int) -> bool:
+        return bool(code == KILLED and self._launch.spec.memory_bytes and not self._was_killed)
 
     async def _signal_name(self, number: int) -> str:
         """An image may set its own stop signal, which takes precedence over our default TERM."""
