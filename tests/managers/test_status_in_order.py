@@ -49,10 +49,16 @@ class Followers:
 
     def start(self) -> None:
         for name in self._cluster.managers:
-            self._run(self._follow, f"only {name}", self._cluster.client(name, patience_s=PATIENCE_S))
-        self._run(self._follow, "all", self._cluster.client(patience_s=PATIENCE_S))
+            self._run(self._follow, f"only {name}", self._connect(name))
+        self._run(self._follow, "all", self._connect())
         for seed in range(2):
             self._run(self._hop, f"hopper {seed}", random.Random(seed))
+
+    def _connect(self, *managers: str) -> Client:
+        """A client waits only for a manager that has answered it before, so it asks before anybody is killed."""
+        client = self._cluster.client(*managers, patience_s=PATIENCE_S)
+        client.cluster()
+        return client
 
     def join(self) -> None:
         for thread in self._threads:
