@@ -10,6 +10,8 @@ from functools import partial
 from typing import TypeVar
 
 from shunter.engine.cluster_settings import on_set
+from shunter.engine.identity.keys import KeyDraft, on_create_key, on_key_used, on_revoke_key, on_rotate_key
+from shunter.engine.identity.users import on_put_user
 from shunter.engine.inbox import NeededRuns
 from shunter.engine.jobs.apply_file import MixedFile, on_apply_file
 from shunter.engine.jobs.dead_letters import on_purge_dead_letters, on_replay_dead_letters
@@ -31,6 +33,8 @@ from shunter.engine.placement.move import on_move
 from shunter.engine.round import Round
 from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_request
 from shunter.engine.state.state import State
+from shunter.model.identity.keys import SecretDigest
+from shunter.model.identity.roles import Role
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.objects.object_meta import ObjectName
@@ -98,6 +102,21 @@ class EngineCommands(ABC):
 
     async def purge_queue(self, name: str, user: str) -> int:
         return await self.ask(partial(on_queue_purge, name=name, user=user))
+
+    async def put_user(self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None, by: str) -> None:
+        await self.ask(partial(on_put_user, name=name, roles=roles, is_disabled=is_disabled, by=by))
+
+    async def create_key(self, draft: KeyDraft, by: str) -> None:
+        await self.ask(partial(on_create_key, draft=draft, by=by))
+
+    async def rotate_key(self, id: str, secret: SecretDigest, overlap_s: float, by: str) -> None:
+        await self.ask(partial(on_rotate_key, id=id, secret=secret, overlap_s=overlap_s, by=by))
+
+    async def revoke_key(self, id: str, by: str) -> None:
+        await self.ask(partial(on_revoke_key, id=id, by=by))
+
+    async def note_key_use(self, id: str) -> None:
+        await self.ask(partial(on_key_used, id=id))
 
     async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[SubmitResult]:
         """Run the tasks of these dead letters again and remove the dead letters."""

@@ -54,6 +54,13 @@ class Unauthorized(Rejected):
     title = "unauthorized"
 
 
+class Forbidden(Rejected):
+    """The caller is known, and may not do this."""
+
+    status = 403
+    title = "forbidden"
+
+
 class NotFound(Rejected):
     status = 404
     title = "not found"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import msgspec
 
 from shunter.engine.changes.cluster import *
+from shunter.engine.changes.identity import *
 from shunter.engine.changes.jobs import *
 from shunter.engine.changes.nodes import *
 from shunter.engine.changes.objects import *
@@ -20,7 +21,9 @@ from shunter.engine.changes.services import *
 from shunter.engine.changes.tasks import *
 from shunter.engine.changes.templates import *
 
-Change = TaskChange | JobChange | ServiceChange | NodeChange | TemplateChange | ClusterChange | ObjectChange
+Change = (
+    TaskChange | JobChange | ServiceChange | NodeChange | TemplateChange | ClusterChange | ObjectChange | IdentityChange
+)
 
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError)  # of a body that is damaged
 

@@ -23,8 +23,9 @@ from shunter.model.objects.testbeds import TestbedSpec, TestbedStatus
 Stored = type | tuple[type, str] | str
 
 FIRST_FORMAT = 1  # of a store that says nothing; 0.1.0 and 0.2.0 read and write it
-FORMAT = 1  # the newest that this program reads and writes
-SINCE: dict[Stored, int] = {}  # what is newer than the first format, and the format that it came with
+FORMAT = 2  # the newest that this program reads and writes
+# What is newer than the first format, and the format that it came with.
+SINCE: dict[Stored, int] = {c.UserSet: 2, c.KeySet: 2, c.KeyRevoked: 2, c.KeyUsed: 2, "identity": 2}
 
 
 @dataclass(frozen=True, slots=True)

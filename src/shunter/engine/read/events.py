@@ -39,6 +39,9 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "template.skipped": ("engine", "a scheduled run was skipped, for the reason given"),
     "queue.set": ("api", "the rules of a queue changed, or it was paused or resumed"),
     "queue.deleted": ("api", "the rules of a queue were deleted"),
+    "user.set": ("api", "a user was created or disabled, or its roles changed"),
+    "key.set": ("api", "an API key was created or rotated"),
+    "key.revoked": ("api", "an API key was revoked"),
     "dead.dropped": ("api", "dead letters were replayed or purged"),
     "job.updated": ("api", "a service or system job has a new spec; its instances are replaced step by step"),
     "job.scaled": ("api", "a service was scaled"),
@@ -251,6 +254,20 @@ def _queue_dropped(change: c.QueueDropped, _: Callable[[int], str]) -> dict[str,
     return {"type": "queue.deleted", "name": change.name}
 
 
+def _user_set(change: c.UserSet, _: Callable[[int], str]) -> dict[str, Any]:
+    state = "disabled" if change.is_disabled else f"roles {', '.join(change.roles)}"
+    return {"type": "user.set", "name": change.name, "reason": f"{state}, by {change.by}"}
+
+
+def _key_set(change: c.KeySet, _: Callable[[int], str]) -> dict[str, Any]:
+    action = "rotated" if change.old_until_ms else "created"
+    return {"type": "key.set", "name": change.id, "reason": f"{action} for {change.user}, by {change.by}"}
+
+
+def _key_revoked(change: c.KeyRevoked, _: Callable[[int], str]) -> dict[str, Any]:
+    return {"type": "key.revoked", "name": change.id, "reason": f"by {change.by}"}
+
+
 def _dead_dropped(change: c.DeadLettersDropped, _: Callable[[int], str]) -> dict[str, Any]:
     count = len(change.numbers)
     name = f"letter {change.numbers[0]}" if count == 1 else f"{count} letters"
@@ -341,6 +358,9 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.QueueSet: _queue_set,
     c.QueueDropped: _queue_dropped,
     c.DeadLettersDropped: _dead_dropped,
+    c.UserSet: _user_set,
+    c.KeySet: _key_set,
+    c.KeyRevoked: _key_revoked,
     c.NodeJoined: _node_joined,
     c.NodeTransitioned: _node_moved,
     c.NodeLabelled: _node_labelled,

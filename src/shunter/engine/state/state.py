@@ -35,6 +35,7 @@ from shunter.engine.state.registries.dependencies import EdgeRegistry
 from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.registries.flags import FlagRegistry
 from shunter.engine.state.registries.format import FormatRegistry
+from shunter.engine.state.registries.identity import IdentityRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.engine.state.registries.queues import QueueRegistry
@@ -99,6 +100,7 @@ class State:
         self.services = ServiceRegistry()
         self.moves = MoveRegistry()
         self.objects = ObjectRegistry(self.nodes)
+        self.identity = IdentityRegistry()
         # Classes of one node with ready tasks, and the node's `changed` when they were last tried:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.registries: dict[str, Registry] = {
@@ -113,6 +115,7 @@ class State:
             "lasting": self.services,
             "moves": self.moves,
             "objects": self.objects,
+            "identity": self.identity,
         }
         self.payload_bytes = 0  # of all spec versions
         self._spec_versions: dict[bytes, SpecVersion] = {}

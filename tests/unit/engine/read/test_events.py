@@ -42,6 +42,9 @@ COVERED_ELSEWHERE = {  # what the story below does not tell, and the test that d
     "cluster.format_raised": "test_upgrade.py",
     "queue.set": "jobs/test_queue_admin.py",
     "queue.deleted": "jobs/test_queue_admin.py",
+    "user.set": "identity/test_identity.py",
+    "key.set": "identity/test_identity.py",
+    "key.revoked": "identity/test_identity.py",
     "dead.dropped": "jobs/test_dead_letters.py",
     "tasks.added": "services/test_reconcile.py",
     "tasks.down": "services/test_reconcile.py",
@@ -80,7 +83,7 @@ def test_each_kind_of_input_gives_its_own_events_in_order() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join("n1", cpu=1)
         types, version = await new_event_types(harness, 0)
-        assert types == ["node.joined"]
+        assert types == ["cluster.format_raised", "node.joined"]
 
         await harness.submit(spec("a", 2, restart=Restart("on-failure", max=1, delay_s=1.0)))
         types, version = await new_event_types(harness, version)

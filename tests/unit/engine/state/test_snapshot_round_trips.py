@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from shunter.engine import changes as c
+from shunter.engine.changes.formats import FORMAT
 from shunter.engine.state.records import ClassKey, Job, Lanes, NodeRecord, TaskSet
 from shunter.engine.state.registries.dead_letters import DeadLetter
+from shunter.engine.state.registries.identity import ApiKey, User
 from shunter.engine.state.registries.queues import Queue
 from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.registries.templates import Template
@@ -150,8 +152,9 @@ def test_every_field_of_the_registries_survives() -> None:
     spec = msgspec.structs.replace(filler.fill(JobSpec), options=JobOptions(schedule=Schedule("0 * * * *")))
     template = dataclasses.replace(filler.fill(Template), spec=spec, body=msgspec.msgpack.encode(spec))
     objects = [filler.fill(kind) for kind in (Testbed, BatchJob, Scheduling)]
+    user, key = filler.fill(User), filler.fill(ApiKey)
     fill: dict[str, dict[str, Any]] = {
-        "format": {"raised_by": "0.1.0"},
+        "format": {"active": FORMAT, "raised_by": "0.1.0"},
         "cluster": {"values": {"policy": "spread"}},
         "queues": {"queues": {"slow": filler.fill(Queue)}},
         "durations": {"_means": {("space", "name", "group"): (2.5, 3)}},
@@ -161,6 +164,7 @@ def test_every_field_of_the_registries_survives() -> None:
         "dead": {"letters": {5: dataclasses.replace(filler.fill(DeadLetter), number=5)}, "_last_number": 6},
         "lasting": {"jobs": {JOB: filler.fill(ServiceState)}},
         "moves": {"pinned": {(JOB, 1, 0): NODE}},
+        "identity": {"users": {user.name: user}, "keys": {key.id: key}},
         "objects": {
             "revision": 7,
             "next_uid": 800,

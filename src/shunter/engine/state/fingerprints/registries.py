@@ -12,6 +12,7 @@ from shunter.engine.state.registries.dependencies import EdgeRegistry
 from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.registries.flags import FlagRegistry
 from shunter.engine.state.registries.format import FormatRegistry
+from shunter.engine.state.registries.identity import IdentityRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.engine.state.registries.queues import QueueRegistry
@@ -105,6 +106,7 @@ OBJECTS = ComparedFields(
         "unplaced_testbeds": _CACHE,
     },
 )
+IDENTITY = ComparedFields(IdentityRegistry, plain=("users", "keys"))
 
 REGISTRIES: dict[str, ComparedFields[Any]] = {
     "format": FORMAT,
@@ -118,5 +120,6 @@ REGISTRIES: dict[str, ComparedFields[Any]] = {
     "services": SERVICES,
     "moves": MOVES,
     "objects": OBJECTS,
+    "identity": IDENTITY,
 }
 ALL_OF_REGISTRIES: tuple[ComparedFields[Any], ...] = (TEMPLATE, *REGISTRIES.values())

@@ -1,0 +1,104 @@
+"""Creates, rotates and revokes API keys, and notes when they are used. Called by the engine's rounds.
+
+The gateway makes ids and secrets: a round only sees digests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shunter.engine import changes as c
+from shunter.engine.round import Round
+from shunter.engine.state.registries.identity import NO_SECRET, ApiKey
+from shunter.model.errors import Conflict, NotFound
+from shunter.model.identity.keys import SecretDigest
+from shunter.model.identity.roles import Role
+
+KEYS_MAX = 100_000
+USE_NOTED_EVERY_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDraft:
+    id: str
+    secret: SecretDigest
+    user: str
+    roles: tuple[Role, ...]
+    note: str
+    lifetime_s: float | None  # None: for ever
+
+
+def on_create_key(round: Round, draft: KeyDraft, by: str) -> None:
+    identity = round.state.identity
+    if len(identity.keys) >= KEYS_MAX:
+        raise Conflict(f"at most {KEYS_MAX:,} keys can exist; revoke some: `shunter key list`")
+    if draft.id in identity.keys:
+        raise Conflict("the new key has an id that exists already; try again")
+    if draft.user != by:
+        user = identity.users.get(draft.user)
+        if user is None:
+            fix = f"create it: `shunter user create {draft.user} --role {draft.roles[0]}`"
+            raise NotFound(f"user '{draft.user}' does not exist; {fix}")
+        if missing := [role for role in draft.roles if role not in user.roles and Role.ADMIN not in user.roles]:
+            fix = f"`shunter user create {draft.user}` with all its roles changes them"
+            raise Conflict(f"user '{draft.user}' does not have the role {', '.join(missing)}; {fix}")
+    expires_ms = 0 if draft.lifetime_s is None else round.now_ms + int(draft.lifetime_s * 1000)
+    round.record(
+        c.KeySet(
+            id=draft.id,
+            user=draft.user,
+            roles=[str(role) for role in draft.roles],
+            note=draft.note,
+            expires_ms=expires_ms,
+            salt=draft.secret.salt,
+            digest=draft.secret.digest,
+            old_salt=NO_SECRET.salt,
+            old_digest=NO_SECRET.digest,
+            old_until_ms=0,
+            by=by,
+            at_ms=round.now_ms,
+        )
+    )
+
+
+def on_rotate_key(round: Round, id: str, secret: SecretDigest, overlap_s: float, by: str) -> None:
+    """The old secret is accepted for `overlap_s` more."""
+    key = find_key(round.state.identity.keys, id)
+    round.record(
+        c.KeySet(
+            id=id,
+            user=key.user,
+            roles=[str(role) for role in key.roles],
+            note=key.note,
+            expires_ms=key.expires_ms,
+            salt=secret.salt,
+            digest=secret.digest,
+            old_salt=key.secret.salt,
+            old_digest=key.secret.digest,
+            old_until_ms=round.now_ms + int(overlap_s * 1000),
+            by=by,
+            at_ms=round.now_ms,
+        )
+    )
+
+
+def on_revoke_key(round: Round, id: str, by: str) -> None:
+    find_key(round.state.identity.keys, id)
+    round.record(c.KeyRevoked(id, by, round.now_ms))
+
+
+def on_key_used(round: Round, id: str) -> None:
+    key = round.state.identity.keys.get(id)
+    if key is not None and is_use_to_be_noted(key, round.now_ms):
+        round.record(c.KeyUsed(id, round.now_ms))
+
+
+def is_use_to_be_noted(key: ApiKey, now_ms: int) -> bool:
+    return now_ms - key.used_ms >= USE_NOTED_EVERY_MS
+
+
+def find_key(keys: dict[str, ApiKey], id: str) -> ApiKey:
+    """Raises NotFound."""
+    key = keys.get(id)
+    if key is None:
+        raise NotFound(f"key '{id}' does not exist; `shunter key list` shows the ids of all keys")
+    return key

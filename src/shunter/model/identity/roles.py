@@ -1,0 +1,95 @@
+"""Roles, and what each of them may do. The only authorization table: the gateway looks up every operation here.
+
+An operation has the name of its REST route, of its gRPC method, or of its WebSocket. A route that is missing from the
+table is refused to everybody, and a test fails."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+
+from shunter.model.errors import Forbidden
+
+
+class Role(StrEnum):
+    VIEWER = "viewer"
+    SUBMITTER = "submitter"
+    OPERATOR = "operator"
+    SCHEDULER = "scheduler"
+    ADMIN = "admin"
+
+
+ABOUT = {
+    Role.VIEWER: "reads everything, changes nothing",
+    Role.SUBMITTER: "also runs, changes and stops jobs and BatchJobs",
+    Role.OPERATOR: "also manages nodes, queues, policies, testbeds and settings",
+    Role.SCHEDULER: "reads everything, and decides as an external scheduler: Schedulings, placements",
+    Role.ADMIN: "everything, users and keys included",
+}
+
+_EVERYBODY = frozenset(Role)
+_SUBMITTERS = frozenset((Role.SUBMITTER, Role.OPERATOR, Role.ADMIN))
+_OPERATORS = frozenset((Role.OPERATOR, Role.ADMIN))
+_SCHEDULERS = frozenset((Role.SCHEDULER, Role.OPERATOR, Role.ADMIN))
+_DECIDERS = frozenset((Role.SCHEDULER, Role.ADMIN))
+_ADMINS = frozenset((Role.ADMIN,))
+
+# fmt: off
+PUBLIC = frozenset(("getHealth", "getSockJsInfo"))  # for everybody, without a token
+_READS = (
+    "getOpenApi", "getCluster", "getMe", "listManagers", "getThisManager",
+    "listJobs", "getJob", "listRuns", "explainJob", "explainTask", "followJob", "readJobLogs",
+    "listTasks", "getTask", "listAttempts", "readLog", "getTaskMetrics",
+    "listTemplates", "getTemplate", "listQueues", "getQueue", "listDead", "listPolicies", "listEvents",
+    "listNodes", "getNode", "getNodeStats", "getNodeMetrics",
+    "listAllObjects", "listObjects",
+    "listAllBatchJobs", "listBatchJobs", "getBatchJob", "explainBatchJob", "getBatchJobMetrics",
+    "listAllTestbeds", "listTestbeds", "getTestbed", "explainTestbed",
+    "listAllSchedulings", "listSchedulings", "getScheduling", "explainScheduling",
+    "listPastSchedulings", "getPastScheduling",
+    "listExternalTestbeds", "getExternalTestbed", "listExternalJobs", "getExternalJob", "getExternalJobMetrics",
+    "listExternalSchedulings", "getExternalScheduling", "listExternalPastSchedulings",
+    "subscribe", "listFlight",
+)
+_SUBMITS = (
+    "planJobs", "submitJob", "submitJobs", "updateJob", "stopJob", "stopTask", "holdJob", "releaseJob", "retryJob",
+    "scaleJob", "rollBackJob", "restartJob", "moveTask",
+    "patchTemplate", "deleteTemplate", "runTemplate", "replayDead", "purgeDead",
+    "createBatchJob", "replaceBatchJob", "patchBatchJob", "deleteBatchJob", "resetBatchJob",
+)
+_SCHEDULES = (
+    "createScheduling", "replaceScheduling", "patchScheduling", "deleteScheduling", "writeExternal",
+    "postExternalScheduling", "deleteExternalScheduling", "writeExternalJob", "writeExternalJobByName",
+    "exportFlight",
+)
+_OPERATES = (
+    "patchCluster", "usePolicy", "patchQueue", "deleteQueue", "purgeQueue",
+    "patchNode", "drainNode", "undrainNode", "cordonNode", "uncordonNode", "releaseNode", "forgetNode",
+    "createTestbed", "replaceTestbed", "patchTestbed", "deleteTestbed",
+    "stepDown",
+)
+_ADMINISTERS = (
+    "stopCluster", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey",
+)
+# fmt: on
+
+PERMISSIONS: Mapping[str, frozenset[Role]] = {
+    **dict.fromkeys(_READS, _EVERYBODY),
+    **dict.fromkeys(_SUBMITS, _SUBMITTERS),
+    **dict.fromkeys(_SCHEDULES, _SCHEDULERS),
+    **dict.fromkeys(_OPERATES, _OPERATORS),
+    **dict.fromkeys(_ADMINISTERS, _ADMINS),
+    "applyDocuments": _EVERYBODY - {Role.VIEWER},  # each document is checked as well, by its kind
+    "connectScheduler": _DECIDERS,
+}
+
+
+def check_permission(roles: Collection[Role], operation: str) -> None:
+    """Raises Forbidden."""
+    if operation in PUBLIC:
+        return
+    allowed = PERMISSIONS.get(operation, frozenset())
+    if allowed.isdisjoint(roles):
+        needed = " or ".join(role for role in Role if role in allowed) or "of nobody"
+        own = " and ".join(role for role in Role if role in roles) or "no role"
+        raise Forbidden(f"this needs the role {needed}; the token has {own}")
