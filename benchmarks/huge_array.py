@@ -20,6 +20,7 @@ from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.leader_watch import LeaderWatch
 from shunter.gateway.managers import Members
 from shunter.gateway.tokens import Tokens
+from shunter.model.identity.roles import Role
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.model.lifecycles import TaskState
 from shunter.ports.callers import Caller, JobReference, TaskReference
@@ -109,7 +110,7 @@ def build_gateway(ours: Cluster) -> CallerGateway:
         on_heartbeat=lambda _: None,
         run_in_thread=asyncio.to_thread,
     )
-    return gateway.for_caller(Caller("benchmark"))
+    return gateway.for_caller(Caller("benchmark", frozenset((Role.ADMIN,))), "getMe")
 
 
 async def busy_ms(request: Awaitable[object]) -> float:

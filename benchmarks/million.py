@@ -26,6 +26,7 @@ from shunter.engine.recovery import load_state
 from shunter.gateway.jobs.jobs import Jobs
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.objects import Objects
+from shunter.model.identity.roles import Role
 from shunter.model.job.manifests import JobReader
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.model.lifecycles import TaskState
@@ -157,7 +158,7 @@ async def submit(ours: Cluster, jobs: int) -> None:
 
 async def measure_pages(ours: Cluster) -> tuple[float, float]:
     """The processor time of the first page of all jobs, and of one by state and label, in ms."""
-    caller = Caller("benchmark")
+    caller = Caller("benchmark", frozenset((Role.ADMIN,)))
     runs, objects = Runs(ours.engine, ours.store), Objects(caller, ours.engine, ours.store)
     jobs = Jobs(caller, ours.engine, ours.store, runs, JobReader(parse_constraint, parse_job_match), objects)
     queries = JobQuery("default"), JobQuery("default", states=("running",), labels=(("team", "film"),))

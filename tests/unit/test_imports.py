@@ -81,9 +81,10 @@ RULES: dict[str, tuple[str, str]] = {
         "log model planning ports engine .changes .jobs .nodes .placement .round .services .settings .state .timers",
         "msgspec numpy",
     ),
+    "engine.identity": ("model .changes .round .state.registries", ""),
     "engine": (
-        "log model planning ports .changes .jobs .nodes .objects .placement .policy .round .services .settings .state "
-        ".timers",
+        "log model planning ports .changes .identity .jobs .nodes .objects .placement .policy .round .services "
+        ".settings .state .timers",
         "",
     ),
     "adapters": ("", ""),
@@ -101,7 +102,7 @@ RULES: dict[str, tuple[str, str]] = {
     "gateway.jobs": ("engine model planning ports .objects", "msgspec numpy"),  # a file has jobs and objects
     "gateway.streams": ("engine model ports .jobs", ""),
     "gateway.explain": ("engine model planning ports .jobs", "msgspec numpy"),
-    "gateway": ("engine log model planning ports testbeds .explain .jobs .objects .streams", ""),
+    "gateway": ("engine log model planning ports testbeds .explain .jobs .objects .streams", "msgspec"),
     "api.http": ("log model ports .routes .stomp?", "msgspec uvicorn"),
     "api.routes": ("model ports testbeds .http .stomp?", "msgspec"),
     "api.stomp": ("log model ports .http", "msgspec"),
@@ -138,6 +139,7 @@ RULES: dict[str, tuple[str, str]] = {
     "cli.commands.jobs": ("model planning? sdk cli .commands .render", "msgspec typer"),
     "cli.commands.objects": ("model schedulers? sdk cli .commands.jobs .render", "msgspec typer"),
     "cli.commands.cluster": ("app? model sdk cli .commands.jobs .render", "msgspec rich? typer"),
+    "cli.commands.identity": ("app? model cli .render", "typer"),
     "cli.commands.processes": ("app? frameworks model cli .render", "msgspec typer"),
     "cli": ("model sdk .commands.processes?", "typer"),
     "app.storage": ("*", "msgspec"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shunter.model.errors import Invalid, Problem
+from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.sdk.endpoint import home_folder
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -71,6 +71,16 @@ class Home:
     @property
     def description(self) -> Path:
         return self.folder / "cluster.json"
+
+    def reset_token(self) -> None:
+        """Replace the admin token; a manager that runs here reads the new one. Raises NotFound if this is no manager's
+        home."""
+        from shunter.gateway.tokens import make_token
+
+        if not self.token.exists():
+            fix = "run this on the machine of a manager, with its SHUNTER_HOME"
+            raise NotFound(f"{self.folder} has no token, so it is not the home of a manager; {fix}")
+        make_token(self.token)
 
     def lock(self) -> int | None:
         """Hold this home until the process ends; None if another process holds it."""

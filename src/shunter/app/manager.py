@@ -36,7 +36,7 @@ from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.leader_watch import LeaderWatch
 from shunter.gateway.managers import Members
-from shunter.gateway.tokens import Tokens, ensure_token
+from shunter.gateway.tokens import TokenFile, ensure_token
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem, StoreUnreachable, Unavailable
 from shunter.model.rest.manager_views import API, SCHEDULER, WATCHER
@@ -90,7 +90,8 @@ class Manager:
     async def start(self) -> None:
         """Returns when the API answers and the first node is ready; of several managers, when this one can be read."""
         options, home = self._options, self._home
-        token = ensure_token(home.token)
+        ensure_token(home.token)
+        self._token = TokenFile(home.token, "admin")
         self._store = build_store(self._chosen_store, home, accepts_loss=options.accept_loss)
         await self._open_store()
         self._coordination = build_coordination(options.coordination, self.name)
@@ -111,7 +112,7 @@ class Manager:
         if not self._is_member:
             await self._engine.start()
         self._background_policies = BackgroundPolicies(self._engine, self._clock)
-        self._client = _build_client(token) if self._is_member else None
+        self._client = _build_client(self._token.refresh) if self._is_member else None
         self._members = Members(
             self._coordination,
             self._leader_watch,
@@ -119,7 +120,7 @@ class Manager:
             ManagerRecord(self.name, roles=self._roles),
             lambda: self._backend.connected,
         )
-        gateway = self._create_gateway(catalogue, token)
+        gateway = self._create_gateway(catalogue)
         self._duties = LeaderDuties(
             self._engine,
             self._backend,
@@ -215,13 +216,13 @@ class Manager:
             roles=self._roles,
         )
 
-    def _create_gateway(self, catalogue: Catalogue, token: str) -> LocalGateway:
+    def _create_gateway(self, catalogue: Catalogue) -> LocalGateway:
         return LocalGateway(
             engine=self._engine,
             store=self._store,
             workers=self._backend.workers,
             clock=self._clock,
-            tokens=Tokens({token: "admin"}),
+            tokens=self._token,
             identity={"name": self.name, "version": __version__},
             members=self._members,
             is_simulated=bool(self._options.simulate_nodes),
@@ -268,7 +269,7 @@ class Manager:
 
         def service_for(token: str) -> SchedulerService | None:
             caller = gateway.authenticate(token)
-            return None if caller is None else gateway.for_caller(caller).schedulers
+            return None if caller is None else gateway.for_caller(caller, "connectScheduler").schedulers
 
         host, port = self._grpc_address
         self._schedulers = SchedulerServer(service_for, host, port, leader=self._find_scheduler_leader)
@@ -377,7 +378,7 @@ class Manager:
             self._stop_request.set_exception(error)
 
 
-def _build_client(token: str) -> ManagerClient:
+def _build_client(token: Callable[[], str]) -> ManagerClient:
     """aiohttp is loaded only where there are several managers."""
     from shunter.adapters.http.manager_client import HttpManagerClient
 

@@ -100,6 +100,12 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("metrics", "cluster.metrics:metrics", "Show the resource usage of a run, task or node."),
         Entry("top", "cluster.top:top", "Watch resources, nodes and unfinished jobs."),
     ),
+    "Users and keys": (
+        Entry("whoami", "identity.users:whoami", "Show which user you are, and your roles."),
+        Entry("key", "identity.keys:key", "Create, list, rotate or revoke API keys."),
+        Entry("user", "identity.users:user", "Create, list, disable or enable users."),
+        Entry("token", "identity.users:token", "Reset the admin token of the cluster on this machine."),
+    ),
     "Start and stop clusters": (
         Entry("up", "processes.processes:up", "Start a cluster on this machine."),
         Entry("down", "processes.processes:down", "Stop the cluster of this machine."),

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from shunter.engine.engine import Engine
+from shunter.gateway.authentication import Authentication
 from shunter.gateway.cluster import Cluster, ManagerInfo
 from shunter.gateway.explain.explain import Explain
 from shunter.gateway.explain.plan import DryRuns, RunInThread, run_inline
 from shunter.gateway.flight import Flight
+from shunter.gateway.identity import Identity
 from shunter.gateway.jobs.dead_letters import DeadLetters
 from shunter.gateway.jobs.jobs import Jobs
 from shunter.gateway.jobs.queues import Queues
@@ -28,7 +30,8 @@ from shunter.gateway.policies import Policies
 from shunter.gateway.sessions import SchedulerSessions
 from shunter.gateway.streams.events import Events
 from shunter.gateway.streams.follow import Streams
-from shunter.gateway.tokens import Tokens
+from shunter.gateway.tokens import TokenFile, Tokens
+from shunter.model.identity.roles import check_permission
 from shunter.model.job.manifests import JobReader
 from shunter.planning.filter.cel import parse_constraint, parse_job_match
 from shunter.planning.policies import Catalogue
@@ -53,7 +56,7 @@ class LocalGateway:
         store: Store,
         workers: Workers,
         clock: Clock,
-        tokens: Tokens,
+        tokens: Tokens | TokenFile,
         identity: Mapping[str, str],  # name and version of this cluster
         members: Members,
         is_simulated: bool,
@@ -66,7 +69,8 @@ class LocalGateway:
         archive: FlightArchive | None = None,
         metrics: MetricProvider | None = None,
     ) -> None:
-        self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
+        self._engine, self._store, self._workers, self._clock = engine, store, workers, clock
+        self._authentication = Authentication(tokens, engine, clock)
         self._manifests = JobReader(parse_constraint, parse_job_match)
         self._runs, self._task_reader = Runs(engine, store), TaskReader(engine, store)
         self._dry_runs = DryRuns(engine, clock, run_in_thread)
@@ -101,9 +105,10 @@ class LocalGateway:
         self._policies.apply_settings()
 
     def authenticate(self, token: str) -> Caller | None:
-        return self._tokens.authenticate(token)
+        return self._authentication.authenticate(token)
 
-    def for_caller(self, caller: Caller) -> CallerGateway:
+    def for_caller(self, caller: Caller, operation: str) -> CallerGateway:
+        check_permission(caller.roles, operation)
         return self._bound(caller)
 
     def _bind(self, caller: Caller) -> CallerGateway:
@@ -111,6 +116,7 @@ class LocalGateway:
         engine, store, runs, manifests = self._engine, self._store, self._runs, self._manifests
         objects = Objects(caller, engine, store)
         return CallerGateway(
+            caller=caller,
             jobs=Jobs(caller, engine, store, runs, manifests, objects),
             services=Services(caller, engine, runs, manifests),
             tasks=self._tasks,
@@ -128,4 +134,5 @@ class LocalGateway:
             schedulers=self._schedulers,
             flight=self._flight,
             managers=self._managers,
+            identity=Identity(caller, engine, self._clock),
         )

@@ -7,9 +7,13 @@ import os
 import secrets
 from pathlib import Path
 
+from shunter.log import Log
+from shunter.model.identity.roles import Role
 from shunter.ports.callers import Caller
 
+log = Log(__name__)
 TOKEN_BYTES = 32
+ADMIN = frozenset((Role.ADMIN,))
 
 
 def ensure_token(path: Path) -> str:
@@ -18,11 +22,11 @@ def ensure_token(path: Path) -> str:
         token = path.read_text().strip()
     except FileNotFoundError:
         token = ""
-    return token or _make_token(path)
+    return token or make_token(path)
 
 
-def _make_token(path: Path) -> str:
-    """Whole or not at all: a full disk leaves no empty token."""
+def make_token(path: Path) -> str:
+    """Write a new token into the file, whole or not at all: a full disk leaves no empty token."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_name(f".{path.name}.draft")
@@ -39,8 +43,34 @@ def _make_token(path: Path) -> str:
     return token
 
 
+class TokenFile:
+    """The admin token, in a file. A token that replaces it there is accepted from the next request on."""
+
+    def __init__(self, path: Path, user: str) -> None:
+        self._path, self._user = path, user
+        self._read_at: tuple[int, int] | None = None
+        self._tokens = Tokens({})
+        self.token = ""
+
+    def authenticate(self, token: str) -> Caller | None:
+        self.refresh()
+        return self._tokens.authenticate(token)
+
+    def refresh(self) -> str:
+        """The token of now. What was read last counts while the file cannot be read."""
+        try:
+            found = self._path.stat()
+            if (found.st_ino, found.st_mtime_ns) != self._read_at:
+                token = self._path.read_text().strip()
+                self._tokens = Tokens({token: self._user} if token else {})
+                self._read_at, self.token = (found.st_ino, found.st_mtime_ns), token
+        except OSError as error:
+            log.warning("token.unreadable", path=self._path, error=error)
+        return self.token
+
+
 class Tokens:
-    """Tokens and their users."""
+    """Tokens of administrators, and their users."""
 
     def __init__(self, users_by_token: dict[str, str]) -> None:
         self._users = [(token.encode(), user) for token, user in users_by_token.items()]
@@ -50,5 +80,5 @@ class Tokens:
         presented, found = token.encode(), None
         for known, user in self._users:
             if hmac.compare_digest(known, presented):
-                found = Caller(user)
+                found = Caller(user, ADMIN)
         return found

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shunter.model.identity.roles import Role
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The user of a token."""
+    """Who presented a token, and what it may do. `key` is the id of an API key; empty for the admin token."""
 
     user: str
+    roles: frozenset[Role]
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

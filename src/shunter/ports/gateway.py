@@ -2,7 +2,7 @@
 
 A transport authenticates a request, binds the gateway to its caller once, and calls the sub-gateways of the subject:
 
-    gateway.for_caller(caller).nodes.drain("n1", None)
+    gateway.for_caller(caller, "drainNode").nodes.drain("n1", None)
 
 Calls raise only the errors of `model.errors`. They return only committed state.
 """
@@ -22,6 +22,7 @@ from shunter.ports.admin import (
     TemplateService,
 )
 from shunter.ports.callers import Caller
+from shunter.ports.identity import IdentityService
 from shunter.ports.jobs import ExplainService, JobService, ServiceJobService, StreamService, TaskService
 from shunter.ports.managers import ManagerService, Replication
 from shunter.ports.metrics import MetricService
@@ -37,8 +38,9 @@ class Gateway(Protocol):
         """None for an unknown token. Compares in constant time."""
         ...
 
-    def for_caller(self, caller: Caller) -> CallerGateway:
-        """The gateway on behalf of this caller. Every request passes here exactly once, before its operation runs."""
+    def for_caller(self, caller: Caller, operation: str) -> CallerGateway:
+        """The gateway on behalf of this caller, for an operation of `model.identity.roles`. Every request passes here
+        exactly once, before its operation runs. Raises Forbidden."""
         ...
 
 
@@ -46,6 +48,7 @@ class Gateway(Protocol):
 class CallerGateway:
     """The gateway on behalf of one caller: a sub-gateway for each subject."""
 
+    caller: Caller
     jobs: JobService
     services: ServiceJobService
     tasks: TaskService
@@ -63,3 +66,4 @@ class CallerGateway:
     schedulers: SchedulerService
     flight: FlightService
     managers: ManagerService
+    identity: IdentityService

@@ -26,6 +26,7 @@ from shunter.model.rest.admin_views import (
     TemplateView,
 )
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
+from shunter.model.rest.identity_views import KeyPage, KeyView, MeView, NewKeyView, UserPage, UserView
 from shunter.model.rest.job_views import FollowLine, JobPage, JobView
 from shunter.model.rest.log_views import JobLogLine
 from shunter.model.rest.manager_views import ManagerPage, ManagerView, SteppingDown
@@ -358,6 +359,38 @@ class Client:
         fields = drop_none(parameters=dict(parameters or {}), payload=encoded)
         path = self._path(f"/templates/{quoted(name)}/runs")
         return Job(self, self._fetch(json_request("POST", path, fields, key=self._core.new_key()), JobView), True)
+
+    def whoami(self) -> MeView:
+        """The user and the roles of this client's token."""
+        return self._fetch(Request("GET", "/me"), MeView)
+
+    def users(self) -> list[UserView]:
+        page = self._fetch(Request("GET", "/users"), UserPage)
+        return page.items
+
+    def put_user(self, name: str, *, roles: Sequence[str] | None = None, disabled: bool | None = None) -> UserView:
+        """Create a user, or change its roles or whether it is disabled."""
+        body = drop_none(roles=None if roles is None else list(roles), disabled=disabled)
+        return self._fetch(json_request("PUT", f"/users/{quoted(name)}", body), UserView)
+
+    def keys(self) -> list[KeyView]:
+        page = self._fetch(Request("GET", "/keys"), KeyPage)
+        return page.items
+
+    def create_key(
+        self, roles: Sequence[str], *, user: str | None = None, note: str | None = None, expires_in: str | None = None
+    ) -> NewKeyView:
+        """Create an API key. The answer is the only one that contains it."""
+        body = drop_none(roles=list(roles), user=user, note=note, expires_in=expires_in)
+        return self._fetch(json_request("POST", "/keys", body), NewKeyView)
+
+    def rotate_key(self, id: str, overlap: str | None = None) -> NewKeyView:
+        """Give a key another secret. The old one is accepted for `overlap` ("1h") more."""
+        request = json_request("POST", f"/keys/{quoted(id)}/rotate", drop_none(overlap=overlap))
+        return self._fetch(request, NewKeyView)
+
+    def revoke_key(self, id: str) -> None:
+        self._perform(self._core.send(Request("DELETE", f"/keys/{quoted(id)}")))
 
     def queues(self) -> list[QueueView]:
         page = self._fetch(Request("GET", "/queues"), QueuePage)

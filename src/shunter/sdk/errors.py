@@ -6,6 +6,7 @@ from __future__ import annotations
 from shunter.model.errors import (
     Busy,
     Conflict,
+    Forbidden,
     Gone,
     Invalid,
     NoApi,
@@ -24,6 +25,7 @@ __all__ = [
     "Busy",
     "Conflict",
     "ConnectionLost",
+    "Forbidden",
     "Gone",
     "Invalid",
     "JobFailed",

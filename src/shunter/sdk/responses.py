@@ -10,6 +10,7 @@ from shunter.sdk.errors import (
     AnswerNotUnderstood,
     Busy,
     Conflict,
+    Forbidden,
     Gone,
     Invalid,
     NoApi,
@@ -27,7 +28,14 @@ from shunter.sdk.transport.steps import Response
 T = TypeVar("T")
 
 RETRY_AFTER_DEFAULT_S = 1.0
-_BY_STATUS: dict[int, type[Rejected]] = {401: Unauthorized, 404: NotFound, 409: Conflict, 410: Gone, 413: TooLarge}
+_BY_STATUS: dict[int, type[Rejected]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    413: TooLarge,
+}
 
 _BY_TITLE: dict[str, type[Unavailable]] = {kind.title: kind for kind in (NoApi, NotLeader)}
 

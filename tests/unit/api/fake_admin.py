@@ -7,7 +7,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from shunter.model.errors import Invalid, NotFound, NotLeader, Problem, Unavailable
+from shunter.model.identity.roles import Role
 from shunter.model.job.manifests import check_labels
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.protocol.flight_records import FlightPage, FlightSegment
@@ -23,12 +26,14 @@ from shunter.model.rest.admin_views import (
 )
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
 from shunter.model.rest.event_stream import encode_event
+from shunter.model.rest.identity_views import KeyPage, KeyView, MeView, NewKeyView, UserPage, UserView
 from shunter.model.rest.job_views import JobView
 from shunter.model.rest.manager_views import ManagerPage, ManagerView
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, EventPosition, EventQuery, QueueChange
 from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.identity import NewKey
 from shunter.ports.metrics import Window
 from shunter.ports.schedulers import SchedulerSession
 from tests.unit.api.job_table import AT
@@ -40,6 +45,8 @@ TEMPLATE = TemplateView(
     name="nightly", namespace="default", id=9, state="scheduled", type="batch", count=1, command=["true"], user="me",
     labels={}, set_at=AT, cron="0 1 * * *", timezone="UTC", overlap="skip", catch_up="none", next_at=AT,
 )  # fmt: skip
+ANNA = UserView(name="anna", roles=["submitter"], disabled=False, created_at=AT)
+KEY = KeyView(id="b7k2mq9xwe", user="anna", roles=["submitter"], note="", created_at=AT)
 QUEUE = QueueView(name="film", queued=3, running=1, paused=False, strict=False, running_max=2)
 DEAD = DeadView(
     name="render@1/3", number=7, namespace="default", job="render", run=1, group="main", index=3, exit_code=1,
@@ -77,6 +84,45 @@ class FakeTemplates:
         return self._gateway.job_table.find(
             JobReference("default", id=self._gateway.job_table.submit(spec, self._gateway.caller).id)
         ).view
+
+
+class FakeIdentity:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def me(self) -> MeView:
+        self._gateway.record_call()
+        caller = self._gateway.caller
+        return MeView(user=caller.user, roles=[str(role) for role in caller.roles])
+
+    async def users(self) -> UserPage:
+        self._gateway.record_call()
+        return UserPage([ANNA], None, 1)
+
+    async def put_user(self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None) -> UserView:
+        self._gateway.record_call((name, roles, is_disabled))
+        return ANNA
+
+    async def keys(self) -> KeyPage:
+        self._gateway.record_call()
+        return KeyPage([KEY], None, 1)
+
+    async def create_key(self, new: NewKey) -> NewKeyView:
+        self._gateway.record_call(new)
+        return NewKeyView(key="shk_b7k2mq9xwe_secret", **msgspec.structs.asdict(KEY))
+
+    async def rotate_key(self, id: str, overlap_s: float) -> NewKeyView:
+        self._gateway.record_call((id, overlap_s))
+        self._check(id)
+        return NewKeyView(key="shk_b7k2mq9xwe_another", **msgspec.structs.asdict(KEY))
+
+    async def revoke_key(self, id: str) -> None:
+        self._gateway.record_call(id)
+        self._check(id)
+
+    def _check(self, id: str) -> None:
+        if id != KEY.id:
+            raise NotFound(f"key '{id}' does not exist")
 
 
 class FakeQueues:

@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import TypeVar
 
 from shunter.model.errors import ShunterError
+from shunter.model.identity.roles import Role, check_permission
 from shunter.model.job.manifests import JobReader
 from shunter.model.rest.cluster_views import EventView
 from shunter.ports.callers import Caller, JobReference
@@ -22,6 +23,7 @@ from tests.unit.api.fake_admin import (
     FakeDeadLetters,
     FakeEvents,
     FakeFlight,
+    FakeIdentity,
     FakeManagers,
     FakeMetrics,
     FakeNodes,
@@ -43,7 +45,9 @@ class FakeGateway:
     """Serves one caller at a time, and remembers the last one."""
 
     def __init__(self) -> None:
-        self.caller = Caller("nobody")
+        self.caller = Caller("nobody", frozenset())
+        self.roles: frozenset[Role] = frozenset((Role.ADMIN,))  # of the token
+        self.key = ""  # whose token it is
         self.manifests = JobReader(_check_constraint)
         self.job_table = JobTable()
         self.received: list[object] = []  # the queries, as they arrived
@@ -80,12 +84,14 @@ class FakeGateway:
         self.flight = FakeFlight(self)
         self.metrics = FakeMetrics(self)
         self.managers = FakeManagers(self)
+        self.identity = FakeIdentity(self)
         self.replication = self.managers
 
     def authenticate(self, token: str) -> Caller | None:
-        return Caller(USER) if hmac.compare_digest(token.encode(), TOKEN.encode()) else None
+        return Caller(USER, self.roles, self.key) if hmac.compare_digest(token.encode(), TOKEN.encode()) else None
 
-    def for_caller(self, caller: Caller) -> CallerGateway:
+    def for_caller(self, caller: Caller, operation: str) -> CallerGateway:
+        check_permission(caller.roles, operation)
         self.caller = caller
         return CallerGateway(**{field.name: getattr(self, field.name) for field in fields(CallerGateway)})
 

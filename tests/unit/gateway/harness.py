@@ -13,7 +13,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.leader_watch import LeaderWatch
 from shunter.gateway.managers import Members
-from shunter.gateway.tokens import Tokens
+from shunter.gateway.tokens import ADMIN, Tokens
 from shunter.model.errors import Unavailable
 from shunter.model.protocol.worker_messages import (
     Ended,
@@ -32,7 +32,7 @@ from shunter.ports.coordination import ManagerRecord
 from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 from tests.unit.engine.harness import Harness, RecordingWorkers
 
-ANNA = Caller("anna")
+ANNA = Caller("anna", ADMIN)
 T = TypeVar("T")
 
 
@@ -91,7 +91,7 @@ class GatewayHarness(Harness):
             on_down=lambda *request: self.downs.append(request),
             on_heartbeat=self.heartbeats.append,
         )
-        self.gateway = self.local_gateway.for_caller(ANNA)
+        self.gateway = self.local_gateway.for_caller(ANNA, "getMe")
 
     async def run(self, name: str, count: int = 1, **fields: Any) -> SubmittedJob:
         """Submit one manifest; `namespace` and `labels` go into its metadata, the rest into its spec."""

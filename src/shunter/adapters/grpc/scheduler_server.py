@@ -15,7 +15,17 @@ from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
 from shunter.adapters.grpc.listen import ServerTimeouts, ServerTls, open_port, server_options
 from shunter.adapters.grpc.scheduler_relay import SchedulerRelay
 from shunter.log import Log
-from shunter.model.errors import Busy, Conflict, Invalid, NotFound, ShunterError, TooLarge, Unauthorized, Unavailable
+from shunter.model.errors import (
+    Busy,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    ShunterError,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+)
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT
 from shunter.ports.schedulers import SchedulerService
 from shunter.proto.v1 import external_scheduler_pb2 as pb
@@ -29,6 +39,7 @@ _BEARER_PREFIX = "bearer "
 
 STATUS: tuple[tuple[type[ShunterError], grpc.StatusCode], ...] = (
     (Unauthorized, grpc.StatusCode.UNAUTHENTICATED),
+    (Forbidden, grpc.StatusCode.PERMISSION_DENIED),
     (Invalid, grpc.StatusCode.INVALID_ARGUMENT),
     (TooLarge, grpc.StatusCode.INVALID_ARGUMENT),
     (NotFound, grpc.StatusCode.NOT_FOUND),

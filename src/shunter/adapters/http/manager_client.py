@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -27,10 +27,10 @@ DESCRIBE_PATH = "/api/v1/managers/self"
 
 
 class HttpManagerClient:
-    """`token` is the cluster's, which all managers share; it is used for the client's own questions only."""
+    """`token` returns the cluster's, which all managers share; it is used for the client's own questions only."""
 
-    def __init__(self, token: str) -> None:
-        self._headers = {"authorization": f"Bearer {token}"}
+    def __init__(self, token: Callable[[], str]) -> None:
+        self._token = token
         self._session: aiohttp.ClientSession | None = None
         self._decoder = msgspec.json.Decoder(ManagerView)
 
@@ -69,10 +69,11 @@ class HttpManagerClient:
 
     async def _ask(self, method: str, url: str, body: bytes | None = None) -> bytes:
         """A question of this manager's own, with a small answer."""
+        headers = {"authorization": f"Bearer {self._token()}"}
         try:
             async with (
                 asyncio.timeout(ASK_MAX_S),
-                self._opened().request(method, url, headers=self._headers, data=body) as response,
+                self._opened().request(method, url, headers=headers, data=body) as response,
             ):
                 if response.status >= 300:
                     raise Unavailable(f"{url} answered {response.status}")

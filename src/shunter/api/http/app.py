@@ -24,7 +24,7 @@ from shunter.api.http.exchange import (
 from shunter.api.http.forwarding import FORWARDED_HEADER, Forwarder, read_min_version
 from shunter.api.http.large_yaml import YamlParser
 from shunter.api.http.openapi import openapi_document
-from shunter.api.http.origins import Forbidden, check_local, cors_headers
+from shunter.api.http.origins import check_local, cors_headers
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
 from shunter.api.http.request_limits import RequestLimiter
 from shunter.api.http.routing import AnsweredBy, Route, RouteMatch, Router
@@ -32,7 +32,9 @@ from shunter.api.routes.external import BASE as EXTERNAL
 from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
-from shunter.model.errors import Busy, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
+from shunter.model.errors import Busy, Forbidden, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
+from shunter.model.identity.keys import parse_key
+from shunter.model.identity.roles import Role
 from shunter.ports.callers import Caller
 from shunter.ports.gateway import Gateway
 from shunter.ports.managers import ManagerClient
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
 PROTECTED = ("/api", EXTERNAL)
 WEBSOCKET = "/scheduler"
 NO_API = "this manager has no api role and serves no clients; `shunter managers` lists those that do"
-ANONYMOUS = Caller("")
-EXTERNAL_CALLER = Caller("external")  # of listeners that ask for no token, and of the STOMP hub
+NO_TOKEN = "the token is missing or wrong (header `Authorization: Bearer TOKEN`)"
+ANONYMOUS = Caller("", frozenset())
+# Of listeners that ask for no token, and of the STOMP hub.
+EXTERNAL_CALLER = Caller("external", frozenset((Role.SCHEDULER,)))
 TOKEN_SIZE_MAX = 4096
 log = Log(__name__)
 
@@ -176,7 +180,8 @@ class App:
             raise NotFound(f"path {path[:200]} does not exist; {self._listener.hint}")
         await self._dispatch(exchange, found, caller)
 
-    def _caller_of(self, scope: Scope) -> Caller:
+    def _caller_of(self, scope: Scope) -> Caller | None:
+        """None if only the leader can tell. Raises Unauthorized."""
         if self._listener.is_open:
             check_local(scope)
             return EXTERNAL_CALLER
@@ -184,11 +189,15 @@ class App:
             return ANONYMOUS
         token = _bearer_token(scope)
         caller = self._gateway.authenticate(token) if token else None
-        if caller is None:
-            raise Unauthorized("the token is missing or wrong (header `Authorization: Bearer TOKEN`)")
+        if caller is None and not self._may_be_new_key(token):
+            raise Unauthorized(NO_TOKEN)
         return caller
 
-    async def _dispatch(self, exchange: Exchange, found: RouteMatch, caller: Caller) -> None:
+    def _may_be_new_key(self, token: str) -> bool:
+        """Whether it is a key that the leader may know already, and this follower not yet."""
+        return self._forwarder is not None and self._gateway.replication.is_following and parse_key(token) is not None
+
+    async def _dispatch(self, exchange: Exchange, found: RouteMatch, caller: Caller | None) -> None:
         method = exchange.scope["method"]
         if method == "OPTIONS":
             await exchange.respond(204, headers=[(b"allow", found.allowed.encode())])
@@ -201,11 +210,18 @@ class App:
         exchange.path_params = found.path_params
         exchange.query = route.query.read(exchange.scope["query_string"])
         min_version = read_min_version(exchange)  # by every manager, so that a wrong one is refused by all
-        if self._forwarder is not None and await self._forwarder.forward(exchange, route, min_version):
+        if self._forwarder is not None and await self._forwarder.forward(
+            exchange, route, min_version, is_caller_known=caller is not None
+        ):
             return
+        if caller is None:
+            raise Unauthorized(NO_TOKEN)
         if self._limiter is not None and not route.public:
             await self._limiter.check(caller)
-        result = await route.handle(self._gateway.for_caller(caller), exchange)
+        if caller.key:
+            token = _bearer_token(exchange.scope)
+            exchange.is_still_permitted = lambda: self._gateway.authenticate(token) == caller
+        result = await route.handle(self._gateway.for_caller(caller, route.name), exchange)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
 
@@ -256,10 +272,10 @@ class _LazyStompServer:
         has_token = find_header(scope, b"authorization") is not None
         if has_token and not is_open and not self._is_valid_token(_bearer_token(scope)):
             await receive()
-            await refuse(send, 401, "the token is missing or wrong (header `Authorization: Bearer TOKEN`)")
+            await refuse(send, 401, NO_TOKEN)
             return
         if self._server is None:
-            self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER).objects))
+            self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER, "subscribe").objects))
         await self._server.serve(scope, receive, send, self._is_valid_token, is_authenticated=is_open or has_token)
 
     def _is_valid_token(self, token: str) -> bool:

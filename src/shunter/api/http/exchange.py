@@ -64,6 +64,7 @@ class Exchange:
         "_send",
         "context",
         "extra_headers",
+        "is_still_permitted",
         "path_params",
         "query",
         "replication",
@@ -79,6 +80,7 @@ class Exchange:
         self.query: dict[str, Any] = {}
         self.started = False
         self.extra_headers: Headers = ()  # headers of whatever is answered
+        self.is_still_permitted: Callable[[], bool] | None = None  # asked while a stream is open; None: for ever
         self._body_bytes = 0  # taken from the budget of all bodies
         self._receive = receive
         self._send = send

@@ -23,9 +23,15 @@ class Forwarder:
     def __init__(self, replication: Replication, client: ManagerClient) -> None:
         self._replication, self._client = replication, client
 
-    async def forward(self, exchange: Exchange, route: Route, min_version: int) -> bool:
-        """Whether the request was forwarded, and so is answered. Raises NotLeader if nobody leads."""
-        if not self._replication.is_following or not await self._needs_leader(route, min_version):
+    async def forward(
+        self, exchange: Exchange, route: Route, min_version: int, *, is_caller_known: bool = True
+    ) -> bool:
+        """Whether the request was forwarded, and so is answered. The leader may know a key that was made just now, so
+        it gets the request of a caller that is not known here. Raises NotLeader if nobody leads."""
+        if not self._replication.is_following:
+            return False
+        is_about_this_one = route.answered_by is AnsweredBy.RECEIVER
+        if (is_caller_known or is_about_this_one) and not await self._needs_leader(route, min_version):
             return False
         if exchange.header(FORWARDED_HEADER) is not None:
             raise NotLeader(

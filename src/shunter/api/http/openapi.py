@@ -22,7 +22,7 @@ from shunter.model.job.manifests import job_schema
 from shunter.model.objects.object_fields import EXTERNAL
 from shunter.model.objects.object_manifests import object_schema
 from shunter.model.objects.objects import GROUP, GROUP_ALIAS, KINDS, VERSION
-from shunter.model.rest import admin_fields, external_fields
+from shunter.model.rest import admin_fields, external_fields, identity_fields
 from shunter.model.schema.name_fields import LABELS, NAME
 
 Document = dict[str, Any]
@@ -30,7 +30,7 @@ Document = dict[str, Any]
 NATIVE, NATIVE_VERSION = NATIVE_API_VERSION.split("/")
 API_VERSION = "1.0"  # of the contract, not of the software
 REFERENCE = "#/components/schemas/{name}"
-ALWAYS_POSSIBLE = (401, 429, 500, 503)
+ALWAYS_POSSIBLE = (401, 403, 429, 500, 503)
 PATH_PARAMETERS: dict[str, Document] = {
     "job": {"description": "NAME, NAME@RUN or id:NUMBER", "schema": {"type": "string", "pattern": JOB_PATTERN}},
     "index": {
@@ -39,6 +39,8 @@ PATH_PARAMETERS: dict[str, Document] = {
     },
     "template": {"description": "name of a template", "schema": {"type": "string", "minLength": 1}},
     "queue": {"description": "name of a queue", "schema": NAME.schema},
+    "user": {"description": "name of a user", "schema": NAME.schema},
+    "key": {"description": "id of an API key", "schema": NAME.schema},
     "name": {"description": "name of a node", "schema": {"type": "string", "minLength": 1}},
     "group": {"description": "API group", "schema": {"type": "string", "enum": [GROUP, GROUP_ALIAS, NATIVE]}},
     "version": {
@@ -106,6 +108,9 @@ def _bodies() -> Document:
         "BulkSubmit": _object("items", jobs),
         "ClusterPatch": admin_fields.CLUSTER_PATCH_SCHEMA,
         "QueuePatch": admin_fields.QUEUE_PATCH.schema,
+        "UserPut": identity_fields.USER_PUT.schema,
+        "KeyCreate": identity_fields.KEY_CREATE.schema,
+        "KeyRotate": identity_fields.KEY_ROTATE.schema,
         "DeadChoice": admin_fields.DEAD_LETTER_SELECTOR.schema,
         "NodePatch": {
             "type": "object",

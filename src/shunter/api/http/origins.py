@@ -9,15 +9,10 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from shunter.api.http.exchange import Headers, Scope, find_header
-from shunter.model.errors import Rejected
+from shunter.model.errors import Forbidden
 
 SOCKJS_INFO = "/scheduler/info"
 CORS_AGE_S = b"600"
-
-
-class Forbidden(Rejected):
-    status = 403
-    title = "forbidden"
 
 
 def check_local(scope: Scope) -> None:

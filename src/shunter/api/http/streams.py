@@ -23,6 +23,7 @@ EVENT_STREAM = b"text/event-stream"
 OCTETS = b"application/octet-stream"
 HEARTBEAT = b": still here\n\n"
 EMPTY_LINE = b"\n"
+PERMISSION_CHECK_S = 1.0
 log = Log(__name__)
 
 Item = TypeVar("Item")
@@ -112,10 +113,13 @@ async def _pump(
 async def cancel_on_disconnect(
     exchange: Exchange, heartbeat_s: float | None = None, heartbeat: bytes = HEARTBEAT
 ) -> AsyncIterator[None]:
-    """Leaves the block early, without an error, when the client goes or the server cancels the request to stop."""
+    """Leaves the block early, without an error, when the client goes, the server cancels the request to stop, or the
+    caller loses its permission."""
     stream = asyncio.current_task()
     assert stream is not None
     background_tasks = [asyncio.create_task(_watch_disconnect(exchange, stream))]
+    if exchange.is_still_permitted is not None:
+        background_tasks.append(asyncio.create_task(_watch_permission(exchange.is_still_permitted, stream)))
     if heartbeat_s is not None:
         background_tasks.append(asyncio.create_task(_send_heartbeats(exchange, heartbeat_s, heartbeat)))
     try:
@@ -129,6 +133,13 @@ async def cancel_on_disconnect(
 
 async def _watch_disconnect(exchange: Exchange, stream: asyncio.Task[object]) -> None:
     await exchange.wait_for_disconnect()
+    stream.cancel()
+
+
+async def _watch_permission(is_still_permitted: Callable[[], bool], stream: asyncio.Task[object]) -> None:
+    """End the stream when its key is revoked or expires, or its user is disabled."""
+    while is_still_permitted():
+        await asyncio.sleep(PERMISSION_CHECK_S)
     stream.cancel()
 
 

@@ -11,7 +11,8 @@ from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import KEY_PATTERN, idempotency_key
 from shunter.api.routes.objects import MANIFEST_CONTENT_TYPES, read_documents, render_object
 from shunter.model.errors import Invalid, Problem
-from shunter.model.objects.objects import kind_of
+from shunter.model.identity.roles import check_permission
+from shunter.model.objects.objects import KINDS, kind_of
 from shunter.model.rest.job_views import SubmittedJob
 from shunter.model.rest.object_views import (
     AppliedPage,
@@ -32,9 +33,17 @@ async def apply_documents(gateway: CallerGateway, exchange: Exchange) -> Applied
     """All documents or none. Jobs are submitted, objects applied."""
     key = idempotency_key(exchange)
     documents = await read_documents(exchange)
+    for document in documents:
+        check_permission(gateway.caller.roles, _operation_for(document))
     namespace = exchange.query["namespace"]
     found = await gateway.jobs.apply_file(documents, namespace=namespace, key=key)
     return AppliedPage([_submitted(each) if isinstance(each, SubmittedJob) else _applied(each) for each in found])
+
+
+def _operation_for(document: object) -> str:
+    """Whoever may apply a document may also create or replace what it describes. What is no object is a Job."""
+    kind = document.get("kind") if isinstance(document, dict) else None
+    return f"replace{kind}" if kind in KINDS else "submitJob"
 
 
 def _submitted(job: SubmittedJob) -> AppliedView:

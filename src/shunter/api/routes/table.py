@@ -7,6 +7,7 @@ from shunter.api.routes.apply import APPLY_ROUTES, PAST_ROUTES
 from shunter.api.routes.cluster import CLUSTER_ROUTES, EVENT_ROUTES
 from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.flights import FLIGHT_ROUTES
+from shunter.api.routes.identity import IDENTITY_ROUTES
 from shunter.api.routes.jobs import JOB_ROUTES, TASK_ROUTES
 from shunter.api.routes.logs import LOG_ROUTES
 from shunter.api.routes.managers import MANAGER_ROUTES
@@ -34,4 +35,5 @@ ROUTES = (
     *METRIC_ROUTES,
     *LOG_ROUTES,
     *MANAGER_ROUTES,
+    *IDENTITY_ROUTES,
 )

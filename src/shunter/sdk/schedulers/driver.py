@@ -19,6 +19,7 @@ from shunter.log import Log
 from shunter.model.errors import (
     Busy,
     Conflict,
+    Forbidden,
     Invalid,
     NotFound,
     Problem,
@@ -211,7 +212,7 @@ class ExternalScheduler:
         """None if the manager refused the decision as a whole, for example because it exceeds the budget."""
         try:
             return _retry_while_busy(partial(link.decide, token, row), self._is_stopping)
-        except (Conflict, Unauthorized, NotFound):
+        except (Conflict, Forbidden, Unauthorized, NotFound):
             raise  # the session is refused, not the decision
         except Rejected as error:
             log.error("scheduler.refused", scheduler=self.name, reason=error.detail)

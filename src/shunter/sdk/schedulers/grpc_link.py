@@ -12,6 +12,7 @@ import grpc
 from shunter.model.errors import (
     Busy,
     Conflict,
+    Forbidden,
     Invalid,
     NotFound,
     Problem,
@@ -40,6 +41,7 @@ _OPTIONS = (
 _CONNECT_TIMEOUT = ("grpc.min_reconnect_backoff_ms", 3_000)  # gRPC uses it as the time-out of an attempt; else 20 s
 _ERRORS: dict[grpc.StatusCode, type[ShunterError]] = {
     grpc.StatusCode.UNAUTHENTICATED: Unauthorized,
+    grpc.StatusCode.PERMISSION_DENIED: Forbidden,
     grpc.StatusCode.INVALID_ARGUMENT: Rejected,
     grpc.StatusCode.NOT_FOUND: NotFound,
     grpc.StatusCode.FAILED_PRECONDITION: Conflict,

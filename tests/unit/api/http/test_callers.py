@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.api.http.app import EXTERNAL_CALLER, OPEN_EXTERNAL_LISTENER, build_app
+from shunter.model.identity.roles import Role
 from shunter.ports.callers import Caller
 from shunter.ports.gateway import CallerGateway
 from tests.unit.api.asgi_client import Client, manifest
@@ -17,19 +18,22 @@ def bound(gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch) -> list[Caller]
     callers: list[Caller] = []
     for_caller = gateway.for_caller
 
-    def note(caller: Caller) -> CallerGateway:
+    def note(caller: Caller, operation: str) -> CallerGateway:
         callers.append(caller)
-        return for_caller(caller)
+        return for_caller(caller, operation)
 
     monkeypatch.setattr(gateway, "for_caller", note)
     return callers
 
 
+ME = Caller(USER, frozenset((Role.ADMIN,)))
+
+
 async def test_a_request_is_bound_to_its_caller_once(client: Client, bound: list[Caller]) -> None:
     await client.post("/api/v1/jobs", manifest())  # two calls of the gateway: submit and get
-    assert bound == [Caller(USER)]
+    assert bound == [ME]
     await client.call("PATCH", "/api/v1/nodes/here", body=b'{"labels": {"a": "b"}, "attributes": {"c": "d"}}')
-    assert bound == [Caller(USER)] * 2
+    assert bound == [ME] * 2
 
 
 async def test_a_request_without_a_token_or_route_is_not_bound(client: Client, bound: list[Caller]) -> None:

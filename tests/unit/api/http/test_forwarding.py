@@ -38,7 +38,7 @@ class Pair:
 
 @asynccontextmanager
 async def open_pair(leader_settings: ApiSettings | None = None) -> AsyncIterator[Pair]:
-    client = HttpManagerClient(TOKEN)
+    client = HttpManagerClient(lambda: TOKEN)
     servers: list[HttpServer] = []
     async with aiohttp.ClientSession() as session:
         pair = Pair(session, "")
@@ -194,7 +194,7 @@ async def test_an_answer_of_a_manager_may_come_in_several_chunks() -> None:
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    client = HttpManagerClient(TOKEN)
+    client = HttpManagerClient(lambda: TOKEN)
     try:
         view = await client.describe(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         assert (view.name, view.lag_s) == ("m2", 0.5)

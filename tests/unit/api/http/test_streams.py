@@ -280,3 +280,16 @@ async def test_head_of_a_stream_has_no_body_and_does_not_wait(client: Client, ga
     answer = await client.call("HEAD", "/api/v1/jobs/render/follow")
     assert (answer.status, answer.is_complete) == (200, True)
     assert gateway.streams_open == 0
+
+
+async def test_a_stream_ends_when_its_key_is_revoked(
+    client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shunter.api.http.streams.PERMISSION_CHECK_S", 0.01)
+    gateway.key = "k1"
+    call = client.start("GET", "/api/v1/events", headers=AUTHORIZED | {"accept": "text/event-stream"})
+    await call.chunk()
+    assert not call.task.done()
+    gateway.key = "another"
+    await asyncio.wait_for(gateway.stream_closed.wait(), 10)
+    assert (await call.finished()).status == 200

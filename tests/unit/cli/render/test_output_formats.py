@@ -37,7 +37,18 @@ NOTHING_TO_FORMAT = {
     "context delete": "it is context remove by another name",
     "version": "one word",
 }
-FAMILIES = {"context", "queue", "node", "batchjob", "metrics", "store", "lab"}  # they only have commands below them
+FAMILIES = {
+    "context",
+    "queue",
+    "node",
+    "batchjob",
+    "metrics",
+    "store",
+    "lab",
+    "key",
+    "user",
+    "token",
+}  # they only have commands below them
 
 
 def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,121 @@
+"""The commands about API keys: key create, list, rotate, revoke."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, Output
+from shunter.cli.registry import plain_typer
+from shunter.cli.render.tables import DELETED, Column, print_document, print_items, print_result, print_table
+from shunter.model.identity.roles import Role
+from shunter.model.rest.identity_views import KeyView, NewKeyView
+
+key = plain_typer(
+    no_args_is_help=True,
+    help="Create, list, rotate or revoke API keys. A key works wherever a token does, with fewer rights.\n\n\b\n"
+    "shunter key create --role submitter --note 'nightly build'\n"
+    "SHUNTER_TOKEN=shk_... shunter jobs",
+)
+Id = Annotated[str, typer.Argument(metavar="KEY", help="Id of the key, as `shunter key list` shows it.")]
+
+
+@key.command("create")
+def create(
+    roles: Annotated[
+        list[Role],
+        typer.Option("--role", metavar="ROLE", help=f"Role of the key: {', '.join(Role)}. Can be repeated."),
+    ],
+    user: Annotated[
+        str | None, typer.Option(metavar="USER", help="User to whom the key belongs. Default: you.")
+    ] = None,
+    note: Annotated[str | None, typer.Option(metavar="TEXT", help="What the key is for.")] = None,
+    expires_in: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="How long it is valid (90d, 12h). Default: for ever.")
+    ] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Create an API key and print it, once: it cannot be shown again.
+
+    \b
+    shunter key create --role submitter --note 'nightly build' --expires-in 90d
+    shunter key create --role viewer --user anna > key
+    """
+    with open_client() as client:
+        found = client.create_key([str(role) for role in roles], user=user, note=note, expires_in=expires_in)
+    _print_once(found, "created", output)
+
+
+@key.command("list")
+def list_keys(output: Output = Format.TABLE) -> None:
+    """List API keys, without their secrets.
+
+    \b
+    shunter key list
+    """
+    with open_client() as client:
+        found = client.keys()
+    if output is not Format.TABLE:
+        print_items(found, output)
+        return
+    titles = ("KEY", "USER", "ROLES", "CREATED", "EXPIRES", "LAST USED", "NOTE")
+    print_table([Column(title, drop=title == "NOTE") for title in titles], map(_row, found))
+
+
+@key.command("rotate")
+def rotate(
+    id: Id,
+    overlap: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="How long the old key is still accepted. Default: 1h.")
+    ] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Replace the secret of an API key, and print the new key once.
+
+    \b
+    shunter key rotate b7k2mq9xwe --overlap 24h
+    """
+    with open_client() as client:
+        found = client.rotate_key(id, overlap)
+    _print_once(found, f"rotated; the old one is accepted until {_minute(found.old_secret_until)}", output)
+
+
+@key.command("revoke")
+def revoke(id: Id, output: Output = Format.TABLE) -> None:
+    """Revoke an API key at once. Streams that it has opened end.
+
+    \b
+    shunter key revoke b7k2mq9xwe
+    """
+    with open_client() as client:
+        client.revoke_key(id)
+    print_result(f"key {id} revoked", {"id": id, "action": DELETED}, output)
+
+
+def _print_once(found: NewKeyView, done: str, output: Format) -> None:
+    """Only the key goes to standard output, so that it can be stored in a file."""
+    if output is not Format.TABLE:
+        print_document(found, output)
+        return
+    print(f"key {found.id} of {found.user} ({', '.join(found.roles)}) {done}", file=sys.stderr)
+    print("Store it now: it is not shown again. It works as SHUNTER_TOKEN.", file=sys.stderr)
+    print(found.key)
+
+
+def _row(view: KeyView) -> list[str]:
+    return [
+        view.id,
+        view.user,
+        ",".join(view.roles),
+        _minute(view.created_at),
+        _minute(view.expires_at) if view.expires_at else "never",
+        _minute(view.last_used_at) if view.last_used_at else "never",
+        view.note,
+    ]
+
+
+def _minute(at: str | None) -> str:
+    return "now" if at is None else f"{at[:10]} {at[11:16]}Z"

@@ -1,0 +1,111 @@
+"""Authentication by API keys, and what the sub-gateway `identity` shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.gateway.tokens import ADMIN
+from shunter.model.errors import Forbidden
+from shunter.model.identity.roles import Role
+from shunter.ports.callers import Caller
+from shunter.ports.identity import NewKey
+from tests.unit.gateway.harness import GatewayHarness, run_scenario
+
+SUBMITTER = frozenset((Role.SUBMITTER,))
+
+
+def test_a_key_authenticates_its_user_with_its_roles() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        identity = harness.gateway.identity
+        await identity.put_user("ben", (Role.SUBMITTER, Role.VIEWER), None)
+        new = await identity.create_key(NewKey((Role.SUBMITTER,), "ben", "build"))
+        caller = harness.local_gateway.authenticate(new.key)
+        assert caller == Caller("ben", SUBMITTER, new.id)
+        assert harness.local_gateway.authenticate(new.key[:-1] + "x") is None
+        assert harness.local_gateway.authenticate(new.key.replace(new.id, "aaaaaaaaaa")) is None
+        harness.local_gateway.for_caller(caller, "submitJob")
+        with pytest.raises(Forbidden, match="operator or admin"):
+            harness.local_gateway.for_caller(caller, "drainNode")
+        [view] = (await identity.keys()).items
+        assert (view.id, view.user, view.roles, view.note) == (new.id, "ben", ["submitter"], "build")
+
+    run_scenario(scenario)
+
+
+def test_expired_revoked_and_disabled_keys_are_refused() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        identity, authenticate = harness.gateway.identity, harness.local_gateway.authenticate
+        short = await identity.create_key(NewKey((Role.VIEWER,), lifetime_s=10.0))
+        revoked = await identity.create_key(NewKey((Role.VIEWER,)))
+        await identity.put_user("ben", (Role.VIEWER,), None)
+        disabled = await identity.create_key(NewKey((Role.VIEWER,), "ben"))
+        assert all(authenticate(each.key) for each in (short, revoked, disabled))
+        await identity.revoke_key(revoked.id)
+        await identity.put_user("ben", None, True)
+        await harness.settle(10.0)
+        assert not any(authenticate(each.key) for each in (short, revoked, disabled))
+        await identity.put_user("ben", None, False)
+        assert authenticate(disabled.key)
+
+    run_scenario(scenario)
+
+
+def test_a_user_that_loses_a_role_loses_it_in_its_keys() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        identity, authenticate = harness.gateway.identity, harness.local_gateway.authenticate
+        await identity.put_user("ben", (Role.SUBMITTER, Role.OPERATOR), None)
+        new = await identity.create_key(NewKey((Role.SUBMITTER, Role.OPERATOR), "ben"))
+        await identity.put_user("ben", (Role.SUBMITTER,), None)
+        caller = authenticate(new.key)
+        assert caller is not None
+        assert caller.roles == SUBMITTER
+        await identity.put_user("ben", (Role.VIEWER,), None)
+        assert authenticate(new.key) is None
+
+    run_scenario(scenario)
+
+
+def test_a_rotated_key_works_with_both_secrets_for_a_while() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        identity, authenticate = harness.gateway.identity, harness.local_gateway.authenticate
+        old = await identity.create_key(NewKey((Role.VIEWER,)))
+        new = await identity.rotate_key(old.id, 60.0)
+        assert new.key != old.key
+        assert new.old_secret_until is not None
+        assert authenticate(new.key) is not None
+        assert authenticate(old.key) == authenticate(new.key)
+        await harness.settle(60.0)
+        assert authenticate(old.key) is None
+        assert authenticate(new.key) is not None
+        [view] = (await identity.keys()).items
+        assert view.old_secret_until is None
+
+    run_scenario(scenario)
+
+
+def test_the_use_of_a_key_is_shown() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        identity = harness.gateway.identity
+        new = await identity.create_key(NewKey((Role.VIEWER,)))
+        assert new.last_used_at is None
+        harness.local_gateway.authenticate(new.key)
+        await harness.settle()
+        [view] = (await identity.keys()).items
+        assert view.last_used_at is not None
+
+    run_scenario(scenario)
+
+
+def test_callers_are_told_who_they_are() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        me = await harness.gateway.identity.me()
+        assert (me.user, me.roles, me.key) == ("anna", ["admin"], None)
+        new = await harness.gateway.identity.create_key(NewKey((Role.VIEWER,), lifetime_s=60.0))
+        caller = harness.local_gateway.authenticate(new.key)
+        assert caller is not None
+        me = await harness.local_gateway.for_caller(caller, "getMe").identity.me()
+        assert (me.user, me.roles, me.key) == ("anna", ["viewer"], new.id)
+        assert me.expires_at == new.expires_at
+        assert caller.roles != ADMIN
+
+    run_scenario(scenario)
