@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import Conflict, Gone, Invalid, NotFound
+from shunter.model.identity.roles import Role
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.documents import object_document
 from shunter.model.objects.object_meta import ObjectName
@@ -26,7 +27,7 @@ from shunter.model.objects.objects import Object, ObjectEvent
 from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectQuery, ObjectService, PastQuery
 
-ME = Caller("me")  # on whose behalf the service is
+ME = Caller("me", frozenset((Role.ADMIN,)))  # on whose behalf the service is
 V1 = "batchjob.gcr.io/v1alpha1"
 PATIENCE_S = 60.0
 

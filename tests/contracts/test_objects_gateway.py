@@ -16,7 +16,7 @@ from .objects import CONTRACT, ME, Claim, Harness, batch_job, next_event, testbe
 @pytest.mark.parametrize("claim", CONTRACT)
 def test_gateway_objects(claim: Claim) -> None:
     async def scenario(harness: GatewayHarness) -> None:
-        await claim(Harness(harness.local_gateway.for_caller(ME).objects, EVENTS_MAX, harness.settle))
+        await claim(Harness(harness.local_gateway.for_caller(ME, "applyDocuments").objects, EVENTS_MAX, harness.settle))
 
     run_scenario(scenario)
 

@@ -58,11 +58,15 @@ class MixedCluster(ManagerCluster):
 
     def replace_managers(self, version: Version) -> None:
         """As docs/operations/upgrade.md says: one after the other, the leader last."""
+        self.replace_followers(version)
+        leader = self.wait_for_leader()
+        self.step_down(leader)
+        self.replace(leader, version)
+
+    def replace_followers(self, version: Version) -> None:
         leader = self.wait_for_leader()
         for name in (name for name in self.managers if name != leader):
             self.replace(name, version)
-        self.step_down(leader)
-        self.replace(leader, version)
 
     def step_down(self, leader: str) -> None:
         with self.client() as client:
@@ -123,10 +127,11 @@ def test_a_rolling_upgrade_under_load_loses_nothing(folder: Path, old: Version) 
         load = Load(connect, load_folder, seed=1)
         load.start()
         try:
+            cluster.replace_followers(CURRENT)
+            cluster.replace_followers(old)  # and back: possible until the last manager is upgraded
             cluster.replace_managers(CURRENT)
             for name in WORKERS:
                 cluster.replace(name, CURRENT)
-            cluster.replace(next(name for name in cluster.managers if name != cluster.leader()), old)  # and back
         finally:
             load.stop()
         client = connect()

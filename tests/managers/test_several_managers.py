@@ -5,9 +5,12 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
+from shunter import connect
+from shunter.model.errors import Unauthorized
 from shunter.model.rest.manager_views import FOLLOWER, LEADER
 from tests.manager_cluster import ManagerCluster, manager_cluster, shared_folder, wait_for
 
@@ -48,6 +51,29 @@ def test_every_manager_accepts_jobs_and_shows_their_output(cluster: ManagerClust
             job = client.run(["/bin/echo", f"hello {asked}"])
             assert job.wait().state == "succeeded"
             assert "".join(job.logs()) == f"hello {asked}\n"
+
+
+@pytest.mark.smoke
+def test_a_key_works_at_once_on_every_manager_until_it_is_revoked(cluster: ManagerCluster) -> None:
+    """D-55. A follower that does not know a key yet asks the leader."""
+    with cluster.client() as admin:
+        for _ in range(10):
+            new = admin.create_key(["viewer"])
+            for asked in cluster.managers:
+                with connect(cluster.url_of(asked), new.key, patience_s=0) as client:
+                    assert client.whoami().roles == ["viewer"]
+        admin.revoke_key(new.id)
+    for asked in cluster.managers:
+        wait_for(partial(is_refused, cluster.url_of(asked), new.key), f"{asked} to refuse the key")
+
+
+def is_refused(url: str, key: str) -> bool:
+    with connect(url, key, patience_s=0) as client:
+        try:
+            client.whoami()
+        except Unauthorized:
+            return True
+        return False
 
 
 @pytest.mark.smoke
