@@ -47,7 +47,7 @@ def test_a_disabled_user_is_refused_with_all_keys(cluster: Cluster) -> None:
 
 
 def test_a_key_is_rotated_without_a_failed_request(cluster: Cluster) -> None:
-    """D-52: both secrets work during the overlap."""
+    """Both secrets work during the overlap."""
     key = cluster.shunter("key", "create", "--role", "viewer").out.strip()
     new = cluster.shunter("key", "rotate", key.split("_")[1], "--overlap", "1h").out.strip()
     for each in (key, new):

@@ -15,7 +15,7 @@ PROTECTED = [route for route in ROUTES if not route.public]
 
 @pytest.mark.parametrize("route", PROTECTED, ids=lambda route: route.name)
 async def test_a_route_is_refused_to_the_roles_that_lack_it(route: Route, client: Client, gateway: FakeGateway) -> None:
-    """What is wrong with such a request is nobody's business but of those who may send it."""
+    """D-07. What else is wrong with such a request, only those learn who may send it."""
     for role in set(Role) - PERMISSIONS[route.name]:
         gateway.roles = frozenset((role,))
         response = await client.call(route.method, path_of(route), body=b"{}")
