@@ -25,6 +25,7 @@ BENCHMARKS = (
     "followers",
     "heartbeats",
     "limiter",
+    "etags",
     "failover",
     "managers",
     "lab",

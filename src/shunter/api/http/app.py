@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from shunter.api.http.body_budget import BODIES_BYTES_MAX, OPEN_BODIES_BYTES_MAX, OPEN_BODY_SIZE_MAX, BodyBudget
+from shunter.api.http.entity_tags import EntityTags
 from shunter.api.http.exchange import (
     Context,
     Exchange,
@@ -121,6 +122,7 @@ class App:
         self.shared = shared
         self._forwarder, self._limiter = forwarder, limiter
         self._gateway = gateway
+        self._tags = EntityTags(gateway.replication)
         self._settings = settings
         self._listener = listener
         self._router = Router(listener.routes)
@@ -218,12 +220,25 @@ class App:
             raise Unauthorized(NO_TOKEN)
         if self._limiter is not None and not route.public:
             await self._limiter.check(caller)
+        bound = self._gateway.for_caller(caller, route.name)
         if caller.key:
             token = _bearer_token(exchange.scope)
             exchange.is_still_permitted = lambda: self._gateway.authenticate(token) == caller
-        result = await route.handle(self._gateway.for_caller(caller, route.name), exchange)
+        if route.is_tagged and not exchange.query.get("watch") and await self._is_unchanged(exchange):
+            await exchange.respond(304)
+            return
+        result = await route.handle(bound, exchange)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
+
+    async def _is_unchanged(self, exchange: Exchange) -> bool:
+        """Whether the client has the answer already. Sets the tag of the answer: what is rendered from now on is at
+        least as new as it says. A leader whose lease is lost says neither."""
+        await self._gateway.replication.wait_for_version(0)
+        known = exchange.header(b"if-none-match")
+        current = None if known is None else self._tags.find_current(known)
+        exchange.tag = self._tags.issue() if current is None else current.encode()
+        return current is not None
 
 
 def _is_for_any_manager(route: Route, exchange: Exchange) -> bool:

@@ -26,6 +26,8 @@ Headers = Iterable[tuple[bytes, bytes]]
 JSON = b"application/json"
 VERSION_HEADER = b"shunter-version"  # of the state that the answer shows at most
 SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+TAGGED_HEADERS = (SAFE_HEADERS[0], (b"cache-control", b"private, no-cache"))  # a browser asks each time
+NO_CONTENT = (204, 304)
 
 SMALL_SIZE_MAX = 64 * 2**10
 VALUES_MAX = 1_000_000  # of a JSON body: each takes some hundred bytes in memory, whatever it takes in the body
@@ -70,6 +72,7 @@ class Exchange:
         "replication",
         "scope",
         "started",
+        "tag",
     )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, context: Context, replication: Replication) -> None:
@@ -81,6 +84,7 @@ class Exchange:
         self.started = False
         self.extra_headers: Headers = ()  # headers of whatever is answered
         self.is_still_permitted: Callable[[], bool] | None = None  # asked while a stream is open; None: for ever
+        self.tag: bytes | None = None  # of an answer that shows committed state and nothing else
         self._body_bytes = 0  # taken from the budget of all bodies
         self._receive = receive
         self._send = send
@@ -154,9 +158,13 @@ class Exchange:
     async def respond(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: Headers = ()) -> None:
         """The whole answer at once."""
         entity_headers = [(b"content-type", content_type)] if body or content_type != JSON else []
-        if status != 204:
+        if status not in NO_CONTENT:
             entity_headers.append((b"content-length", str(len(body)).encode()))
-        await self._start(status, [*entity_headers, *SAFE_HEADERS, *headers])
+        if self.tag is not None and status in (200, 304):
+            headers = [(b"etag", self.tag), *TAGGED_HEADERS, *headers]
+        else:
+            headers = [*SAFE_HEADERS, *headers]
+        await self._start(status, [*entity_headers, *headers])
         await self._send({"type": "http.response.body", "body": body})
 
     async def begin(self, status: int, content_type: bytes, headers: Headers = ()) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from shunter.api.http.parameters import Parameter
+from shunter.api.http.parameters import Parameter, field_parameter
 from shunter.api.http.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.http.references import JOB_PATTERN
 from shunter.api.http.routing import RequestBody, ResponseSpec, Route
@@ -23,6 +23,7 @@ from shunter.model.objects.object_fields import EXTERNAL
 from shunter.model.objects.object_manifests import object_schema
 from shunter.model.objects.objects import GROUP, GROUP_ALIAS, KINDS, VERSION
 from shunter.model.rest import admin_fields, external_fields, identity_fields
+from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import LABELS, NAME
 
 Document = dict[str, Any]
@@ -30,6 +31,11 @@ Document = dict[str, Any]
 NATIVE, NATIVE_VERSION = NATIVE_API_VERSION.split("/")
 API_VERSION = "1.0"  # of the contract, not of the software
 REFERENCE = "#/components/schemas/{name}"
+ETAG: Document = {
+    "description": "of the state that is shown; absent if time alone changes the answer",
+    "schema": {"type": "string"},
+}
+IF_NONE_MATCH = field_parameter("If-None-Match", "ETag of the answer that the client has", text(size_max=8192))
 ALWAYS_POSSIBLE = (401, 403, 429, 500, 503)
 PATH_PARAMETERS: dict[str, Document] = {
     "job": {"description": "NAME, NAME@RUN or id:NUMBER", "schema": {"type": "string", "pattern": JOB_PATTERN}},
@@ -158,7 +164,8 @@ def _parameters(route: Route) -> list[Document]:
     names = [segment[1:-1] for segment in route.path.split("/") if segment.startswith("{")]
     in_path = [{"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]} for name in names]
     in_query = [_parameter("query", parameter) for parameter in route.query.parameters]
-    return in_path + in_query + [_parameter("header", parameter) for parameter in route.headers]
+    headers = (*route.headers, IF_NONE_MATCH) if route.is_tagged else route.headers
+    return in_path + in_query + [_parameter("header", parameter) for parameter in headers]
 
 
 def _parameter(place: str, parameter: Parameter) -> Document:
@@ -177,6 +184,9 @@ def _responses(route: Route, shapes: _Shapes) -> Document:
         response = responses.setdefault(str(response_spec.status), {"description": response_spec.description})
         if response_spec.status != HTTPStatus.NO_CONTENT:
             response.setdefault("content", {})[response_spec.content_type] = _content(response_spec, shapes)
+    if route.is_tagged:
+        responses["200"]["headers"] = {"ETag": ETAG}
+        responses["304"] = {"description": "unchanged since the answer with this ETag", "headers": {"ETag": ETAG}}
     for status in sorted({*route.errors, *(() if route.public else ALWAYS_POSSIBLE)}):
         content = {CONTENT_TYPE.decode(): {"schema": shapes.reference(ProblemDocument)}}
         responses[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}

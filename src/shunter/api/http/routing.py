@@ -64,6 +64,7 @@ class Route:
     body: RequestBody | None = None
     public: bool = False  # open to all, without a token
     answered_by: AnsweredBy = AnsweredBy.METHOD
+    is_tagged: bool = False  # its answer shows committed state alone, not the time and no samples, so it has an ETag
 
     @property
     def needs_leader(self) -> bool:

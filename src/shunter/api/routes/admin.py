@@ -162,11 +162,12 @@ ADMIN_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/templates", "listTemplates", "List templates: jobs with schedule or parameters", list_templates,
-        responses=(ResponseSpec(200, TemplatePage),), query=p.Query((p.NAMESPACES, p.LIMIT, p.AFTER)), errors=(400,),
+        is_tagged=True, responses=(ResponseSpec(200, TemplatePage),), errors=(400,),
+        query=p.Query((p.NAMESPACES, p.LIMIT, p.AFTER)),
     ),
     Route(
         "GET", f"{BASE}/templates/{{template}}", "getTemplate", "Get a template", get_template,
-        responses=(ResponseSpec(200, TemplateView),), query=IN_JOB, errors=(400, 404),
+        is_tagged=True, responses=(ResponseSpec(200, TemplateView),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
         "PATCH", f"{BASE}/templates/{{template}}", "patchTemplate", "Pause or resume a schedule", patch_template,
@@ -184,11 +185,11 @@ ADMIN_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/queues", "listQueues", "List queues", list_queues,
-        responses=(ResponseSpec(200, QueuePage),),
+        is_tagged=True, responses=(ResponseSpec(200, QueuePage),),
     ),
     Route(
         "GET", f"{BASE}/queues/{{queue}}", "getQueue", "Get a queue", get_queue,
-        responses=(ResponseSpec(200, QueueView),), errors=(400, 404),
+        is_tagged=True, responses=(ResponseSpec(200, QueueView),), errors=(400, 404),
     ),
     Route(
         "PATCH", f"{BASE}/queues/{{queue}}", "patchQueue", "Pause, resume or limit a queue", patch_queue,
@@ -204,7 +205,7 @@ ADMIN_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/dead", "listDead", "List dead letters: tasks that failed after their last restart", list_dead,
-        responses=(ResponseSpec(200, DeadPage),), errors=(400,),
+        is_tagged=True, responses=(ResponseSpec(200, DeadPage),), errors=(400,),
         query=p.Query((p.NAMESPACES, p.field_parameter("job", "only of this job", NAME), p.LIMIT, p.AFTER_NUMBER)),
     ),
     Route(

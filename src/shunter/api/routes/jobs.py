@@ -4,7 +4,7 @@ in `api.routes.table`."""
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -86,11 +86,15 @@ async def submit_jobs(gateway: CallerGateway, exchange: Exchange) -> SubmittedJo
 async def list_jobs(gateway: CallerGateway, exchange: Exchange) -> JobPage:
     params = exchange.query
     query = JobQuery(params["namespace"], params["state"], params["label"], params["limit"], params["after"])
-    return await gateway.jobs.page(query)
+    page = await gateway.jobs.page(query)
+    _drop_tag_of_services(exchange, page.items)
+    return page
 
 
 async def get_job(gateway: CallerGateway, exchange: Exchange) -> JobView:
-    return await gateway.jobs.get(job_of(exchange))
+    view = await gateway.jobs.get(job_of(exchange))
+    _drop_tag_of_services(exchange, [view])
+    return view
 
 
 async def stop_job(gateway: CallerGateway, exchange: Exchange) -> None:
@@ -100,7 +104,9 @@ async def stop_job(gateway: CallerGateway, exchange: Exchange) -> None:
 
 async def list_runs(gateway: CallerGateway, exchange: Exchange) -> JobPage:
     params = exchange.query
-    return await gateway.jobs.runs(job_of(exchange), params["limit"], params["after"])
+    page = await gateway.jobs.runs(job_of(exchange), params["limit"], params["after"])
+    _drop_tag_of_services(exchange, page.items)
+    return page
 
 
 async def explain_job(gateway: CallerGateway, exchange: Exchange) -> WhyView:
@@ -196,6 +202,12 @@ def idempotency_key(exchange: Exchange) -> str | None:
     return key
 
 
+def _drop_tag_of_services(exchange: Exchange, views: Iterable[JobView]) -> None:
+    """Whether a restarted task of a service is healthy again depends on the clock, so the state alone does not tell."""
+    if any(view.update is not None for view in views):
+        exchange.tag = None
+
+
 def _location(job: SubmittedJob) -> bytes:
     return f"/api/v1/jobs/{job.name}@{job.run}?namespace={job.namespace}".encode()
 
@@ -263,12 +275,12 @@ JOB_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs", "listJobs", "List jobs, newest first", list_jobs,
-        responses=(ResponseSpec(200, JobPage),), errors=(400,),
+        is_tagged=True, responses=(ResponseSpec(200, JobPage),), errors=(400,),
         query=p.Query((p.NAMESPACES, JOB_STATE, p.label_parameter(), p.LIMIT, p.AFTER_NUMBER)),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}", "getJob", "Get a job", get_job,
-        responses=(ResponseSpec(200, JobView),), query=IN_JOB, errors=(400, 404),
+        is_tagged=True, responses=(ResponseSpec(200, JobView),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
         "DELETE", f"{BASE}/jobs/{{job}}", "stopJob", "Stop a job; no effect on a finished job", stop_job,
@@ -276,7 +288,7 @@ JOB_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/runs", "listRuns", "List all runs of a job name, newest first", list_runs,
-        responses=(ResponseSpec(200, JobPage),), errors=(400, 404),
+        is_tagged=True, responses=(ResponseSpec(200, JobPage),), errors=(400, 404),
         query=p.Query((p.NAMESPACE, p.LIMIT, p.AFTER_NUMBER)),
     ),
     Route(
@@ -300,12 +312,12 @@ TASK_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks", "listTasks", "List the tasks of a job, by index", list_tasks,
-        responses=(ResponseSpec(200, TaskPage),), errors=(400, 404),
+        is_tagged=True, responses=(ResponseSpec(200, TaskPage),), errors=(400, 404),
         query=p.Query((p.NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER_TASK, WITH_REPLACED)),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "getTask", "Get a task", get_task,
-        responses=(ResponseSpec(200, TaskView),), query=IN_ANY_TASK, errors=(400, 404),
+        is_tagged=True, responses=(ResponseSpec(200, TaskView),), query=IN_ANY_TASK, errors=(400, 404),
     ),
     Route(
         "DELETE", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "stopTask", "Stop a task", stop_task,
@@ -313,7 +325,7 @@ TASK_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/attempts", "listAttempts", "List task attempts", list_attempts,
-        responses=(ResponseSpec(200, AttemptPage),), query=IN_ANY_TASK, errors=(400, 404),
+        is_tagged=True, responses=(ResponseSpec(200, AttemptPage),), query=IN_ANY_TASK, errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/logs", "readLog", "Get output of a task, as raw bytes", read_log,

@@ -257,12 +257,12 @@ def _routes_of(plural: str, kind: str) -> tuple[Route, ...]:
             "GET", f"{GROUP_VERSION}/{plural}", f"listAll{kind_plural}",
             f"List or watch {kind_plural} of all namespaces",
             handlers.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
-            errors=(400, 404, 410),
+            is_tagged=True, errors=(400, 404, 410),
         ),
         Route(
             "GET", collection_path, f"list{kind_plural}", f"List or watch {kind_plural} of a namespace",
             handlers.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
-            errors=(400, 404, 410),
+            is_tagged=True, errors=(400, 404, 410),
         ),
         Route(
             "POST", collection_path, f"create{kind}", f"Create a {kind}", handlers.create,
@@ -271,7 +271,7 @@ def _routes_of(plural: str, kind: str) -> tuple[Route, ...]:
         ),
         Route(
             "GET", object_path, f"get{kind}", f"Get a {kind}", handlers.get, responses=OBJECT_RESPONSES,
-            errors=(400, 404),
+            is_tagged=True, errors=(400, 404),
         ),
         Route(
             "PUT", object_path, f"replace{kind}", f"Create or replace a {kind}", handlers.replace,
@@ -304,12 +304,12 @@ OBJECT_ROUTES = (
     Route(
         "GET", f"{GROUP_VERSION}/objects", "listAllObjects", "List or watch objects of all kinds and namespaces",
         _ANY_HANDLERS.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
-        errors=(400, 404, 410),
+        is_tagged=True, errors=(400, 404, 410),
     ),
     Route(
         "GET", f"{IN_NAMESPACE}/objects", "listObjects", "List or watch objects of all kinds in a namespace",
         _ANY_HANDLERS.list_or_watch, responses=LIST_OR_WATCH_RESPONSES, query=LIST_OR_WATCH_QUERY,
-        errors=(400, 404, 410),
+        is_tagged=True, errors=(400, 404, 410),
     ),
     Route(
         "POST", f"{_BATCH_JOB_PATH}/reset", "resetBatchJob", "Reset a failed BatchJob to Ready",
