@@ -58,12 +58,22 @@ class CommittingEngine(RecordingEngine):
 
 class Manager:
     def __init__(
-        self, settings: WatcherSettings | None, send_buffer_bytes_max: int, timeouts: ServerTimeouts | None = None
+        self,
+        settings: WatcherSettings | None,
+        send_buffer_bytes_max: int,
+        timeouts: ServerTimeouts | None = None,
+        connections_max: int | None = None,
     ) -> None:
         clock = ScaledClock()
         self.watcher = Watcher(clock, settings)
         self.engine = CommittingEngine(clock, self.watcher)
-        self.server = WorkerServer(self.watcher, TOKEN, send_buffer_bytes_max=send_buffer_bytes_max, timeouts=timeouts)
+        self.server = WorkerServer(
+            self.watcher,
+            TOKEN,
+            send_buffer_bytes_max=send_buffer_bytes_max,
+            timeouts=timeouts,
+            connections_max=connections_max,
+        )
         self.address = ""
 
 
@@ -74,8 +84,9 @@ async def manager(
     leading: bool = True,
     send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
     timeouts: ServerTimeouts | None = None,
+    connections_max: int | None = None,
 ) -> AsyncIterator[Manager]:
-    served = Manager(settings, send_buffer_bytes_max, timeouts)
+    served = Manager(settings, send_buffer_bytes_max, timeouts, connections_max)
     if leading:
         await served.watcher.start(served.engine)
     served.address = f"127.0.0.1:{await served.server.start()}"

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
-from shunter.adapters.grpc.listen import ServerTimeouts
+from shunter.adapters.grpc.listen import SCHEDULERS, WORKERS, ServerTimeouts
 from shunter.adapters.grpc.worker_server import WorkerServer
 from shunter.model.errors import Rejected, Unavailable
 from shunter.model.job.spec import TaskSpec
@@ -198,3 +198,41 @@ async def test_a_connection_that_calls_nothing_is_closed_and_a_quiet_worker_is_n
         writer.close()
         served.watcher.set_heartbeat(7.5)
         assert (await worker.receive("set_heartbeat")).heartbeat_s == 7.5
+
+
+async def test_connections_beyond_the_limit_are_closed_and_a_joined_worker_stays() -> None:
+    async with manager(connections_max=3) as served, ScriptedWorker(served.address) as worker:
+        await worker.join()
+        address = served.address.split(":")
+        streams = [await asyncio.open_connection(*address) for _ in range(2)]
+        try:
+            reader, writer = await asyncio.open_connection(*address)
+            async with asyncio.timeout(PATIENCE_S):
+                assert await reader.read() == b"", "it was served"
+            writer.close()
+            served.watcher.set_heartbeat(7.5)
+            assert (await worker.receive("set_heartbeat")).heartbeat_s == 7.5
+        finally:
+            for _, writer in streams:
+                writer.close()
+        async with asyncio.timeout(PATIENCE_S):  # there is room again
+            while not await is_served(address):
+                await asyncio.sleep(0.01)
+
+
+async def is_served(address: list[str]) -> bool:
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(PREFACE + EMPTY_SETTINGS)
+    try:
+        return bool(await reader.read(1))
+    except ConnectionError:
+        return False
+    finally:
+        writer.close()
+
+
+def test_grpc_listeners_together_leave_open_files_for_others() -> None:
+    """HTTP connections leave a quarter."""
+    for descriptors in (256, 1024, 4096, 2**20):
+        assert WORKERS.of(descriptors) + SCHEDULERS.of(descriptors) < descriptors // 4
+    assert (WORKERS.of(1024), WORKERS.of(2**20)) == (128, 20_000)

@@ -1,9 +1,10 @@
-"""Opens the port of a gRPC server, and says how long a connection may be of no use. Used by the manager's two servers:
-for workers and for external schedulers."""
+"""Opens the port of a gRPC server, and says how many connections it has, and how long one may be of no use. Used by the
+manager's two servers: for workers and for external schedulers."""
 
 from __future__ import annotations
 
 import errno
+import resource
 import socket
 from dataclasses import dataclass
 
@@ -12,6 +13,22 @@ import grpc.aio
 
 from shunter.adapters.grpc.channel import OPTIONS
 from shunter.model.errors import Rejected, Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionShare:
+    """How many connections a listener may have: so many, and at most this part of the open files."""
+
+    connections_max: int
+    descriptors_per_connection: int
+
+    def of(self, descriptors: int) -> int:
+        return max(1, min(self.connections_max, descriptors // self.descriptors_per_connection))
+
+
+# HTTP leaves a quarter of the open files for everything else.
+WORKERS = ConnectionShare(20_000, 8)
+SCHEDULERS = ConnectionShare(500, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +47,8 @@ class ServerTimeouts:
     idle_s: float = 15.0  # without any call
 
 
-def server_options(timeouts: ServerTimeouts | None) -> list[tuple[str, int]]:
+def server_options(timeouts: ServerTimeouts | None, connections_max: int) -> list[tuple[str, int]]:
+    """The server closes connections beyond `connections_max` as soon as it has accepted them."""
     timeouts = timeouts or ServerTimeouts()
     return [
         *OPTIONS,
@@ -38,7 +56,14 @@ def server_options(timeouts: ServerTimeouts | None) -> list[tuple[str, int]]:
         ("grpc.so_reuseport", 0),
         ("grpc.server_handshake_timeout_ms", int(timeouts.handshake_s * 1000)),
         ("grpc.max_connection_idle_ms", int(timeouts.idle_s * 1000)),
+        ("grpc.max_allowed_incoming_connections", connections_max),
     ]
+
+
+def find_connections_max(share: ConnectionShare) -> int:
+    """By the open files that this process may have now."""
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return share.connections_max if descriptors == resource.RLIM_INFINITY else share.of(descriptors)
 
 
 def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | None, peers: str) -> int:

@@ -12,7 +12,14 @@ import grpc
 import grpc.aio
 
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
-from shunter.adapters.grpc.listen import ServerTimeouts, ServerTls, open_port, server_options
+from shunter.adapters.grpc.listen import (
+    SCHEDULERS,
+    ServerTimeouts,
+    ServerTls,
+    find_connections_max,
+    open_port,
+    server_options,
+)
 from shunter.adapters.grpc.scheduler_relay import SchedulerRelay
 from shunter.log import Log
 from shunter.model.errors import (
@@ -75,7 +82,7 @@ class SchedulerServer:
     async def start(self) -> int:
         server = grpc.aio.server(
             interceptors=(self._relay,),
-            options=server_options(self._timeouts),
+            options=server_options(self._timeouts, find_connections_max(SCHEDULERS)),
             maximum_concurrent_rpcs=CALLS_MAX,
         )
         pb_grpc.add_ExternalSchedulerServicer_to_server(self._servicer, server)  # type: ignore[no-untyped-call]

@@ -17,7 +17,14 @@ import msgspec
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, SERVICE, STATUS, WATCH_METHOD
 from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_leader, encode_manager
 from shunter.adapters.grpc.leader_news import LeaderNews
-from shunter.adapters.grpc.listen import ServerTimeouts, ServerTls, open_port, server_options
+from shunter.adapters.grpc.listen import (
+    WORKERS,
+    ServerTimeouts,
+    ServerTls,
+    find_connections_max,
+    open_port,
+    server_options,
+)
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
 from shunter.adapters.grpc.worker_relay import RELAYED, WorkerRelay
 from shunter.log import Log
@@ -25,7 +32,6 @@ from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.model.protocol.worker_messages import ManagerMessage, Refused
 from shunter.ports.workers import Leadership, Session, WorkerAcceptor
 
-CONNECTIONS_MAX = 20_000
 UNAUTHORIZED_REASON = "the worker token is missing or wrong"
 NO_WATCHER_REASON = "this manager has no watcher role: workers connect to a manager that has"
 THREAD_MIN_BYTES = 256 * 2**10  # of a message that a thread decodes: a megabyte takes 150 ms
@@ -49,6 +55,7 @@ class WorkerServer:
         tls: ServerTls | None = None,
         send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
         timeouts: ServerTimeouts | None = None,
+        connections_max: int | None = None,
     ) -> None:
         self._acceptor = acceptor
         self._authorization = f"Bearer {token}".encode()
@@ -58,12 +65,14 @@ class WorkerServer:
         self._host, self._port = host, port
         self._tls = tls
         self._timeouts = timeouts
+        self._connections_max = connections_max or find_connections_max(WORKERS)
         self._send_buffer_bytes_max = send_buffer_bytes_max
         self._server: grpc.aio.Server | None = None
         self._links: set[StreamLink] = set()
 
     async def start(self) -> int:
-        server = grpc.aio.server(options=server_options(self._timeouts), maximum_concurrent_rpcs=CONNECTIONS_MAX)
+        options = server_options(self._timeouts, self._connections_max)
+        server = grpc.aio.server(options=options, maximum_concurrent_rpcs=WORKERS.connections_max)
         handlers = {
             METHOD: grpc.stream_stream_rpc_method_handler(self._connect),
             WATCH_METHOD: grpc.unary_stream_rpc_method_handler(self._watch_leader),
