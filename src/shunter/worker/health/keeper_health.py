@@ -13,7 +13,7 @@ from shunter.worker.environment import task_environment
 from shunter.worker.health.monitor import Monitor
 from shunter.worker.health.process_target import CommandRunner, ProcessTarget
 from shunter.worker.isolation import Isolation
-from shunter.worker.keeper.task_setup import user_folder
+from shunter.worker.keeper.task_setup import find_user_folder
 from shunter.worker.keeper.task_user import find_identity
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.launcher import INHERITED_ENV
@@ -53,7 +53,7 @@ class KeeperHealth:
         home = self._settings.home
         isolation = Isolation() if keeper.is_outdated else self._isolation()
         user = spec.user or isolation.task_user or None
-        scratch = home / "work" / str(keeper.number) if user is None else user_folder(str(home), keeper.number)
+        scratch = home / "work" / str(keeper.number) if user is None else find_user_folder(str(home), keeper.number)
         env = task_environment(order, running.index, spec, self._settings.name, running.ports, keeper.devices)
         name, _, value = keeper.mark.partition("=")  # what is left of a check goes with the lane
         return ProcessTarget(

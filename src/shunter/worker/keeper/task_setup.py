@@ -147,9 +147,16 @@ class ExecRequest:
 
 
 def user_folder(home: str, number: int) -> str:
-    """The working folder of a lane's tasks of other users. The home's inode number distinguishes homes on one machine.
-    Only the worker can tell it: a keeper that hides secrets sees another file system there."""
-    return f"{USER_FOLDERS}/shunter-{os.stat(home).st_ino:x}-{number}"
+    """The working folder of a lane's tasks of other users. Device and inode number distinguish homes on one machine.
+    Only the worker can tell them: a keeper that hides secrets sees another file system there."""
+    found = os.stat(home)
+    return f"{USER_FOLDERS}/shunter-{found.st_dev:x}-{found.st_ino:x}-{number}"
+
+
+def find_user_folder(home: str, number: int) -> str:
+    """The same for a keeper that runs: one that 0.2.0 started has a folder without the device in its name."""
+    folder, older = user_folder(home, number), f"{USER_FOLDERS}/shunter-{os.stat(home).st_ino:x}-{number}"
+    return older if os.path.isdir(older) and not os.path.isdir(folder) else folder
 
 
 def variable_name(prefix: bytes, name: str) -> bytes:

@@ -10,7 +10,8 @@ import pytest
 
 from shunter.model.job.spec import Port
 from shunter.worker.health.process_target import find_port
-from shunter.worker.keeper.task_setup import expand_path_pattern, user_folder, variable_name
+from shunter.worker.keeper import task_setup
+from shunter.worker.keeper.task_setup import expand_path_pattern, find_user_folder, user_folder, variable_name
 from shunter.worker.keeper.task_user import Identity, StartError, find_identity
 
 
@@ -58,6 +59,25 @@ def test_homes_of_one_machine_have_folders_of_their_own_for_users(tmp_path: Path
         (tmp_path / name).mkdir()
     assert user_folder(str(tmp_path / "a"), 1) != user_folder(str(tmp_path / "b"), 1)
     assert user_folder(str(tmp_path / "a"), 1) == user_folder(str(tmp_path / "a"), 1)
+
+
+def test_homes_with_the_same_inode_number_on_two_disks_have_folders_of_their_own() -> None:
+    """As the roots of two disks. Each worker removed the folders of the other one's tasks."""
+    assert Path("/proc").stat().st_ino == Path("/sys").stat().st_ino
+    assert user_folder("/proc", 1) != user_folder("/sys", 1)
+
+
+def test_a_keeper_that_an_older_worker_started_is_found_in_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_setup, "USER_FOLDERS", str(tmp_path))
+    current = user_folder(str(tmp_path), 1)
+    assert find_user_folder(str(tmp_path), 1) == current
+    older = tmp_path / f"shunter-{tmp_path.stat().st_ino:x}-1"
+    older.mkdir()
+    assert find_user_folder(str(tmp_path), 1) == str(older)
+    Path(current).mkdir()
+    assert find_user_folder(str(tmp_path), 1) == current
 
 
 def test_a_variable_s_name_holds_letters_digits_and_underscores() -> None:
