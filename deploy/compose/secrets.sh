@@ -8,7 +8,7 @@ main() {
     umask 022
     mkdir -p secrets
     chmod 700 secrets
-    for name in token worker-token postgres-password; do
+    for name in token worker-token postgres-password redis-password; do
         [ -s "secrets/$name" ] || random >"secrets/$name"
     done
     [ -s secrets/store-url ] ||
