@@ -32,7 +32,7 @@ class Size:
 
 
 FULL = Size(jobs=10_000, polls=500)
-SMALL = Size(jobs=1_000, polls=200)  # processor time is counted in steps of 10 ms
+SMALL = Size(jobs=1_000, polls=500)  # processor time is counted in steps of 10 ms
 
 
 class Poller:

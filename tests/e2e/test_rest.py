@@ -178,3 +178,24 @@ def follow(rest: Rest, name: str) -> Iterator[bytes]:
     """A job to its end."""
     with rest.stream(f"/jobs/{name}/follow?mode=end") as lines:
         yield from lines
+
+
+def test_a_poll_costs_nothing_until_something_has_changed(rest: Rest, cluster: Cluster) -> None:
+    """Heartbeats and samples of the node change no list of jobs."""
+    cluster.shunter("run", "--name", "polled", "--", "/bin/true")
+    for path in ("/jobs", "/jobs/polled", "/jobs/polled/tasks"):
+        tag = rest.ask("GET", path).headers["etag"]
+        answer = rest.ask("GET", path, headers={"if-none-match": tag})
+        assert (answer.status, answer.body) == (304, b"")
+        wait_for_heartbeat(rest)
+        assert rest.ask("GET", path, headers={"if-none-match": tag}).status == 304
+        cluster.shunter("run", "--", "/bin/true")
+        assert rest.ask("GET", path, headers={"if-none-match": tag}).status == 200
+
+
+def wait_for_heartbeat(rest: Rest) -> None:
+    def heard_at() -> str:
+        return str(rest.ask("GET", "/nodes").json["items"][0]["heard_at"])
+
+    before = heard_at()
+    eventually(lambda: heard_at() != before or None, "a heartbeat")
