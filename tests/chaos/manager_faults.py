@@ -81,7 +81,15 @@ def _disk_faults(cluster: MachinesCluster) -> dict[str, Fault]:
     def fill_manager(rng: random.Random) -> None:
         DiskFaults(cluster.home_of(cluster.leader() or rng.choice(cluster.managers))).fill(rng)
 
-    return {"full disk of PostgreSQL": fill_postgres, "full disk of the leader": fill_manager}
+    def fill_worker(rng: random.Random) -> None:
+        """Where it opens logs and keeps records of what runs. It goes on by itself when there is space."""
+        DiskFaults(cluster.home_of(rng.choice(cluster.workers))).fill(rng)
+
+    return {
+        "full disk of PostgreSQL": fill_postgres,
+        "full disk of the leader": fill_manager,
+        "full disk of a worker": fill_worker,
+    }
 
 
 # ---- Redis ----

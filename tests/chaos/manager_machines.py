@@ -20,7 +20,7 @@ from tests.manager_cluster import ManagerCluster
 from tests.postgres_server import QUICK, PostgresServer
 from tests.redis_server import RedisServer, redis_server
 
-POSTGRES_DISK, MANAGER_DISK = "768m", "64m"
+POSTGRES_DISK, HOME_DISK = "768m", "64m"
 POSTGRES_SETTINGS = {**QUICK, "max_wal_size": "128MB"}
 # No limit is reached, but every request asks for a token.
 API = '[api]\nrequests_per_s = 100000\nlimits = "{redis}"\n'
@@ -37,7 +37,7 @@ class Servers:
 
 
 class MachinesCluster(ManagerCluster):
-    """A cluster whose links can be cut. Homes of managers are on small disks."""
+    """A cluster whose links can be cut. Homes are on small disks."""
 
     def __init__(self, folder: Path, servers: Servers, machines: Mapping[str, Machine], config: str) -> None:
         managers = [name for name in machines if name.startswith("m")]
@@ -72,7 +72,7 @@ def machines_cluster(
             _postgres_on_small_disk(addresses["PostgreSQL"]) as postgres,
             etcd_servers(folder, etcd_members, host=addresses["etcd"]) as etcd,
             redis_server(folder, ("--protected-mode", "no"), host=addresses["Redis"]) as redis,
-            _small_homes(folder, names),
+            _small_homes(folder, list(machines)),
         ):
             servers = Servers(postgres, etcd, redis, addresses)
             cluster = MachinesCluster(folder, servers, machines, config + NODES + API.format(redis=redis.url))
@@ -110,5 +110,5 @@ def _small_homes(folder: Path, names: list[str]) -> Iterator[None]:
         yield
         return
     (folder / names[0]).mkdir()
-    with small_disk(folder / names[0], MANAGER_DISK), _small_homes(folder, names[1:]):
+    with small_disk(folder / names[0], HOME_DISK), _small_homes(folder, names[1:]):
         yield
