@@ -15,8 +15,9 @@ from shunter.engine.objects.run_times import span_ms
 from shunter.engine.read.views import job_view
 from shunter.engine.round import Round
 from shunter.engine.services.crashes import ENDED
+from shunter.engine.services.instances import replaced_tasks, visible_tasks
 from shunter.engine.state.records import Job, PastAttempt, TaskSet
-from shunter.engine.state.registries.services import ReplacedTask
+from shunter.engine.state.registries.services import REPLACED_TASKS_MAX, ReplacedTask
 from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.rest.job_views import JobView
@@ -119,8 +120,8 @@ def _outcome(round: Round, job: Job) -> tuple[JobEvent, str]:
     counts = job.counts()
     if round.state.flags.must_fail(job.id):
         return JobEvent.FAILED, job.reason
-    if counts[TaskState.FAILED]:
-        return JobEvent.FAILED, _failure_reason(round, job, counts)
+    if counts[TaskState.FAILED] and (reason := _failure_reason(round, job, counts)):
+        return JobEvent.FAILED, reason
     if _has_driver_succeeded(job):
         return JobEvent.SUCCEEDED, ""
     if job.state is JobState.STOPPING or (counts[TaskState.CANCELLED] and _was_stopped(job)):
@@ -129,7 +130,6 @@ def _outcome(round: Round, job: Job) -> tuple[JobEvent, str]:
 
 
 def _summarize(round: Round, job: Job, view: JobView) -> Summary:
-    service_state = round.state.services.jobs.get(job.id)
     return Summary(
         view,
         [task_set.history or [] for task_set in job.task_sets],
@@ -141,7 +141,7 @@ def _summarize(round: Round, job: Job, view: JobView) -> Summary:
         ],
         job.spec_version.body,
         b"" if job.options is DEFAULT_OPTIONS else msgspec.msgpack.encode(job.options),
-        service_state.replaced_tasks if service_state is not None else [],
+        replaced_tasks(round.state, job)[-REPLACED_TASKS_MAX:] if job.id in round.state.services.jobs else [],
     )
 
 
@@ -173,21 +173,27 @@ def _task_chunks(round: Round, task_set: TaskSet) -> list[FinishedTasks]:
 
 
 def _failure_reason(round: Round, job: Job, counts: Sequence[int]) -> str:
-    """Describe the first failed task."""
-    total = sum(counts)
-    for task_set in job.task_sets:
-        if not task_set.counts[TaskState.FAILED]:
-            continue
-        rows = round.state.table.state[task_set.base : task_set.base + task_set.count]
-        index = int((rows == TaskState.FAILED).argmax())
-        reason = (task_set.reasons or {}).get(
-            index
-        ) or f"exit code {round.state.table.exit_code[task_set.base + index]}"
-        if total == 1:
-            return reason
-        name = task_set.task_name(index).partition("/")[2]
-        return f"{counts[TaskState.FAILED]} of {total} tasks failed; first failure: task {name}: {reason}"
-    return ""
+    """Count the failed tasks and describe the first one. Empty if all of them were replaced, which only a service or
+    system job does."""
+    if job.id in round.state.services.jobs:
+        visible = visible_tasks(round.state, job)
+        failed = [member for member in visible if member.state == TaskState.FAILED]
+        if not failed:
+            return ""
+        return _describe_failures(round, (failed[0].task_set, failed[0].index), len(failed), len(visible))
+    task_set = next(task_set for task_set in job.task_sets if task_set.counts[TaskState.FAILED])
+    rows = round.state.table.state[task_set.base : task_set.base + task_set.count]
+    first = task_set, int((rows == TaskState.FAILED).argmax())
+    return _describe_failures(round, first, counts[TaskState.FAILED], sum(counts))
+
+
+def _describe_failures(round: Round, first: tuple[TaskSet, int], failed: int, total: int) -> str:
+    task_set, index = first
+    reason = (task_set.reasons or {}).get(index) or f"exit code {round.state.table.exit_code[task_set.base + index]}"
+    if total == 1:
+        return reason
+    name = task_set.task_name(index).partition("/")[2]
+    return f"{failed} of {total} tasks failed; first failure: task {name}: {reason}"
 
 
 def _exit_code(round: Round, job: Job) -> int | None:

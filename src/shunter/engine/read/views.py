@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shunter.engine.jobs.dependencies import earliest_start_ms, edge_of, waits_for
-from shunter.engine.services.crashes import crashing_tasks, judge_instances
-from shunter.engine.services.instances import Instance, collect_instances
+from shunter.engine.services.crashes import crashing_tasks, visible_status
+from shunter.engine.services.instances import Instance, collect_instances, is_wanted
 from shunter.engine.state.records import STATE_COUNT, Job, NodeRecord, PastAttempt, TaskSet
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.engine.state.state import State
@@ -78,7 +78,7 @@ def rollout_view(state: State, job: Job, now_ms: int = 0) -> tuple[UpdateView, d
     wanted: list[Instance] = []
     for (name, index), instance in collect_instances(state, job).items():
         alive = sum(member.is_alive for member in instance.members)
-        if name not in names or (job.type not in PER_NODE and index >= names[name]):
+        if not is_wanted(job, name, index):
             leaving += alive
             continue
         wanted.append(instance)
@@ -89,13 +89,13 @@ def rollout_view(state: State, job: Job, now_ms: int = 0) -> tuple[UpdateView, d
         healthy += any(member.healthy_at_ms for member in instance.members)
     crashing = crashing_tasks(state, wanted, now_ms)
     healthy -= sum(member.healthy_at_ms > 0 for member in crashing)
-    status, reason = judge_instances(state, service_state.status, wanted, crashing)
+    status, reason = visible_status(state, job, wanted, now_ms)
     view = UpdateView(
-        status=status or service_state.status.wire_name,
+        status=status,
         wanted=sum(map(sum, counts.values())) if job.type in PER_NODE else sum(names.values()),
         updated=updated,
         healthy=healthy,
-        reason=reason or service_state.reason or None,
+        reason=reason or None,
         began_at=iso(service_state.rollout_began_ms / 1000),
         good_version=service_state.stable_version.number if service_state.stable_version is not None else None,
         leaving=leaving,

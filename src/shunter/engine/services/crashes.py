@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shunter.engine.services.instances import Instance, InstanceTask
+from shunter.engine.state.records import Job
+from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import RolloutStatus, TaskState
 
@@ -23,20 +25,33 @@ def crashing_tasks(state: State, instances: Collection[Instance], now_ms: int) -
     return [instance.current for instance in instances if _is_crashing(state, instance.current, now_ms)]
 
 
-def judge_instances(
-    state: State, status: RolloutStatus, instances: Collection[Instance], crashing: list[InstanceTask]
-) -> tuple[str, str]:
-    """The status to show, and the reason; both empty if the status of the rollout says it all."""
-    if status not in _JUDGED:
-        return "", ""
-    failed = [each.current for each in instances if each.current.state == TaskState.FAILED]
-    if crashing:
-        worst = max(crashing, key=lambda member: int(state.table.restarts[member.task_set.base + member.index]))
-        gave_up = f"; {len(failed):,} gave up" if failed else ""
-        return CRASHING, f"{_scope(worst, len(crashing), len(instances))}{_describe_crash(state, worst)}{gave_up}"
-    if failed:
-        return DEGRADED, f"{len(failed):,} of {len(instances):,} tasks gave up; {_describe_failure(state, failed[0])}"
-    return "", ""
+def visible_status(state: State, job: Job, instances: Collection[Instance], now_ms: int) -> tuple[str, str]:
+    """The status to show for a long-running job with these instances, and the reason: what is wrong with its tasks, or
+    the status of its rollout."""
+    service_state = state.services.jobs[job.id]
+    is_stalled_restart = service_state.status is RolloutStatus.STALLED and not is_updated(job, service_state)
+    if service_state.status in _JUDGED or is_stalled_restart:
+        crashing = crashing_tasks(state, instances, now_ms)
+        failed = [each.current for each in instances if each.current.state == TaskState.FAILED]
+        if crashing:
+            return CRASHING, _describe_crashes(state, crashing, len(failed), len(instances))
+        if failed:
+            reason = f"{len(failed):,} of {len(instances):,} tasks gave up; {_describe_failure(state, failed[0])}"
+            return DEGRADED, reason
+    if is_stalled_restart and all(_is_as_wanted(each, service_state) for each in instances):
+        return RolloutStatus.STEADY.wire_name, ""
+    return service_state.status.wire_name, service_state.reason
+
+
+def is_updated(job: Job, service_state: ServiceState) -> bool:
+    """Whether its version has not been stable yet, and is not its first."""
+    stable_version = service_state.stable_version
+    return job.version != (1 if stable_version is None else stable_version.number)
+
+
+def _is_as_wanted(instance: Instance, service_state: ServiceState) -> bool:
+    is_restarted = instance.current.is_current_version and instance.current.healthy_at_ms > 0
+    return is_restarted or service_state.is_down(instance.group, instance.index)
 
 
 def _is_crashing(state: State, member: InstanceTask, now_ms: int) -> bool:
@@ -54,6 +69,12 @@ def _last_attempt_end(member: InstanceTask) -> tuple[int, str] | None:
         if index == member.index:
             return exit_code, reason
     return None
+
+
+def _describe_crashes(state: State, crashing: list[InstanceTask], failed: int, total: int) -> str:
+    worst = max(crashing, key=lambda member: int(state.table.restarts[member.task_set.base + member.index]))
+    gave_up = f"; {failed:,} gave up" if failed else ""
+    return f"{_scope(worst, len(crashing), total)}{_describe_crash(state, worst)}{gave_up}"
 
 
 def _scope(worst: InstanceTask, crashing: int, total: int) -> str:

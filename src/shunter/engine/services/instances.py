@@ -1,5 +1,5 @@
 """Shows a long-running job as instances with their tasks: usually one task each, two during a replacement. Derived from
-the task sets alone. Used by `engine.services.reconcile`, `engine.read.views` and the gateway."""
+the task sets alone. Used by `engine.services.reconcile`, `engine.read.views`, `engine.jobs.finish` and the gateway."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from shunter.engine.state.apply_services import replaced_task
 from shunter.engine.state.records import Job, TaskSet
-from shunter.engine.state.registries.services import ServiceState
+from shunter.engine.state.registries.services import ReplacedTask, ServiceState
 from shunter.engine.state.state import State
-from shunter.model.job.spec import GroupSpec, Update
+from shunter.model.job.spec import PER_NODE, GroupSpec, Update
 from shunter.model.lifecycles import TaskState
 
 _QUEUED, _RUNNING, _STOPPING = int(TaskState.QUEUED), int(TaskState.RUNNING), int(TaskState.STOPPING)
@@ -80,6 +81,33 @@ def collect_instances(
             is_current_by_spec[version] = spec.name in specs and is_same_workload(spec, specs[spec.name])
         _collect_task_set(state, task_set, service_state, is_current_by_spec[version], instances)
     return instances
+
+
+def is_wanted(job: Job, group: str, index: int) -> bool:
+    """Whether its job should have this instance: a new count or a new spec may leave it out."""
+    spec = next((spec for spec in job.spec_version.groups if spec.name == group), None)
+    return spec is not None and (job.type in PER_NODE or index < spec.count)
+
+
+def visible_tasks(state: State, job: Job) -> list[InstanceTask]:
+    """The current task of each wanted instance."""
+    instances = collect_instances(state, job)
+    return [instance.current for key, instance in sorted(instances.items()) if is_wanted(job, *key)]
+
+
+def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
+    """Oldest first: those that have left the job, then those that leave it with the rest of their task set, or when
+    their successors are healthy."""
+    leaving = [
+        replaced_task(state, member.task_set, member.index)
+        for instance in collect_instances(state, job).values()
+        for member in instance.members
+        if member is not instance.current
+    ]
+    return [
+        *state.services.jobs[job.id].replaced_tasks,
+        *sorted(leaving, key=lambda task: (task.task_set_number, task.index)),
+    ]
 
 
 def is_same_workload(one: GroupSpec, other: GroupSpec) -> bool:

@@ -15,7 +15,7 @@ from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.round import Round
 from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_counts, version_of
 from shunter.engine.state.records import Job
-from shunter.engine.state.registries.services import JobVersion
+from shunter.engine.state.registries.services import JobVersion, ServiceState
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.job.spec import DEFAULT_OPTIONS, SERVICE, SERVICE_COUNT_MAX, JobOptions, JobSpec
 from shunter.model.lifecycles import ROLLOUT, JobState, RolloutEvent, RolloutStatus
@@ -98,12 +98,20 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
 def on_rollback(round: Round, job_id: int, user: str) -> None:
     """Roll back to the last stable version, or from a stable one to the one before. Counts stay."""
     job = _require_long_running_job(round, job_id)
-    service_state = round.state.services.jobs[job.id]
-    is_unproven = service_state.status in (RolloutStatus.UPDATING, RolloutStatus.STALLED)
-    target = service_state.stable_version if is_unproven else service_state.previous_version
-    if target is None or is_same_but_for_counts(target.groups, job.spec_version.body):
+    target = rollback_target(job, round.state.services.jobs[job.id])
+    if target is None:
         raise _conflict(job, "has no earlier stable version", "submit the manifest of the version that you want")
     _roll_back(round, job, target, f"rolled back to version {target.number} by {user}")
+
+
+def rollback_target(job: Job, service_state: ServiceState) -> JobVersion | None:
+    """The version that a rollback returns to; None if there is none. A restart that stalled left the version stable."""
+    target, stable = service_state.previous_version, service_state.stable_version
+    is_stable = stable is not None and is_same_but_for_counts(stable.groups, job.spec_version.body)
+    is_stalled = service_state.status is RolloutStatus.STALLED
+    if service_state.status is RolloutStatus.UPDATING or (is_stalled and not is_stable):
+        target = stable
+    return None if target is None or is_same_but_for_counts(target.groups, job.spec_version.body) else target
 
 
 def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: str) -> None:

@@ -4,8 +4,9 @@ Called by `gateway.explain.why`."""
 from __future__ import annotations
 
 from shunter.engine.read.views import rollout_view
-from shunter.engine.services.crashes import CRASHING
+from shunter.engine.services.crashes import CRASHING, is_updated
 from shunter.engine.services.instances import InstanceTask, collect_instances, health_detail
+from shunter.engine.services.update import rollback_target
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.state import State
@@ -18,10 +19,9 @@ def describe_update(state: State, job: Job, now_ms: int) -> str:
     service_state = state.services.jobs.get(job.id)
     if service_state is None or service_state.status not in (*ROLLOUT_IN_PROGRESS, RolloutStatus.STALLED):
         return ""
-    if service_state.status is RolloutStatus.STALLED:
-        hint = f"run `shunter rollback {job.name}`, or submit another spec"
-        return f"Its update to version {job.version} has stalled: {service_state.reason}; {hint}."
     view, _ = rollout_view(state, job, now_ms)
+    if service_state.status is RolloutStatus.STALLED:
+        return _describe_stall(job, service_state) if view.status == service_state.status.wire_name else ""
     activity = {
         RolloutStatus.UPDATING: f"is updating to version {job.version}",
         RolloutStatus.ROLLING_BACK: "is rolling back to an earlier version",
@@ -37,6 +37,17 @@ def describe_update(state: State, job: Job, now_ms: int) -> str:
     if not awaited:
         return f"{progress}."
     return f"{progress}{_describe_awaited(service_state, awaited, now_ms)}."
+
+
+def _describe_stall(job: Job, service_state: ServiceState) -> str:
+    """With advice that the cluster accepts: a rollback needs an earlier version."""
+    if is_updated(job, service_state):
+        stalled, ways = f"update to version {job.version}", ["submit another spec"]
+    else:
+        stalled, ways = "restart", [f"run `shunter restart {job.name}` again", "submit another spec"]
+    if rollback_target(job, service_state) is not None:
+        ways.insert(0, f"run `shunter rollback {job.name}`")
+    return f"Its {stalled} has stalled: {service_state.reason}; {', or '.join(ways)}."
 
 
 def describe_crash(state: State, job: Job, now_ms: int) -> str:

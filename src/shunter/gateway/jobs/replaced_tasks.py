@@ -6,32 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shunter.engine.services.instances import collect_instances
-from shunter.engine.state.apply_services import replaced_task
-from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import ReplacedTask
-from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.job_views import TaskView
 from shunter.model.timestamps import iso
-
-
-def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
-    """Oldest first: those that have left the job, then those that leave it with the rest of their task set, or when
-    their successors are healthy."""
-    if job.id not in state.services.jobs:
-        return []
-    leaving = [
-        replaced_task(state, member.task_set, member.index)
-        for instance in collect_instances(state, job).values()
-        for member in instance.members
-        if member is not instance.current
-    ]
-    return [
-        *state.services.jobs[job.id].replaced_tasks,
-        *sorted(leaving, key=lambda task: (task.task_set_number, task.index)),
-    ]
 
 
 def is_over(task: ReplacedTask) -> bool:

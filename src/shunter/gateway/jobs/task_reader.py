@@ -10,13 +10,21 @@ from dataclasses import dataclass
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.finish import TaskSetRef
 from shunter.engine.read.views import TaskBlock, group_columns, task_view
-from shunter.engine.services.instances import collect_instances
+from shunter.engine.services.instances import collect_instances, replaced_tasks
 from shunter.engine.state.records import Job, PastAttempt, TaskSet
 from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
-from shunter.gateway.jobs.replaced_tasks import find_replaced, is_over, replaced_tasks, replaced_view
-from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, group_name, has_one_group, locate_task, task_sets_of
+from shunter.gateway.jobs.replaced_tasks import find_replaced, is_over, replaced_view
+from shunter.gateway.jobs.task_refs import (
+    AnyRun,
+    FinishedRun,
+    group_name,
+    has_one_group,
+    instance_indexes,
+    locate_task,
+    task_sets_of,
+)
 from shunter.model.errors import NotFound
 from shunter.model.rest.job_views import TaskView
 from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
@@ -143,12 +151,15 @@ class TaskReader:
             names,
             run.summary.reasons[task_sets_of(run).index(task_set)],
             task_set.visible_index,
+            hidden=_replaced_indexes(run, task_set),
             array=spec.array if spec is not None else (),
             entries=spec.entries if spec is not None else (),
         )
 
     def _past(self, run: AnyRun) -> list[ReplacedTask]:
-        return replaced_tasks(self._engine.state, run) if isinstance(run, Job) else run.summary.past
+        if not isinstance(run, Job):
+            return run.summary.past
+        return replaced_tasks(self._engine.state, run) if run.id in self._engine.state.services.jobs else []
 
     def _find_replaced(self, run: AnyRun, reference: TaskReference, task_set: int) -> ReplacedTask:
         return find_replaced(self._past(run), group_name(run, reference.group), reference.index, task_set)
@@ -158,6 +169,15 @@ def _logs_while_starting(run: AnyRun, task_set: TaskSetRef) -> bool:
     """A process starts at once. A container logs how far its image is before it starts."""
     group = run.task_set(task_set.number) if isinstance(run, Job) else None
     return group is not None and group.spec.task.runtime != RUNTIME_BUILT_IN
+
+
+def _replaced_indexes(run: FinishedRun, task_set: TaskSetRef) -> frozenset[int]:
+    """The tasks of a task set that later ones of a finished run replaced."""
+    later = [each for each in task_sets_of(run) if each.name == task_set.name and each.number > task_set.number]
+    if not later:
+        return frozenset()
+    replaced = {index for each in later for index in instance_indexes(each)}
+    return frozenset(position for position, index in enumerate(instance_indexes(task_set)) if index in replaced)
 
 
 def _replacement_columns(

@@ -15,7 +15,7 @@ from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job.arrays import IndexRange, format_indexes
 from shunter.model.job.groups import GROUP_DEFAULT
-from shunter.model.job.spec import GroupSpec
+from shunter.model.job.spec import LONG_RUNNING, GroupSpec
 from shunter.model.rest.job_views import JobView
 from shunter.ports.callers import TaskReference
 
@@ -60,6 +60,15 @@ def task_sets_of(run: AnyRun) -> list[TaskSetRef]:
 
 def task_set_of(task_set: TaskSet) -> TaskSetRef:
     return TaskSetRef(task_set.number, task_set.spec.name, task_set.count, task_set.visible_index)
+
+
+def instance_indexes(task_set: TaskSetRef) -> Sequence[int]:
+    """The index of each of its tasks, in their order; in an array, the position of its index."""
+    return range(task_set.count) if task_set.visible_index is None else task_set.visible_index
+
+
+def is_long_running(run: AnyRun) -> bool:
+    return (run.type if isinstance(run, Job) else run.view.type) in LONG_RUNNING
 
 
 def has_one_group(run: AnyRun) -> bool:

@@ -9,7 +9,7 @@ from shunter.engine.read.views import TaskBlock, last_attempt_view, past_attempt
 from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
-from shunter.gateway.jobs.task_refs import AnyRun, task_set_of, task_sets_of
+from shunter.gateway.jobs.task_refs import AnyRun, instance_indexes, is_long_running, task_sets_of
 from shunter.model.errors import Invalid, Problem
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.job_views import AttemptPage, TaskPage, TaskView
@@ -41,7 +41,7 @@ class Tasks:
                 rows = [(f"{REPLACED_CURSOR}.{index}", task) for index, task in enumerate(part, first)]
                 after = None
         limit = query.limit + 1 - len(rows)
-        if isinstance(run, Job) and run.is_long_running:
+        if is_long_running(run):
             rows += await self._rows_by_instance(run, query.states, after, limit)
         else:
             rows += await self._rows_by_task_set(run, query.states, after, limit)
@@ -61,7 +61,7 @@ class Tasks:
         return AttemptPage(views, None, len(views))
 
     async def _rows_by_task_set(self, run: AnyRun, states: tuple[str, ...], after: str | None, limit: int) -> Rows:
-        """Tasks of a batch job or a finished run. The cursor is TASK_SET.INDEX."""
+        """Tasks of a batch job. The cursor is TASK_SET.INDEX."""
         start, first = _task_set_and_index(after)
         rows: Rows = []
         for position, task_set in enumerate(task_sets_of(run)[start:], start):
@@ -75,25 +75,29 @@ class Tasks:
             first = 0
         return rows
 
-    async def _rows_by_instance(self, run: Job, states: tuple[str, ...], after: str | None, limit: int) -> Rows:
+    async def _rows_by_instance(self, run: AnyRun, states: tuple[str, ...], after: str | None, limit: int) -> Rows:
         """Tasks of a long-running job, whose task sets overlap where instances were replaced. The cursor is
         GROUP.INDEX.TASK_SET."""
         position = _position(after) if after else ()
-        blocks: dict[int, TaskBlock] = {}
-        found: list[tuple[int, int, int, int]] = []
-        for task_set in run.task_sets:
-            block = await self._reader.block(run, task_set_of(task_set), 0)
-            assert block is not None
-            blocks[task_set.number] = block
-            found += [
-                (task_set.group_index, task_set.visible_index_of(index), task_set.number, index)
-                for index in _select(block, states, 0, task_set.count)
-            ]
-        listed = sorted(each for each in found if each[:3] > position)[:limit]
-        return [
-            (f"{group}.{visible_index}.{number}", task_view(blocks[number], index))
-            for group, visible_index, number, index in listed
-        ]
+        groups = _group_order(run)
+        found: list[tuple[tuple[int, int, int], TaskBlock, int]] = []
+        for task_set in task_sets_of(run):
+            indexes, group = instance_indexes(task_set), groups.get(task_set.name, len(groups))
+            first = 0
+            while first < task_set.count and (block := await self._reader.block(run, task_set, first)) is not None:
+                found += [
+                    (key, block, index)
+                    for index in _select(block, states, first, task_set.count)
+                    if (key := (group, indexes[index], task_set.number)) > position
+                ]
+                first = block.first + len(block)
+        listed = sorted(found, key=lambda each: each[0])[:limit]
+        return [(".".join(map(str, key)), task_view(block, index)) for key, block, index in listed]
+
+
+def _group_order(run: AnyRun) -> dict[str, int]:
+    specs = run.spec_version.groups if isinstance(run, Job) else run.specs
+    return {spec.name: number for number, spec in enumerate(specs)}
 
 
 def _first_replaced(after: str | None) -> int | None:
@@ -111,7 +115,7 @@ def _task_set_and_index(after: str | None) -> tuple[int, int]:
     position = _position(after)
     if len(position) > 2:
         fix = "list the tasks from the beginning"
-        raise Invalid([Problem("query.after", "is the cursor of a job that has ended meanwhile", after, fix)])
+        raise Invalid([Problem("query.after", "is not a cursor of this job", after, fix)])
     return (0, position[0] + 1) if len(position) == 1 else (position[0], position[1] + 1)
 
 

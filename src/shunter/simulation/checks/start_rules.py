@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shunter.engine import changes as c
-from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
+from shunter.model.job.spec import BATCH, LICENCE_PREFIX, PORT_PREFIX, SERVICE, After, GroupAfter, GroupSpec
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
 from shunter.simulation.checks.reference_records import ModelJob, ModelNode, ModelTaskSet, require
 from shunter.testbeds.application_parts import DRIVER, EXECUTOR
@@ -158,7 +158,7 @@ def _has_lost_part(job: ModelJob) -> bool:
 
 def expected_end(job: ModelJob, states: set[TaskState]) -> JobEvent:
     """A group that was left out because of what it waited for does not make its job a cancelled one."""
-    if job.must_fail or TaskState.FAILED in states:
+    if job.must_fail or TaskState.FAILED in (_visible_states(job) if job.type != BATCH else states):
         return JobEvent.FAILED
     if job.options.application and any(
         task.state is TaskState.SUCCEEDED for task_set in job.task_sets(DRIVER) for task in task_set.tasks
@@ -170,6 +170,21 @@ def expected_end(job: ModelJob, states: set[TaskState]) -> JobEvent:
     ):
         return JobEvent.CANCELLED
     return JobEvent.SUCCEEDED
+
+
+def _visible_states(job: ModelJob) -> set[TaskState]:
+    """Of the newest task of each instance that a service or per-node job should have: a failed one may be replaced."""
+    counts = {spec.name: spec.count for spec in job.specs}
+    newest = {
+        (group.spec.name, group.visible_index_of(index)): task.state
+        for _, group in sorted(job.groups.items())
+        for index, task in enumerate(group.tasks)
+    }
+    return {
+        state
+        for (name, index), state in newest.items()
+        if name in counts and (job.type != SERVICE or index < counts[name])
+    }
 
 
 def was_skipped(job: ModelJob, group: ModelTaskSet) -> bool:

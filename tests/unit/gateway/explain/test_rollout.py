@@ -94,6 +94,46 @@ def test_an_update_that_stands_still_says_why_and_the_way_out() -> None:
     run_scenario(scenario)
 
 
+def test_a_stalled_update_without_an_earlier_stable_version_advises_no_rollback() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=8)
+        fake_workers = FakeWorkers(harness, is_unhealthy=lambda _spec, _index: True)
+        health, update = (HealthCheck("tcp", port="80"),), Update(healthy_for_s=2.0, deadline_s=30.0)
+        for word in ("v1", "v2"):
+            await harness.submit(service(2, update=update, task=TaskSpec(("serve", word), health=health)))
+            await fake_workers.process(3)
+        await fake_workers.advance(40)
+        sentence = (await why_view(harness)).sentence
+        assert "Its update to version 2 has stalled: task web/0 did not become healthy within 30 s" in sentence
+        assert sentence.endswith("; submit another spec.")
+
+    run_scenario(scenario)
+
+
+def test_a_stalled_restart_is_not_called_an_update_and_may_roll_back_to_the_version_before() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=8)
+        sick: list[str] = []
+        fake_workers = FakeWorkers(harness, is_unhealthy=lambda spec, _index: spec.command[-1] in sick)
+        health, update = (HealthCheck("tcp", port="80"),), Update(healthy_for_s=2.0, deadline_s=30.0)
+        for word in ("v1", "v2"):
+            await harness.submit(service(2, update=update, task=TaskSpec(("serve", word), health=health)))
+            await fake_workers.advance(20)
+        sick.append("v2")
+        await harness.gateway.services.restart(reference("web"), None)
+        await fake_workers.advance(40)
+        sentence = (await why_view(harness)).sentence
+        assert "Its restart has stalled: task web/0 did not become healthy within 30 s" in sentence
+        assert sentence.endswith(
+            "run `shunter rollback web`, or run `shunter restart web` again, or submit another spec."
+        )
+        await harness.gateway.services.roll_back(reference("web"))
+        await fake_workers.advance(20)
+        assert fake_workers.commands() == ["v1"] * 2
+
+    run_scenario(scenario)
+
+
 def test_a_service_of_which_nothing_is_under_way_says_nothing_of_updates() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=3)

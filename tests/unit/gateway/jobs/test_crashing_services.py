@@ -128,6 +128,95 @@ def test_why_of_a_degraded_service_names_the_tasks_that_gave_up_and_how_to_start
     run_scenario(scenario)
 
 
+def test_a_task_that_gives_up_again_after_its_restart_leaves_the_service_degraded() -> None:
+    """No version of it ever was stable, so `why` must not advise a rollback."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(3, restart=Restart("never")))
+        await fake_workers.process()
+        await fake_workers.end(fake_workers.find(0), 1)
+        await fake_workers.end(fake_workers.find(2), 1)
+        await fake_workers.process(3)
+        await harness.gateway.services.restart(reference("web"), TaskReference(2))
+        await fake_workers.process(1)
+        await fake_workers.end(fake_workers.find(2), 1)
+        await fake_workers.process(3)
+        reason = "2 of 3 tasks gave up; web/0: exit code 1"
+        assert await status(harness) == ("degraded", reason, 1)
+        assert (await harness.gateway.explain.why(reference("web"))).sentence == (
+            f"web is degraded: 1 of 3 tasks is running, {reason}. Start them again with `shunter restart web/INDEX`."
+        )
+
+    run_scenario(scenario)
+
+
+def test_a_service_is_steady_when_the_last_restart_of_a_failed_task_helped() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(2, restart=Restart("never")))
+        await fake_workers.process(3)
+        await fake_workers.end(fake_workers.find(1), 1)
+        for is_bad in (True, False):
+            await harness.gateway.services.restart(reference("web"), TaskReference(1))
+            await fake_workers.process(1)
+            if is_bad:
+                await fake_workers.end(fake_workers.find(1), 1)
+            await fake_workers.process(3)
+        assert await status(harness) == ("steady", None, 2)
+        sentence = (await harness.gateway.explain.why(reference("web"))).sentence
+        assert sentence == "web is not pending: 2 of 2 tasks are running."
+
+    run_scenario(scenario)
+
+
+def test_the_end_of_a_service_counts_each_instance_once() -> None:
+    """Its tasks that were replaced are not instances: they are listed on request, under names of their own."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(3, restart=Restart("never")))
+        await fake_workers.process()
+        await fake_workers.end(fake_workers.find(0), 1)
+        await fake_workers.process(3)
+        await harness.gateway.services.restart(reference("web"), TaskReference(0))
+        await fake_workers.process(3)
+        for index in range(3):
+            await fake_workers.end(fake_workers.find(index), 1)
+        await fake_workers.process(1)
+        view = await view_of(harness)
+        assert (view.state, view.reason) == ("failed", "3 of 3 tasks failed; first failure: task 0: exit code 1")
+        page = await harness.gateway.tasks.page(reference("web"), TaskQuery(limit=10))
+        assert ([task.name for task in page.items], page.total) == (["web/0", "web/1", "web/2"], 3)
+        page = await harness.gateway.tasks.page(reference("web"), TaskQuery(limit=10, all=True))
+        assert ([task.name for task in page.items], page.total) == (["web/0~0", "web/0", "web/1", "web/2"], 4)
+        first = await harness.gateway.tasks.page(reference("web"), TaskQuery(limit=2))
+        second = await harness.gateway.tasks.page(reference("web"), TaskQuery(limit=2, after=first.next))
+        assert [task.name for task in second.items] == ["web/2"]
+
+    run_scenario(scenario)
+
+
+def test_a_service_that_is_stopped_after_a_failed_task_was_restarted_is_cancelled() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(2, restart=Restart("never")))
+        await fake_workers.process(3)
+        await fake_workers.end(fake_workers.find(1), 1)
+        await harness.gateway.services.restart(reference("web"), TaskReference(1))
+        await fake_workers.process(3)
+        await harness.gateway.jobs.stop(reference("web"), None, now=False)
+        await fake_workers.process(1)
+        view = await view_of(harness)
+        assert (view.state, view.counts) == ("cancelled", {"cancelled": 2})
+
+    run_scenario(scenario)
+
+
 def test_why_of_a_failed_task_says_its_exit_code_once() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=16)

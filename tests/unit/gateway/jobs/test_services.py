@@ -133,11 +133,11 @@ def test_instances_are_listed_by_index_whatever_was_replaced_and_page_by_page() 
     run_scenario(scenario)
 
 
-def test_a_cursor_of_a_service_is_refused_after_its_end() -> None:
+def test_a_cursor_of_a_service_is_refused_for_a_batch_job() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join("n1", cpu=16)
         await harness.run_to_end(node, "job")
-        with pytest.raises(Invalid, match="has ended meanwhile"):
+        with pytest.raises(Invalid, match="is not a cursor of this job"):
             await harness.gateway.tasks.page(reference("job"), TaskQuery(limit=2, after="0.1.2"))
 
     run_scenario(scenario)
