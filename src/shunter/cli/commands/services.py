@@ -11,7 +11,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
 from shunter.cli.manifest_files import FilePath, OptionalFile, chosen_file, read_file
 from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, current_task
-from shunter.cli.render.job_status import describe_end, describe_trouble, is_in_trouble
+from shunter.cli.render.job_status import describe_end, describe_trouble, is_in_trouble, is_up
 from shunter.cli.render.tables import print_document
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -19,6 +19,7 @@ from shunter.model.rest.job_views import JobView
 from shunter.sdk.client import Job
 
 POLL_INTERVAL_S = 0.5
+STARTING_STATES = ("waiting", "queued", "assigned", "stopping")  # of tasks: it is not known yet what becomes of them
 
 Wait = Annotated[
     bool, typer.Option("--wait", help="Wait until all instances are healthy; the exit code is 1 if that fails.")
@@ -144,9 +145,11 @@ def wait_until_settled(job: Job, done: str) -> int:
 def _has_settled(view: JobView) -> bool:
     """Whether all instances are healthy, or some of them never will be."""
     update = view.update
-    if update is None or update.status == "stalled" or (is_in_trouble(view) and "failed" in view.counts):
+    if update is None or update.status == "stalled" or is_up(view):
         return True
-    return update.status == "steady" and update.healthy >= update.wanted
+    return (
+        "failed" in view.counts and is_in_trouble(view) and not any(state in view.counts for state in STARTING_STATES)
+    )
 
 
 def _print_outcome(view: JobView, done: str, version: int) -> int:
@@ -155,8 +158,7 @@ def _print_outcome(view: JobView, done: str, version: int) -> int:
         (print_notice if has_succeeded else print_warning)(describe_end(view))
         return SUCCESS if has_succeeded else JOB_FAILED
     update = view.update
-    is_healthy = update is not None and update.status == "steady" and update.healthy >= update.wanted
-    if update is not None and is_healthy and view.version == version:
+    if update is not None and is_up(view) and view.version == version:
         print_notice(f"{done}: {update.healthy}/{update.wanted} healthy")
         return SUCCESS
     reason = (update.reason if update is not None else None) or view.reason

@@ -6,7 +6,11 @@ from shunter.cli.render.tables import elapsed_s, format_counts
 from shunter.model.resources import format_duration
 from shunter.model.rest.job_views import JobView
 
-TROUBLES = ("crashing", "degraded")  # of `update.status`: tasks end again and again, or gave up
+TROUBLES = (
+    "crashing",
+    "degraded",
+    "stalled",
+)  # of `update.status`: tasks crash or gave up, or an update does not go on
 
 
 def describe_end(view: JobView) -> str:
@@ -33,6 +37,22 @@ def describe_trouble(view: JobView) -> str:
     if view.update is None or not is_in_trouble(view):
         return ""
     return f"{view.name} is {view.update.status}: {view.update.reason}"
+
+
+def describe_health(view: JobView) -> str:
+    """Of a service or system job: its trouble, `web is up: 2/2 healthy`, or `web is updating`."""
+    update = view.update
+    if update is None:
+        return f"{view.name} is {view.state}"
+    if is_up(view):
+        return f"{view.name} is up: {update.healthy}/{update.wanted} healthy"
+    return describe_trouble(view) or f"{view.name} is {update.status}"
+
+
+def is_up(view: JobView) -> bool:
+    """Whether all instances of a service or system job are healthy, and of its current version."""
+    update = view.update
+    return update is not None and update.status == "steady" and update.healthy >= update.wanted
 
 
 def describe_version(view: JobView) -> str:

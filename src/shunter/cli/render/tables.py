@@ -34,7 +34,7 @@ COLOURS = {
     "SUCCESS": "32", "FREE": "32", "RUNNING": "36", "OCCUPIED": "36", "IN_PROGRESS": "33", "RESERVED": "33",
     "ERROR": "31", "INITIAL": "2", "ReadyState": "32", "RunningState": "36", "CompletedState": "32",
     "FinishedState": "32", "FailedState": "31", "FailedSubmissionState": "31", "PendingDeletion": "33",
-    "InQueueState": "2", "AcquireState": "2", "crashing": "31", "degraded": "33",
+    "InQueueState": "2", "AcquireState": "2", "crashing": "31", "degraded": "33", "stalled": "33",
 }  # fmt: skip
 Report = Callable[[str, Callable[[], Any]], None]  # the sentence, and a function that makes the document
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")

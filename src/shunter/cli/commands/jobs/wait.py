@@ -13,7 +13,7 @@ from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
 from shunter.cli.options import Format, Namespace, Output, duration_s
-from shunter.cli.render.job_status import describe_end, describe_trouble
+from shunter.cli.render.job_status import describe_end, describe_health, is_up
 from shunter.cli.render.progress import Progress
 from shunter.cli.render.tables import print_document, print_items
 from shunter.model.job.spec import LONG_RUNNING, NAMESPACE_DEFAULT
@@ -36,6 +36,9 @@ def wait(
     output: Output = Format.TABLE,
 ) -> None:
     """Wait until jobs have ended, and show their progress. The exit code is 0 if all succeeded, else 1.
+
+    A service runs until it is stopped: the command says when it is up or in trouble, and goes on. To wait only until it
+    is up, use `shunter submit --wait`.
 
     \b
     shunter wait render
@@ -77,10 +80,13 @@ def print_run(job: Job, wait: bool, output: Format) -> None:
 
 
 def _wait(job: Job, deadline_s: float | None) -> None:
-    """Say meanwhile how far the job is; of a long-running job, when its tasks crash."""
-    trouble = ""
+    """Say meanwhile how far the job is; of a long-running job, whether it is healthy."""
+    health = ""
     with Progress(job.view.count, job.name) as progress:
         while not job.ended:
+            if job.view.type in LONG_RUNNING and (found := describe_health(job.view)) != health:
+                health = found
+                print_notice(f"{found}; it runs until it is stopped" if is_up(job.view) else found)
             left_s = math.inf if deadline_s is None else max(0.0, deadline_s - time.monotonic())
             try:
                 job.wait(min(left_s, LOOK_INTERVAL_S))
@@ -95,6 +101,3 @@ def _wait(job: Job, deadline_s: float | None) -> None:
             job.refresh()
             if job.view.type not in LONG_RUNNING:
                 progress.show(job.view.counts)
-            elif not job.ended and (found := describe_trouble(job.view)) != trouble:
-                trouble = found
-                print_notice(found or f"{job.name} is {job.state} again")

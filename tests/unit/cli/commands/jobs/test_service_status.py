@@ -90,7 +90,36 @@ def test_waiting_for_a_service_says_what_crashes_and_how_it_ended(
         streams, chunks(200, lines({"end": ended, "exit_code": 1}))
     )
     said = shunter("wait", "web")
-    assert (said.code, said.err) == (1, f"shunter: web is crashing: {CRASH}\nshunter: web failed: exit code 1\n")
+    assert (said.code, said.err.splitlines()) == (
+        1, ["shunter: web is starting", f"shunter: web is crashing: {CRASH}", "shunter: web failed: exit code 1"]
+    )  # fmt: skip
+
+
+def test_waiting_for_a_healthy_service_says_at_once_that_it_is_up(cluster: Cluster, shunter: Shunter) -> None:
+    ended = service("ended") | {"state": "cancelled", "reason": "stopped by ada", "ended_at": "2026-01-01T00:00:00Z"}
+    cluster.answers["GET /jobs/web"] = answer(200, service("steady", wanted=2, healthy=2))
+    cluster.answers["GET /jobs/id:7/follow"] = chunks(200, lines({"end": ended, "exit_code": None}))
+    said = shunter("wait", "web")
+    assert (said.code, said.err.splitlines()) == (
+        1, ["shunter: web is up: 2/2 healthy; it runs until it is stopped", "shunter: web cancelled: stopped by ada"]
+    )  # fmt: skip
+
+
+def test_a_failed_task_is_reported_when_the_others_have_started_so_that_the_count_is_final(
+    cluster: Cluster, shunter: Shunter
+) -> None:
+    ongoing = service("degraded", "1 of 3 tasks gave up", counts={"assigned": 1, "queued": 1, "failed": 1}, count=3)
+    final = service("degraded", "2 of 3 tasks gave up", counts={"running": 1, "failed": 2}, count=3)
+    cluster.answers["GET /jobs/web"] = cluster.answers["POST /jobs/id:7/restart"] = answer(200, ongoing)
+    cluster.answers["GET /jobs/id:7"] = answer(200, final)
+    said = shunter("restart", "web", "--wait")
+    assert (said.code, said.err.splitlines()[-1]) == (1, "shunter: web is degraded: 2 of 3 tasks gave up")
+
+
+def test_jobs_shows_a_stalled_update(cluster: Cluster, shunter: Shunter) -> None:
+    found = service("stalled", "task web/0 failed: exit code 1", counts={"running": 1})
+    cluster.answers["GET /jobs"] = answer(200, {"items": [found], "next": None, "total": 1})
+    assert shunter("jobs").out.splitlines()[1].split()[:3] == ["web", "1", "stalled"]
 
 
 @pytest.mark.parametrize("command", [["why"], ["stop"], ["restart"], ["move"]])
