@@ -16,7 +16,8 @@ from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, first_task_of
 from shunter.gateway.streams.job_logs import JobLogs
 from shunter.gateway.streams.log_chunks import GIVE_UP_AFTER_S, read_chunk
-from shunter.model.errors import Gone, Unavailable
+from shunter.model.errors import Conflict, Gone, Unavailable
+from shunter.model.lifecycles import NodeState
 from shunter.model.rest.job_views import FollowLine, LogView, ProgressView
 from shunter.model.rest.log_views import JobLogLine
 from shunter.ports.callers import JobReference, TaskReference
@@ -39,7 +40,11 @@ class Streams:
 
     async def read_log(self, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
         location = await self._reader.log_location(await self._runs.find(job), task, query.attempt)
-        return await read_chunk(self._workers, location, query.stream, query.offset, query.size_max)
+        try:
+            return await read_chunk(self._workers, location, query.stream, query.offset, query.size_max)
+        except Unavailable:
+            self._refuse_if_down(location)
+            raise
 
     async def follow_log(
         self, job: JobReference, task: TaskReference, query: LogQuery
@@ -105,6 +110,7 @@ class Streams:
                 chunk = await read_chunk(self._workers, location, query.stream, offset, query.size_max)
             except Unavailable:
                 if location.is_over or not has_begun:
+                    self._refuse_if_down(location)
                     raise
                 chunk = LogChunk(b"", offset, False)  # the node may come back, or the task run elsewhere
             if chunk.data or not has_begun:
@@ -115,6 +121,14 @@ class Streams:
                 return
             if not chunk.data:
                 await asyncio.sleep(LOG_INTERVAL_S)
+
+    def _refuse_if_down(self, location: LogLocation) -> None:
+        """A node that is down will not answer soon: the caller is told so at once, and does not retry. Raises
+        Conflict."""
+        node = self._engine.state.nodes.records.get(location.node)
+        if node is not None and node.state is NodeState.DOWN:
+            cause = f" ({node.reason})" if node.reason else ""
+            raise Conflict(f"node '{node.name}' is down{cause}: its logs cannot be read now; try again when it is back")
 
     async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         reported: dict[str, int] = {}

@@ -7,7 +7,8 @@ from contextlib import aclosing
 
 import pytest
 
-from shunter.model.errors import Gone, Unavailable
+from shunter.model.errors import Conflict, Gone, Unavailable
+from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import LOG_GONE
 from shunter.model.rest.job_views import FollowLine
 from shunter.ports.callers import TaskReference
@@ -300,6 +301,26 @@ def test_what_is_written_before_a_container_starts_is_read_at_once_and_told_once
         await following
         assert b"".join(piece.data for piece in pieces) == b"pulling\nhello"
         assert b"".join(line.log.data for line in lines if line.log is not None) == b"pulling\nhello"
+
+    run_scenario(scenario)
+
+
+def test_the_log_of_a_node_that_is_down_is_refused_at_once_and_not_to_be_retried() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join("n1")
+        await harness.run_to_end(node, "job")
+        harness.log_workers.is_reachable = False
+        await harness.engine.node_event(node, NodeEvent.TIMED_OUT, "no heartbeat for 10 s")
+        await harness.settle()
+        for read in (
+            harness.gateway.streams.read_log(reference("job"), TaskReference(0), LogQuery()),
+            first_chunk(harness),
+        ):
+            with pytest.raises(Conflict) as refused:
+                await read
+            assert refused.value.detail == (
+                "node 'n1' is down (no heartbeat for 10 s): its logs cannot be read now; try again when it is back"
+            )
 
     run_scenario(scenario)
 

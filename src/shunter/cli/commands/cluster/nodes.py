@@ -5,15 +5,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import print_notice
+from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
 from shunter.cli.options import Format, NodeName, Output, duration_s, pairs
 from shunter.cli.registry import SingleObjectGroup, plain_typer
-from shunter.cli.render.tables import Column, age, plural, print_document, print_facts, print_items, print_table
+from shunter.cli.render.tables import (
+    Column,
+    age,
+    plural,
+    print_document,
+    print_facts,
+    print_items,
+    print_table,
+    print_text,
+)
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.lifecycles import NodeState
@@ -136,7 +145,8 @@ def drain(
 ) -> None:
     """Drain a node: no new tasks start, services move to other nodes, and batch tasks finish.
 
-    Without a deadline, batch tasks may take as long as they need. Tasks of system jobs stop last.
+    Without a deadline, batch tasks may take as long as they need. Tasks of system jobs stop last. With --wait, the exit
+    code is 1 if the node goes down, or if someone ends the drain.
 
     \b
     shunter node drain worker-3 --deadline 10m --wait
@@ -146,13 +156,32 @@ def drain(
     with open_client() as client:
         found = client.drain_node(name, deadline)
         shown = 0
-        while wait and found.state not in ("drained", "down"):
+        while wait and found.state in ("draining", "suspect"):
             if found.tasks not in (0, shown):
                 shown = found.tasks
                 print_notice(f"waiting for {plural(shown, 'task')} on {found.name}")
             time.sleep(POLL_INTERVAL_S)
             found = client.node(name)
+    if wait:
+        _report_drain(found, output)
     _print_eligibility(found, output)
+
+
+def _report_drain(found: NodeView, output: Format) -> NoReturn:
+    """Say how a drain ended, and exit."""
+    if output is not Format.TABLE:
+        print_document(found, output)
+    if found.state == "drained":
+        if output is Format.TABLE:
+            again = f"let new tasks start with `shunter node undrain {found.name}`"
+            print_text(f"{found.name} is drained: no tasks are left; {again}")
+        raise typer.Exit(SUCCESS)
+    tasks = plural(found.tasks, "task")
+    if found.state == "down":
+        print_warning(f"{found.name} went down with {tasks} on it; the drain continues when it is back")
+    else:
+        print_warning(f"{found.name} is {found.state}: the drain was ended with {tasks} on it")
+    raise typer.Exit(JOB_FAILED)
 
 
 @node.command("undrain")
