@@ -11,11 +11,12 @@ from typing import Protocol, TypeVar
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.policy.dry_run import DryRun, DryRunSource, take_dry_run_source
+from shunter.engine.services.instances import InstanceKey, collect_instances, is_same_workload, is_wanted
 from shunter.engine.state.records import Job
 from shunter.engine.state.state import State
 from shunter.gateway.explain.why import describe_state, reasons_of
 from shunter.model.errors import Busy
-from shunter.model.job.spec import JobSpec
+from shunter.model.job.spec import GroupSpec, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.plan_views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
 from shunter.ports.clock import Clock
@@ -110,14 +111,23 @@ class JobBefore:
     version: int
     count: int
     stopping: int
+    specs: dict[InstanceKey, GroupSpec]  # of a long-running job: what each instance runs
 
 
 def jobs_before(dry_run: DryRun, specs: list[JobSpec]) -> dict[int, JobBefore]:
     """The jobs that a submit of these specs may update, by id, as they are before it."""
     return {
-        job.id: JobBefore(job.version, _desired_count(job), job.counts()[TaskState.STOPPING])
+        job.id: JobBefore(
+            job.version, _desired_count(job), job.counts()[TaskState.STOPPING], _instance_specs(dry_run.state, job)
+        )
         for job in jobs_named_in(specs, dry_run.state)
     }
+
+
+def _instance_specs(state: State, job: Job) -> dict[InstanceKey, GroupSpec]:
+    if not job.is_long_running:
+        return {}
+    return {key: instance.current.task_set.spec for key, instance in collect_instances(state, job).items()}
 
 
 def planned_jobs(
@@ -156,44 +166,62 @@ def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
 
 
 def _planned_update(dry_run: DryRun, job: Job, before: JobBefore) -> PlannedJobView:
-    """The first step of an update. The next steps follow when it is healthy."""
+    """The whole update, and its first step. The next steps follow when it is healthy."""
     placements = _placements(dry_run, job)
     starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
     stops = job.counts()[TaskState.STOPPING] - before.stopping
-    is_new_version = job.version != before.version
+    replaces = _count_replaced(dry_run.state, job, before)
     clauses = []
     if starts:
         clauses.append(f"{_format_placements(placements)} would start")
     if waits:
         clauses.append(f"{waits:,} would stay pending" if starts else f"{_format_task_count(waits)} would stay pending")
     if stops:
-        is_first = is_new_version and not starts and _desired_count(job) >= before.count
-        clauses.append(f"{_format_task_count(stops)} would stop" + (" first" if is_first else ""))
-    change = _describe_change(job, before)
-    if is_new_version and (starts or stops):
-        change += f", {min(group.update.parallel for group in job.spec_version.groups)} at a time"
+        clauses.append(f"{_format_task_count(stops)} would stop")
     return PlannedJobView(
         name=job.name,
         namespace=job.namespace,
         verdict="updates",
-        sentence=f"{change}: {', '.join(clauses) or 'no task has to start'}.",
+        sentence=f"{_describe_change(job, before, replaces)}{', '.join(clauses) or 'no task has to start'}.",
         count=_desired_count(job),
         starts=starts,
         waits=waits,
         placements=placements,
         reasons=reasons_of(dry_run.state, job) if waits else [],
         stops=stops,
+        replaces=replaces,
     )
 
 
-def _describe_change(job: Job, before: JobBefore) -> str:
+def _count_replaced(state: State, job: Job, before: JobBefore) -> int:
+    """How many instances stay and get another spec, except those that a user stopped."""
+    specs, service_state = {spec.name: spec for spec in job.spec_version.groups}, state.services.jobs[job.id]
+    return sum(
+        not is_same_workload(spec, specs[key[0]])
+        for key, spec in before.specs.items()
+        if is_wanted(job, *key) and not service_state.is_down(*key)
+    )
+
+
+def _describe_change(job: Job, before: JobBefore, replaces: int) -> str:
+    """What the whole update does; the first step follows."""
     count = _format_task_count(_desired_count(job))
     instead = f" instead of {before.count:,}" if _desired_count(job) != before.count else ""
-    if job.version != before.version:
-        return f"version {job.version} of {count}{instead}"
-    if instead:
-        return count + instead
-    return f"version {job.version} on all other nodes as well"
+    if job.version == before.version:
+        change = count + instead if instead else f"version {job.version} on all other nodes as well"
+    else:
+        change = f"version {job.version} of {count}{instead}" if instead or not replaces else f"version {job.version}"
+    if not replaces:
+        return f"{change}: "
+    return f"{change} replaces {_format_task_count(replaces)}{_describe_pace(job, replaces)}; first: "
+
+
+def _describe_pace(job: Job, replaces: int) -> str:
+    groups = job.spec_version.groups
+    parallel = min(group.update.parallel for group in groups)
+    if parallel >= replaces:
+        return ""
+    return f", {parallel:,} at a time" + (" in each group" if len(groups) > 1 else "")
 
 
 def _placements(dry_run: DryRun, job: Job) -> list[PlannedPlacementView]:
@@ -261,7 +289,8 @@ def summarize_jobs(jobs: list[PlannedJobView], preemptions: list[PlannedPreempti
             f"{started:,} of {_format_task_count(started + waiting)} would start now, {waiting:,} would stay pending"
         )
     elif started:
-        sentence = f"all tasks would start now: {_format_task_count(started)}"
+        step = " of the first step" if any(job.replaces for job in jobs) else ""
+        sentence = f"all tasks{step} would start now: {_format_task_count(started)}"
     elif any(job.verdict == "updates" for job in jobs):
         sentence = "no task would stay pending"
     else:

@@ -63,6 +63,7 @@ class PlannedJobView(msgspec.Struct, kw_only=True):
     placements: list[PlannedPlacementView] = []
     reasons: list[ReasonView] = []
     stops: int = 0  # running tasks of the job that an update stops at once
+    replaces: int = 0  # tasks that the whole update replaces, in all its steps
 
 
 class PlannedPreemptionView(msgspec.Struct, kw_only=True):

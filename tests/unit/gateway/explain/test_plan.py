@@ -17,6 +17,7 @@ from shunter.model.lifecycles import TaskState
 from shunter.model.rest.plan_views import PlannedJobView, PlannedPreemptionView
 from shunter.planning.planner import POLICIES, build_policy
 from shunter.ports.callers import TaskReference
+from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
@@ -90,8 +91,10 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         )
         [job] = other.jobs
         assert (job.verdict, job.starts, job.waits, job.count) == ("updates", 1, 0, 2)
-        assert job.sentence == "version 2 of 2 tasks, 1 at a time: 1 task on 1 node would start, 1 task would stop."
-        assert other.starts and other.sentence == "all tasks would start now: 1 task."
+        assert job.sentence == (
+            "version 2 replaces 2 tasks, 1 at a time; first: 1 task on 1 node would start, 1 task would stop."
+        )
+        assert other.starts and other.sentence == "all tasks of the first step would start now: 1 task."
         more = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
         [job] = more.jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 1, 2)
@@ -103,7 +106,7 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         assert [reason.text for reason in job.reasons] == ["cpu: needs 2, at most 1 free"]
         ending = web["spec"] | {"env": {"A": "1"}, "update": {"unavailable_max": 1}}
         plan = await harness.gateway.explain.plan([web | {"spec": ending}], namespace="default")
-        assert plan.jobs[0].sentence == "version 2 of 2 tasks, 1 at a time: 1 task would stop first."
+        assert plan.jobs[0].sentence == "version 2 replaces 2 tasks, 1 at a time; first: 1 task would stop."
         assert plan.starts and plan.sentence == "no task would stay pending."
         fewer = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
         assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would stop."
@@ -111,7 +114,7 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         [job] = (await harness.gateway.explain.plan([both], namespace="default")).jobs
         assert (job.starts, job.stops) == (1, 2)
         assert job.sentence == (
-            "version 2 of 1 task instead of 2, 1 at a time: 1 task on 1 node would start, 2 tasks would stop."
+            "version 2 of 1 task instead of 2 replaces 1 task; first: 1 task on 1 node would start, 2 tasks would stop."
         )
 
     run_scenario(scenario)
@@ -216,6 +219,33 @@ def test_what_a_plan_says_of_an_update_is_what_the_update_begins_with(
         await harness.settle()
         orders = sum(order.last - order.first + 1 for _, order in harness.orders())
         assert (planned.starts, planned.stops) == (orders, job.counts()[TaskState.STOPPING] - stopping)
+
+    run_scenario(scenario)
+
+
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@given(old=SERVICE, new=SERVICE)
+def test_what_a_plan_says_of_the_whole_update_is_what_the_update_does(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """U-04: where there is room for every step, as many tasks are replaced as the plan says, and no others."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        for number in range(2):
+            await harness.join(f"n{number}", cpu=32)
+        fake_workers = FakeWorkers(harness)
+        await harness.run("web", type="service", **old)
+        await fake_workers.advance(10)
+        document = manifest("web", type="service", **new)
+        [planned] = (await harness.gateway.explain.plan([document], namespace="default")).jobs
+        fake_workers.starts.clear()
+        await harness.gateway.jobs.submit([document], namespace="default", key=None)
+        await fake_workers.advance(60)
+        view = await harness.gateway.jobs.get(reference("web"))
+        assert view.update is not None and view.update.status == "steady"
+        added = max(new["count"] - old["count"], 0)
+        assert planned.replaces == len(fake_workers.starts) - added
+        assert planned.verdict == "unchanged" or (f"replaces {planned.replaces} task" in planned.sentence) == bool(
+            planned.replaces
+        )
 
     run_scenario(scenario)
 
