@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from shunter.cli.output_mode import mode
+from shunter.cli.text import print_text
 from shunter.model.errors import Rejected, ShunterError
 from shunter.model.schema.problems import format_error
 
@@ -41,4 +42,4 @@ def print_notice(text: str) -> None:
 
 def print_warning(text: str) -> None:
     """Print a line about a problem on standard error, also with --quiet."""
-    print(f"shunter: {text}", file=sys.stderr, flush=True)
+    print_text(text, "shunter: ", 2, sys.stderr)

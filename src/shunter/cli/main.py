@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ from shunter.cli.exit_codes import BROKEN_PIPE, INTERNAL_ERROR, INTERRUPTED, SUC
 from shunter.cli.option_names import command_name, describe_error
 from shunter.cli.output_mode import mode
 from shunter.cli.registry import LazyGroup, UsageError, plain_typer
+from shunter.cli.text import print_text
 from shunter.model.errors import Busy, ShunterError, Unauthorized
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.retry import PATIENCE_S
@@ -79,7 +81,9 @@ def run_command(arguments: list[str]) -> int:
         sys.stdout.flush()
     except UsageError as error:
         error.message = _plain(error.message)  # type: ignore[attr-defined]
-        error.show()  # type: ignore[attr-defined]
+        shown = io.StringIO()
+        error.show(shown)  # type: ignore[attr-defined]
+        print_text(shown.getvalue().rstrip("\n"), "", 2, sys.stderr)
         return exit_code_for(error, has_task_exit_codes)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED

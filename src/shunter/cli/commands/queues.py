@@ -11,6 +11,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import SingleObjectGroup, plain_typer
 from shunter.cli.render.tables import DELETED, Column, plural, print_document, print_items, print_result, print_table
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.rest.admin_views import QueueView
 from shunter.sdk.client import Client
@@ -155,7 +156,8 @@ def _print(found: QueueView, output: Format) -> None:
     rules += [f"at most {found.queued_max:,} queued"] if found.queued_max else []
     rules += ["strict order"] if found.strict else []
     rules += ["paused"] if found.paused else []
-    print(f"{found.name}: {found.queued:,} queued, {found.running:,} running;", ", ".join(rules) or "no rules")
+    counts = f"{found.queued:,} queued, {found.running:,} running"
+    print_text(f"{found.name}: {counts}; {', '.join(rules) or 'no rules'}")
 
 
 def _row(view: QueueView) -> list[str]:

@@ -13,6 +13,7 @@ from shunter.cli.manifest_files import FilePath, OptionalFile, chosen_file, read
 from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, current_task
 from shunter.cli.render.job_status import describe_end, describe_trouble, is_in_trouble, is_up
 from shunter.cli.render.tables import print_document
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.job_views import JobView
@@ -121,7 +122,7 @@ def restart(
 def _report_change(job: Job, ongoing: str, done: str, wait: bool, output: Format) -> None:
     """Print `ongoing`, or wait for the change and print `done`."""
     if output is Format.TABLE and not wait:
-        print(ongoing)
+        print_text(ongoing)
         return
     code = wait_until_settled(job, done) if wait else SUCCESS
     if output is not Format.TABLE:

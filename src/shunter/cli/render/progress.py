@@ -9,7 +9,8 @@ from typing import Any
 
 from shunter.cli.exit_codes import print_notice
 from shunter.cli.output_mode import mode
-from shunter.cli.render.tables import format_counts, on_terminal
+from shunter.cli.render.tables import format_counts
+from shunter.cli.text import on_terminal
 from shunter.model.lifecycles import TASK
 from shunter.model.resources import format_duration
 from shunter.model.rest.job_views import FollowLine, JobView

@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import Any, TextIO
+from typing import Any
 
 import msgspec
 
 from shunter.cli.options import Format
 from shunter.cli.output_mode import mode
+from shunter.cli.text import on_terminal, print_text, wrap
 
 MEASURED_ROWS_MAX = 1_000  # column widths follow these rows, so that a million rows can stream
 GAP = "  "
@@ -49,10 +50,6 @@ class Column:
     right: bool = False
     drop: int = 0
     is_extra: bool = False
-
-
-def on_terminal(stream: TextIO) -> bool:
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def coloured(word: str, text: str | None = None) -> str:
@@ -105,7 +102,7 @@ def report_each(output: Format) -> Iterator[Report]:
 
     def report(sentence: str, document: Callable[[], Any]) -> None:
         if output is Format.TABLE:
-            print(sentence, flush=True)
+            print_text(sentence)
         else:
             done.append(document())
 
@@ -122,7 +119,7 @@ def report_each(output: Format) -> Iterator[Report]:
 def print_result(sentence: str, document: Any, output: Format) -> None:
     """Print the result of a command that acts on one object."""
     if output is Format.TABLE:
-        print(sentence, flush=True)
+        print_text(sentence)
     else:
         print_document(document, output)
 
@@ -194,33 +191,18 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
-def print_text(text: str, first: str = "", indent: int = 0) -> None:
-    """Print `first` and a sentence. On a terminal, lines end between words, and all but the first are indented."""
-    if not on_terminal(sys.stdout) or mode.is_wide:
-        print(first + text)
-        return
-    import textwrap
-
-    width = max(shutil.get_terminal_size().columns, indent + LAST_WIDTH_MIN)
-    wrapper = textwrap.TextWrapper(width, first, " " * indent, break_long_words=False, break_on_hyphens=False)
-    print(wrapper.fill(text) or first)
-
-
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     """Print one object, one line per fact. A fact named `state` starts with a state."""
     known = [(word, fact) for word, fact in facts if fact]
     width = max([FACT_WIDTH_MIN, *(len(word) for word, _ in known)])
     print(title)
     for word, fact in known:
-        text = _printable(fact)
-        if word == "state":
-            state, colon, reason = text.partition(":")
-            text = coloured(state) + colon + reason
         label = f"  {word:<{width}} "
-        if word == "command":  # one that can be copied
-            print(label + text)
-        else:
-            print_text(text, label, len(label))
+        text = wrap(label + _printable(fact), len(label), sys.stdout)
+        if word == "state":  # colours have no width
+            state = _printable(fact).partition(":")[0]
+            text = text.replace(label + state, label + coloured(state), 1)
+        print(text)
 
 
 def _clean(row: Sequence[str]) -> list[str]:

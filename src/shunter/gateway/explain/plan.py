@@ -127,7 +127,8 @@ def jobs_before(dry_run: DryRun, specs: list[JobSpec]) -> dict[int, JobBefore]:
 def _instance_specs(state: State, job: Job) -> dict[InstanceKey, GroupSpec]:
     if not job.is_long_running:
         return {}
-    return {key: instance.current.task_set.spec for key, instance in collect_instances(state, job).items()}
+    instances = collect_instances(state, job)
+    return {key: each.current.task_set.spec for key, each in instances.items() if is_wanted(job, *key)}
 
 
 def planned_jobs(

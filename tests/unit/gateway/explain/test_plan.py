@@ -108,6 +108,14 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         plan = await harness.gateway.explain.plan([web | {"spec": ending}], namespace="default")
         assert plan.jobs[0].sentence == "version 2 replaces 2 tasks, 1 at a time; first: 1 task would stop."
         assert plan.starts and plan.sentence == "no task would stay pending."
+        await harness.gateway.services.scale(reference("web"), {"": 1})
+        await harness.complete_stops()
+        again = web | {"spec": web["spec"] | {"env": {"A": "1"}}}
+        [job] = (await harness.gateway.explain.plan([again], namespace="default")).jobs
+        assert job.replaces == 1  # the other one is not there any more
+        await harness.gateway.services.scale(reference("web"), {"": 2})
+        for _, order in harness.orders():
+            await harness.started(node, order)
         fewer = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
         assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would stop."
         both = web | {"spec": web["spec"] | {"count": 1, "env": {"A": "1"}}}

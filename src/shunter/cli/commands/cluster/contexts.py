@@ -13,6 +13,7 @@ from shunter.cli.connection import COPY_TOKEN
 from shunter.cli.options import Format, Output, read_token_file
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_items, print_table
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem, Unauthorized, Unavailable
 from shunter.model.rest.cluster_views import ClusterInfo
 from shunter.sdk.client import connect
@@ -67,9 +68,9 @@ def add(
     contexts = load_contexts()
     contexts.by_name[name] = Context(url, token)
     contexts.save()
-    print(f"context {name} added{found}")
+    print_text(f"context {name} added{found}")
     if contexts.current != name:
-        print(f"Use it with `shunter context use {name}`, or once with `shunter --context {name} COMMAND`.")
+        print_text(f"Use it with `shunter context use {name}`, or once with `shunter --context {name} COMMAND`.")
 
 
 @context.command("use")
@@ -84,10 +85,10 @@ def use(name: Annotated[str, typer.Argument(metavar="NAME", help=f"Name of a con
         contexts.get(name)
     contexts.current = name
     contexts.save()
-    print(f"using {_describe(contexts)}")
+    print_text(f"using {_describe(contexts)}")
     for variable in ("SHUNTER_URL", "SHUNTER_CONTEXT", "SHUNTER_HOME"):
         if os.environ.get(variable):
-            print(f"note: {variable} is set in this shell and overrides it", file=sys.stderr)
+            print_text(f"note: {variable} is set in this shell and overrides it", stream=sys.stderr)
             return
 
 
@@ -124,7 +125,7 @@ def remove(name: Name) -> None:
     if was_current:
         contexts.current = LOCAL
     contexts.save()
-    print(f"context {name} removed" + (f"; using {_describe(contexts)}" if was_current else ""))
+    print_text(f"context {name} removed" + (f"; using {_describe(contexts)}" if was_current else ""))
 
 
 def _describe(contexts: Contexts) -> str:

@@ -15,6 +15,7 @@ from shunter.cli.exit_codes import JOB_FAILED, print_warning
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, plural, print_document, print_items, print_table
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem
 from shunter.model.protocol.flight_records import FlightSegment, Replayed
 from shunter.model.protocol.scheduler_messages import DecisionRow
@@ -144,15 +145,15 @@ def _print_compared(compared: list[Replayed], different: list[Replayed], listed:
         )
         print()
     decisions = plural(len(compared), "decision")
-    print(
+    print_text(
         f"{decisions}: {len(compared) - len(different):,} equal, {len(different):,} different"
         + (f", {skipped:,} skipped" if skipped else "")
     )
     missing = sum(1 for each in compared if each.missing)
     if missing:
-        print(f"{missing:,} of them needed data that is not in the recording; those nodes counted as idle")
+        print_text(f"{missing:,} of them needed data that is not in the recording; those nodes counted as idle")
     if different and not all(each.is_fresh for each in different):
-        print("some recorded decisions used state of the policy from before the recording")
+        print_text("some recorded decisions used state of the policy from before the recording")
 
 
 def _time(each: Replayed) -> str:

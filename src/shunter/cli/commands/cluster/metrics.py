@@ -14,7 +14,8 @@ from shunter.cli.connection import open_client
 from shunter.cli.options import Format, JobOrTask, Namespace, NodeName, Output, duration_s, first_task, job_and_task
 from shunter.cli.output_mode import mode
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import GAP, LAST_WIDTH_MIN, Column, on_terminal, print_document, print_table
+from shunter.cli.render.tables import GAP, LAST_WIDTH_MIN, Column, print_document, print_table
+from shunter.cli.text import on_terminal, print_text
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 
@@ -110,7 +111,7 @@ def _show(found: MetricsView, output: Format) -> None:
         print_document(found, output)
         return
     run = "" if found.run is None else f", run {found.run}"
-    print(f"{found.name}{run}: {found.start} to {found.stop}, one value per {found.step_s:g} s")
+    print_text(f"{found.name}{run}: {found.start} to {found.stop}, one value per {found.step_s:g} s")
     measured = [*found.tasks, *found.nodes]
     print_table(COLUMNS, _rows(measured, _spark_width(_rows(measured, 0))))
 

@@ -21,8 +21,8 @@ from shunter.cli.render.tables import (
     print_facts,
     print_items,
     print_table,
-    print_text,
 )
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.lifecycles import NodeState
@@ -106,7 +106,7 @@ def label(
     if output is not Format.TABLE:
         print_document(found, output)
     else:
-        print(f"{found.name} labels: {_pairs(found.labels) or 'none'}")
+        print_text(f"{found.name} labels: {_pairs(found.labels) or 'none'}")
 
 
 @node.command("attribute", context_settings={"ignore_unknown_options": True})
@@ -128,7 +128,7 @@ def attribute(
     if output is not Format.TABLE:
         print_document(found, output)
     else:
-        print(f"{found.name} attributes: {_pairs(found.attributes) or 'none'}")
+        print_text(f"{found.name} attributes: {_pairs(found.attributes) or 'none'}")
 
 
 @node.command("drain")
@@ -247,16 +247,15 @@ def forget(name: NodeName, output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_document(found, output)
     else:
-        print(f"{found.name} is forgotten: its tasks may run on other nodes")
+        print_text(f"{found.name} is forgotten: its tasks may run on other nodes")
 
 
 def _print_eligibility(view: NodeView, output: Format) -> None:
     if output is not Format.TABLE:
         print_document(view, output)
     else:
-        print(
-            view.name, "accepts new tasks" if view.eligible else f"accepts no new tasks ({view.reason or view.state})"
-        )
+        answer = "new tasks" if view.eligible else f"no new tasks ({view.reason or view.state})"
+        print_text(f"{view.name} accepts {answer}")
 
 
 def _changes(words: list[str], what: str) -> dict[str, str | None]:

@@ -17,7 +17,8 @@ from shunter.cli.commands.cluster.nodes import format_quantity, visible_node_sta
 from shunter.cli.commands.jobs.jobs import describe_command, format_done
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import SIGNALLED
-from shunter.cli.render.tables import COLOURS, age, format_counts, on_terminal
+from shunter.cli.render.tables import COLOURS, age, format_counts
+from shunter.cli.text import on_terminal
 from shunter.model.resources import parse_amount
 from shunter.model.rest.cluster_views import ClusterInfo
 from shunter.model.rest.job_views import JobView

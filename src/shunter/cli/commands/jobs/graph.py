@@ -28,7 +28,8 @@ from shunter.cli.exit_codes import print_notice
 from shunter.cli.manifest_files import read_file, refuse_manifest
 from shunter.cli.options import Format, Namespace
 from shunter.cli.render.graph_drawing import Box, draw
-from shunter.cli.render.tables import GAP, Column, coloured, on_terminal, print_document, print_table
+from shunter.cli.render.tables import GAP, Column, coloured, print_document, print_table
+from shunter.cli.text import on_terminal
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.job_views import JobView

@@ -16,7 +16,7 @@ import typer
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import print_notice, print_warning
 from shunter.cli.options import JobOrTask, Namespace, duration_s, first_task, job_and_task
-from shunter.cli.render.tables import on_terminal
+from shunter.cli.text import on_terminal
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.log_views import JobLogEnd, JobLogLine, LogGap, TaskLogView

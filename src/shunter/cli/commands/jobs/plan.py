@@ -28,8 +28,8 @@ from shunter.cli.render.tables import (
     print_document,
     print_items,
     print_table,
-    print_text,
 )
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.objects import KINDS, PLURALS, SHORT_NAMES
@@ -187,7 +187,7 @@ def _print_plan(found: PlanView) -> None:
         for reason in each.reasons[:REASONS_SHOWN]:
             _print_reason(reason)
     for preemption in found.preemptions[:NODES_SHOWN]:
-        print(f"preempts {plural(preemption.count, 'task')} of {preemption.name} on {preemption.node}")
+        print_text(f"preempts {plural(preemption.count, 'task')} of {preemption.name} on {preemption.node}")
     _print_more_nodes(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
     print()
     print_text(found.sentence)

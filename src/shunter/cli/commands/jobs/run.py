@@ -26,6 +26,7 @@ from shunter.cli.manifest_files import refuse_manifest
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.output_mode import mode
 from shunter.cli.render.progress import Progress
+from shunter.cli.text import print_text
 from shunter.model.errors import ShunterError
 from shunter.model.job.arrays import count_indexes, parse_array
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -192,7 +193,7 @@ def _run_array(client: Client, manifest: Manifest, count: int) -> int:
         end, interrupted = follow_submit(client, manifest, "progress", progress.on_line)
     assert end.end is not None
     if not mode.is_quiet or end.end.state != "succeeded":
-        print(progress.summary(end.end))
+        print_text(progress.summary(end.end))
     if end.end.state != "succeeded" and end.end.reason:
         print_warning(end.end.reason)
     if interrupted:

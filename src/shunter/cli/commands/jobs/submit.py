@@ -21,6 +21,7 @@ from shunter.cli.manifest_files import (
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.output_mode import mode
 from shunter.cli.render.tables import format_local_time, print_items
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import LONG_RUNNING, NAMESPACE_DEFAULT
 from shunter.model.objects.objects import KINDS
@@ -62,7 +63,7 @@ def submit(
             print_items(submitted, output)
         else:
             for each in submitted:
-                print(each.name if mode.is_quiet else _describe_outcome(each), flush=True)
+                print_text(each.name if mode.is_quiet else _describe_outcome(each))
         if wait:
             raise typer.Exit(wait_for_runs(client, [each for each in submitted if each.run]))
 

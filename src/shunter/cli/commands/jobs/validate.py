@@ -22,6 +22,7 @@ from shunter.cli.manifest_files import (
 )
 from shunter.cli.options import Format, Output
 from shunter.cli.render.tables import plural, print_document
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
@@ -115,6 +116,6 @@ def _problems(jobs: FilePart, objects: FilePart) -> list[Problem]:
 def _print_report(report: FileReport, labels: list[str]) -> None:
     if report.valid:
         found = [plural(count, word) for count, word in ((report.jobs, "job"), (report.objects, "object")) if count]
-        print(f"{report.name}: valid, {', '.join(found)}")
+        print_text(f"{report.name}: valid, {', '.join(found)}")
     for problem in with_locations(map(name_all_kinds, report.problems), labels):
-        print(f"{report.name}: {problem}", file=sys.stderr)
+        print_text(f"{report.name}: {problem}", "", 2, sys.stderr)

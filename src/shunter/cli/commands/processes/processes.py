@@ -15,6 +15,7 @@ import typer
 from shunter import __version__
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, USAGE_ERROR, print_error, print_notice, print_warning
 from shunter.cli.options import check_address, check_addresses, check_amount, check_token, pairs, read_token_file
+from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
@@ -389,16 +390,13 @@ def _report_start(started: StartResult, policy: str | None = None) -> int:
         is_option = started.fields[:1] == ("policy",)
         print_error(f"{'--' if is_option else ''}{started.error}")
         return USAGE_ERROR if started.is_rejected else JOB_FAILED
-    print(
-        f"the cluster {'is already running' if started.was_running else 'is ready'} at {started.url}",
-        flush=True,
-    )
+    print_text(f"the cluster {'is already running' if started.was_running else 'is ready'} at {started.url}")
     if started.external:
-        print(f"external schedulers connect over REST at {started.external}", flush=True)
+        print_text(f"external schedulers connect over REST at {started.external}")
     if started.schedulers:
-        print(f"external schedulers connect over gRPC at {started.schedulers}", flush=True)
+        print_text(f"external schedulers connect over gRPC at {started.schedulers}")
     if started.workers:
-        print(f"workers join at {started.workers}", flush=True)
+        print_text(f"workers join at {started.workers}")
     if policy and started.policy not in ("", policy):
         print_notice(
             f"the active policy is {started.policy}, which was chosen while the cluster ran; "

@@ -13,6 +13,7 @@ from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import plural, print_items
+from shunter.cli.text import print_text
 from shunter.model.errors import Conflict
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def verify(store: StoreOption = None, output: Output = Format.TABLE) -> None:
     else:
         jobs = f"{plural(found.jobs, 'unfinished job')}, {found.finished_jobs:,} finished"
         counts = f"{jobs}, {plural(found.nodes, 'node')}"
-        print(f"{found.path}: version {found.version} of epoch {found.epoch}, {counts}")
+        print_text(f"{found.path}: version {found.version} of epoch {found.epoch}, {counts}")
         for problem in found.problems:
-            print(f"  {problem}")
+            print_text(f"  {problem}", "", 4)
         print("the store is damaged" if found.problems else "the store is intact")
     if found.problems:
         raise typer.Exit(JOB_FAILED)
@@ -81,7 +82,7 @@ def copy(
 
     done = copy_store(source, target, Home.find())
     counts = f"{plural(done.rounds, 'round')}, {plural(done.finished_jobs, 'finished job')}"
-    print(f"copied version {done.last_version}: {counts}, checksum {done.checksum[:16]}")
+    print_text(f"copied version {done.last_version}: {counts}, checksum {done.checksum[:16]}")
 
 
 def backup(
@@ -101,7 +102,7 @@ def backup(
 
     home = Home.find()
     done = back_up(home, file, _store_in_use(home, store))
-    print(f"backed up to {done.path}: version {done.version}, {done.size_bytes:,} bytes")
+    print_text(f"backed up to {done.path}: version {done.version}, {done.size_bytes:,} bytes")
 
 
 def restore(
@@ -132,7 +133,7 @@ def restore(
     finally:
         os.close(lock_fd)
     option = f" --store {store}" if store is not None else ""
-    print(f"restored {home.folder} from {done.path}: version {done.version}. Start it with: shunter up{option}")
+    print_text(f"restored {home.folder} from {done.path}: version {done.version}. Start it with: shunter up{option}")
 
 
 def _store_in_use(home: Home, option: str | None) -> str:
