@@ -97,12 +97,12 @@ def visible_tasks(state: State, job: Job) -> list[InstanceTask]:
 
 def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
     """Oldest first: those that have left the job, then those that leave it with the rest of their task set, or when
-    their successors are healthy."""
+    their successors are healthy. Tasks that a lower count has removed are among them."""
     leaving = [
         replaced_task(state, member.task_set, member.index)
-        for instance in collect_instances(state, job).values()
+        for key, instance in collect_instances(state, job).items()
         for member in instance.members
-        if member is not instance.current
+        if member is not instance.current or not (member.is_alive or is_wanted(job, *key))
     ]
     return [
         *state.services.jobs[job.id].replaced_tasks,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.finish import TaskSetRef
 from shunter.engine.read.views import TaskBlock, group_columns, task_view
-from shunter.engine.services.instances import collect_instances, replaced_tasks
+from shunter.engine.services.instances import collect_instances, is_wanted, replaced_tasks
 from shunter.engine.state.records import Job, PastAttempt, TaskSet
 from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import State
@@ -26,6 +26,7 @@ from shunter.gateway.jobs.task_refs import (
     task_sets_of,
 )
 from shunter.model.errors import NotFound
+from shunter.model.job.spec import SERVICE
 from shunter.model.rest.job_views import TaskView
 from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
 from shunter.ports.callers import TaskReference
@@ -172,19 +173,26 @@ def _logs_while_starting(run: AnyRun, task_set: TaskSetRef) -> bool:
 
 
 def _replaced_indexes(run: FinishedRun, task_set: TaskSetRef) -> frozenset[int]:
-    """The tasks of a task set that later ones of a finished run replaced."""
+    """The tasks of a task set that later ones of a finished run replaced, or that a lower count removed."""
     later = [each for each in task_sets_of(run) if each.name == task_set.name and each.number > task_set.number]
-    if not later:
+    spec = next((spec for spec in run.specs if spec.name == task_set.name), None)
+    indexes = instance_indexes(task_set)
+    count = spec.count if spec is not None and run.view.type == SERVICE else None
+    if not later and (count is None or max(indexes) < count):
         return frozenset()
     replaced = {index for each in later for index in instance_indexes(each)}
-    return frozenset(position for position, index in enumerate(instance_indexes(task_set)) if index in replaced)
+    return frozenset(
+        position
+        for position, index in enumerate(indexes)
+        if index in replaced or (count is not None and index >= count)
+    )
 
 
 def _replacement_columns(
     state: State, run: Job, group: TaskSet
 ) -> tuple[dict[int, bool] | None, frozenset[int], dict[int, str]]:
-    """Of the tasks of a long-running job's task set: which follow its current version, which were replaced and have
-    ended, and which are being replaced, with the rest of their names."""
+    """Of the tasks of a long-running job's task set: which follow its current version, which were replaced or removed
+    and have ended, and which are being replaced, with the rest of their names."""
     if run.id not in state.services.jobs:
         return None, frozenset(), {}
     visible_indexes = {group.visible_index_of(index) for index in range(group.count)}
@@ -197,16 +205,15 @@ def _replacement_columns(
     current: dict[int, bool] = {}
     hidden: set[int] = set()
     leaving: dict[int, str] = {}
-    for instance in instances.values():
+    for key, instance in instances.items():
         for member in instance.members:
             if member.task_set is not group:
                 continue
             current[member.index] = member.is_current_version
-            if member is not instance.current:
-                if member.is_alive:
-                    leaving[member.index] = f"~{group.number}"
-                else:
-                    hidden.add(member.index)
+            if not member.is_alive and (member is not instance.current or not is_wanted(run, *key)):
+                hidden.add(member.index)
+            elif member is not instance.current:
+                leaving[member.index] = f"~{group.number}"
     return current, frozenset(hidden), leaving
 
 

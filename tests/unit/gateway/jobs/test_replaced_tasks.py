@@ -90,6 +90,29 @@ def test_history_keeps_what_was_replaced_and_why() -> None:
     run_scenario(scenario)
 
 
+def test_tasks_that_a_lower_count_removed_are_listed_on_request_only() -> None:
+    async def names(harness: GatewayHarness, *, all: bool) -> list[str]:
+        page = await harness.gateway.tasks.page(reference("web"), TaskQuery(limit=10, all=all))
+        assert page.total == len(page.items)
+        return [task.name for task in page.items]
+
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(3))
+        await fake_workers.process(3)
+        await harness.gateway.services.scale(reference("web"), {"": 1})
+        await fake_workers.process(3)
+        assert await names(harness, all=False) == ["web/0"]
+        assert await names(harness, all=True) == ["web/1~0", "web/2~0", "web/0"]
+        await harness.gateway.jobs.stop(reference("web"), None, now=False)
+        await fake_workers.process(3)
+        assert await names(harness, all=False) == ["web/0"]
+        assert await names(harness, all=True) == ["web/1~0", "web/2~0", "web/0"]
+
+    run_scenario(scenario)
+
+
 def test_a_batch_job_has_none() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.submit(service(2, type="batch"))
