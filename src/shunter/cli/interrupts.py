@@ -11,6 +11,7 @@ import threading
 from contextlib import suppress
 from types import FrameType, TracebackType
 
+from shunter.cli.text import wrap
 from shunter.model.errors import ShunterError
 from shunter.sdk.client import Job
 
@@ -108,4 +109,4 @@ def _send_stop(job: Job, now: bool) -> None:
 def _write_notice(text: str) -> None:
     """Write directly to the file: the buffered streams belong to the main thread."""
     with suppress(OSError):  # the terminal may be gone
-        os.write(sys.stderr.fileno(), f"\nshunter: {text}\n".encode())
+        os.write(sys.stderr.fileno(), f"\n{wrap(f'shunter: {text}', 2, sys.stderr)}\n".encode())

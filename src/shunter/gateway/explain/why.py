@@ -204,8 +204,11 @@ def _describe_running(state: State, job: Job, now_ms: int) -> str:
         hint = f"; `shunter logs {job.name}` shows the progress of the image pull" if is_containerized else ""
         sent = f"{live:,} of {total:,} tasks were sent to nodes"
         return f"{job.name} is starting: {sent}, none has started yet{hint}."
-    ended = f", {total - live:,} have ended" if total > live else ""
-    return f"{job.name} is not pending: {live:,} of {total:,} tasks are running{ended}."
+    if live == total == 1:
+        return f"{job.name} is running."
+    ended = total - live
+    others = f", {ended:,} {'has' if ended == 1 else 'have'} ended" if ended else ""
+    return f"{job.name} is running: {live:,} of {total:,} tasks {'is' if live == 1 else 'are'} running{others}."
 
 
 def _describe_unavailable(
@@ -250,7 +253,9 @@ def _describe_pending(
 def _count_pending(pending: int, total: int) -> str:
     if pending < total:
         return f"{pending:,} of {total:,} tasks are pending" if pending > 1 else f"1 of {total:,} tasks is pending"
-    return f"All {total:,} tasks are pending" if total > 1 else "Pending"
+    if total == 1:
+        return "Pending"
+    return "Both tasks are pending" if total == 2 else f"All {total:,} tasks are pending"
 
 
 def _describe_queued(

@@ -36,7 +36,7 @@ def test_a_gang_that_waits_for_others_says_what_is_free() -> None:
         await harness.run("other", 1, resources={"cpu": 1})
         found = await why_gang(harness, 2)
         lack = "the gang of 2 tasks starts as a whole, and nodes have room for 1 of them now"
-        assert found.sentence == f"All 2 tasks are pending: {lack}; cpu: needs 4 together, 3 of 4 free."
+        assert found.sentence == f"Both tasks are pending: {lack}; cpu: needs 4 together, 3 of 4 free."
 
     run_scenario(scenario)
 

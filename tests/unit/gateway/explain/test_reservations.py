@@ -87,7 +87,7 @@ def test_what_was_sent_to_nodes_and_has_not_started_is_starting() -> None:
         )
         [(_, order)] = harness.orders()
         await harness.started(node, order)
-        assert await why_sentence(harness, "job") == "job is not pending: 2 of 2 tasks are running."
+        assert await why_sentence(harness, "job") == "job is running: 2 of 2 tasks are running."
 
     run_scenario(scenario)
 
@@ -177,7 +177,7 @@ def test_why_says_what_an_external_scheduler_said_while_it_leads() -> None:
         assert situation is not None
         [waiting] = situation.delta.queued
         await service.decide(session.token, DecisionRow(1, reasons={waiting.class_id: "x" * 1_000}))
-        assert await why_sentence(harness, "job") == f"All 2 tasks are pending: mine says: {'x' * 200}."
+        assert await why_sentence(harness, "job") == f"Both tasks are pending: mine says: {'x' * 200}."
         service.close(session, "it went")
         await harness.settle()
         assert "mine says" not in await why_sentence(harness, "job")

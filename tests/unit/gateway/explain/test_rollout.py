@@ -140,7 +140,7 @@ def test_a_service_of_which_nothing_is_under_way_says_nothing_of_updates() -> No
         fake_workers = FakeWorkers(harness)
         await harness.submit(service(3))
         await fake_workers.process(5)
-        assert (await why_view(harness)).sentence == "web is not pending: 3 of 3 tasks are running."
+        assert (await why_view(harness)).sentence == "web is running: 3 of 3 tasks are running."
 
     run_scenario(scenario)
 

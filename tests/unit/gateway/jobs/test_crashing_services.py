@@ -167,7 +167,7 @@ def test_a_service_is_steady_when_the_last_restart_of_a_failed_task_helped() -> 
             await fake_workers.process(3)
         assert await status(harness) == ("steady", None, 2)
         sentence = (await harness.gateway.explain.why(reference("web"))).sentence
-        assert sentence == "web is not pending: 2 of 2 tasks are running."
+        assert sentence == "web is running: 2 of 2 tasks are running."
 
     run_scenario(scenario)
 

@@ -30,7 +30,7 @@ def show(context: typer.Context, output: Output = Format.TABLE) -> None:
     """List the managers of the cluster, and which of them leads.
 
     LAG is how old the state of a follower may be. WORKERS counts the workers that are connected to a manager; the
-    leader counts those that watchers relay to it, too.
+    leader also counts those that watchers relay to it.
 
     \b
     shunter managers

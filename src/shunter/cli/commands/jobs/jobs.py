@@ -116,14 +116,16 @@ def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output 
 def tasks(
     name: JobName,
     states: States = None,
-    all: Annotated[bool, typer.Option("--all", help="Include replaced instances of a service or system job.")] = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="Include replaced and removed instances of a service or system job.")
+    ] = False,
     limit: Limit = 0,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
     """List the tasks of a job, by index.
 
-    With --all, replaced instances have names like web/3~7, which `shunter logs` accepts too.
+    With --all, replaced and removed instances have names like web/3~7, which `shunter logs` accepts too.
 
     \b
     shunter tasks render --state failed

@@ -33,10 +33,10 @@ def logs(
         int | None, typer.Option(min=0, metavar="N", help="Print only the last N lines of each stream of each task.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Leave out tasks that ended longer ago: 90s, 10m, 2h.")
+        str | None, typer.Option(metavar="TIME", help="Leave out tasks that ended longer ago than this: 90s, 10m, 2h.")
     ] = None,
     grep: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Print only lines with this text, which is not a pattern.")
+        str | None, typer.Option(metavar="TEXT", help="Print only lines that contain this text. It is not a pattern.")
     ] = None,
     group: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="Only this group. May be repeated.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only tasks that failed.")] = False,

@@ -86,8 +86,9 @@ def plan(
     """Show what submitting or applying a manifest file would do now, without doing it.
 
     The plan lists which tasks would start and where, which other tasks would be preempted, and which tasks would stay
-    pending and why. For Testbeds, BatchJobs and Schedulings, it shows the state that they would have. The exit code is
-    0 if everything would start, 1 if something would stay pending, and 2 if the submit would be rejected.
+    pending and why. For an update of a service, it says how many tasks the whole update replaces, and shows the first
+    step. For Testbeds, BatchJobs and Schedulings, it shows the state that they would have. The exit code is 0 if
+    everything would start, 1 if something would stay pending, and 2 if the submit would be rejected.
 
     \b
     shunter plan job.yaml
@@ -205,7 +206,9 @@ def _print_more_nodes(nodes: int, indent: str = "") -> None:
 
 def _verdict(job: PlannedJobView) -> str:
     if job.verdict == "waits":
-        return coloured("cancelled", re.sub(r"^(All|Pending|Held)\b", lambda found: found[0].lower(), job.sentence))
+        return coloured(
+            "cancelled", re.sub(r"^(All|Both|Pending|Held)\b", lambda found: found[0].lower(), job.sentence)
+        )
     if job.verdict == "kept":  # a template
         return job.sentence
     return f"{coloured('running' if job.verdict == 'starts' else 'queued', job.verdict)}; {job.sentence}"

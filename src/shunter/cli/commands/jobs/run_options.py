@@ -140,7 +140,7 @@ Isolation = Annotated[
         _NEEDS,
         "--isolation",
         metavar="user|namespace|container",
-        help="Run only where tasks are kept from the cluster's secrets this way.",
+        help="Run only on nodes that hide the cluster's secrets from tasks in this way.",
     ),
 ]
 

@@ -37,8 +37,8 @@ def wait(
 ) -> None:
     """Wait until jobs have ended, and show their progress. The exit code is 0 if all succeeded, else 1.
 
-    A service runs until it is stopped: the command says when it is up or in trouble, and goes on. To wait only until it
-    is up, use `shunter submit --wait`.
+    A service runs until it is stopped: the command says when it is up or in trouble, and keeps waiting. To wait only
+    until it is up, use `shunter submit --wait`.
 
     \b
     shunter wait render
