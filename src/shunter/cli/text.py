@@ -4,12 +4,17 @@ errors and notices."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from shunter.cli.output_mode import mode
 
+if TYPE_CHECKING:
+    from textwrap import TextWrapper
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 WIDTH_MIN = 12  # of the text behind an indentation, however narrow the terminal is
 
 
@@ -28,18 +33,33 @@ def wrap(text: str, indent: int, stream: TextIO) -> str:
     """The text as it fits the width of a terminal; unchanged for other streams."""
     if not on_terminal(stream) or mode.is_wide:
         return text
-    import textwrap
-
+    wrapper = _make_wrapper()
     lines: list[str] = []
     for line in text.split("\n"):
         margin = " " * (len(line) - len(line.lstrip(" ")) if lines else 0)
-        rest = margin + " " * indent
-        width = max(_columns(stream), len(rest) + WIDTH_MIN)
-        wrapper = textwrap.TextWrapper(
-            width, "", rest, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
-        )
+        wrapper.subsequent_indent = margin + " " * indent
+        wrapper.width = max(_columns(stream), len(wrapper.subsequent_indent) + WIDTH_MIN)
         lines += wrapper.wrap(line) or [""]
     return "\n".join(lines)
+
+
+def _make_wrapper() -> TextWrapper:
+    from textwrap import TextWrapper  # here, because most commands print no long text
+
+    class ColouredWrapper(TextWrapper):
+        def _split(self, text: str) -> list[str]:
+            return [_Word(word) for word in super()._split(text)]
+
+    return ColouredWrapper(break_long_words=False, break_on_hyphens=False, replace_whitespace=False)
+
+
+class _Word(str):
+    """As long as it looks on a terminal: colours have no width."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return super().__len__() - sum(map(len, _COLOUR.findall(self)))
 
 
 def _columns(stream: TextIO) -> int:

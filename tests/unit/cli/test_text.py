@@ -52,6 +52,13 @@ def test_a_line_break_in_a_sentence_stays(monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
+def test_colours_do_not_count_as_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\x1b[36mstarts\x1b[0m; 1 task on 1 node would start"
+    assert on_terminal(lambda: print_text(text, "fetch: "), monkeypatch, 30) == (
+        "fetch: \x1b[36mstarts\x1b[0m; 1 task on 1\nnode would start\n"
+    )
+
+
 def test_a_long_command_of_a_job_ends_its_lines_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = [("command", "sh -c 'sleep 1; echo ready; sleep 1000'")]
     assert on_terminal(lambda: print_facts("web", facts), monkeypatch, 40).splitlines() == [

@@ -20,7 +20,7 @@ import msgspec
 
 from shunter.cli.options import Format
 from shunter.cli.output_mode import mode
-from shunter.cli.text import on_terminal, print_text, wrap
+from shunter.cli.text import on_terminal, print_text
 
 MEASURED_ROWS_MAX = 1_000  # column widths follow these rows, so that a million rows can stream
 GAP = "  "
@@ -197,12 +197,12 @@ def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     width = max([FACT_WIDTH_MIN, *(len(word) for word, _ in known)])
     print(title)
     for word, fact in known:
+        text = _printable(fact)
+        if word == "state":
+            state, colon, reason = text.partition(":")
+            text = coloured(state) + colon + reason
         label = f"  {word:<{width}} "
-        text = wrap(label + _printable(fact), len(label), sys.stdout)
-        if word == "state":  # colours have no width
-            state = _printable(fact).partition(":")[0]
-            text = text.replace(label + state, label + coloured(state), 1)
-        print(text)
+        print_text(text, label, len(label))
 
 
 def _clean(row: Sequence[str]) -> list[str]:
