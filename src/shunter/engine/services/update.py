@@ -98,7 +98,10 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
 def on_rollback(round: Round, job_id: int, user: str) -> None:
     """Roll back to the last stable version, or from a stable one to the one before. Counts stay."""
     job = _require_long_running_job(round, job_id)
-    target = rollback_target(job, round.state.services.jobs[job.id])
+    service_state = round.state.services.jobs[job.id]
+    target = rollback_target(job, service_state)
+    if target is None and service_state.status is RolloutStatus.ROLLING_BACK:
+        raise _conflict(job, "is rolling back already", "wait until it has finished")
     if target is None:
         raise _conflict(job, "has no earlier stable version", "submit the manifest of the version that you want")
     _roll_back(round, job, target, f"rolled back to version {target.number} by {user}")

@@ -196,3 +196,17 @@ def test_what_has_given_up_does_not_keep_a_new_version_from_being_tried() -> Non
         assert fake_workers.commands() == ["v2"] * 3
 
     run_scenario(scenario)
+
+
+def test_a_second_rollback_is_refused_while_the_first_one_goes_on() -> None:
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1", cpu=16)
+        fake_workers = FakeWorkers(harness)
+        for word in ("v1", "v2"):
+            [job] = await harness.submit(service(2, word))
+            await fake_workers.advance(20)
+        await harness.engine.roll_back(job.job_id, "ada")
+        with pytest.raises(Conflict, match="job 'web' is rolling back already; wait until it has finished"):
+            await harness.engine.roll_back(job.job_id, "ada")
+
+    run_scenario(scenario)
