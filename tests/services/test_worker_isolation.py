@@ -186,9 +186,9 @@ async def test_a_task_user_enters_folders_and_opens_streams_with_its_own_rights(
     open_folder.mkdir()
     os.chown(open_folder, pwd.getpwnam(NOBODY).pw_uid, -1)
     closed.mkdir(mode=0o700)
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(0o755)
-    tmp_path.chmod(0o755)
+    for folder in (tmp_path, *tmp_path.parents):
+        if not folder.stat().st_mode & 0o001:  # pytest's own folders, whose number depends on how it runs
+            folder.chmod(0o755)
     async with open_harness(tmp_path, task_user=NOBODY) as harness:
         ended = await harness.run("sh", "-c", "pwd; touch made", dir=str(open_folder), stdout=str(open_folder / "out"))
         assert ended.exits == []
