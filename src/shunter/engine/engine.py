@@ -470,22 +470,21 @@ class Engine(EngineCommands):
 
     async def _reload(self, reason: str, public_reason: str = "", *, is_retrying: bool = False) -> None:
         """Drop memory, which may be ahead of the store, and load the committed state under a new epoch. With
-        `is_retrying` the requests in the inbox stay. Reports are dropped, because workers send them again."""
+        `is_retrying` the requests stay in the inbox, where `stop` finds them. Reports are dropped, because workers send
+        them again."""
         self._leadership.discard_state(reason, public_reason)
         self._workers.suspend(reason)
-        waiting = [command for command in self._inbox if command.reply is not None] if is_retrying else []
         if is_retrying:
-            self._inbox.clear()
-        self._refuse_all(Unavailable(f"{reason}; try again"))
+            self._inbox = deque(command for command in self._inbox if command.reply is not None)
+        else:
+            self._refuse_all(Unavailable(f"{reason}; try again"))
         delay_s = 0.05
         while not self._is_stopping:
             try:
                 self._leadership.check()
                 await self.start()
-                self._inbox.extend(waiting)
                 break
             except Fenced:
-                self._inbox.extend(waiting)
                 self._lose_lead()
                 raise
             except Exception as error:

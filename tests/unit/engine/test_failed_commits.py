@@ -125,7 +125,7 @@ def test_a_snapshot_that_fails_unexpectedly_does_not_keep_the_manager_from_stopp
     run_virtual(main, 1)
 
 
-class SlowDisk(MemoryStore):
+class SlowDisk(FullDisk):
     """Every commit and every read of the state takes a second."""
 
     async def commit(self, commit: Commit) -> None:
@@ -142,7 +142,7 @@ def test_a_read_that_waited_for_a_reload_sees_nothing_of_the_commit_that_follows
         harness = await Harness(SlowDisk(), EngineSettings()).open()
         engine = harness.engine
         submitting = asyncio.create_task(engine.submit([spec("next")], "tester"))
-        failing = asyncio.create_task(engine.ask(fail))
+        failing = asyncio.create_task(engine.ask(_change_and_fail))
         await harness.settle(0.5)  # the state is being loaded, and the submit waits for it
         await engine.wait_committed()
         assert engine.state.version == await harness.store.last_version()
@@ -150,8 +150,29 @@ def test_a_read_that_waited_for_a_reload_sees_nothing_of_the_commit_that_follows
         with pytest.raises(Failed):
             await failing
 
-    def fail(round: Round) -> None:
-        on_set(round, {"licence.matlab": "1"})
-        raise ValueError("a defect")
+    run_virtual(main, 1)
+
+
+@pytest.mark.parametrize("is_full", [False, True], ids=["while the state is loaded", "between two attempts to load it"])
+def test_a_request_that_waits_for_a_reload_is_refused_when_the_engine_stops(is_full: bool) -> None:
+    async def main(_: random.Random) -> None:
+        store = SlowDisk()
+        harness = await Harness(store, EngineSettings()).open()
+        store.is_full = is_full
+        failing = asyncio.create_task(harness.engine.ask(_change_and_fail))
+        waiting = asyncio.create_task(harness.engine.submit([spec("next")], "tester"))
+        await harness.settle(0.5)
+        with pytest.raises(Failed):
+            await failing
+        assert not waiting.done()
+        stopping = asyncio.create_task(harness.engine.stop())
+        with pytest.raises(Unavailable, match="the manager is stopping; try again"):
+            await asyncio.wait_for(waiting, 60)
+        await stopping
 
     run_virtual(main, 1)
+
+
+def _change_and_fail(round: Round) -> None:
+    on_set(round, {"licence.matlab": "1"})
+    raise ValueError("a defect")
