@@ -232,9 +232,10 @@ class Engine(EngineCommands):
         return self._leadership.lost_reason
 
     @property
-    def public_commit_problem(self) -> str:
-        """The same for callers without a token: it does not say where the store is."""
-        return self._leadership.public_lost_reason
+    def health_problem(self) -> str:
+        """Why this manager cannot do its part: a leader commits and answers reads, a follower answers reads; empty if
+        it can. For callers without a token: it does not say where the store is."""
+        return self._leadership.health_problem
 
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         """Store the latest sample. It is a hint, so it is not committed."""

@@ -68,6 +68,7 @@ class Leadership:
         """It is not a committed one, or may not be. `public_reason` is for callers without a token, if it differs."""
         self.lost_reason, self.public_lost_reason = reason, public_reason or reason
         self._readable.clear()
+        self._followed_at = None
         self._replica.discard()
 
     async def load_readable_state(self) -> None:
@@ -119,6 +120,19 @@ class Leadership:
         return None if self._followed_at is None else max(0.0, self._clock.now() - self._followed_at)
 
     # ---- reading ----
+
+    @property
+    def is_readable(self) -> bool:
+        return self._readable.is_set() and (self.is_following or self.lease.is_held())
+
+    @property
+    def health_problem(self) -> str:
+        if not self.is_following and self.public_lost_reason:
+            consequence = "only reads work" if self.is_readable else "reads do not work either"
+            return f"the manager cannot commit: {self.public_lost_reason}; {consequence}"
+        if not self._readable.is_set():
+            return "the manager has no state to read: it is being loaded; try again"
+        return "" if self.is_readable else "the manager has lost its lease, and leads no more; try again"
 
     @property
     def committed_version(self) -> int:

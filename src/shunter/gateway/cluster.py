@@ -73,11 +73,9 @@ class Cluster:
         self._policies, self._flight, self._on_heartbeat, self._on_stop = policies, flight, on_heartbeat, on_stop
 
     def check_health(self) -> None:
-        """Needs no token, so it does not say where the store is. A follower is healthy if it has a state to read."""
-        if self._engine.is_following and self._engine.lag_s is not None:
-            return
-        if problem := self._engine.public_commit_problem:
-            raise Unavailable(f"the manager cannot commit: {problem}; only reads work")
+        """Needs no token. A leader is healthy if it can commit, a follower if it has a state to read."""
+        if problem := self._engine.health_problem:
+            raise Unavailable(problem)
 
     async def info(self) -> ClusterInfo:
         await self._engine.wait_committed()

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from shunter.adapters.memory.coordination import Alone
 from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.leader_watch import LeaderWatch
@@ -72,22 +73,38 @@ class LogWorkers(RecordingWorkers):
         return StatsData(0, MachineStats(1_700_000_000_000, cpu_busy=0.5), self.running)
 
 
+def local_gateway(
+    engine: Engine,
+    store: MemoryStore,
+    workers: LogWorkers,
+    on_down: Callable[[bool, bool], None] = lambda *_: None,
+    on_heartbeat: Callable[[float | None], None] = lambda _: None,
+) -> LocalGateway:
+    coordination = Alone()
+    return LocalGateway(
+        engine=engine,
+        store=store,
+        workers=workers,
+        clock=VirtualClock(),
+        tokens=Tokens({"secret": "anna"}),
+        identity={"name": "stage", "version": "1.2.3"},
+        members=Members(coordination, LeaderWatch(coordination), None, ManagerRecord("m1", "http://m1")),
+        is_simulated=False,
+        on_down=on_down,
+        on_heartbeat=on_heartbeat,
+    )
+
+
 class GatewayHarness(Harness):
     def __init__(self, store: MemoryStore, settings: EngineSettings) -> None:
         super().__init__(store, settings)
         self.log_workers = LogWorkers()
         self.downs: list[tuple[bool, bool]] = []
         self.heartbeats: list[float | None] = []
-        coordination = Alone()
-        self.local_gateway = LocalGateway(
-            engine=self.engine,
-            store=store,
-            workers=self.log_workers,
-            clock=VirtualClock(),
-            tokens=Tokens({"secret": "anna"}),
-            identity={"name": "stage", "version": "1.2.3"},
-            members=Members(coordination, LeaderWatch(coordination), None, ManagerRecord("m1", "http://m1")),
-            is_simulated=False,
+        self.local_gateway = local_gateway(
+            self.engine,
+            store,
+            self.log_workers,
             on_down=lambda *request: self.downs.append(request),
             on_heartbeat=self.heartbeats.append,
         )
