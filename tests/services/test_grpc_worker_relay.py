@@ -13,7 +13,7 @@ from shunter.adapters.grpc import worker_relay
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Ack, Order, Orders, SetHeartbeat
 from shunter.proto.worker.v1 import worker_pb2 as pb
-from tests.services.grpc_harness import ScriptedWorker
+from tests.services.grpc_harness import PATIENCE_S, ScriptedWorker
 from tests.services.leader_harness import Member, Members, members
 from tests.services.test_grpc_client import client
 from tests.services.test_grpc_leaders import Witness, until
@@ -57,6 +57,25 @@ async def joined(addresses: list[str]) -> AsyncIterator[Witness]:
     async with client(addresses, worker=worker):
         await worker.receive(Ack)
         yield worker
+
+
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """Takes connections and says nothing, as a process that is stopped; the event is set with the first one."""
+    connected = asyncio.Event()
+    writers = []
+
+    async def take(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        connected.set()
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0)
+    try:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", connected
+    finally:
+        server.close()
+        for writer in writers:
+            writer.transport.abort()
 
 
 async def test_a_relayed_worker_joins_the_leader_and_gets_its_orders() -> None:
@@ -138,6 +157,25 @@ async def test_a_leader_that_stands_still_is_left_when_another_one_leads() -> No
                 await managers.elect(second)
                 await until(lambda: worker.terms[-1] == managers.term)
                 await worker.receive(Ack)
+
+
+async def test_a_worker_that_waits_for_a_leader_that_hangs_is_taken_by_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for limit in ("LEADER_WAIT_MAX_S", "FLUSH_TIMEOUT_S"):  # so that only the news of the next leader helps
+        monkeypatch.setattr(worker_relay, limit, 10 * PATIENCE_S)
+    connect_max = ("grpc.min_reconnect_backoff_ms", int(10 * PATIENCE_S * 1000))
+    monkeypatch.setattr(worker_relay, "RECONNECT_OPTIONS", (*worker_relay.RECONNECT_OPTIONS, connect_max))
+    async with cluster(schedulers=2) as managers, silent_server() as (address, connected):
+        first, second = managers.schedulers
+        await managers.elect(first, address)
+        worker = Witness()
+        async with client(managers.addresses, worker=worker):
+            await connected.wait()
+            await managers.elect(second)
+            await worker.receive(Ack)
+            assert worker.ends.empty(), "it waited in its first connection"
+            assert worker.terms == [managers.term]
 
 
 async def test_a_worker_that_comes_while_nobody_leads_is_taken_by_the_next_leader() -> None:

@@ -119,13 +119,13 @@ class WorkerRelay:
             if address := self._leadership.relay_to():
                 link = self._link_to(address)
                 call: Call = link.channel.stream_stream(f"/{SERVICE}/{METHOD}", bytes, bytes)(metadata=metadata)  # type: ignore[call-arg]
-                try:
-                    async with asyncio.timeout_at(give_up_s):
-                        await call.wait_for_connection()
+                problem = await _connect(call, link, give_up_s - loop.time())
+                if not problem:
                     return link, call
-                except (grpc.aio.AioRpcError, TimeoutError) as error:
-                    call.cancel()
-                    log.info("leader.unreachable", address=address, reason=_describe(error))
+                call.cancel()
+                log.info("leader.unreachable", address=address, reason=problem)
+                if link.ended.is_set():
+                    continue  # to the next leader, which is known already
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEADER_RETRY_S):
                     await self._leadership.wait_changed()
@@ -209,10 +209,31 @@ class WorkerRelay:
         return End(RefusalCode.SHUTTING_DOWN, "the watcher is stopping") if self._closed.is_set() else None
 
 
+async def _connect(call: Call, link: LeaderLink, seconds: float) -> str:
+    """Wait until the stream is open; returns why not, empty if it is. A leader that hangs may never answer, so the
+    wait ends with its link."""
+    connecting = asyncio.ensure_future(call.wait_for_connection())
+    ended = asyncio.ensure_future(link.ended.wait())
+    try:
+        await asyncio.wait({connecting, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if link.ended.is_set():
+            return link.end.reason
+        if not connecting.done():
+            return "no answer in time"
+        if connecting.cancelled():
+            return "the call was cancelled"
+        error = connecting.exception()
+        if isinstance(error, grpc.aio.AioRpcError):
+            return error.details() or error.code().name
+        if error is not None:
+            raise error
+        return ""
+    finally:
+        for task in (connecting, ended):
+            task.cancel()
+        await asyncio.gather(connecting, ended, return_exceptions=True)
+
+
 async def _within_stall_max(writing: Awaitable[object]) -> None:
     async with asyncio.timeout(STALL_MAX_S):
         await writing
-
-
-def _describe(error: grpc.aio.AioRpcError | TimeoutError) -> str:
-    return (error.details() or "") if isinstance(error, grpc.aio.AioRpcError) else "no answer in time"
