@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from shunter.adapters.grpc.byte_budget import ByteBudget
 from shunter.adapters.grpc.worker_server import WorkerServer
 from shunter.model.protocol.worker_messages import Leader
 from shunter.simulation.runtime.clock import ScaledClock
@@ -45,12 +46,12 @@ class Election:
 
 
 class Member:
-    def __init__(self, token: str = TOKEN, port: int = 0) -> None:
+    def __init__(self, token: str = TOKEN, port: int = 0, relay_budget: ByteBudget | None = None) -> None:
         clock = ScaledClock()
         self.election = Election()
         self.watcher = Watcher(clock, leader=self.election.address)
         self.engine = CommittingEngine(clock, self.watcher)
-        self.server = WorkerServer(self.watcher, token, "127.0.0.1", port, self.election)
+        self.server = WorkerServer(self.watcher, token, "127.0.0.1", port, self.election, relay_budget=relay_budget)
         self.address = ""
 
     async def start(self) -> None:
@@ -91,8 +92,10 @@ class Members:
 
 
 @asynccontextmanager
-async def members(count: int = 3, tokens: dict[int, str] | None = None) -> AsyncIterator[Members]:
-    started = [Member((tokens or {}).get(number, TOKEN)) for number in range(count)]
+async def members(
+    count: int = 3, tokens: dict[int, str] | None = None, relay_budget: ByteBudget | None = None
+) -> AsyncIterator[Members]:
+    started = [Member((tokens or {}).get(number, TOKEN), relay_budget=relay_budget) for number in range(count)]
     for member in started:
         await member.start()
     try:

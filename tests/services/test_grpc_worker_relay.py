@@ -10,6 +10,7 @@ import grpc
 import pytest
 
 from shunter.adapters.grpc import worker_relay
+from shunter.adapters.grpc.byte_budget import ByteBudget
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Ack, Order, Orders, SetHeartbeat
 from shunter.proto.worker.v1 import worker_pb2 as pb
@@ -46,8 +47,10 @@ class Cluster:
 
 
 @asynccontextmanager
-async def cluster(schedulers: int = 1, watchers: int = 1) -> AsyncIterator[Cluster]:
-    async with members(schedulers + watchers) as managers:
+async def cluster(
+    schedulers: int = 1, watchers: int = 1, relay_budget: ByteBudget | None = None
+) -> AsyncIterator[Cluster]:
+    async with members(schedulers + watchers, relay_budget=relay_budget) as managers:
         yield Cluster(managers, schedulers)
 
 
@@ -229,6 +232,45 @@ async def test_a_worker_that_does_not_read_holds_up_no_other() -> None:
                 leader.watcher.send(1, large)
             leader.watcher.send(2, SetHeartbeat(7.0))
             assert (await quick.receive("set_heartbeat")).heartbeat_s == 7.0
+
+
+async def test_with_a_full_budget_heartbeats_pass_and_a_large_message_ends_its_stream() -> None:
+    budget = ByteBudget(4 * 2**20)
+    async with cluster(relay_budget=budget) as managers:
+        leader, address = managers.schedulers[0], managers.addresses[0]
+        await managers.elect(leader)
+        async with ScriptedWorker(address) as quick, ScriptedWorker(address) as busy:
+            await quick.join("quick", "b1")
+            await busy.join("busy", "b2")
+            await until(lambda: not budget.size)
+            with budget.hold(4 * 2**20):
+                for count in (1, 2, 3):
+                    await quick.send(heartbeat=pb.Heartbeat(stats=pb.MachineStats(at_ms=count)))
+                    await until(lambda: leader.engine.call_kinds().count("heartbeat") == count)  # noqa: B023
+                await busy.send(log_data=pb.LogData(request=1, data=bytes(2**20)))
+                refused = await busy.receive("refused")
+                assert (refused.code, refused.retry) == ("busy", True)
+                code, _ = await busy.end()
+                assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert leader.engine.events_of(1) == [NodeEvent.HEARD]
+
+
+async def test_a_large_message_of_the_leader_that_does_not_fit_ends_the_stream() -> None:
+    budget = ByteBudget(4 * 2**20)
+    async with cluster(relay_budget=budget) as managers:
+        leader = managers.schedulers[0]
+        await managers.elect(leader)
+        async with ScriptedWorker(managers.addresses[0]) as worker:
+            await worker.join()
+            large = Orders(1, [Order(1, 0, 0, 0, 1, 1, 1, 1, "default", "x" * 2**20, "main", 1)], {})
+            await until(lambda: not budget.size)
+            with budget.hold(4 * 2**20):
+                leader.watcher.send(1, SetHeartbeat(7.0))
+                await worker.receive("set_heartbeat")
+                leader.watcher.send(1, large)
+                refused = await worker.receive("refused")
+                assert (refused.code, refused.retry) == ("busy", True)
+        assert "connection closed" in await leader.engine.verdict(NodeEvent.SILENT)
 
 
 async def test_the_leader_notices_at_once_that_a_relayed_worker_has_gone() -> None:

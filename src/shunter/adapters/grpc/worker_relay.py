@@ -3,7 +3,8 @@ with the watcher role.
 
 The relay knows the bytes of messages, not their meaning: the leader sees each worker's own token and checks each of its
 messages, as on a direct connection. Nothing is queued here. A message is read when the one before it was written, so a
-peer that reads slowly holds back the other one, whose own limits then apply."""
+peer that reads slowly holds back the other one, whose own limits then apply. All streams together hold a limited number
+of bytes: a message that does not fit ends its stream."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from shunter.adapters.grpc.byte_budget import ByteBudget
+from shunter.adapters.grpc.byte_budget import RESERVE_BYTES, BudgetFull, ByteBudget
 from shunter.adapters.grpc.channel import (
     FLUSH_TIMEOUT_S,
     METHOD,
@@ -31,7 +32,7 @@ from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.ports.workers import Leadership
 
 RELAYED = "shunter-relayed"  # in the metadata of a stream that comes from a watcher
-RELAYED_BYTES_MAX = 256 * 2**20  # that were read and are not yet written, of all streams together
+RELAYED_BYTES_MAX = 256 * 2**20 - RESERVE_BYTES  # that were read and are not yet written, of all streams together
 LEADER_WAIT_MAX_S = 5.0  # for a new worker, while nobody leads or the leader does not answer
 LEADER_RETRY_S = 0.2
 STALL_MAX_S = 30.0  # for one message to be taken
@@ -66,11 +67,11 @@ class WorkerRelay:
     """`certificate` is the PEM text of the authority that signed the leader's certificate; None: without TLS."""
 
     def __init__(
-        self, leadership: Leadership, certificate: bytes | None = None, *, bytes_max: int = RELAYED_BYTES_MAX
+        self, leadership: Leadership, certificate: bytes | None = None, *, budget: ByteBudget | None = None
     ) -> None:
         self._leadership = leadership
         self._certificate = certificate
-        self._budget = ByteBudget(bytes_max)
+        self._budget = budget or ByteBudget(RELAYED_BYTES_MAX)
         self._link: LeaderLink | None = None
         self._following: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
@@ -140,12 +141,14 @@ class WorkerRelay:
         ended = asyncio.create_task(link.ended.wait())
         try:
             await asyncio.wait({up, down, ended}, return_when=asyncio.FIRST_COMPLETED)
-            if up.done() and not up.cancelled() and isinstance(up.exception(), TimeoutError):
-                return End(RefusalCode.NOT_LEADER, f"the leader took no message for {STALL_MAX_S:.0f} s")
+            stalled = End(RefusalCode.NOT_LEADER, f"the leader took no message for {STALL_MAX_S:.0f} s")
+            if (end := _end_of(up, stalled)) is not None:
+                return end
             if not down.done() and not ended.done():  # the worker closed its side, or the leader is about to end
                 await asyncio.wait({down, ended}, timeout=FLUSH_TIMEOUT_S)
-            if down.done() and not down.cancelled() and isinstance(down.exception(), TimeoutError):
-                return End(RefusalCode.TOO_SLOW, f"the worker took no message for {STALL_MAX_S:.0f} s")
+            stalled = End(RefusalCode.TOO_SLOW, f"the worker took no message for {STALL_MAX_S:.0f} s")
+            if (end := _end_of(down, stalled)) is not None:
+                return end
             if link.ended.is_set():
                 return link.end
             call.cancel()
@@ -156,19 +159,15 @@ class WorkerRelay:
             await asyncio.gather(up, down, ended, return_exceptions=True)
 
     async def _pass_up(self, requests: AsyncIterator[bytes], call: Call) -> None:
-        await self._budget.wait_for_room()
         async for data in requests:
             with self._budget.hold(len(data)):
                 await _within_stall_max(call.write(data))
-            await self._budget.wait_for_room()
         await call.done_writing()
 
     async def _pass_down(self, call: Call, context: Context) -> None:
-        await self._budget.wait_for_room()
         async for data in call:
             with self._budget.hold(len(data)):
                 await _within_stall_max(context.write(data))
-            await self._budget.wait_for_room()
 
     async def _refuse(self, context: Context, end: End) -> None:
         """The worker may not read, or be gone."""
@@ -232,6 +231,14 @@ async def _connect(call: Call, link: LeaderLink, seconds: float) -> str:
         for task in (connecting, ended):
             task.cancel()
         await asyncio.gather(connecting, ended, return_exceptions=True)
+
+
+def _end_of(passing: asyncio.Task[None], stalled: End) -> End | None:
+    """Why one direction ended, if that was the relay's decision."""
+    error = passing.exception() if passing.done() and not passing.cancelled() else None
+    if isinstance(error, BudgetFull):
+        return End(RefusalCode.BUSY, "the watcher holds as many messages as it may")
+    return stalled if isinstance(error, TimeoutError) else None
 
 
 async def _within_stall_max(writing: Awaitable[object]) -> None:

@@ -14,6 +14,7 @@ import grpc
 import grpc.aio
 import msgspec
 
+from shunter.adapters.grpc.byte_budget import ByteBudget
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, SERVICE, STATUS, WATCH_METHOD
 from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_leader, encode_manager
 from shunter.adapters.grpc.leader_news import LeaderNews
@@ -56,12 +57,13 @@ class WorkerServer:
         send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
         timeouts: ServerTimeouts | None = None,
         connections_max: int | None = None,
+        relay_budget: ByteBudget | None = None,
     ) -> None:
         self._acceptor = acceptor
         self._authorization = f"Bearer {token}".encode()
         self._leadership = leadership
         self._news = LeaderNews(acceptor, leadership)
-        self._relay = None if leadership is None else WorkerRelay(leadership)
+        self._relay = None if leadership is None else WorkerRelay(leadership, budget=relay_budget)
         self._host, self._port = host, port
         self._tls = tls
         self._timeouts = timeouts

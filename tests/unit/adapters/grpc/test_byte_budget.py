@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-import asyncio
+from contextlib import ExitStack
 
-from shunter.adapters.grpc.byte_budget import ByteBudget
+import pytest
+
+from shunter.adapters.grpc.byte_budget import SMALL_BYTES_MAX, BudgetFull, ByteBudget
+
+LARGE = SMALL_BYTES_MAX + 1
 
 
-async def test_who_comes_when_it_is_full_waits_until_somebody_has_written() -> None:
-    budget = ByteBudget(10)
-    await budget.wait_for_room()
-    with budget.hold(12):
-        waiting = [asyncio.create_task(budget.wait_for_room()) for _ in range(2)]
-        await asyncio.sleep(0)
-        assert not any(each.done() for each in waiting)
-    await asyncio.gather(*waiting)
+def test_what_does_not_fit_is_not_held() -> None:
+    budget = ByteBudget(2 * LARGE)
+    with budget.hold(LARGE), budget.hold(LARGE):
+        with pytest.raises(BudgetFull), budget.hold(LARGE):
+            pass
+        assert budget.size == 2 * LARGE
+    with budget.hold(2 * LARGE):
+        assert budget.size == 2 * LARGE
     assert budget.size == 0
 
 
-async def test_what_fails_holds_nothing() -> None:
-    budget = ByteBudget(10)
-    try:
-        with budget.hold(12):
-            raise OSError
-    except OSError:
-        pass
-    assert budget.size == 0
+def test_small_messages_pass_a_full_budget_up_to_their_reserve() -> None:
+    budget = ByteBudget(LARGE, reserve_max=3 * SMALL_BYTES_MAX)
+    with budget.hold(LARGE), ExitStack() as held:
+        for _ in range(3):
+            held.enter_context(budget.hold(SMALL_BYTES_MAX))
+        with pytest.raises(BudgetFull), budget.hold(1):
+            pass
+        assert (budget.size, budget.reserve_size) == (LARGE, 3 * SMALL_BYTES_MAX)
+    assert (budget.size, budget.reserve_size) == (0, 0)
+
+
+def test_small_messages_leave_the_reserve_alone_while_there_is_room() -> None:
+    budget = ByteBudget(LARGE)
+    with budget.hold(SMALL_BYTES_MAX):
+        assert budget.reserve_size == 0
+
+
+@pytest.mark.parametrize("size", [LARGE, 1], ids=["of the budget", "of the reserve"])
+def test_what_fails_holds_nothing(size: int) -> None:
+    budget = ByteBudget(LARGE)
+    with ExitStack() as held:
+        if size == 1:
+            held.enter_context(budget.hold(LARGE))
+        before = budget.size, budget.reserve_size
+        with pytest.raises(OSError, match="lost"), budget.hold(size):
+            raise OSError("lost")
+        assert (budget.size, budget.reserve_size) == before
