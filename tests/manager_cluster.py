@@ -67,6 +67,10 @@ class ManagerCluster:
         """The address at which a process listens."""
         return "127.0.0.1"
 
+    def workers_host_of(self, name: str) -> str:
+        """Where a manager listens for workers: not where it listens for clients, to see that each address is told."""
+        return self.host_of(name).replace("127.0.0.1", "127.0.0.2")
+
     def prefix_of(self, name: str) -> tuple[str, ...]:  # noqa: ARG002
         """What runs a command on the machine of a process."""
         return ()
@@ -166,11 +170,11 @@ class ManagerCluster:
         if self._roles[name]:
             words += ["--roles", self._roles[name]]
         if self._roles[name] != API:
-            words += ["--workers-listen", f"{host}:{workers_port}"]
+            words += ["--workers-listen", f"{self.workers_host_of(name)}:{workers_port}"]
         return [*words, "--coordination", f"etcd://{','.join(self.etcd.addresses)}?ttl={TTL_S}"]
 
     def _worker_words(self, name: str) -> list[str]:
-        managers = ",".join(f"{self.host_of(each)}:{self._ports[each][1]}" for each in self.with_role(WATCHER))
+        managers = ",".join(f"{self.workers_host_of(each)}:{self._ports[each][1]}" for each in self.with_role(WATCHER))
         token_file = self._folder / name / "worker-token"
         words = ["worker", "--name", name, "--manager", managers, "--token-file", str(token_file), "--cpu", "4"]
         return [*words, *(("--task-user", "nobody") if os.geteuid() == 0 else ())]

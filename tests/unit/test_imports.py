@@ -143,6 +143,7 @@ RULES: dict[str, tuple[str, str]] = {
     "cli.commands.processes": ("app? frameworks model cli .render", "msgspec typer"),
     "cli": ("model sdk .commands.processes?", "typer"),
     "app.storage": ("*", "msgspec"),
+    "app.listeners": ("*", ""),
     "app": ("*", "msgspec uvicorn uvloop"),
 }
 FILES_MAX = 20  # in a package: beyond that it is divided into sub-packages whose names say what belongs there

@@ -22,12 +22,13 @@ from shunter.app.coordination import build_coordination
 from shunter.app.home import Home
 from shunter.app.leader_duties import LeaderDuties
 from shunter.app.limits import build_limiter, build_limits
-from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
+from shunter.app.listeners.addresses import Advertised
+from shunter.app.options import LISTEN_DEFAULT, UpOptions, format_address, is_loopback, parse_address
 from shunter.app.policies import find_policies
 from shunter.app.roles import check_combination, parse_roles
 from shunter.app.storage.scheduled_backups import ScheduledBackups
 from shunter.app.storage.stores import MEMORY, build_store, choose_store, public_store_name
-from shunter.app.worker_backends import ANY_HOST, LocalBackend, SimulatedBackend, WorkerBackend
+from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBackend
 from shunter.app.worker_routes import WorkerRoutes
 from shunter.engine.changes.formats import FORMAT
 from shunter.engine.engine import Engine
@@ -202,15 +203,13 @@ class Manager:
     def _describe_self(self) -> ManagerRecord:
         """How other managers and workers reach this one."""
         assert self._server is not None
-        host = self._options.advertise or (self._server.host if self._server.host not in ANY_HOST else platform.node())
-        shown = f"[{host}]" if ":" in host else host
-        workers_port = (self._backend.address or "").rpartition(":")[2]
-        schedulers_port = self.schedulers_address.rpartition(":")[2]
+        listen = format_address(self._server.host, self._server.port)
+        advertised = Advertised(listen, self._options.advertise)
         return ManagerRecord(
             self.name,
-            url=f"http://{shown}:{self._server.port}",
-            workers=f"{shown}:{workers_port}" if workers_port else "",
-            schedulers=f"{shown}:{schedulers_port}" if schedulers_port else "",
+            url=f"http://{advertised.address_of(listen)}",
+            workers=advertised.address_of(self.workers_address),
+            schedulers=advertised.address_of(self.schedulers_address),
             version=__version__,
             format=FORMAT,
             roles=self._roles,
@@ -274,7 +273,7 @@ class Manager:
         host, port = self._grpc_address
         self._schedulers = SchedulerServer(service_for, host, port, leader=self._find_scheduler_leader)
         port = await self._schedulers.start()
-        self.schedulers_address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.schedulers_address = format_address(host, port)
 
     def _find_scheduler_leader(self) -> str | None:
         """Where external schedulers are served: None for here, empty if nobody leads."""
@@ -413,8 +412,7 @@ def _secure_address(listen: str, option: str, options: UpOptions) -> tuple[str, 
 
 
 def _url(server: HttpServer) -> str:
-    host = f"[{server.host}]" if ":" in server.host else server.host
-    return f"http://{host}:{server.port}"
+    return f"http://{format_address(server.host, server.port)}"
 
 
 def _start_background_task(

@@ -66,7 +66,7 @@ class UpOptions(msgspec.Struct, kw_only=True):
     limits: str | None = None  # URL of a Redis where several managers count requests together; None: each by itself
     requests_per_s: int = 0  # of each user; 0: no limit
     requests_burst: int = 0  # how many may come at once; 0: as many as in a second
-    advertise: str | None = None  # host at which other managers and workers reach this one; None: that of `listen`
+    advertise: str | None = None  # host at which others reach this manager; None: that of each listener
     accept_loss: bool = False  # start although committed work is missing from the store
     name: str | None = None
     task_umask: int | None = None  # of tasks, because the manager's own files are for nobody else
@@ -111,6 +111,10 @@ def parse_address(text: str, option: str) -> tuple[str, int]:
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise Invalid([Problem(option, "is not a valid address", text, "write it as HOST:PORT, like 127.0.0.1:7700")])
     return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def format_address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def parse_addresses(text: str, option: str) -> list[str]:

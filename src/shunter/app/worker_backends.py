@@ -10,7 +10,14 @@ from typing import Protocol
 from shunter.adapters.system.clock import SystemClock
 from shunter.app.config import Config
 from shunter.app.home import Home
-from shunter.app.options import LISTEN_DEFAULT, SIMULATED_NODES_MAX, UpOptions, is_loopback, parse_address
+from shunter.app.options import (
+    LISTEN_DEFAULT,
+    SIMULATED_NODES_MAX,
+    UpOptions,
+    format_address,
+    is_loopback,
+    parse_address,
+)
 from shunter.app.storage.stores import store_secrets
 from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
@@ -151,7 +158,7 @@ class LocalBackend:
             raise Invalid([Problem("--workers-listen", "would give other machines access without TLS", listen, fix)])
         self._server = WorkerServer(self._watcher, self._token, host, port, self._leadership)
         bound = await self._server.start()
-        self.address = f"{host}:{bound}"
+        self.address = format_address(host, bound)
 
 
 def _with_address(settings: WorkerSettings, options: UpOptions) -> WorkerSettings:

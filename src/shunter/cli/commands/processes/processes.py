@@ -67,7 +67,7 @@ Coordination = Annotated[
 Advertise = Annotated[
     str | None,
     typer.Option(
-        metavar="HOST", help="Host where other managers and workers reach this one. Default: that of --listen."
+        metavar="HOST", help="Host where other managers and workers reach this one. Default: the host of each listener."
     ),
 ]
 Roles = Annotated[
