@@ -155,6 +155,11 @@ class ManagerCluster:
         wait_for(lambda: self.leader() not in ("", other_than), "a leader")
         return self.leader()
 
+    def wait_until_managers_answer(self) -> None:
+        """Each that was started: another one may lead, and take workers, before."""
+        started = [name for name in self.managers if name in self.processes]
+        wait_for(lambda: all(self.find_managers(name) for name in started), "an answer of every manager")
+
     def wait_for_workers(self, count: int) -> None:
         def count_ready() -> int:
             with self.client() as client:
@@ -223,6 +228,7 @@ def manager_cluster(
         cluster = ManagerCluster(folder, postgres, etcd, managers, config, roles)
         try:
             cluster.start(*cluster.managers)
+            cluster.wait_until_managers_answer()
             cluster.wait_for_leader()
             cluster.start(*(f"w{number}" for number in range(1, workers + 1)))
             cluster.wait_for_workers(workers)

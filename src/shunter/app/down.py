@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 STOP_MAX_S = 60.0
 
 
-def stop_cluster(leave_running: bool, is_whole_cluster: bool = False) -> bool:
-    """False if none was running. Raises TimeoutError if it does not end."""
+def stop_cluster(leave_running: bool, is_whole_cluster: bool = False) -> list[str] | None:
+    """What could not be stopped of the whole cluster; None if none was running. Raises TimeoutError if the manager of
+    this home does not end."""
     home = Home.find()
     if not home.is_locked():
-        return False
+        return None
     process = _open_process(home)
-    _request_stop(home, leave_running, is_whole_cluster)
+    not_stopped = _request_stop(home, leave_running, is_whole_cluster)
     deadline = time.monotonic() + STOP_MAX_S
     while home.is_locked():
         if time.monotonic() > deadline:
@@ -34,7 +35,7 @@ def stop_cluster(leave_running: bool, is_whole_cluster: bool = False) -> bool:
         # The lock is released a moment before the process ends; wait for that too.
         select.select([process], [], [], max(deadline - time.monotonic(), 0))
         os.close(process)
-    return True
+    return not_stopped
 
 
 def _open_process(home: Home) -> int | None:
@@ -73,13 +74,14 @@ def _description(home: Home) -> dict[str, Any]:
     return description
 
 
-def _request_stop(home: Home, leave_running: bool, is_whole_cluster: bool) -> None:
+def _request_stop(home: Home, leave_running: bool, is_whole_cluster: bool) -> list[str]:
     """Use the API, or a signal if the API does not answer, which reaches this process only."""
     description = _description(home)
     try:
         with _connect(home, description) as client:
-            client.down(leave_running=leave_running, cluster=is_whole_cluster)
+            return client.down(leave_running=leave_running, cluster=is_whole_cluster)
     except NotReachable:
         if is_whole_cluster:
             raise
         os.kill(int(description["pid"]), signal.SIGTERM if leave_running else signal.SIGINT)
+        return []

@@ -7,7 +7,7 @@ import os
 import platform
 import random
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
@@ -57,13 +57,6 @@ STORE_RETRY_S = 1.0
 log = Log(__name__)
 
 
-class StopRequest(NamedTuple):
-    """How to stop; the arguments of `Manager.stop`."""
-
-    leave_running: bool  # tasks
-    is_whole_cluster: bool  # all workers too
-
-
 class Manager:
     """`start`, then `wait` until someone asks it to stop, then `stop`."""
 
@@ -76,7 +69,7 @@ class Manager:
         )
         self._address = _checked_address(self._options)
         self._external_address = _checked_external_address(self._options)
-        self._stop_request: asyncio.Future[StopRequest] = asyncio.get_running_loop().create_future()
+        self._stop_request: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._background_tasks: list[asyncio.Task[None]] = []
         grpc = self._options.external_grpc
         self._grpc_address = _secure_address(grpc, "--external-grpc", self._options) if grpc is not None else None
@@ -226,6 +219,7 @@ class Manager:
             members=self._members,
             is_simulated=bool(self._options.simulate_nodes),
             on_down=self.request_stop,
+            stop_workers=self._stop_workers,
             on_heartbeat=self._backend.set_heartbeat,
             run_in_thread=asyncio.to_thread,
             catalogue=catalogue,
@@ -314,19 +308,24 @@ class Manager:
     def workers_address(self) -> str:
         return self._backend.address or ""
 
-    def request_stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
+    def request_stop(self, leave_running: bool) -> None:
         if not self._stop_request.done():
-            self._stop_request.set_result(StopRequest(leave_running, is_whole_cluster))
+            self._stop_request.set_result(leave_running)
 
-    async def wait(self) -> StopRequest:
-        """Wait until asked to stop. Raises the engine's error, if any."""
+    async def wait(self) -> bool:
+        """Wait until asked to stop; returns whether to leave tasks running. Raises the engine's error, if any."""
         return await self._stop_request
 
-    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
-        """Tasks first (they are queued again, not failed), then the listeners, then the store. Workers on other
-        machines keep their tasks and wait for the next manager, unless the whole cluster stops."""
+    async def _stop_workers(self) -> list[str]:
+        """The whole cluster is about to stop."""
         self._engine.pause_placement()
-        await self._backend.stop(self._engine, leave_running, is_whole_cluster)
+        return await self._backend.stop_others(self._engine)
+
+    async def stop(self, leave_running: bool) -> None:
+        """Tasks first (they are queued again, not failed), then the listeners, then the store. Workers on other
+        machines keep their tasks and wait for the next manager."""
+        self._engine.pause_placement()
+        await self._backend.stop(self._engine, leave_running)
         self._home.remove_description()
         for task in self._background_tasks[1:]:
             task.cancel()

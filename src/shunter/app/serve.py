@@ -103,7 +103,7 @@ async def _serve(home: Home, options: UpOptions, config: Config, report: Callabl
     tune_garbage_collector()  # once more, because what is there now stays for good
     addresses = manager.url, manager.workers_address, manager.external_url, manager.schedulers_address
     report(Readiness(*addresses, policy=manager.policy))
-    await manager.stop(*await manager.wait())
+    await manager.stop(leave_running=await manager.wait())
 
 
 if __name__ == "__main__":

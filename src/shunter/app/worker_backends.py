@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -23,7 +24,7 @@ from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
 from shunter.log import Log
 from shunter.model.errors import Conflict, Invalid, Problem, Unavailable
-from shunter.model.lifecycles import NodeEvent
+from shunter.model.lifecycles import NodeEvent, NodeState
 from shunter.model.protocol.worker_messages import SIMULATED_BOOT, Shutdown
 from shunter.ports.clock import Clock
 from shunter.ports.metrics import MetricSink
@@ -60,9 +61,12 @@ class WorkerBackend(Protocol):
         """Set the heartbeat interval; None: adapt it to the number of nodes. Raises Rejected."""
         ...
 
-    async def stop(self, engine: Engine, leave_running: bool, is_whole_cluster: bool) -> None:
-        """Stop the worker of this process, with its tasks unless they are left running; and all others if the whole
-        cluster stops."""
+    async def stop_others(self, engine: Engine) -> list[str]:
+        """Stop all workers of other processes, with their tasks; returns those that could not be stopped."""
+        ...
+
+    async def stop(self, engine: Engine, leave_running: bool) -> None:
+        """Stop the worker of this process, with its tasks unless they are left running."""
         ...
 
 
@@ -125,14 +129,27 @@ class LocalBackend:
     def set_heartbeat(self, seconds: float | None) -> None:
         self._watcher.set_heartbeat(seconds)
 
-    async def stop(self, engine: Engine, leave_running: bool, is_whole_cluster: bool) -> None:
+    async def stop_others(self, engine: Engine) -> list[str]:
+        """A worker that has stopped its tasks says goodbye."""
+        others = [
+            node
+            for node, record in engine.state.nodes.records.items()
+            if record.name != self.own_node and record.state is not NodeState.DOWN
+        ]
+        watcher = self._watcher
+        connected = [node for node in others if watcher.is_connected(node)]
+        for node in connected:
+            watcher.send(node, Shutdown(stop_tasks=True))
+        await _wait_until(engine, lambda: all(watcher.is_gone(node) for node in connected))
+        problems = {node: "it is not connected" for node in others if node not in connected}
+        problems |= {node: "it did not say that it has stopped" for node in connected if not watcher.has_left(node)}
+        return [f"worker {engine.node_name(node)}: {problem}" for node, problem in problems.items()]
+
+    async def stop(self, engine: Engine, leave_running: bool) -> None:
         own = engine.state.nodes.by_name.get(self.own_node or "")
-        own_nodes = [] if own is None else [own.id]
-        nodes = list(engine.state.nodes.records) if is_whole_cluster else own_nodes
-        if not leave_running:
-            for node in nodes:
-                self._watcher.send(node, Shutdown(stop_tasks=True))
-            await _wait_until_idle(engine, nodes)
+        if not leave_running and own is not None:
+            self._watcher.send(own.id, Shutdown(stop_tasks=True))
+            await _wait_until(engine, lambda: not engine.state.nodes.tasks[own.id])
         if self._options.has_worker:
             await self._worker.stop(end_keepers=not leave_running)
             self._connection.close("the manager is stopping")
@@ -204,7 +221,10 @@ class SimulatedBackend:
     def set_heartbeat(self, seconds: float | None) -> None:
         raise Conflict("the nodes of this cluster are simulated; their heartbeat cannot be changed")
 
-    async def stop(self, engine: Engine, leave_running: bool, is_whole_cluster: bool) -> None:
+    async def stop_others(self, engine: Engine) -> list[str]:
+        return []
+
+    async def stop(self, engine: Engine, leave_running: bool) -> None:
         await self._fleet.stop()
 
 
@@ -215,8 +235,8 @@ async def _remove_simulated_node(engine: Engine, node: int) -> None:
         log.warning("node.removal_failed", node=node, error=error)
 
 
-async def _wait_until_idle(engine: Engine, nodes: list[int]) -> None:
-    """Wait until the engine has no task on these nodes; bounded, because a node may be gone."""
+async def _wait_until(engine: Engine, has_stopped: Callable[[], bool]) -> None:
+    """Wait until workers have stopped; bounded, because a node may be gone."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STOP_MAX_S
     while loop.time() < deadline:
@@ -228,7 +248,7 @@ async def _wait_until_idle(engine: Engine, nodes: list[int]) -> None:
         if problem:  # nothing can be committed, so no end of a task will become known
             log.warning("stop.wait_aborted", error=problem)
             return
-        if not any(engine.state.nodes.tasks[node] for node in nodes):
+        if has_stopped():
             return
         await asyncio.sleep(0.02)
     log.warning("stop.incomplete", tasks=engine.state.task_counts)

@@ -19,8 +19,8 @@ from shunter.engine.state.registries.cluster import (
     PREEMPTION_SETTING,
     RESERVE_SETTING,
 )
+from shunter.gateway.cluster_stop import ClusterStop
 from shunter.gateway.flight import Flight
-from shunter.gateway.managers import Managers
 from shunter.gateway.policies import Policies
 from shunter.model.errors import Unavailable
 from shunter.model.job.spec import LICENCE_PREFIX
@@ -63,14 +63,14 @@ class Cluster:
         manager_info: ManagerInfo,
         policies: Policies,
         flight: Flight,
-        managers: Managers,
         *,
         on_heartbeat: Callable[[float | None], None],
-        on_stop: Callable[[bool, bool], None],
+        on_stop: Callable[[bool], None],
+        cluster_stop: ClusterStop,
     ) -> None:
         self._engine, self._workers, self._manager_info = engine, workers, manager_info
-        self._managers = managers
-        self._policies, self._flight, self._on_heartbeat, self._on_stop = policies, flight, on_heartbeat, on_stop
+        self._policies, self._flight, self._on_heartbeat = policies, flight, on_heartbeat
+        self._on_stop, self._cluster_stop = on_stop, cluster_stop
 
     def check_health(self) -> None:
         """Needs no token. A leader is healthy if it can commit, a follower if it has a state to read."""
@@ -127,10 +127,11 @@ class Cluster:
             await self._policies.use(settings[POLICY_SETTING])
         return await self.info()
 
-    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
-        if is_whole_cluster and await self._managers.stop_others():
-            return
-        self._on_stop(leave_running, is_whole_cluster)
+    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> list[str]:
+        if is_whole_cluster:
+            return await self._cluster_stop.run(leave_running)
+        self._on_stop(leave_running)
+        return []
 
 
 def _duration_view(value: str) -> str:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from shunter.engine.engine import Engine
 from shunter.gateway.authentication import Authentication
 from shunter.gateway.cluster import Cluster, ManagerInfo
+from shunter.gateway.cluster_stop import ClusterStop, StopWorkers, no_workers
 from shunter.gateway.explain.explain import Explain
 from shunter.gateway.explain.plan import DryRuns, RunInThread, run_inline
 from shunter.gateway.flight import Flight
@@ -60,7 +61,7 @@ class LocalGateway:
         identity: Mapping[str, str],  # name and version of this cluster
         members: Members,
         is_simulated: bool,
-        on_down: Callable[[bool, bool], None],
+        on_down: Callable[[bool], None],
         on_heartbeat: Callable[[float | None], None],
         run_in_thread: RunInThread = run_inline,
         catalogue: Catalogue | None = None,
@@ -68,6 +69,7 @@ class LocalGateway:
         flight_log: FlightLog | None = None,
         archive: FlightArchive | None = None,
         metrics: MetricProvider | None = None,
+        stop_workers: StopWorkers = no_workers,
     ) -> None:
         self._engine, self._store, self._workers, self._clock = engine, store, workers, clock
         self._authentication = Authentication(tokens, engine, clock)
@@ -90,9 +92,9 @@ class LocalGateway:
             manager_info,
             self._policies,
             self._flight,
-            self._managers,
             on_heartbeat=on_heartbeat,
             on_stop=on_down,
+            cluster_stop=ClusterStop(self._managers, members, stop_workers, on_down),
         )
         self._bound: Callable[[Caller], CallerGateway] = lru_cache(CALLERS_MAX)(self._bind)
 

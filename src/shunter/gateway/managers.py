@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 from shunter.engine.engine import Engine
 from shunter.gateway.leader_watch import LeaderWatch
-from shunter.log import Log
 from shunter.model.errors import Conflict, NotLeader, Unavailable
 from shunter.model.rest.manager_views import FOLLOWER, LEADER, SCHEDULER, ManagerPage, ManagerView
 from shunter.ports.coordination import Coordination, ManagerRecord
 from shunter.ports.managers import ManagerClient
 
-log = Log(__name__)
 NOBODY_LEADS = "no manager leads at the moment; nothing was accepted, try again"
 NO_SCHEDULER = "no manager with the scheduler role is running; nothing was accepted; start one, and try again"
 
@@ -63,23 +61,6 @@ class Managers:
         if not any(record.name != own and SCHEDULER in record.roles for record in records):
             raise Conflict("no other manager with the scheduler role can take the lead; start a second one first")
         self._engine.step_down()
-
-    async def stop_others(self) -> bool:
-        """The whole cluster is to stop. A follower leaves that to the leader, which stops the tasks, the workers, and
-        all managers; returns whether it did. Managers that do not answer are left alone."""
-        members = self._members
-        if members.client is None:
-            return False
-        if self._engine.is_following:
-            await members.client.stop(self.leader_url(), is_whole_cluster=True)
-            return True
-        for record in members.coordination.managers():
-            if record.name != members.own.name:
-                try:
-                    await members.client.stop(record.url, is_whole_cluster=False)
-                except Unavailable as error:
-                    log.warning("manager.not_stopped", name=record.name, error=error)
-        return False
 
     async def _describe(self, record: ManagerRecord) -> ManagerView:
         """What a manager says about itself; what is registered, if it does not answer."""

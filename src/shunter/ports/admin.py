@@ -185,6 +185,7 @@ class ClusterService(Protocol):
         follows the number of nodes. Raises Invalid, and Conflict for the heartbeat of simulated nodes."""
         ...
 
-    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
-        """Begin to stop the manager and its own worker, or all workers too; returns at once."""
+    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> list[str]:
+        """Begin to stop the manager and its own worker. Of the whole cluster, the other workers and managers are
+        stopped first; returns those that could not be."""
         ...

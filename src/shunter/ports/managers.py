@@ -78,8 +78,9 @@ class ManagerClient(Protocol):
         connection ends before the answer begins: what became of the request is unknown."""
         ...
 
-    async def stop(self, url: str, *, is_whole_cluster: bool) -> None:
-        """Ask another manager to stop; with all tasks and workers, if the whole cluster stops. Raises Unavailable."""
+    async def stop(self, url: str, *, leave_running: bool, is_whole_cluster: bool) -> list[str]:
+        """Ask another manager to stop; or to stop the whole cluster, which takes a while: returns what could not be
+        stopped. Raises Unavailable."""
         ...
 
     async def describe(self, url: str) -> ManagerView:

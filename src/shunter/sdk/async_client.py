@@ -24,7 +24,7 @@ from shunter.model.rest.admin_views import (
     TemplatePage,
     TemplateView,
 )
-from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
+from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView, StoppingView
 from shunter.model.rest.identity_views import KeyPage, KeyView, MeView, NewKeyView, UserPage, UserView
 from shunter.model.rest.job_views import FollowLine, JobPage, JobView
 from shunter.model.rest.log_views import JobLogLine
@@ -532,11 +532,12 @@ class Client:
         5}}`. They survive a restart."""
         return await self._fetch(json_request("PATCH", "/cluster", dict(settings)), ClusterInfo)
 
-    async def down(self, *, leave_running: bool = False, cluster: bool = False) -> None:
-        """Ask a manager and its own worker to stop, with `cluster` all managers and workers; returns when the shutdown
-        has started."""
+    async def down(self, *, leave_running: bool = False, cluster: bool = False) -> list[str]:
+        """Ask a manager and its own worker to stop; returns when it has begun to. With `cluster`, all other workers and
+        managers are stopped first; returns those that could not be stopped."""
         fields = {"leave_running": leave_running} | ({"cluster": True} if cluster else {})
-        await self._perform(self._core.send(json_request("POST", "/cluster/down", fields, repeatable=False)))
+        request = json_request("POST", "/cluster/down", fields, repeatable=False)
+        return (await self._fetch(request, StoppingView)).not_stopped
 
     # ---- how verbs are carried out ----
 

@@ -45,7 +45,7 @@ from shunter.watcher.engine_port import WatcherEngine
 from shunter.watcher.events import NodeEventQueue
 from shunter.watcher.handshakes import Handshakes
 from shunter.watcher.heartbeat_timing import HeartbeatInterval
-from shunter.watcher.liveness import Liveness
+from shunter.watcher.liveness import INACTIVE, Liveness
 from shunter.watcher.report_slices import SLICE_MAX, count_entries, slice_report
 from shunter.watcher.roster import Roster, WatchedNode
 from shunter.watcher.sample_recorder import SampleRecorder
@@ -239,6 +239,20 @@ class Watcher:
     def connected(self) -> int:
         """How many nodes have a connection."""
         return self._roster.connected
+
+    def is_connected(self, node: int) -> bool:
+        """Whether messages to the node arrive."""
+        return self._session(node) is not None
+
+    def has_left(self, node: int) -> bool:
+        """Whether its worker has said goodbye."""
+        watched = self._roster.node(node)
+        return watched is not None and watched.last_event is NodeEvent.LEFT
+
+    def is_gone(self, node: int) -> bool:
+        """Whether its worker has said goodbye, or was given up."""
+        watched = self._roster.node(node)
+        return watched is None or watched.last_event in INACTIVE
 
     def set_heartbeat(self, seconds: float | None) -> None:
         """By hand, from now on; None lets the interval follow the number of nodes again. Raises Invalid."""

@@ -295,9 +295,10 @@ class FakeCluster:
         if self._gateway.commit_problem:
             raise Unavailable(self._gateway.commit_problem)
 
-    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> None:
+    async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> list[str]:
         self._gateway.record_call()
         self._gateway.shutdowns.append((leave_running, is_whole_cluster))
+        return ["worker w1: it is not connected"] if is_whole_cluster else []
 
 
 class FakeFlight:

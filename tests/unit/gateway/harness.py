@@ -77,7 +77,7 @@ def local_gateway(
     engine: Engine,
     store: MemoryStore,
     workers: LogWorkers,
-    on_down: Callable[[bool, bool], None] = lambda *_: None,
+    on_down: Callable[[bool], None] = lambda _: None,
     on_heartbeat: Callable[[float | None], None] = lambda _: None,
 ) -> LocalGateway:
     coordination = Alone()
@@ -99,13 +99,13 @@ class GatewayHarness(Harness):
     def __init__(self, store: MemoryStore, settings: EngineSettings) -> None:
         super().__init__(store, settings)
         self.log_workers = LogWorkers()
-        self.downs: list[tuple[bool, bool]] = []
+        self.downs: list[bool] = []  # whether tasks are left running
         self.heartbeats: list[float | None] = []
         self.local_gateway = local_gateway(
             self.engine,
             store,
             self.log_workers,
-            on_down=lambda *request: self.downs.append(request),
+            on_down=self.downs.append,
             on_heartbeat=self.heartbeats.append,
         )
         self.gateway = self.local_gateway.for_caller(ANNA, "getMe")

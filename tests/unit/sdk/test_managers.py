@@ -24,7 +24,6 @@ from tests.unit.sdk.scripted_server import (
     chunks,
     job_document,
     lines,
-    raw_response,
     serving,
 )
 from tests.unit.sdk.test_clients import CLUSTER
@@ -179,7 +178,7 @@ def test_a_submit_survives_the_time_without_a_leader(connect: Connect) -> None:
 
 
 def test_what_must_not_be_repeated_is_not_sent_again_after_its_connection_broke(connect: Connect) -> None:
-    with serving(lambda _: None) as first, serving(lambda _: raw_response(204, b"")) as second:
+    with serving(lambda _: None) as first, serving(lambda _: answer(202, {"status": "stopping"})) as second:
         with pytest.raises(ConnectionLost):
             connect([first.url, second.url]).call("down")
         connect([dead_manager(), second.url]).call("down")

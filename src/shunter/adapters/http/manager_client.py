@@ -12,11 +12,13 @@ import msgspec
 from yarl import URL
 
 from shunter.model.errors import NotLeader, Unavailable
+from shunter.model.rest.cluster_views import StoppingView
 from shunter.model.rest.manager_views import ManagerView
 from shunter.ports.managers import ForwardedRequest, Headers
 
 CONNECT_MAX_S = 1.0
 ASK_MAX_S = 1.0
+STOP_CLUSTER_MAX_S = 50.0  # less than clients wait for an answer
 ANSWER_BYTES_MAX = 64 * 2**10
 CHUNK_BYTES_MAX = 64 * 2**10
 # Connections are reused; one that the other side has just closed must not carry a request whose repeat is unsafe.
@@ -58,8 +60,14 @@ class HttpManagerClient:
         finally:
             response.close()
 
-    async def stop(self, url: str, *, is_whole_cluster: bool) -> None:
-        await self._ask("POST", url + STOP_PATH, msgspec.json.encode({"cluster": is_whole_cluster}))
+    async def stop(self, url: str, *, leave_running: bool, is_whole_cluster: bool) -> list[str]:
+        body = msgspec.json.encode({"leave_running": leave_running, "cluster": is_whole_cluster})
+        max_s = STOP_CLUSTER_MAX_S if is_whole_cluster else ASK_MAX_S
+        try:
+            answer = msgspec.json.decode(await self._ask("POST", url + STOP_PATH, body, max_s), type=StoppingView)
+        except msgspec.DecodeError as error:
+            raise Unavailable(f"{url} did not answer ({error})") from None
+        return answer.not_stopped
 
     async def describe(self, url: str) -> ManagerView:
         try:
@@ -67,12 +75,12 @@ class HttpManagerClient:
         except msgspec.DecodeError as error:
             raise Unavailable(f"{url} did not answer ({error})") from None
 
-    async def _ask(self, method: str, url: str, body: bytes | None = None) -> bytes:
+    async def _ask(self, method: str, url: str, body: bytes | None = None, max_s: float = ASK_MAX_S) -> bytes:
         """A question of this manager's own, with a small answer."""
         headers = {"authorization": f"Bearer {self._token()}"}
         try:
             async with (
-                asyncio.timeout(ASK_MAX_S),
+                asyncio.timeout(max_s),
                 self._opened().request(method, url, headers=headers, data=body) as response,
             ):
                 if response.status >= 300:

@@ -11,7 +11,7 @@ from shunter.api.http.references import parse_event_position
 from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import EVENT_STREAM, stream_events
 from shunter.model.rest.admin_fields import read_cluster_patch
-from shunter.model.rest.cluster_views import ClusterInfo, EventPage
+from shunter.model.rest.cluster_views import ClusterInfo, EventPage, StoppingView
 from shunter.model.schema.name_fields import NAME
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.gateway import CallerGateway
@@ -22,7 +22,7 @@ class Status(msgspec.Struct):
 
 
 class Down(msgspec.Struct, forbid_unknown_fields=True):
-    """Stops the manager and its own worker; with `cluster`, the workers on other machines too."""
+    """Stops the manager and its own worker; with `cluster`, first all other workers and managers."""
 
     leave_running: bool = False
     cluster: bool = False
@@ -50,10 +50,9 @@ async def patch_cluster(gateway: CallerGateway, exchange: Exchange) -> ClusterIn
     return await gateway.cluster.update(patch)
 
 
-async def stop_cluster(gateway: CallerGateway, exchange: Exchange) -> Status:
+async def stop_cluster(gateway: CallerGateway, exchange: Exchange) -> StoppingView:
     down = await exchange.read_json(_down_decoder, default=Down())
-    await gateway.cluster.stop(down.leave_running, down.cluster)
-    return Status("stopping")
+    return StoppingView("stopping", await gateway.cluster.stop(down.leave_running, down.cluster))
 
 
 async def list_events(gateway: CallerGateway, exchange: Exchange) -> EventPage | None:
@@ -94,7 +93,7 @@ CLUSTER_ROUTES = (
     ),
     Route(
         "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the manager, or the whole cluster", stop_cluster,
-        answered_by=AnsweredBy.RECEIVER, responses=(ResponseSpec(202, Status, description="the cluster is stopping"),),
+        answered_by=AnsweredBy.RECEIVER, responses=(ResponseSpec(202, StoppingView, description="it is stopping"),),
         body=RequestBody(Down, required=False), errors=(400, 413),
     ),
 )  # fmt: skip

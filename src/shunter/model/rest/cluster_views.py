@@ -5,6 +5,13 @@ from __future__ import annotations
 import msgspec
 
 
+class StoppingView(msgspec.Struct, omit_defaults=True):
+    """The answer to a request to stop."""
+
+    status: str
+    not_stopped: list[str] = []  # workers and managers of the whole cluster, with the reason of each
+
+
 class LicenceView(msgspec.Struct, kw_only=True):
     total: int
     used: int

@@ -296,7 +296,8 @@ async def test_the_cluster_is_shown_and_stopped(client: Client, gateway: FakeGat
     answer = await client.call("POST", "/api/v1/cluster/down", body=b'{"leave_running": true}')
     assert (answer.status, answer.json) == (202, {"status": "stopping"})
     await client.call("POST", "/api/v1/cluster/down")
-    await client.call("POST", "/api/v1/cluster/down", body=b'{"cluster": true}')
+    answer = await client.call("POST", "/api/v1/cluster/down", body=b'{"cluster": true}')
+    assert answer.json == {"status": "stopping", "not_stopped": ["worker w1: it is not connected"]}
     assert gateway.shutdowns == [(True, False), (False, False), (False, True)]
 
 

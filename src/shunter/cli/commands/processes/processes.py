@@ -159,14 +159,16 @@ def down(
         bool, typer.Option("--leave-running", help="Leave tasks running; the next start finds them again.")
     ] = False,
     cluster: Annotated[
-        bool, typer.Option("--cluster", help="Stop all other workers of the cluster too, after a confirmation.")
+        bool,
+        typer.Option("--cluster", help="Stop all other workers and managers of the cluster too, after a confirmation."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Stop the manager of this machine, and the worker that 'shunter up' started with it.
 
     Nothing is lost: tasks of that worker stop gracefully and are queued again. Workers that joined the manager keep
-    their tasks running and wait until the manager is back; --cluster stops them too.
+    their tasks running and wait until the manager is back; --cluster stops them too, and all other managers. It names
+    what it could not stop, and its exit status is then 1.
 
     \b
     shunter down
@@ -179,8 +181,12 @@ def down(
         raise Invalid([Problem("--cluster", "cannot be combined with --leave-running", None, fix)])
     if cluster and not yes:
         _confirm_cluster_stop(other_nodes())
-    stopped = stop_cluster(leave_running, is_whole_cluster=cluster)
-    print("cluster stopped" if stopped else "no cluster is running")
+    not_stopped = stop_cluster(leave_running, is_whole_cluster=cluster)
+    for each in not_stopped or ():
+        print(f"not stopped: {each}", file=sys.stderr)
+    if not_stopped:
+        raise typer.Exit(1)
+    print("no cluster is running" if not_stopped is None else "cluster stopped")
 
 
 NODES_SHOWN_MAX = 5
