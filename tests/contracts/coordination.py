@@ -15,8 +15,7 @@ from typing import Protocol, TypeVar
 
 import pytest
 
-from shunter.model.errors import Rejected, Unavailable
-from shunter.ports.coordination import WORKER_BYTES_MAX, Coordination, ManagerRecord
+from shunter.ports.coordination import Coordination, ManagerRecord
 
 WAIT_MAX_S = 30.0  # on a busy machine
 
@@ -61,28 +60,6 @@ async def a_record_is_listed_and_may_change(harness: Harness) -> None:
     await until(a, lambda: a.managers() == [ManagerRecord("a", url="http://b")])
 
 
-async def published_workers_are_replaced_as_a_whole(harness: Harness) -> None:
-    a = await harness.join("a")
-    lease = await within(a.acquire())
-    assert await a.workers() == {}
-    many = {f"worker-{number}": b"%d" % number for number in range(250)}
-    await a.publish_workers(lease, many)
-    await until_workers(harness, a, many)
-    await a.publish_workers(lease, {"worker-1": b"changed", "worker-2": b"2"})
-    await until_workers(harness, a, {"worker-1": b"changed", "worker-2": b"2"})
-    await a.publish_workers(lease, {})
-    await until_workers(harness, a, {})
-
-
-async def a_worker_record_has_a_limit(harness: Harness) -> None:
-    a = await harness.join("a")
-    lease = await within(a.acquire())
-    await a.publish_workers(lease, {"small": b"x" * WORKER_BYTES_MAX})
-    with pytest.raises(Rejected, match="large"):
-        await a.publish_workers(lease, {"large": b"x" * (WORKER_BYTES_MAX + 1)})
-    await until_workers(harness, a, {"small": b"x" * WORKER_BYTES_MAX})
-
-
 # ---- the lease ----
 
 
@@ -113,11 +90,9 @@ async def a_term_is_above_the_newest_that_the_caller_knows(harness: Harness) -> 
 async def a_lease_is_renewed(harness: Harness) -> None:
     a = await harness.join("a")
     lease = await within(a.acquire())
-    await a.publish_workers(lease, {"worker": b"1"})
     await harness.pass_time(1.5 * harness.ttl_s)
     assert lease.is_held()
     assert (a.leader(), a.leader_term()) == (ManagerRecord("a"), lease.term)
-    assert await a.workers() == {"worker": b"1"}
 
 
 async def a_lease_without_renewals_ends_before_another_begins(harness: Harness) -> None:
@@ -193,8 +168,6 @@ async def closing_hands_over_and_unregisters(harness: Harness) -> None:
     a, b = await harness.join("a"), await harness.join("b")
     await a.register(ManagerRecord("a"))
     first = await within(a.acquire())
-    await a.publish_workers(first, {"worker": b"1"})
-    await until_workers(harness, b, {"worker": b"1"})
     campaign = asyncio.ensure_future(b.acquire())
     await until(b, lambda: b.managers() == [ManagerRecord("a")])
     await until_leader(b, ManagerRecord("a"))
@@ -203,7 +176,6 @@ async def closing_hands_over_and_unregisters(harness: Harness) -> None:
     await a.resign(first)  # does nothing
     assert (await within(campaign)).is_held()
     await until(b, lambda: b.managers() == [])
-    assert await b.workers() == {}
 
 
 # ---- the registry ----
@@ -261,47 +233,13 @@ async def whoever_is_cut_off_does_not_know_the_leader(harness: Harness) -> None:
     await harness.cut("a")
     await while_time_passes(harness, until_leader(a, None))
     assert a.managers() == [ManagerRecord("b")], "as last heard"
-    with pytest.raises(Unavailable):
-        await a.workers()
     await harness.heal("a")
     await while_time_passes(harness, until_leader(a, ManagerRecord("b")))
-
-
-# ---- the workers ----
-
-
-async def workers_vanish_with_the_lease_of_their_leader(harness: Harness) -> None:
-    a, b = await harness.join("a"), await harness.join("b")
-    first = await within(a.acquire())
-    await a.publish_workers(first, {"worker": b"1"})
-    await until_workers(harness, b, {"worker": b"1"})
-    await harness.cut("a")
-    await until_workers(harness, b, {})
-    await harness.heal("a")
-    await harness.pass_time(harness.ttl_s / 2)
-    assert await b.workers() == {}, "they return only with a new lease"
-
-
-async def an_old_leader_changes_nothing_about_the_workers_of_the_next(harness: Harness) -> None:
-    a, b = await harness.join("a"), await harness.join("b")
-    first = await within(a.acquire())
-    await a.publish_workers(first, {"shared": b"of a", "gone": b"of a"})
-    await until_workers(harness, b, {"shared": b"of a", "gone": b"of a"})
-    await a.resign(first)
-    second = await within(b.acquire())
-    await b.publish_workers(second, {"shared": b"of b"})
-    await until_workers(harness, a, {"shared": b"of b"})
-    for late in ({"shared": b"late", "other": b"late"}, {}):
-        await a.publish_workers(first, late)
-        await harness.pass_time(harness.ttl_s / 10)
-        assert await b.workers() == {"shared": b"of b"}
 
 
 ALONE_CLAIMS = (
     the_only_manager_is_elected,
     a_record_is_listed_and_may_change,
-    published_workers_are_replaced_as_a_whole,
-    a_worker_record_has_a_limit,
 )
 _CLAIMS = (
     *ALONE_CLAIMS,
@@ -319,8 +257,6 @@ _CLAIMS = (
     everybody_who_waits_hears_of_a_change,
     a_manager_that_is_cut_off_vanishes_and_returns,
     whoever_is_cut_off_does_not_know_the_leader,
-    workers_vanish_with_the_lease_of_their_leader,
-    an_old_leader_changes_nothing_about_the_workers_of_the_next,
 )
 ALONE = [pytest.param(claim, id=claim.__name__) for claim in ALONE_CLAIMS]
 CONTRACT = [pytest.param(claim, id=claim.__name__) for claim in _CLAIMS]
@@ -343,12 +279,6 @@ async def until_names(member: Coordination, expected: list[str]) -> None:
 
 async def until_leader(member: Coordination, expected: ManagerRecord | None) -> None:
     await until(member, lambda: member.leader() == expected)
-
-
-async def until_workers(harness: Harness, member: Coordination, expected: dict[str, bytes]) -> None:
-    async with asyncio.timeout(WAIT_MAX_S):
-        while await member.workers() != expected:
-            await harness.pass_time(harness.ttl_s / 50)
 
 
 async def while_time_passes(harness: Harness, work: Awaitable[T], time_max_s: float = WAIT_MAX_S) -> T:

@@ -20,7 +20,6 @@ async def main(address: str, prefix: str, ttl: str) -> None:
     await coordination.open()
     await coordination.register(ManagerRecord("holder"))
     lease = await coordination.acquire()
-    await coordination.publish_workers(lease, {"worker": b"of the holder"})
     last = time.monotonic()
     print("held", lease.term, flush=True)  # whoever reads this may stop us at once
     while True:  # the main loop is busy: only the thread renews

@@ -5,14 +5,11 @@ The election only saves work: the store's fence decides what is written. A lease
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 
 from shunter.model.rest.manager_views import ROLES
-
-WORKER_BYTES_MAX = 8 * 1024  # what may be published about one worker
 
 
 class ManagerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
@@ -83,16 +80,6 @@ class Coordination(Protocol):
 
     async def wait_changed(self) -> None:
         """Return when `managers` or `leader` may give another answer than at the last return."""
-        ...
-
-    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:
-        """Replace what is published about workers, a record each. Called by the manager that leads, with the workers
-        whose heartbeats arrive. They are bound to its lease: they vanish with it, and a lease that is lost publishes
-        nothing. Repeated by itself after a fault. Raises Rejected if a record is larger than WORKER_BYTES_MAX."""
-        ...
-
-    async def workers(self) -> dict[str, bytes]:
-        """The workers that the leader publishes now. Raises Unavailable if the servers cannot be reached."""
         ...
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Mapping
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.changes.formats import FORMATS, Formats
@@ -84,11 +83,6 @@ class TestElection:
         return 0
 
     async def wait_changed(self) -> None: ...
-
-    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None: ...
-
-    async def workers(self) -> dict[str, bytes]:
-        return {}
 
 
 class CountingStore(MemoryStore):

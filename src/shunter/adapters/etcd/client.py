@@ -19,7 +19,7 @@ from shunter.model.errors import Unauthorized
 from shunter.proto.etcd import etcd_pb2 as pb
 
 ATTEMPT_MIN_S, ATTEMPT_MAX_S = 0.5, 2.0  # how long one member may take to answer: a quarter of the TTL within these
-MESSAGE_BYTES_MAX = 32 * 2**20  # the list of about 30,000 workers
+MESSAGE_BYTES_MAX = 32 * 2**20  # far more than the records of all managers
 RETRY_FIRST_S, RETRY_FACTOR, RETRY_MAX_S = 0.05, 2.0, 1.0
 
 _OPTIONS: list[tuple[str, int]] = [

@@ -6,7 +6,6 @@ values that are never changed: the lease's deadline, and the membership as last 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 
 from shunter.adapters.etcd.errors import EtcdUnavailable
@@ -15,8 +14,7 @@ from shunter.adapters.etcd.lease import EtcdLease, read_clock
 from shunter.adapters.etcd.loop_thread import LoopThread
 from shunter.adapters.etcd.session import Session
 from shunter.adapters.etcd.settings import EtcdSettings
-from shunter.model.errors import Rejected
-from shunter.ports.coordination import WORKER_BYTES_MAX, Lease, ManagerRecord
+from shunter.ports.coordination import Lease, ManagerRecord
 
 
 class EtcdCoordination:
@@ -61,20 +59,6 @@ class EtcdCoordination:
         assert record.name == self._name
         thread, session = self._opened()
         thread.post(session.registry.register, self._keys.manager(self._name), encode_record(record))
-
-    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:
-        assert isinstance(lease, EtcdLease)
-        for name, value in workers.items():
-            if len(value) > WORKER_BYTES_MAX:
-                raise Rejected(f"worker {name}: a record has at most {WORKER_BYTES_MAX} bytes, not {len(value)}")
-        thread, session = self._opened()
-        values = {self._keys.worker(name): value for name, value in workers.items()}
-        thread.post(session.registry.publish_workers, lease, values)
-
-    async def workers(self) -> dict[str, bytes]:
-        thread, session = self._opened()
-        listed = await thread.run(session.registry.list_below(self._keys.workers))
-        return {key[len(self._keys.workers) :].decode(): value for key, value in listed.items()}
 
     async def acquire(self, above: int = 0) -> Lease:
         thread, session = self._opened()

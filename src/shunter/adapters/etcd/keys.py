@@ -2,8 +2,7 @@
 
 - PREFIX/managers/leader: the name of the manager that leads
 - PREFIX/managers/first-term: what is added to revisions to give terms; there only if etcd once lost its data
-- PREFIX/managers/names/NAME: what a manager announces
-- PREFIX/workers/NAME: what the leader publishes about a worker"""
+- PREFIX/managers/names/NAME: what a manager announces"""
 
 from __future__ import annotations
 
@@ -29,13 +28,9 @@ class Keys:
         self.leader = self.managers + b"leader"
         self.first_term = self.managers + b"first-term"
         self.names = self.managers + b"names/"
-        self.workers = f"{prefix}/workers/".encode()
 
     def manager(self, name: str) -> bytes:
         return self.names + name.encode()
-
-    def worker(self, name: str) -> bytes:
-        return self.workers + name.encode()
 
 
 @dataclass(frozen=True, slots=True)

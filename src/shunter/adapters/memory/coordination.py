@@ -5,10 +5,8 @@ Both pass `tests/contracts/coordination.py`."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
-from shunter.model.errors import Rejected, Unavailable
-from shunter.ports.coordination import WORKER_BYTES_MAX, AlwaysHeld, Lease, ManagerRecord
+from shunter.ports.coordination import AlwaysHeld, Lease, ManagerRecord
 
 CLOCK_MARGIN = 0.05  # share of the TTL by which a holder stops before the server does
 STEPS_PER_TTL = 20  # `advance` moves the clock in steps; connected members renew in each
@@ -20,7 +18,6 @@ class Alone:
 
     def __init__(self) -> None:
         self._record: ManagerRecord | None = None
-        self._workers: dict[str, bytes] = {}
         self._changed = Signal()
 
     async def open(self) -> None: ...
@@ -51,13 +48,6 @@ class Alone:
     async def wait_changed(self) -> None:
         await self._changed.wait()
 
-    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:  # noqa: ARG002
-        check_sizes(workers)
-        self._workers = dict(workers)
-
-    async def workers(self) -> dict[str, bytes]:
-        return dict(self._workers)
-
 
 class MemoryServer:
     """What members share. Its clock stands still until `advance` moves it."""
@@ -68,7 +58,6 @@ class MemoryServer:
         self.term = 0
         self.holder: MemoryLease | None = None
         self.records: dict[str, ManagerRecord] = {}
-        self.workers: dict[str, bytes] = {}  # of the holder
         self.members: dict[str, MemoryCoordination] = {}
         self.renewed_at: dict[str, float] = {}  # of registrations, by name
 
@@ -88,7 +77,6 @@ class MemoryServer:
 
     def set_holder(self, lease: MemoryLease | None) -> None:
         self.holder = lease
-        self.workers = {}
         self.announce()
 
     def _expire(self) -> None:
@@ -139,7 +127,6 @@ class MemoryCoordination:
         self._server = server
         self._name = name
         self._record: ManagerRecord | None = None
-        self._workers: dict[str, bytes] = {}
         self._lease: MemoryLease | None = None
         self._heard_at = server.now
         self._managers: list[ManagerRecord] = []
@@ -166,22 +153,11 @@ class MemoryCoordination:
         self._record = record
         self._write()
 
-    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:
-        check_sizes(workers)
-        if lease is self._lease:
-            self._workers = dict(workers)
-            self._write()
-
-    async def workers(self) -> dict[str, bytes]:
-        if not self.is_connected:
-            raise Unavailable("the servers cannot be reached")
-        return dict(self._server.workers)
-
     async def acquire(self, above: int = 0) -> Lease:
         while self._must_wait():
             await self._heard.wait()
         self._server.term = max(self._server.term, above)
-        self._lease, self._workers = MemoryLease(self._server, self._name), {}
+        self._lease = MemoryLease(self._server, self._name)
         self._server.set_holder(self._lease)
         return self._lease
 
@@ -236,8 +212,6 @@ class MemoryCoordination:
         server.renewed_at[self._name] = server.now
         if self._record is not None:
             server.records[self._name] = self._record
-        if self._lease is not None and server.holder is self._lease:
-            server.workers = self._workers
         server.announce()
 
     def _must_wait(self) -> bool:
@@ -264,9 +238,3 @@ class Signal:
         while self._sent == seen:
             await self._event.wait()
         self._seen = self._sent
-
-
-def check_sizes(workers: Mapping[str, bytes]) -> None:
-    for name, record in workers.items():
-        if len(record) > WORKER_BYTES_MAX:
-            raise Rejected(f"worker {name}: a record has at most {WORKER_BYTES_MAX} bytes, not {len(record)}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from shunter.ports.clock import Clock
@@ -228,12 +228,6 @@ class SimulatedCoordination:
 
     async def wait_changed(self) -> None:
         await self._clock.sleep(RETRY_S)
-
-    async def publish_workers(self, lease: Lease, workers: Mapping[str, bytes]) -> None:
-        """Nobody reads them in a simulated world."""
-
-    async def workers(self) -> dict[str, bytes]:
-        return {}
 
     async def _renew_until_lost(self, lease: SimulatedLease) -> None:
         while lease.is_held():
