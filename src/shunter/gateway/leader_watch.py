@@ -21,8 +21,9 @@ class LeaderWatch:
         """Until cancelled."""
         while True:
             self._notice()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._coordination.wait_changed(), CHECK_EVERY_S)
+            with suppress(TimeoutError):  # wait_for could swallow a cancellation that comes with the change
+                async with asyncio.timeout(CHECK_EVERY_S):
+                    await self._coordination.wait_changed()
 
     def leader(self) -> ManagerRecord | None:
         return self._coordination.leader()
