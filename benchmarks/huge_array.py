@@ -17,7 +17,7 @@ from benchmarks.million import watched
 from shunter.adapters.memory.coordination import Alone
 from shunter.adapters.system.clock import SystemClock
 from shunter.gateway.gateway import LocalGateway
-from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.known_leader import KnownLeader
 from shunter.gateway.managers import Members
 from shunter.gateway.tokens import Tokens
 from shunter.model.identity.roles import Role
@@ -104,7 +104,7 @@ def build_gateway(ours: Cluster) -> CallerGateway:
         clock=SystemClock(),
         tokens=Tokens({}),
         identity={"name": "benchmark", "version": "0"},
-        members=Members(coordination, LeaderWatch(coordination), None, ManagerRecord("benchmark", "")),
+        members=Members(coordination, KnownLeader(coordination), None, ManagerRecord("benchmark", "")),
         is_simulated=True,
         on_down=lambda *_: None,
         on_heartbeat=lambda _: None,

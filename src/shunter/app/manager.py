@@ -32,10 +32,10 @@ from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBa
 from shunter.app.worker_routes import WorkerRoutes
 from shunter.engine.changes.formats import FORMAT
 from shunter.engine.engine import Engine
-from shunter.engine.membership import Membership
+from shunter.engine.leader_elector import LeaderElector
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.gateway.gateway import LocalGateway
-from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.known_leader import KnownLeader
 from shunter.gateway.managers import Members
 from shunter.gateway.tokens import TokenFile, ensure_token
 from shunter.log import Log
@@ -90,7 +90,7 @@ class Manager:
         await self._open_store()
         self._coordination = build_coordination(options.coordination, self.name)
         await self._coordination.open()
-        self._leader_watch = LeaderWatch(self._coordination)
+        self._known_leader = KnownLeader(self._coordination)
         self._samples = SampleStore()
         self._backend = self._create_backend()
         self._clock: Clock = self._backend.clock
@@ -109,7 +109,7 @@ class Manager:
         self._client = _build_client(self._token.refresh) if self._is_member else None
         self._members = Members(
             self._coordination,
-            self._leader_watch,
+            self._known_leader,
             self._client,
             ManagerRecord(self.name, roles=self._roles),
             lambda: self._backend.connected,
@@ -169,7 +169,7 @@ class Manager:
 
     async def _start_as_member(self, gateway: LocalGateway) -> None:
         """Follow first, also if nobody leads yet: the state is loaded while this manager waits to be elected."""
-        membership = Membership(
+        elector = LeaderElector(
             self._engine,
             self._coordination,
             self._clock,
@@ -178,7 +178,7 @@ class Manager:
             self._duties.end,
             is_candidate=SCHEDULER in self._roles,
         )
-        self._run_in_background(membership.run, self._back_up_periodically, self._leader_watch.run)
+        self._run_in_background(elector.run, self._back_up_periodically, self._known_leader.run)
         await self._listen(gateway)
         await self._backend.open()
         self._members.own = self._describe_self()
@@ -273,7 +273,7 @@ class Manager:
         """Where external schedulers are served: None for here, empty if nobody leads."""
         if not self._engine.is_following:
             return None
-        leader = self._leader_watch.leader()
+        leader = self._known_leader.leader()
         return "" if leader is None else leader.schedulers
 
     @property
@@ -352,7 +352,7 @@ class Manager:
             self._home,
             self._config,
             self._samples,
-            WorkerRoutes(self.name, self._roles, self._coordination, self._leader_watch),
+            WorkerRoutes(self.name, self._roles, self._coordination, self._known_leader),
             takes_workers=SCHEDULER in self._roles or WATCHER in self._roles,
         )
 

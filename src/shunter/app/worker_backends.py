@@ -28,7 +28,7 @@ from shunter.model.lifecycles import NodeEvent, NodeState
 from shunter.model.protocol.worker_messages import SIMULATED_BOOT, Shutdown
 from shunter.ports.clock import Clock
 from shunter.ports.metrics import MetricSink
-from shunter.ports.workers import Leadership, Workers
+from shunter.ports.workers import LeaderRoutes, Workers
 from shunter.worker.settings import WorkerSettings
 
 STOP_MAX_S = 30.0
@@ -80,18 +80,18 @@ class LocalBackend:
         home: Home,
         config: Config,
         metrics: MetricSink,
-        leadership: Leadership,
+        routes: LeaderRoutes,
         *,
         takes_workers: bool = True,
     ) -> None:
         from shunter.watcher.watcher import Watcher
 
         self.clock: Clock = SystemClock()
-        self._watcher = Watcher(self.clock, config.watcher, leadership.address)
+        self._watcher = Watcher(self.clock, config.watcher, routes.address)
         self.workers: Workers = self._watcher
         self.address: str | None = None
         self.own_node: str | None = None
-        self._options, self._metrics, self._leadership = options, metrics, leadership
+        self._options, self._metrics, self._routes = options, metrics, routes
         self._takes_workers = takes_workers
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
         settings = replace(
@@ -173,7 +173,7 @@ class LocalBackend:
         if not is_loopback(host) and not self._options.insecure:
             fix = "listen on a loopback address, or allow it: --insecure, or insecure = true in config.toml"
             raise Invalid([Problem("--workers-listen", "would give other machines access without TLS", listen, fix)])
-        self._server = WorkerServer(self._watcher, self._token, host, port, self._leadership)
+        self._server = WorkerServer(self._watcher, self._token, host, port, self._routes)
         bound = await self._server.start()
         self.address = format_address(host, bound)
 

@@ -1,11 +1,11 @@
 """How workers reach the leader, as one of several managers tells them: directly, or through a watcher. Implements
-`ports.workers.Leadership`; created by `app.manager`.
+`ports.workers.LeaderRoutes`; created by `app.manager`.
 
 A manager that could lead itself sends workers to a leader that takes them. All others with the watcher role relay."""
 
 from __future__ import annotations
 
-from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.known_leader import KnownLeader
 from shunter.model.rest.manager_views import SCHEDULER, WATCHER
 from shunter.ports.coordination import Coordination
 
@@ -13,7 +13,7 @@ from shunter.ports.coordination import Coordination
 class WorkerRoutes:
     """`name` and `roles` are those of this manager."""
 
-    def __init__(self, name: str, roles: tuple[str, ...], coordination: Coordination, watch: LeaderWatch) -> None:
+    def __init__(self, name: str, roles: tuple[str, ...], coordination: Coordination, watch: KnownLeader) -> None:
         self._name, self._roles = name, roles
         self._coordination, self._watch = coordination, watch
 

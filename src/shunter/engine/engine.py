@@ -4,7 +4,7 @@
                   -> answer callers, send orders, publish
 
 It awaits only ports, so the simulator runs this very code. Callers get their answers only after the commit. Of several
-managers one leads: the others follow its rounds and answer reads. `engine.membership` lets an engine follow or lead.
+managers one leads: the others follow its rounds and answer reads. `engine.leader_elector` decides which an engine does.
 """
 
 from __future__ import annotations

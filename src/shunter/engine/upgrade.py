@@ -1,6 +1,6 @@
 """Raises the active format of the store, when every manager can read the next one.
 
-`engine.engine` calls `raise_format` in its rounds, and `engine.membership` runs `watch_formats` while it leads."""
+`engine.engine` calls `raise_format` in its rounds, and `engine.leader_elector` runs `watch_formats` while it leads."""
 
 from __future__ import annotations
 

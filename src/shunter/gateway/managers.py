@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shunter.engine.engine import Engine
-from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.known_leader import KnownLeader
 from shunter.model.errors import Conflict, NotLeader, Unavailable
 from shunter.model.rest.manager_views import FOLLOWER, LEADER, SCHEDULER, ManagerPage, ManagerView
 from shunter.ports.coordination import Coordination, ManagerRecord
@@ -24,7 +24,7 @@ class Members:
     """The other managers: who they are, and how to ask them. `own` is complete when this manager listens."""
 
     coordination: Coordination
-    leader_watch: LeaderWatch
+    known_leader: KnownLeader
     client: ManagerClient | None  # None for a manager that is alone
     own: ManagerRecord
     count_workers: Callable[[], int] = lambda: 0  # that are connected to this manager
@@ -102,4 +102,4 @@ class Managers:
 
     async def wait_leader_changed(self, url: str) -> None:
         while (leader := self._members.coordination.leader()) is not None and leader.url == url:
-            await self._members.leader_watch.wait_changed()
+            await self._members.known_leader.wait_changed()

@@ -88,7 +88,7 @@ class WorkerAcceptor(Protocol):
         ...
 
 
-class Leadership(Protocol):
+class LeaderRoutes(Protocol):
     """Which manager leads, as one of several knows it, and how workers reach it. It may be old news. Implemented by the
     app."""
 

@@ -13,8 +13,8 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.engine import upgrade
 from shunter.engine.engine import Engine
 from shunter.engine.feed import PublishedRound
+from shunter.engine.leader_elector import LeaderElector
 from shunter.engine.leadership import Leadership
-from shunter.engine.membership import Membership
 from shunter.engine.replica import Replica
 from shunter.engine.state.registries.format import FormatRegistry
 from shunter.gateway.streams.event_hub import EventHub, Follower, Subject
@@ -58,11 +58,11 @@ def answer_reads_until_the_next_commit(patch: Patch) -> None:
             if self.is_following:
                 raise
 
-    async def never(_self: Membership, _lease: Lease) -> None:
+    async def never(_self: LeaderElector, _lease: Lease) -> None:
         return None
 
     patch.setattr(Engine, "wait_committed", careless)
-    patch.setattr(Membership, "_wake_when_lost", never)
+    patch.setattr(LeaderElector, "_wake_when_lost", never)
 
 
 def acknowledge_what_changes_nothing_without_a_lease(patch: Patch) -> None:
@@ -156,13 +156,13 @@ def begin_an_epoch_twice(patch: Patch) -> None:
 
 
 def wait_long_before_the_next_campaign(patch: Patch) -> None:
-    run = Membership.run
+    run = LeaderElector.run
 
-    async def late(self: Membership) -> None:
+    async def late(self: LeaderElector) -> None:
         await self._clock.sleep(8.0)
         await run(self)
 
-    patch.setattr(Membership, "run", late)
+    patch.setattr(LeaderElector, "run", late)
 
 
 def write_what_older_managers_cannot_read(patch: Patch) -> None:

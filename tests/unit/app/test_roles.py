@@ -12,7 +12,7 @@ from shunter.app.options import UpOptions
 from shunter.app.roles import parse_roles
 from shunter.app.serve import Readiness, run
 from shunter.app.worker_routes import WorkerRoutes
-from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.known_leader import KnownLeader
 from shunter.model.errors import Invalid
 from shunter.model.rest.manager_views import API, ROLES, SCHEDULER, WATCHER
 from shunter.ports.coordination import ManagerRecord
@@ -75,7 +75,7 @@ class Cluster:
         member = self._members[name] = MemoryCoordination(self._server, name)
         await member.open()
         await member.register(ManagerRecord(name, workers=f"{name}:7071", roles=roles or ROLES))
-        self.routes[name] = WorkerRoutes(name, roles or ROLES, member, LeaderWatch(member))
+        self.routes[name] = WorkerRoutes(name, roles or ROLES, member, KnownLeader(member))
 
     async def elect(self, name: str) -> None:
         await self._members[name].acquire()

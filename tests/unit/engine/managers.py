@@ -9,7 +9,7 @@ from collections import Counter
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.engine import Engine
-from shunter.engine.membership import Membership
+from shunter.engine.leader_elector import LeaderElector
 from shunter.model.errors import StoreFailed
 from shunter.planning.planner import build_policy
 from shunter.ports.coordination import Lease, ManagerRecord
@@ -138,10 +138,10 @@ class Manager:
         )
         self.leads = asyncio.Event()
         self.times_led = 0
-        membership = Membership(
+        elector = LeaderElector(
             self.engine, election, clock, random.Random(1), self._lead, self._step_down, is_candidate=is_candidate
         )
-        self.running = asyncio.create_task(membership.run())
+        self.running = asyncio.create_task(elector.run())
 
     async def _lead(self) -> None:
         self.times_led += 1

@@ -12,7 +12,7 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.gateway.gateway import LocalGateway
-from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.known_leader import KnownLeader
 from shunter.gateway.managers import Members
 from shunter.gateway.tokens import ADMIN, Tokens
 from shunter.model.errors import Unavailable
@@ -88,7 +88,7 @@ def local_gateway(
         clock=VirtualClock(),
         tokens=Tokens({"secret": "anna"}),
         identity={"name": "stage", "version": "1.2.3"},
-        members=Members(coordination, LeaderWatch(coordination), None, ManagerRecord("m1", "http://m1")),
+        members=Members(coordination, KnownLeader(coordination), None, ManagerRecord("m1", "http://m1")),
         is_simulated=False,
         on_down=on_down,
         on_heartbeat=on_heartbeat,

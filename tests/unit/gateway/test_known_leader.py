@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from shunter.adapters.memory.coordination import MemoryCoordination, MemoryServer
-from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.known_leader import KnownLeader
 from shunter.ports.coordination import ManagerRecord
 
 
@@ -16,7 +16,7 @@ async def test_it_ends_when_it_is_cancelled_at_the_moment_of_a_change(turns: int
     """Managers that stop together hear of one another: a cancellation that is lost would keep one of them for ever."""
     coordination = MemoryCoordination(MemoryServer(), "m1")
     await coordination.open()
-    running = asyncio.create_task(LeaderWatch(coordination).run())
+    running = asyncio.create_task(KnownLeader(coordination).run())
     await asyncio.sleep(0.01)  # it waits
     await coordination.register(ManagerRecord("m1"))
     for _ in range(turns):  # of the loop, in which the change wakes one wait after the other

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.adapters.memory.coordination import MemoryCoordination, MemoryServer
-from shunter.gateway.leader_watch import LeaderWatch
+from shunter.gateway.known_leader import KnownLeader
 from shunter.gateway.managers import Managers, Members
 from shunter.model.errors import Conflict, NotLeader
 from shunter.model.rest.manager_views import API, FOLLOWER, SCHEDULER, WATCHER
@@ -30,7 +30,7 @@ async def managers_of(own: ManagerRecord, *others: ManagerRecord) -> tuple[Manag
         coordination = MemoryCoordination(server, record.name)
         await coordination.open()
         await coordination.register(record)
-    members = Members(coordination, LeaderWatch(coordination), None, own, lambda: 3)
+    members = Members(coordination, KnownLeader(coordination), None, own, lambda: 3)
     return Managers(engine, members), engine  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
 """Coordination by etcd. Implements `ports.coordination`; used by managers that share a store.
 
 Everything that talks to etcd is in a thread with an event loop of its own. Its results come to the caller's loop as
-values that are never changed: the lease's deadline, and the membership as last heard."""
+values that are never changed: the lease's deadline, and the managers as last heard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import asyncio
 from contextlib import suppress
 
 from shunter.adapters.etcd.errors import EtcdUnavailable
-from shunter.adapters.etcd.keys import Keys, Membership, encode_record
+from shunter.adapters.etcd.keys import Keys, RegisteredManagers, encode_record
 from shunter.adapters.etcd.lease import EtcdLease, read_clock
 from shunter.adapters.etcd.loop_thread import LoopThread
 from shunter.adapters.etcd.session import Session
@@ -27,9 +27,9 @@ class EtcdCoordination:
         self._session: Session | None = None
         self._thread: LoopThread | None = None
         # Written by the thread, read here.
-        self._membership = Membership()
+        self._registered = RegisteredManagers()
         self._heard_at = float("-inf")
-        self._answer: tuple[Membership, ManagerRecord | None] = (self._membership, None)
+        self._answer: tuple[RegisteredManagers, ManagerRecord | None] = (self._registered, None)
         self._version = 0  # of the answer
         self._seen_version = 0
         self._changed = asyncio.Event()
@@ -76,14 +76,14 @@ class EtcdCoordination:
             await self._thread.run(self._session.resign(lease))
 
     def managers(self) -> list[ManagerRecord]:
-        return list(self._membership.managers)
+        return list(self._registered.managers)
 
     def leader(self) -> ManagerRecord | None:
         is_current = read_clock() - self._heard_at <= self._settings.ttl_s
-        return self._membership.leader if is_current else None
+        return self._registered.leader if is_current else None
 
     def leader_term(self) -> int:
-        return 0 if self.leader() is None else self._membership.term
+        return 0 if self.leader() is None else self._registered.term
 
     async def wait_changed(self) -> None:
         seen = self._seen_version
@@ -103,9 +103,9 @@ class EtcdCoordination:
         await session.start()
         return session
 
-    def _hear(self, membership: Membership, heard_at: float) -> None:
-        self._membership, self._heard_at = membership, heard_at
-        answer = membership, self.leader()
+    def _hear(self, registered: RegisteredManagers, heard_at: float) -> None:
+        self._registered, self._heard_at = registered, heard_at
+        answer = registered, self.leader()
         if answer != self._answer:
             self._answer = answer
             self._version += 1

@@ -34,7 +34,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class RegisteredManagers:
     """Who is registered and who leads, at one moment."""
 
     managers: tuple[ManagerRecord, ...] = ()
@@ -42,7 +42,7 @@ class Membership:
     term: int = 0  # of the leader
 
 
-def read_membership(keys: Keys, entries: Mapping[bytes, Entry]) -> Membership:
+def read_managers(keys: Keys, entries: Mapping[bytes, Entry]) -> RegisteredManagers:
     """The leader may have no record: it registers, and its lease may be younger or older than its registration."""
     records = {}
     for key in sorted(entries):
@@ -51,10 +51,10 @@ def read_membership(keys: Keys, entries: Mapping[bytes, Entry]) -> Membership:
             records[record.name] = record
     leader = entries.get(keys.leader)
     if leader is None:
-        return Membership(tuple(records.values()))
+        return RegisteredManagers(tuple(records.values()))
     name = leader.value.decode(errors="replace")
     term = read_first_term(entries.get(keys.first_term)) + leader.create_revision
-    return Membership(tuple(records.values()), records.get(name) or ManagerRecord(name), term)
+    return RegisteredManagers(tuple(records.values()), records.get(name) or ManagerRecord(name), term)
 
 
 def read_first_term(entry: Entry | None) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from shunter.adapters.etcd.client import EtcdClient
 from shunter.adapters.etcd.election import Election
 from shunter.adapters.etcd.errors import EtcdUnavailable
-from shunter.adapters.etcd.keys import Keys, Membership, read_membership
+from shunter.adapters.etcd.keys import Keys, RegisteredManagers, read_managers
 from shunter.adapters.etcd.lease import EtcdLease, Leases
 from shunter.adapters.etcd.methods import RANGE
 from shunter.adapters.etcd.registry import Registry
@@ -22,13 +22,13 @@ from shunter.proto.etcd import etcd_pb2 as pb
 
 CLOSE_TIMEOUT_S = 3.0  # for giving leases back; what is left expires
 
-Hear = Callable[[Membership, float], None]
+Hear = Callable[[RegisteredManagers, float], None]
 
 log = Log(__name__)
 
 
 class Session:
-    """`hear` is called with the membership and the moment to which it is true, after each list and each change."""
+    """`hear` is called with the managers and the moment to which they are true, after each list and each change."""
 
     def __init__(self, settings: EtcdSettings, keys: Keys, name: str, hear: Hear) -> None:
         self._settings = settings
@@ -96,7 +96,7 @@ class Session:
 
     def _on_change(self) -> None:
         self._election.check(self._watch)
-        self._hear(read_membership(self._keys, self._watch.entries), self._watch.heard_at)
+        self._hear(read_managers(self._keys, self._watch.entries), self._watch.heard_at)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

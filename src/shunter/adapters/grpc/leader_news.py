@@ -12,7 +12,7 @@ from contextlib import suppress
 from shunter.adapters.grpc.channel import NEWS_EVERY_S
 from shunter.log import Log
 from shunter.model.protocol.worker_messages import Leader
-from shunter.ports.workers import Leadership, WorkerAcceptor
+from shunter.ports.workers import LeaderRoutes, WorkerAcceptor
 
 RETRY_S = 1.0
 
@@ -20,18 +20,18 @@ log = Log(__name__)
 
 
 class LeaderNews:
-    """`leadership` is None for the only manager."""
+    """`routes` is None for the only manager."""
 
-    def __init__(self, acceptor: WorkerAcceptor, leadership: Leadership | None) -> None:
-        self._acceptor, self._leadership = acceptor, leadership
+    def __init__(self, acceptor: WorkerAcceptor, routes: LeaderRoutes | None) -> None:
+        self._acceptor, self._routes = acceptor, routes
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_closed = False
 
     def start(self) -> None:
         waits = [self._acceptor.wait_lead_changed]
-        if self._leadership is not None:
-            waits.append(self._leadership.wait_changed)
+        if self._routes is not None:
+            waits.append(self._routes.wait_changed)
         self._tasks = [asyncio.create_task(self._follow(wait)) for wait in waits]
 
     def close(self) -> None:
@@ -45,16 +45,16 @@ class LeaderNews:
         """A manager that leads knows it best, so its own word counts."""
         term = self._acceptor.leading_term
         is_here = term is not None
-        if self._leadership is None:
+        if self._routes is None:
             return Leader(term=term or 0, here=is_here)
-        known_term = self._leadership.term() if term is None else term
+        known_term = self._routes.term() if term is None else term
         if is_here:
-            takes_workers = self._leadership.refer_to() is None
-            return Leader(self._leadership.address(), known_term, here=takes_workers)
-        relayed_to = self._leadership.relay_to()
+            takes_workers = self._routes.refer_to() is None
+            return Leader(self._routes.address(), known_term, here=takes_workers)
+        relayed_to = self._routes.relay_to()
         if relayed_to is not None:
             return Leader(term=known_term, here=True, relayed=True) if relayed_to else Leader()
-        return Leader(self._leadership.address(), known_term)
+        return Leader(self._routes.address(), known_term)
 
     async def stream(self) -> AsyncIterator[Leader]:
         while not self._is_closed:

@@ -29,7 +29,7 @@ from shunter.adapters.grpc.channel import (
 from shunter.adapters.grpc.codec import encode_manager
 from shunter.log import Log
 from shunter.model.protocol.refusals import RefusalCode, refuse
-from shunter.ports.workers import Leadership
+from shunter.ports.workers import LeaderRoutes
 
 RELAYED = "shunter-relayed"  # in the metadata of a stream that comes from a watcher
 RELAYED_BYTES_MAX = 256 * 2**20 - RESERVE_BYTES  # that were read and are not yet written, of all streams together
@@ -67,9 +67,9 @@ class WorkerRelay:
     """`certificate` is the PEM text of the authority that signed the leader's certificate; None: without TLS."""
 
     def __init__(
-        self, leadership: Leadership, certificate: bytes | None = None, *, budget: ByteBudget | None = None
+        self, routes: LeaderRoutes, certificate: bytes | None = None, *, budget: ByteBudget | None = None
     ) -> None:
-        self._leadership = leadership
+        self._routes = routes
         self._certificate = certificate
         self._budget = budget or ByteBudget(RELAYED_BYTES_MAX)
         self._link: LeaderLink | None = None
@@ -117,7 +117,7 @@ class WorkerRelay:
         loop = asyncio.get_running_loop()
         give_up_s = loop.time() + LEADER_WAIT_MAX_S
         while loop.time() < give_up_s and not self._closed.is_set():
-            if address := self._leadership.relay_to():
+            if address := self._routes.relay_to():
                 link = self._link_to(address)
                 call: Call = link.channel.stream_stream(f"/{SERVICE}/{METHOD}", bytes, bytes)(metadata=metadata)  # type: ignore[call-arg]
                 problem = await _connect(call, link, give_up_s - loop.time())
@@ -129,7 +129,7 @@ class WorkerRelay:
                     continue  # to the next leader, which is known already
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEADER_RETRY_S):
-                    await self._leadership.wait_changed()
+                    await self._routes.wait_changed()
         return None
 
     async def _relay(
@@ -183,10 +183,10 @@ class WorkerRelay:
         """A leader that hangs keeps its connections open, so its streams are ended when another one leads. As
         long as no other one is known, they stay: this watcher may just be cut off from the news."""
         while True:
-            address = self._leadership.relay_to()
+            address = self._routes.relay_to()
             if self._link is not None and address != "" and address != self._link.address:
                 self._drop_link(End(RefusalCode.NOT_LEADER, "another manager leads"))
-            await self._leadership.wait_changed()
+            await self._routes.wait_changed()
 
     def _link_to(self, address: str) -> LeaderLink:
         if self._link is None or self._link.address != address:

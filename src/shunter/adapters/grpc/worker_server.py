@@ -31,7 +31,7 @@ from shunter.adapters.grpc.worker_relay import RELAYED, WorkerRelay
 from shunter.log import Log
 from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.model.protocol.worker_messages import ManagerMessage, Refused
-from shunter.ports.workers import Leadership, Session, WorkerAcceptor
+from shunter.ports.workers import LeaderRoutes, Session, WorkerAcceptor
 
 UNAUTHORIZED_REASON = "the worker token is missing or wrong"
 NO_WATCHER_REASON = "this manager has no watcher role: workers connect to a manager that has"
@@ -43,7 +43,7 @@ Context = grpc.aio.ServicerContext[bytes, bytes]
 
 
 class WorkerServer:
-    """`port` 0 picks a free one; `start` returns the port in use. `leadership` is for one of several managers."""
+    """`port` 0 picks a free one; `start` returns the port in use. `routes` is for one of several managers."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class WorkerServer:
         token: str,
         host: str = "127.0.0.1",
         port: int = 0,
-        leadership: Leadership | None = None,
+        routes: LeaderRoutes | None = None,
         *,
         tls: ServerTls | None = None,
         send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
@@ -61,9 +61,9 @@ class WorkerServer:
     ) -> None:
         self._acceptor = acceptor
         self._authorization = f"Bearer {token}".encode()
-        self._leadership = leadership
-        self._news = LeaderNews(acceptor, leadership)
-        self._relay = None if leadership is None else WorkerRelay(leadership, budget=relay_budget)
+        self._routes = routes
+        self._news = LeaderNews(acceptor, routes)
+        self._relay = None if routes is None else WorkerRelay(routes, budget=relay_budget)
         self._host, self._port = host, port
         self._tls = tls
         self._timeouts = timeouts
@@ -117,7 +117,7 @@ class WorkerServer:
         session = None
         if authorization is None:
             link.refuse(RefusalCode.UNAUTHORIZED, UNAUTHORIZED_REASON)
-        elif not is_relayed and self._leadership is not None and (other := self._leadership.refer_to()) is not None:
+        elif not is_relayed and self._routes is not None and (other := self._routes.refer_to()) is not None:
             link.refuse(RefusalCode.NOT_LEADER, NO_WATCHER_REASON, other)
         else:
             session = self._acceptor.connect(link)
@@ -149,8 +149,8 @@ class WorkerServer:
 
     def _passes_on(self) -> bool:
         """Whether a new worker's stream goes to another manager."""
-        assert self._leadership is not None
-        return self._acceptor.leading_term is None and self._leadership.relay_to() is not None
+        assert self._routes is not None
+        return self._acceptor.leading_term is None and self._routes.relay_to() is not None
 
     def _read_authorization(self, context: Context) -> str | None:
         """What the caller sent, if it is right."""

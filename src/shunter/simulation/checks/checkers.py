@@ -26,7 +26,7 @@ from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.checks.audit import audit
 from shunter.simulation.checks.format_rules import FormatRules
 from shunter.simulation.checks.histories import Histories
-from shunter.simulation.checks.leadership import Leadership
+from shunter.simulation.checks.leadership import LeaderChecker
 from shunter.simulation.checks.object_rules import check_objects
 from shunter.simulation.checks.placement_rules import check_gangs, check_lanes, check_placed
 from shunter.simulation.checks.reference_model import ReferenceModel
@@ -72,7 +72,7 @@ class Checkers:
         self.wait_times = WaitTimes()
         self.histories = Histories(self.shadow, self.checked)
         self.status = StatusOrder(self.shadow, self.checked)
-        self.leadership = Leadership()
+        self.leadership = LeaderChecker()
         self._machines: dict[str, Machine] = {}
         self._classes: dict[int, ClassKey] = {}  # those that had lanes
 

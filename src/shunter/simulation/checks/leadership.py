@@ -8,7 +8,7 @@ from __future__ import annotations
 from shunter.simulation.checks.reference_records import require
 
 
-class Leadership:
+class LeaderChecker:
     def __init__(self) -> None:
         self.reloads = 0
         self._term = 0

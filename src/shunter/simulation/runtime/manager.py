@@ -12,7 +12,7 @@ from typing import Protocol
 
 from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.engine import Engine
-from shunter.engine.membership import Membership
+from shunter.engine.leader_elector import LeaderElector
 from shunter.engine.policy.policy_loop import run_policy_loop
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import NewerFormat, ShunterError
@@ -179,7 +179,7 @@ class SimulatedManager:
             else:
                 lead = partial(self._lead, observer)
                 await self.coordination.register(ManagerRecord(self.name, format=self.formats.newest))
-                await Membership(self.engine, self.coordination, self._clock, self._rng, lead, self._step_down).run()
+                await LeaderElector(self.engine, self.coordination, self._clock, self._rng, lead, self._step_down).run()
             if self._is_stopping:
                 await self.wait_terminated()
         except NewerFormat as error:

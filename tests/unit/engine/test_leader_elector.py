@@ -158,7 +158,7 @@ class StubbornStore(CountingStore):
         return await super().rounds_after(version, limit)
 
 
-def test_a_membership_that_is_cancelled_while_it_is_elected_ends() -> None:
+def test_an_elector_that_is_cancelled_while_it_is_elected_ends() -> None:
     async def main(_: random.Random) -> None:
         store = StubbornStore()
         _leader, follower, election = await leader_and_follower(store)

@@ -21,7 +21,7 @@ RETRY_MAX_S = 1.0  # before the next campaign of a manager that could not lead, 
 log = Log(__name__)
 
 
-class Membership:
+class LeaderElector:
     """`on_lead` starts what only a leader runs, and `on_step_down` ends it. Both may be called many times. A manager
     that is no candidate only follows."""
 

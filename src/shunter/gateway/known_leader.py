@@ -11,7 +11,7 @@ from shunter.ports.coordination import Coordination, ManagerRecord
 CHECK_EVERY_S = 0.25  # a leader that was not heard of for the time of a lease is forgotten without a message
 
 
-class LeaderWatch:
+class KnownLeader:
     def __init__(self, coordination: Coordination) -> None:
         self._coordination = coordination
         self._known: tuple[int, ManagerRecord | None] = (0, None)
