@@ -7,15 +7,11 @@ import os
 import platform
 import random
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
 from shunter.adapters.memory.samples import SampleStore
 from shunter.adapters.system.garbage import COLLECT_EVERY_S, collect_if_quick
-from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
-from shunter.api.http.connection_limits import ConnectionLimits
-from shunter.api.http.server import HttpServer, serve
 from shunter.app.background_policies import BackgroundPolicies
 from shunter.app.config import Config
 from shunter.app.coordination import build_coordination
@@ -23,7 +19,8 @@ from shunter.app.home import Home
 from shunter.app.leader_duties import LeaderDuties
 from shunter.app.limits import build_limiter, build_limits
 from shunter.app.listeners.addresses import Advertised
-from shunter.app.options import LISTEN_DEFAULT, UpOptions, format_address, is_loopback, parse_address
+from shunter.app.listeners.listeners import Listeners
+from shunter.app.options import UpOptions
 from shunter.app.policies import find_policies
 from shunter.app.roles import check_combination, parse_roles
 from shunter.app.storage.scheduled_backups import ScheduledBackups
@@ -39,17 +36,13 @@ from shunter.gateway.known_leader import KnownLeader
 from shunter.gateway.managers import Members
 from shunter.gateway.tokens import TokenFile, ensure_token
 from shunter.log import Log
-from shunter.model.errors import Invalid, Problem, StoreUnreachable, Unavailable
+from shunter.model.errors import StoreUnreachable, Unavailable
 from shunter.model.rest.manager_views import API, SCHEDULER, WATCHER
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.planning.policies import Catalogue
 from shunter.ports.clock import Clock
 from shunter.ports.coordination import ManagerRecord
 from shunter.ports.managers import ManagerClient
-from shunter.ports.schedulers import SchedulerService
-
-if TYPE_CHECKING:
-    from shunter.adapters.grpc.scheduler_server import SchedulerServer
 
 START_MAX_S = 60.0  # of a manager that is alone
 STORE_RETRY_S = 1.0
@@ -67,16 +60,9 @@ class Manager:
         check_combination(
             self._roles, is_alone=not self._is_member, listens_for_workers=bool(self._options.workers_listen)
         )
-        self._address = _checked_address(self._options)
-        self._external_address = _checked_external_address(self._options)
+        self._listeners = Listeners(self._options, self._find_scheduler_leader)
         self._stop_request: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._background_tasks: list[asyncio.Task[None]] = []
-        grpc = self._options.external_grpc
-        self._grpc_address = _secure_address(grpc, "--external-grpc", self._options) if grpc is not None else None
-        self._schedulers: SchedulerServer | None = None
-        self.schedulers_address = ""  # of the gRPC listener; empty if there is none
-        self._server: HttpServer | None = None
-        self._external: HttpServer | None = None
         self._given_store = options.store
         self._chosen_store = choose_store(options.store, self._options.store)
         self._flight = FlightFiles(home.flight) if self._chosen_store != MEMORY else None
@@ -195,8 +181,7 @@ class Manager:
 
     def _describe_self(self) -> ManagerRecord:
         """How other managers and workers reach this one."""
-        assert self._server is not None
-        listen = format_address(self._server.host, self._server.port)
+        listen = self._listeners.address
         advertised = Advertised(listen, self._options.advertise)
         return ManagerRecord(
             self.name,
@@ -230,18 +215,9 @@ class Manager:
         )
 
     async def _listen(self, gateway: LocalGateway) -> None:
-        options = self._options
-        api = ApiSettings(absent_is_304=options.external_absent_304, serves_clients=API in self._roles)
-        self._limits = build_limits(options, self._count_apis)
-        limiter = build_limiter(options, self._limits)
-        app = build_app(gateway, api, client=self._client, limiter=limiter)
-        connections = ConnectionLimits()
-        self._server = await serve(app, *self._address, connections)
-        if self._external_address is not None:
-            listener = OPEN_EXTERNAL_LISTENER if options.external_open else EXTERNAL_LISTENER
-            external_app = build_app(gateway, api, listener, shared_with=app, client=self._client, limiter=limiter)
-            self._external = await serve(external_app, *self._external_address, connections)
-        await self._start_scheduler_server(gateway)
+        self._limits = build_limits(self._options, self._count_apis)
+        limiter = build_limiter(self._options, self._limits)
+        await self._listeners.start(gateway, self._client, limiter, serves_clients=API in self._roles)
         self._members.own = self._describe_self()
 
     def _count_apis(self) -> int:
@@ -253,21 +229,6 @@ class Manager:
         self._background_tasks = [
             _start_background_task(each, self._on_task_failure) for each in (*work, self._collect_garbage)
         ]
-
-    async def _start_scheduler_server(self, gateway: LocalGateway) -> None:
-        """Start the gRPC server for schedulers on request: gRPC is not loaded otherwise."""
-        if self._grpc_address is None:
-            return
-        from shunter.adapters.grpc.scheduler_server import SchedulerServer
-
-        def service_for(token: str) -> SchedulerService | None:
-            caller = gateway.authenticate(token)
-            return None if caller is None else gateway.for_caller(caller, "connectScheduler").schedulers
-
-        host, port = self._grpc_address
-        self._schedulers = SchedulerServer(service_for, host, port, leader=self._find_scheduler_leader)
-        port = await self._schedulers.start()
-        self.schedulers_address = format_address(host, port)
 
     def _find_scheduler_leader(self) -> str | None:
         """Where external schedulers are served: None for here, empty if nobody leads."""
@@ -296,13 +257,17 @@ class Manager:
 
     @property
     def url(self) -> str:
-        assert self._server is not None
-        return _url(self._server)
+        return f"http://{self._listeners.address}"
 
     @property
     def external_url(self) -> str:
         """The URL of the listener for external schedulers; empty if there is none."""
-        return "" if self._external is None else _url(self._external)
+        return self._listeners.external_url
+
+    @property
+    def schedulers_address(self) -> str:
+        """Of the gRPC listener for external schedulers; empty if there is none."""
+        return self._listeners.schedulers_address
 
     @property
     def workers_address(self) -> str:
@@ -331,9 +296,7 @@ class Manager:
             task.cancel()
         self._duties.stop()
         await self._engine.stop()
-        if self._schedulers is not None:
-            await self._schedulers.stop()
-        await asyncio.gather(*(server.stop() for server in (self._server, self._external) if server is not None))
+        await self._listeners.stop()
         await asyncio.gather(*self._background_tasks, return_exceptions=True)
         await self._coordination.close()
         for opened in (self._client, self._limits):
@@ -381,37 +344,6 @@ def _build_client(token: Callable[[], str]) -> ManagerClient:
     from shunter.adapters.http.manager_client import HttpManagerClient
 
     return HttpManagerClient(token)
-
-
-def _checked_address(options: UpOptions) -> tuple[str, int]:
-    return _secure_address(options.listen or LISTEN_DEFAULT, "--listen", options)
-
-
-def _checked_external_address(options: UpOptions) -> tuple[str, int] | None:
-    listen = options.external_listen
-    if listen is None:
-        if options.external_open:
-            fix = "set one: --external-listen 127.0.0.1:8082, or listen = ... in [external] of config.toml"
-            raise Invalid([Problem("--external-open", "needs an address", None, fix)])
-        return None
-    host, _ = parse_address(listen, "--external-listen")
-    if options.external_open and not is_loopback(host):
-        fix = "listen on 127.0.0.1, or remove --external-open, so that clients must send the token"
-        raise Invalid([Problem("--external-listen", "would give other machines access without a token", listen, fix)])
-    return _secure_address(listen, "--external-listen", options)
-
-
-def _secure_address(listen: str, option: str, options: UpOptions) -> tuple[str, int]:
-    """Raises Invalid for an address that other machines can reach, unless that is allowed."""
-    host, port = parse_address(listen, option)
-    if not is_loopback(host) and not options.insecure:
-        fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
-        raise Invalid([Problem(option, "would give other machines access without TLS", listen, fix)])
-    return host, port
-
-
-def _url(server: HttpServer) -> str:
-    return f"http://{format_address(server.host, server.port)}"
 
 
 def _start_background_task(

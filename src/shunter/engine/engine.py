@@ -23,17 +23,19 @@ from shunter.engine.due_timers import fire_due_timers
 from shunter.engine.feed import Feed, PublishedRound
 from shunter.engine.inbox import Command, HandlerFailed, NeededRuns, apply_commands
 from shunter.engine.jobs.finish import finish_jobs
-from shunter.engine.jobs.run_keys import is_permanent, keys_of_due_templates, permanent_keys
-from shunter.engine.jobs.submit import expire_idempotency_keys, with_names, with_other_names
+from shunter.engine.jobs.run_keys import is_permanent
+from shunter.engine.jobs.submit import with_names, with_other_names
 from shunter.engine.leadership import NOT_LEADING, Leadership
 from shunter.engine.objects.controller import reconcile_objects, reconcile_placed_objects
 from shunter.engine.placement.gang_restart import restart_broken_gangs
-from shunter.engine.placement.place import place, recall_stuck_tasks, release_idle_lanes
+from shunter.engine.placement.place import place, release_idle_lanes
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.scheduler_service import SchedulerService
 from shunter.engine.recovery import create_timers
 from shunter.engine.replica import Replica
 from shunter.engine.round import Round
+from shunter.engine.round_pacing import RoundPacing
+from shunter.engine.run_lookup import RunLookup
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
 from shunter.engine.snapshot_saver import SnapshotSaver
@@ -54,9 +56,6 @@ log = Log(__name__)
 T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
 HISTORY_RETRY_S = 0.1  # after history could not be read
-UNPRODUCTIVE_ROUNDS_MAX = 200  # the planner processes a large cluster in about twenty slices
-UNPRODUCTIVE_PAUSE_MS = 100
-UNPRODUCTIVE_NOTE = "it repeatedly asks to decide again without placing anything; the engine calls it less often"
 
 
 class Engine(EngineCommands):
@@ -83,13 +82,8 @@ class Engine(EngineCommands):
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._is_paused = False
-        self._has_backlog = True
-        self._recall_at_ms = 0
-        self._next_placement_ms: int | None = None
-        # consecutive rounds in which the policy had more to decide but changed nothing
-        self._unproductive_rounds = 0
-        self._housekeeping_at_ms = 0
-        self._purged_names: set[tuple[str, str]] = set()  # since the last round: of which history has no run left
+        self._pacing = RoundPacing(self.settings, self.active_policy)
+        self._run_lookup = RunLookup(store)
         self._snapshots = SnapshotSaver(store, clock, self.replica, self.settings, self.wait_committed)
 
     @property
@@ -110,7 +104,7 @@ class Engine(EngineCommands):
     async def start(self, lease: Lease | None = None) -> None:
         """Take the lead: a new epoch, and the last committed state. Raises Fenced if a newer term leads."""
         await self._leadership.take(lease)
-        await self._learn(list(permanent_keys(self.state)))
+        await self._run_lookup.learn_permanent(self.state)
         self._timers = create_timers(self.state)
         self.schedulers.resend_all()
         self._wake.set()
@@ -299,7 +293,8 @@ class Engine(EngineCommands):
         #    So the round takes only the commands that were there before.
         now_ms, count = self.now_ms(), min(len(self._inbox), self.settings.round_commands_max)
         try:
-            learnt = await self._learn_needed_runs(now_ms, count)
+            commands_now = islice(self._inbox, count)
+            learnt = await self._run_lookup.learn_needed(self.state, commands_now, self._timers, now_ms)
         except ShunterError as error:
             await self._postpone_round(error)
             return
@@ -316,7 +311,7 @@ class Engine(EngineCommands):
             # 2. After the commands, because a report may have made a timer pointless; and before step 3, because
             #    timers mark services dirty.
             fire_due_timers(round)
-            self._run_periodic_work(round)
+            self._pacing.run_periodic_work(round)
             # 3. Before jobs finish: a service whose tasks have all ended is over, unless it gets new ones here.
             reconcile_services(round)
             # 4. Before placement: an ended job unblocks the jobs that wait for it, and these can be placed at once.
@@ -344,28 +339,12 @@ class Engine(EngineCommands):
         # 10. Only now callers are answered, orders sent and changes published.
         self.state.ended_runs.forget(key for key in learnt if not is_permanent(self.state, key))
         self._announce(round, answers)
-        self._plan_next_round(round)
-
-    async def _learn_needed_runs(self, now_ms: int, count: int) -> list[RunKey]:
-        """Look up the ended runs that this round has to know. No commit is in flight, so history and memory agree, and
-        no run ends before the round decides. What is purged meanwhile was there."""
-        state, purged = self.state, set(self._purged_names)
-        commands = islice(self._inbox, count)
-        keys = {key for command in commands if command.runs is not None for key in command.runs(state)}
-        keys.update(keys_of_due_templates(state, self._timers, now_ms))
-        missing = [key for key in keys if key not in state.ended_runs]
-        missing += [(*name, None) for name in purged if (*name, None) in state.ended_runs]
-        await self._learn(missing)
-        self._purged_names -= purged
-        return missing
-
-    async def _learn(self, keys: list[RunKey]) -> None:
-        if keys:
-            self.state.ended_runs.learn(keys, await self.look_up_runs(keys))
+        if self._pacing.on_committed(round, has_commands=bool(self._inbox)):
+            self._wake.set()
 
     async def look_up_runs(self, keys: Collection[RunKey]) -> dict[RunKey, EndedRun]:
         """Those of these runs that history has."""
-        return await self._store.ended_runs(list(keys)) if keys else {}
+        return await self._run_lookup.look_up(keys)
 
     async def _postpone_round(self, error: ShunterError) -> None:
         """History cannot be read at present. The state is as good as before, so only requests that need it fail."""
@@ -386,15 +365,6 @@ class Engine(EngineCommands):
         round.observer = observers if observers.is_enabled else None
         return round, [self._inbox.popleft() for _ in range(min(count, len(self._inbox)))]
 
-    def _run_periodic_work(self, round: Round) -> None:
-        if self._has_backlog and round.now_ms >= self._recall_at_ms:
-            self._has_backlog = False
-            recall_stuck_tasks(round)
-            self._recall_at_ms = round.now_ms + self.settings.recall_after_ms
-        if round.now_ms >= self._housekeeping_at_ms:
-            self._housekeeping_at_ms = round.now_ms + int(self.settings.housekeeping_s * 1000)
-            expire_idempotency_keys(round)
-
     def _place(self, round: Round) -> None:
         has_leader = self.schedulers.has_leader(round.now_ms)
         if self._is_paused:
@@ -402,7 +372,7 @@ class Engine(EngineCommands):
             release_idle_lanes(round)  # lanes that are not released now would stay reserved after the restart
         else:
             place(round, self.active_policy, has_leader)
-        self._has_backlog |= round.has_backlog
+        self._pacing.on_placed(round)
 
     def _abort(self, commands: list[Command], error: Exception) -> None:
         """Abort the round. No caller was answered and no order was sent, so callers may retry."""
@@ -429,25 +399,6 @@ class Engine(EngineCommands):
             self.feed.publish(published, round.summaries)
         self.schedulers.notify()
 
-    def _plan_next_round(self, round: Round) -> None:
-        self._next_placement_ms = round.next_placement_ms
-        if (
-            self._inbox
-            or self._has_more_to_decide(round)
-            or self.active_policy.wants_objects(self.state.objects.revision)
-        ):
-            self._wake.set()
-
-    def _has_more_to_decide(self, round: Round) -> bool:
-        """Whether the policy should decide again at once. A policy that repeatedly says so without changing anything
-        has to pause."""
-        self._unproductive_rounds = self._unproductive_rounds + 1 if round.is_unproductive else 0
-        if self._unproductive_rounds > UNPRODUCTIVE_ROUNDS_MAX:
-            self.active_policy.report_problem(UNPRODUCTIVE_NOTE)
-            self._next_placement_ms = round.now_ms + UNPRODUCTIVE_PAUSE_MS
-            return False
-        return round.is_partial
-
     async def _commit(self, round: Round) -> None:
         """The store refuses the commit of a leader that was replaced. Answers that change nothing are not committed, so
         the lease must vouch for them."""
@@ -467,7 +418,7 @@ class Engine(EngineCommands):
         """Purge expired history. The manager calls this from time to time."""
         await self.wait_committed()
         purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
-        self._purged_names.update(purged.names)
+        self._run_lookup.on_purged(purged.names)
 
     async def _reload(self, reason: str, public_reason: str = "", *, is_retrying: bool = False) -> None:
         """Drop memory, which may be ahead of the store, and load the committed state under a new epoch. With
@@ -504,15 +455,7 @@ class Engine(EngineCommands):
 
     def _idle_s(self) -> float | None:
         """How long the engine may sleep unless a command comes in."""
-        next_ms = self._housekeeping_at_ms
-        if self._timers.next_ms is not None:
-            next_ms = min(next_ms, self._timers.next_ms)
-        if self._has_backlog:
-            next_ms = min(next_ms, self._recall_at_ms)
-        if self._next_placement_ms is not None:
-            next_ms = min(next_ms, self._next_placement_ms)
-        if (lease_end_ms := self.schedulers.lease_end_ms()) is not None:
-            next_ms = min(next_ms, lease_end_ms)
+        next_ms = self._pacing.next_ms(self._timers, self.schedulers.lease_end_ms())
         return max(next_ms - self.now_ms(), 0) / 1000
 
     def now_ms(self) -> int:

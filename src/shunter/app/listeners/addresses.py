@@ -1,4 +1,5 @@
-"""The addresses of a manager: at which it may listen, and at which others reach it. Called by `app.manager`."""
+"""The addresses of a manager: at which it may listen, and at which others reach it. Called by
+`app.manager` and `app.listeners.listeners`."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import platform
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from shunter.app.options import format_address, is_loopback, parse_address
+from shunter.app.options import LISTEN_DEFAULT, UpOptions, format_address, is_loopback, parse_address
+from shunter.model.errors import Invalid, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +40,30 @@ def _is_any(host: str) -> bool:
         return ip_address(host).is_unspecified
     except ValueError:
         return False
+
+
+def checked_address(options: UpOptions) -> tuple[str, int]:
+    return secure_address(options.listen or LISTEN_DEFAULT, "--listen", options)
+
+
+def checked_external_address(options: UpOptions) -> tuple[str, int] | None:
+    listen = options.external_listen
+    if listen is None:
+        if options.external_open:
+            fix = "set one: --external-listen 127.0.0.1:8082, or listen = ... in [external] of config.toml"
+            raise Invalid([Problem("--external-open", "needs an address", None, fix)])
+        return None
+    host, _ = parse_address(listen, "--external-listen")
+    if options.external_open and not is_loopback(host):
+        fix = "listen on 127.0.0.1, or remove --external-open, so that clients must send the token"
+        raise Invalid([Problem("--external-listen", "would give other machines access without a token", listen, fix)])
+    return secure_address(listen, "--external-listen", options)
+
+
+def secure_address(listen: str, option: str, options: UpOptions) -> tuple[str, int]:
+    """Raises Invalid for an address that other machines can reach, unless that is allowed."""
+    host, port = parse_address(listen, option)
+    if not is_loopback(host) and not options.insecure:
+        fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
+        raise Invalid([Problem(option, "would give other machines access without TLS", listen, fix)])
+    return host, port

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shunter.engine.engine import UNPRODUCTIVE_ROUNDS_MAX
 from shunter.engine.policy.active_policy import ActivePolicy, Nonsense, check_decision
+from shunter.engine.round_pacing import UNPRODUCTIVE_ROUNDS_MAX
 from shunter.model.job.spec import Affinity
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Queued, TaskClass
