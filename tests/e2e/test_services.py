@@ -47,6 +47,25 @@ def test_a_crashing_service_says_so_in_every_command(cluster: Cluster) -> None:
     assert cluster.json("job", "crasher")["update"]["status"] == "ended"
 
 
+def test_a_task_that_fails_again_after_its_restart_is_counted_once_in_every_command(cluster: Cluster) -> None:
+    code = "import os, sys, time; time.sleep(3600 if os.environ['SHUNTER_TASK_INDEX'] == '1' else 0); sys.exit(3)"
+    half = service("half", "v1", 2, restart={"policy": "never"})
+    half["spec"]["command"] = [sys.executable, "-I", "-S", "-c", code]
+    reason = "1 of 2 tasks gave up; half/0: exit code 3"
+    said = cluster.shunter("submit", "-f", "-", "--wait", stdin=as_yaml(half), code=1)
+    assert said.err.splitlines()[-1] == f"shunter: half is degraded: {reason}"
+    said = cluster.shunter("restart", "half/0", "--wait", code=1)
+    assert said.err.splitlines()[-1] == f"shunter: half is degraded: {reason}"
+    assert "degraded" in cluster.shunter("jobs", "--name", "half").out
+    assert cluster.shunter("why", "half").out.startswith(
+        f"half is degraded: 1 of 2 tasks is running, {reason}. Start it"
+    )
+    cluster.shunter("stop", "half")
+    cluster.shunter("wait", "half", code=1)
+    assert cluster.json("job", "half")["reason"] == "1 of 2 tasks failed; first failure: task 0: exit code 3"
+    assert [task["name"] for task in cluster.items("tasks", "half")] == ["half/0", "half/1"]
+
+
 @pytest.fixture
 def remote(make_home: Callable[[], Cluster]) -> Iterator[RemoteCluster]:
     cluster = RemoteCluster(make_home, timeout="2s")
