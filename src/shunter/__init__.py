@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shunter.sdk.errors import Unauthorized as Unauthorized
     from shunter.sdk.errors import Unavailable as Unavailable
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _MODULES = {"aio": "shunter.aio", "errors": "shunter.sdk.errors"}
 _CLIENT = ("Client", "Job", "connect")

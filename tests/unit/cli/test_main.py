@@ -60,7 +60,7 @@ def test_a_command_that_does_not_exist_is_answered_with_the_nearest(shunter: Shu
 
 
 def test_the_version_is_printed(shunter: Shunter) -> None:
-    assert shunter("--version").out == shunter("version").out == "shunter 0.2.0\n"
+    assert shunter("--version").out == shunter("version").out == "shunter 0.3.0\n"
 
 
 def test_where_no_cluster_runs_it_is_said_how_to_start_one(

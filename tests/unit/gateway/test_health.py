@@ -72,7 +72,7 @@ def test_callers_with_a_token_are_told_which_store_failed() -> None:
 
 
 def check_health_of(manager: Manager, store: MemoryStore) -> None:
-    local_gateway(manager.engine, store, LogWorkers()).for_caller(ANNA).cluster.check_health()
+    local_gateway(manager.engine, store, LogWorkers()).for_caller(ANNA, "getHealth").cluster.check_health()
 
 
 def test_a_follower_is_healthy_once_it_has_a_state_to_read() -> None:
