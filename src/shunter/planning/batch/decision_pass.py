@@ -35,11 +35,11 @@ class DecisionPass:
                 continue
             affordable = self._affordable_count(job, tasks_max)
             started = self._start(job, affordable, self._free) if affordable else 0
-            if started < affordable and self._fits_on_empty_nodes(job):
-                return job
-            if affordable < tasks_max:
+            if started == affordable < tasks_max:
                 self.decision.is_partial = True
                 return None
+            if started < affordable and self._fits_on_empty_nodes(job):
+                return job
         return None
 
     def hold_all_nodes(self) -> None:
@@ -59,16 +59,21 @@ class DecisionPass:
             tasks_max = 0 if slot in started else self._admissible_count(job)
             if not tasks_max:
                 continue
-            if self._affordable_count(job, tasks_max) < tasks_max:
+            affordable = self._affordable_count(job, tasks_max)
+            started_count = self._start_before(job, affordable, reservation) if affordable else 0
+            if started_count == affordable < tasks_max:
                 self.decision.is_partial = True
                 return
-            if self._now_ms + job.estimate_ms <= reservation.start_ms:
-                self._start(job, tasks_max, self._free)
-            else:
-                spare = reservation.spare
-                shared = self._free.with_amounts(np.minimum(self._free.amounts, spare.amounts))
-                if self._start(job, tasks_max, shared):
-                    spare.take(self._started[-1].fit)
+
+    def _start_before(self, job: PendingJob, tasks_max: int, reservation: Reservation) -> int:
+        """Start tasks of a job that does not delay the reservation: it ends before, or uses only what is spare."""
+        if self._now_ms + job.estimate_ms <= reservation.start_ms:
+            return self._start(job, tasks_max, self._free)
+        spare = reservation.spare
+        count = self._start(job, tasks_max, self._free.with_amounts(np.minimum(self._free.amounts, spare.amounts)))
+        if count:
+            spare.take(self._started[-1].fit)
+        return count
 
     def _candidates(self, reservation: Reservation) -> IntArray:
         """The jobs for which there may be room, found by vectors. Each of them is then examined closely."""
@@ -105,15 +110,14 @@ class DecisionPass:
         """How many of its tasks may start, as far as its queue and licences are concerned: all or none of a gang."""
         if not all(part.is_satisfiable for part in job.parts):
             return 0
-        count = job.task_count
-        for part in job.parts:
-            task_class = part.queued.task_class
-            most = self._queue_room.get(task_class.queue, UNLIMITED)
-            for resource, need in task_class.needs.items():
-                if resource.startswith(LICENCE_PREFIX):
-                    most = min(most, self._licences.get(resource, 0) // need)
-            count = min(count, max(most, 0)) if not job.is_gang else count if most >= count else 0
-        return count
+        queue = job.parts[0].queued.task_class.queue  # all tasks of a gang are in the queue of their job
+        room = self._queue_room.get(queue, UNLIMITED)
+        times = min(
+            (self._licences.get(name, 0) // need for name, need in _licence_needs(job).items()), default=UNLIMITED
+        )
+        if job.is_gang:
+            return job.task_count if times >= 1 and room >= job.task_count else 0
+        return max(min(job.task_count, room, times), 0)
 
     def _affordable_count(self, job: PendingJob, tasks_max: int) -> int:
         """How many of its tasks the budget allows. A gang that is larger than the whole budget goes by itself."""
@@ -131,6 +135,16 @@ def _queue_room(rules: QueueRules) -> int:
     if rules.is_paused:
         return 0
     return max(rules.running_max - rules.running, 0) if rules.running_max else UNLIMITED
+
+
+def _licence_needs(job: PendingJob) -> dict[str, int]:
+    """What the whole gang needs of each licence, or one task of another job."""
+    needs: dict[str, int] = {}
+    for part in job.parts:
+        for resource, need in part.queued.task_class.needs.items():
+            if resource.startswith(LICENCE_PREFIX):
+                needs[resource] = needs.get(resource, 0) + need * (part.queued.count if job.is_gang else 1)
+    return needs
 
 
 def _task_count(fit: Fit) -> int:

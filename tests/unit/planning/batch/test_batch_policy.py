@@ -184,3 +184,45 @@ def test_all_are_in_the_catalogue_and_can_be_copied_and_renewed(name: str) -> No
     assert isinstance(policy, Renewable)
     policy.memory = {"start_ms": 5}
     assert policy.renew().memory == policy.fork().memory == {"start_ms": 5}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy"])
+def test_an_array_beyond_the_budget_that_fits_nowhere_holds_nobody_up(policy: str) -> None:
+    cluster = RunningCluster()
+    cluster.add(cpu=2)
+    huge, small = cluster.make_class("huge", cpu=3), cluster.make_class("small", cpu=1)
+    decision = decide(policy, cluster, queued(huge, 1, count=50), queued(small, 2), budget=10)
+    assert chosen(decision) == {small.id: {1: 1}}
+    assert not decision.is_partial
+
+
+def test_an_array_beyond_the_budget_that_no_node_takes_does_not_end_backfilling() -> None:
+    cluster = RunningCluster()
+    busy_node(cluster, cpu=4, used=3, until_s=NOW + 100)
+    large, small = cluster.make_class("large", cpu=4), cluster.make_class("small", cpu=1)
+    array = replace(cluster.make_class("array", cpu=1), constraints=(SSD,))
+    pending = [queued(large, 1), queued(array, 2, count=50, estimate_s=5), queued(small, 3, estimate_s=5)]
+    decision = decide("easy", cluster, *pending, budget=10)
+    assert chosen(decision) == {small.id: {1: 1}}
+    assert not decision.is_partial
+
+
+def test_an_array_beyond_the_budget_is_backfilled_as_far_as_the_budget_goes() -> None:
+    cluster = RunningCluster()
+    busy_node(cluster, cpu=100, used=50, until_s=NOW + 100)
+    large, array = cluster.make_class("large", cpu=100), cluster.make_class("array", cpu=1)
+    decision = decide("easy", cluster, queued(large, 1), queued(array, 2, count=50, estimate_s=5), budget=10)
+    assert chosen(decision) == {array.id: {1: 10}}
+    assert decision.is_partial
+
+
+@pytest.mark.parametrize(("licences", "starts_now"), [(1, False), (2, True)])
+def test_a_gang_needs_licences_for_those_of_its_tasks_that_use_them(licences: int, starts_now: bool) -> None:
+    cluster = RunningCluster(licences={LICENCE: licences})
+    cluster.add(cpu=9)
+    rules = Rules(job=1, gang=7)
+    solver = replace(cluster.make_class("solver", rules=rules), needs={"cpu": 1, LICENCE: 1})
+    master = replace(cluster.make_class("master", rules=rules), needs={"cpu": 1, LICENCE: 1})
+    worker = cluster.make_class("worker", rules=rules, cpu=1)
+    found = starts("fcfs", cluster, queued(solver, 1), queued(master, 1), queued(worker, 1, count=5))
+    assert found == ({solver.id: {1: 1}, master.id: {1: 1}, worker.id: {1: 5}} if starts_now else {})
