@@ -11,16 +11,16 @@ from shunter.lab.compare import Difference, Place, rank_policies
 from shunter.lab.filters import DEFAULT_FILTERS, FilterCount, apply_filters
 from shunter.lab.metrics import Figures, Window, bounded_slowdowns, compute_figures, measured_jobs, measured_window
 from shunter.lab.nodes import NodeModel, build_nodes
+from shunter.lab.parallel_runs import run_in_parallel
 from shunter.lab.readers.detect import read_trace
 from shunter.lab.run import RunResult, run_policy
-from shunter.lab.side_by_side import run_all
 from shunter.lab.trace import Trace
 from shunter.model.errors import Invalid, Problem
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.view import Policy
 
 POLICIES_MAX = 20
-JOBS_MAX = 64  # policies side by side
+JOBS_MAX = 64  # policies that run in parallel
 GIVEN, EXACT = "given", "exact"  # estimates: those of the trace, or the real run times
 
 BuildPolicy = Callable[[str], Policy]
@@ -35,7 +35,7 @@ class Options:
     warm_up_s: float = 0.0
     cool_down_s: float = 0.0
     seed: int = 0
-    jobs: int = 1  # policies that run side by side
+    jobs: int = 1  # policies that run in parallel
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def run_experiment(
         )
 
     results = {}
-    for name, result in run_all(options.policies, run, options.jobs):
+    for name, result in run_in_parallel(options.policies, run, options.jobs):
         on_result(result)
         results[name] = result
     slowdowns = {name: bounded_slowdowns(trace, results[name])[jobs] for name in options.policies}

@@ -1,4 +1,4 @@
-"""Runs several policies side by side, each in a process of its own. Called by `lab.experiment`."""
+"""Runs several policies in parallel, each in a process of its own. Called by `lab.experiment`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from multiprocessing.connection import Connection
 from shunter.lab.run import RunFailed, RunResult
 
 
-def run_all(
-    names: Sequence[str], run: Callable[[str], RunResult], side_by_side: int
+def run_in_parallel(
+    names: Sequence[str], run: Callable[[str], RunResult], processes: int
 ) -> Iterator[tuple[str, RunResult]]:
     """The results in the order of the names, whichever ends first."""
-    if side_by_side == 1 or len(names) == 1:
+    if processes == 1 or len(names) == 1:
         for name in names:
             yield name, run(name)
         return
     waiting, running = list(names), dict[str, Callable[[], RunResult]]()
     with _processes() as start:
         for name in names:
-            while waiting and len(running) < side_by_side:
+            while waiting and len(running) < processes:
                 next_name = waiting.pop(0)
                 running[next_name] = start(run, next_name)
             yield name, running.pop(name)()
