@@ -1,7 +1,7 @@
 """Compares the policies of an experiment: which differences are more than chance. Called by `lab.experiment`.
 
 Jobs of one week influence each other, so jobs are not drawn one by one: whole weeks are drawn with replacement, the
-same ones for every policy (a paired bootstrap over blocks)."""
+same ones for every policy (a paired bootstrap over blocks). A trace of few weeks is cut into shorter blocks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ import numpy as np
 from shunter.lab.trace import FloatColumn
 
 BLOCK_S = 7 * 86_400.0
+BLOCKS_MIN = 8  # with fewer draws to choose from, an interval says little
 DRAWS = 2_000
 INTERVAL = (2.5, 97.5)  # percent: 95 % lie in between
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """By how much the mean slowdown of `policy` exceeds that of `other`, with a 95 % interval."""
+    """By how much the mean slowdown of `policy` exceeds that of `other`, with a 95 % interval. It is infinite if there
+    is only one block."""
 
     policy: str
     other: str
@@ -44,13 +46,20 @@ class Place:
 def compare(policy: str, other: str, values: Mapping[str, FloatColumn], submit_s: FloatColumn, seed: int) -> Difference:
     """`values`: the slowdown of each measured job, by policy."""
     difference = values[policy] - values[other]
-    weeks = ((submit_s - submit_s[0]) // BLOCK_S).astype(np.int64)
-    _, place = np.unique(weeks, return_inverse=True)
+    blocks = ((submit_s - submit_s[0]) // block_length_s(submit_s)).astype(np.int64)
+    _, place = np.unique(blocks, return_inverse=True)
     sums, counts = np.bincount(place, difference), np.bincount(place)
+    if len(sums) == 1:
+        return Difference(policy, other, float(difference.mean()), -np.inf, np.inf)
     drawn = np.random.default_rng(seed).integers(0, len(sums), (DRAWS, len(sums)))
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.percentile(means, INTERVAL).tolist()
     return Difference(policy, other, float(difference.mean()), low, high)
+
+
+def block_length_s(submit_s: FloatColumn) -> float:
+    """A week, or a part of a shorter trace."""
+    return min(BLOCK_S, float(submit_s[-1] - submit_s[0]) / BLOCKS_MIN) or BLOCK_S
 
 
 def rank_policies(

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from shunter import __version__
-from shunter.lab.compare import BLOCK_S, DRAWS
+from shunter.lab.compare import DRAWS, block_length_s
 from shunter.lab.experiment import Experiment
-from shunter.lab.metrics import bounded_slowdowns, waits
+from shunter.lab.metrics import bounded_slowdowns, measured_jobs, waits
 from shunter.lab.readers.swf import write_swf
 from shunter.lab.workload import GPU_MILLI
 from shunter.model.resources import CPU
@@ -55,7 +55,7 @@ def results(experiment: Experiment) -> dict[str, Any]:
         "leaderboard": [asdict(each) for each in experiment.leaderboard],
         "differences": {
             "of": "mean bounded slowdown",
-            "block_s": BLOCK_S,
+            "block_s": block_length_s(trace.submit_s[measured_jobs(trace, experiment.window)]),
             "draws": DRAWS,
             "rows": [asdict(each) | {"is_tie": each.is_tie} for each in experiment.differences],
         },

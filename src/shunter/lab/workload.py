@@ -31,6 +31,7 @@ class LabJob:
 def make_jobs(trace: Trace, is_divided: bool) -> Iterator[LabJob]:
     """`is_divided`: each job is a gang of its tasks. Else it is one task with all that the job needs."""
     options: dict[str, JobOptions] = {"": DEFAULT_OPTIONS, QUEUE_DEFAULT: DEFAULT_OPTIONS}
+    names = _names(trace)
     for row in range(len(trace)):
         tasks = int(trace.tasks[row]) if is_divided else 1
         amounts = {CPU: trace.cpu_milli, MEMORY: trace.memory_bytes, GPU_MILLI: trace.gpu_milli}
@@ -47,7 +48,13 @@ def make_jobs(trace: Trace, is_divided: bool) -> Iterator[LabJob]:
             gang=tasks > 1,
             estimate_s=float(trace.estimate_s[row]),
         )
-        name = f"job-{int(trace.number[row])}"
-        yield LabJob(
-            row, float(trace.submit_s[row]), trace.user[row], JobSpec(NAMESPACE, name, (group,), options=options[queue])
-        )
+        spec = JobSpec(NAMESPACE, names[row], (group,), options=options[queue])
+        yield LabJob(row, float(trace.submit_s[row]), trace.user[row], spec)
+
+
+def _names(trace: Trace) -> list[str]:
+    """After the numbers of the jobs. Where these are unknown or repeat, after their positions."""
+    numbers = trace.number.tolist()
+    if len(set(numbers)) < len(numbers) or min(numbers) < 0:
+        numbers = list(range(1, len(numbers) + 1))
+    return [f"job-{number}" for number in numbers]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shunter.lab.compare import compare, rank_policies
+from shunter.lab.compare import block_length_s, compare, rank_policies
 from shunter.lab.metrics import Distribution, Window, compute_figures, measured_window
 from shunter.lab.nodes import build_nodes
 from shunter.lab.run import RunResult
@@ -88,3 +88,23 @@ def test_policies_that_do_not_differ_by_more_than_chance_share_a_rank() -> None:
         ("worst", "best", False),
     ]
     assert rank_policies(values, SUBMIT_S, seed=1) == (places, differences)
+
+
+def test_a_trace_of_one_week_can_have_a_tie() -> None:
+    """Its days differ in both directions, so the difference may be chance."""
+    submit_s = np.repeat(np.arange(7) * 86_400.0, 2)
+    noise = np.repeat([3.0, -2.0, 3.0, -2.0, 3.0, -2.0, -2.0], 2)
+    found = compare("b", "a", {"a": np.zeros(14), "b": noise}, submit_s, seed=1)
+    assert found.low < 0 < found.high
+    assert found.is_tie
+
+
+def test_nothing_is_known_about_the_difference_of_jobs_that_were_submitted_at_once() -> None:
+    found = compare("b", "a", {"a": np.zeros(3), "b": np.ones(3)}, np.zeros(3), seed=1)
+    assert (found.mean, found.low, found.high) == (1, -np.inf, np.inf)
+    assert found.is_tie
+
+
+def test_blocks_are_weeks_or_an_eighth_of_a_shorter_trace() -> None:
+    assert block_length_s(np.array([0.0, 8 * WEEK_S])) == WEEK_S
+    assert block_length_s(np.array([0.0, WEEK_S])) == WEEK_S / 8

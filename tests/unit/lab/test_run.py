@@ -115,3 +115,10 @@ def test_users_and_queues_of_the_trace_stay() -> None:
     trace.queue[:] = ["short", ""]
     jobs = list(make_jobs(trace, is_divided=False))
     assert [(job.user, job.spec.options.queue) for job in jobs] == [("ann", "short"), ("bob", "default")]
+
+
+@pytest.mark.parametrize("numbers", [(7, 7, 8), (-1, -1, -1)])
+def test_job_numbers_may_repeat_or_be_unknown(numbers: tuple[int, ...]) -> None:
+    trace = trace_of([(0, 10, 10, 4), (0, 10, 10, 4), (5, 10, 10, 4)])
+    trace.number[:] = numbers
+    assert run(trace, "easy").start_s.tolist() == [0, 0, 10]

@@ -23,7 +23,7 @@ GROUND_S = 1.0  # shorter waits are drawn as this long, because a logarithm has 
 
 def wait_chart(experiment: Experiment) -> str:
     return _distribution(
-        experiment, lambda name: waits(experiment.trace, experiment.results[name]), GROUND_S, "wait", _duration
+        experiment, lambda name: waits(experiment.trace, experiment.results[name]), GROUND_S, "wait", duration
     )
 
 
@@ -143,7 +143,7 @@ def _percent(value: float) -> str:
     return f"{value * 100:.0f} %"
 
 
-def _duration(value: float) -> str:
+def duration(value: float) -> str:
     for size, unit in ((DAY_S, "d"), (3600.0, "h"), (60.0, "min")):
         if value >= size:
             return f"{value / size:.3g} {unit}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from shunter.lab.compare import BLOCK_S, Difference, block_length_s
 from shunter.lab.experiment import Experiment
-from shunter.lab.metrics import Figures
+from shunter.lab.metrics import Figures, measured_jobs
 from shunter.lab.report import charts, svg
 from shunter.model.resources import CPU
 
@@ -90,14 +92,22 @@ def _leaderboard(experiment: Experiment) -> str:
     rows = []
     for place in experiment.leaderboard:
         each = differences.get(place.policy)
-        text = "" if each is None else f"{each.mean:+,.2f} [{each.low:+,.2f}, {each.high:+,.2f}]"
+        text = "" if each is None else f"{each.mean:+,.2f} {_interval(each)}"
         against = "" if each is None else escape(each.other) + (" (tie)" if each.is_tie else "")
         rows.append([str(place.rank), escape(place.policy), f"{place.slowdown_mean:,.2f}", text, against])
+    block_s = block_length_s(experiment.trace.submit_s[measured_jobs(experiment.trace, experiment.window)])
+    blocks = "weeks" if block_s == BLOCK_S else f"blocks of {charts.duration(block_s)}"
     note = (
-        '<p class="soft">By mean bounded slowdown. Intervals are 95 %, from a paired bootstrap over weeks. Policies '
-        "of the same rank do not differ by more than chance from the first of that rank.</p>"
+        f'<p class="soft">By mean bounded slowdown. Intervals are 95 %, from a paired bootstrap over {blocks}. '
+        "Policies of the same rank do not differ by more than chance from the first of that rank.</p>"
     )
     return _table(["rank", "policy", "mean slowdown", "difference", "to"], rows, names=2) + note
+
+
+def _interval(difference: Difference) -> str:
+    if math.isinf(difference.low):
+        return "(all jobs in one block: no interval)"
+    return f"[{difference.low:+,.2f}, {difference.high:+,.2f}]"
 
 
 def _figures(experiment: Experiment) -> str:
