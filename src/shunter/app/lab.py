@@ -1,25 +1,34 @@
-"""Runs policies on a trace in virtual time, and writes the results. Called by `shunter lab run`."""
+"""Reads a trace, runs policies on it in virtual time, and writes the results. Called by `shunter lab run`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from shunter.adapters.files.flight_files import MAGIC, read_frames
 from shunter.app.policies import find_policies
 from shunter.lab.experiment import Experiment as Experiment
 from shunter.lab.experiment import Options as Options
-from shunter.lab.experiment import run_experiment
+from shunter.lab.experiment import check_options, run_experiment
+from shunter.lab.flight_trace import read_flight
+from shunter.lab.nodes import NodeModel, build_nodes
 from shunter.lab.output import jobs_csv, results_json, swf_lines
+from shunter.lab.readers.detect import read_trace
+from shunter.lab.readers.lines import hash_file
 from shunter.lab.report.page import report_html
 from shunter.lab.run import RunFailed as RunFailed
 from shunter.lab.run import RunResult
+from shunter.lab.trace import Trace
 from shunter.model.errors import Invalid, Problem
+from shunter.model.protocol.flight_records import decode_record
 from shunter.planning.policies import REMOTE_PREFIX
 from shunter.planning.view import Policy
 
 
-def run_lab(trace: Path, options: Options, on_result: Callable[[RunResult], None]) -> Experiment:
+def run_lab(path: Path, options: Options, on_result: Callable[[RunResult], None]) -> Experiment:
     """Raises Invalid, or RunFailed if a policy has no result."""
+    check_options(options)
     catalogues = {name: find_policies(name) for name in options.policies}
 
     def build(name: str) -> Policy:
@@ -32,7 +41,24 @@ def run_lab(trace: Path, options: Options, on_result: Callable[[RunResult], None
         return policy
 
     filters = next(iter(catalogues.values())).filters if catalogues else ()
-    return run_experiment(trace, options, build, filters, on_result)
+    trace, nodes = load_trace(path, options.nodes)
+    return run_experiment(trace, nodes, options, build, filters, on_result)
+
+
+def load_trace(path: Path, nodes: str | None) -> tuple[Trace, NodeModel]:
+    """A trace and its node model; a flight recording brings its nodes along. Raises Invalid."""
+    sha256 = hash_file(path)
+    if not _is_flight(path):
+        trace = read_trace(path)
+        return trace, build_nodes(nodes, trace, path)
+    trace, recorded = read_flight(decode_record(frame) for frame in read_frames(path))
+    trace = replace(trace, source=path.name, sha256=sha256)
+    return trace, recorded if nodes is None else build_nodes(nodes, trace)
+
+
+def _is_flight(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def write_results(experiment: Experiment, folder: Path, day: int | None = None) -> list[Path]:

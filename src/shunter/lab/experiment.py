@@ -1,18 +1,17 @@
-"""A whole experiment: read a trace, filter it, run each policy on it, compute figures and compare. Called by `app.lab`,
-which knows the policies. Everything in an `Experiment` is a function of the file and the options."""
+"""A whole experiment: filter a trace, run each policy on it, compute figures and compare. Called by `app.lab`,
+which reads the trace and knows the policies. Everything in an `Experiment` is a function of the trace and the
+options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from shunter.lab.compare import Difference, Place, rank_policies
 from shunter.lab.filters import DEFAULT_FILTERS, FilterCount, apply_filters
 from shunter.lab.metrics import Figures, Window, bounded_slowdowns, compute_figures, measured_jobs, measured_window
-from shunter.lab.nodes import NodeModel, build_nodes
+from shunter.lab.nodes import NodeModel
 from shunter.lab.parallel_runs import run_in_parallel
-from shunter.lab.readers.detect import read_trace
 from shunter.lab.run import RunResult, run_policy
 from shunter.lab.trace import Trace
 from shunter.model.errors import Invalid, Problem
@@ -53,18 +52,17 @@ class Experiment:
 
 
 def run_experiment(
-    path: Path,
+    trace: Trace,
+    nodes: NodeModel,
     options: Options,
     build: BuildPolicy,
     node_filters: tuple[Filter, ...] = FILTERS,
     on_result: Callable[[RunResult], None] = lambda _: None,
 ) -> Experiment:
-    """Raises Invalid, or RunFailed if a policy has no result."""
-    _check_options(options)
+    """The options are checked. Raises Invalid, or RunFailed if a policy has no result."""
     for name in options.policies:
         build(name)  # an unknown one must not end the command after an hour
-    trace = read_trace(path)
-    jobs_read, nodes = len(trace), build_nodes(options.nodes, trace, path)
+    jobs_read = len(trace)
     trace, counts = apply_filters(trace, options.filters, nodes)
     if options.estimates == EXACT:
         trace = replace(trace, estimate_s=trace.run_s)
@@ -90,7 +88,7 @@ def run_experiment(
     )  # fmt: skip
 
 
-def _check_options(options: Options) -> None:
+def check_options(options: Options) -> None:
     problems = []
     if not 0 < len(options.policies) <= POLICIES_MAX or len(set(options.policies)) < len(options.policies):
         problems.append(Problem("--policy", f"name 1 to {POLICIES_MAX} different policies", ",".join(options.policies)))

@@ -99,7 +99,9 @@ def _uniform(spec: str, found: re.Match[str]) -> NodeModel:
             raise _invalid(f"{each} is not gpu=N or memory=SIZE", spec) from None
     if not 0 < count <= NODES_MAX or count * cpus > CPUS_MAX or not (cpus or capacity.get(GPU_MILLI)):
         raise _invalid(f"must have 1 to {NODES_MAX:,} nodes and at most {CPUS_MAX:,} cpus", spec)
-    return NodeModel(spec, tuple(_hello(f"node-{n:05d}", capacity, {}) for n in range(1, count + 1)), found[1] is None)
+    return NodeModel(
+        spec, tuple(make_node(f"node-{n:05d}", capacity, {}) for n in range(1, count + 1)), found[1] is None
+    )
 
 
 def _read_list(path: Path) -> NodeModel:
@@ -132,10 +134,10 @@ def _listed_node(row: Mapping[str, str], number: int) -> Hello:
     if gpu_milli:
         capacity[GPU_MILLI] = gpu_milli
     name = row.get("name") or row.get("sn") or f"node-{number:05d}"
-    return _hello(name, capacity, {"gpu.model": row["model"]} if row.get("model") else {})
+    return make_node(name, capacity, {"gpu.model": row["model"]} if row.get("model") else {})
 
 
-def _hello(name: str, capacity: dict[str, int], labels: dict[str, str]) -> Hello:
+def make_node(name: str, capacity: dict[str, int], labels: dict[str, str]) -> Hello:
     return Hello(PROTOCOL_VERSION, name, SIMULATED_BOOT, capacity, labels)
 
 

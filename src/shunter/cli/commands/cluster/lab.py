@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED
 from shunter.cli.options import Format, Output, duration_s
 from shunter.cli.output_mode import mode
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_items, print_table
+from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
     from shunter.app.lab import Experiment
@@ -32,10 +37,17 @@ def _group() -> None:
 
 @lab.command("run")
 def run(
-    trace: Annotated[
-        Path, typer.Option(metavar="FILE", help="Trace: SWF, Alibaba openb or PAI, Philly, Google 2019; also .gz.")
-    ],
     policy: Annotated[str, typer.Option(metavar="A,B,C", help="Policies to compare: names or MODULE:CLASS.")],
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Trace: SWF, Alibaba openb or PAI, Philly, Google 2019, also .gz; or a flight recording.",
+        ),
+    ] = None,
+    from_cluster: Annotated[
+        bool, typer.Option("--from-cluster", help="Use the flight recording of the running cluster, and its nodes.")
+    ] = False,
     nodes: Annotated[
         str | None,
         typer.Option(
@@ -72,6 +84,7 @@ def run(
     \b
     shunter lab run --trace KTH-SP2-1996-2.swf.gz --policy fcfs,easy,easy-sjbf --out results
     shunter lab run --trace jobs.swf --policy easy,mine:BestFit --nodes 16x8 --filter run,size,first:5000
+    shunter lab run --from-cluster --policy e-pvm,easy
     """
     from shunter.app.lab import Options, RunFailed, run_lab, write_results
 
@@ -87,9 +100,10 @@ def run(
     )
     began_s = time.monotonic()
     try:
-        experiment = run_lab(
-            trace, options, lambda result: _note(f"{result.policy}: {result.rounds:,} rounds", began_s)
-        )
+        with _trace_file(trace, from_cluster) as path:
+            experiment = run_lab(
+                path, options, lambda result: _note(f"{result.policy}: {result.rounds:,} rounds", began_s)
+            )
     except RunFailed as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(JOB_FAILED) from None
@@ -97,6 +111,20 @@ def run(
         paths = write_results(experiment, out, day)
         _note(f"wrote {', '.join(path.name for path in paths)} into {out}", began_s)
     _print(experiment, output)
+
+
+@contextmanager
+def _trace_file(trace: Path | None, is_from_cluster: bool) -> Iterator[Path]:
+    if (trace is not None) == is_from_cluster:
+        raise Invalid([Problem("--trace", "name a trace, or use --from-cluster: one of them")])
+    if trace is not None:
+        yield trace
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cluster.flight"
+        with open_client() as client, path.open("wb") as file:
+            file.writelines(client.flight_records())
+        yield path
 
 
 def _note(text: str, began_s: float) -> None:

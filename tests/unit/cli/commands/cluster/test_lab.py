@@ -60,6 +60,7 @@ def test_a_policy_that_fails_prints_no_figures(trace: str, capsys: pytest.Captur
     [
         (["--warm-up", "soon"], "--warm-up: must be a duration (got 'soon')"),
         (["--nodes", "many"], "is not a node model"),
+        (["--from-cluster"], "name a trace, or use --from-cluster"),
         (["--trace", "none.swf"], "none.swf: does not exist"),
     ],
 )
