@@ -1,5 +1,5 @@
-"""Policies of batch schedulers: start jobs strictly in an order, with or without EASY backfilling. `BATCH_POLICIES` has
-them by name, and `planning.policies` lists them.
+"""Policies of batch schedulers: an order of jobs, and a strategy that starts them. `BATCH_POLICIES` has them by name,
+and `planning.policies` lists them.
 
 EASY: Lifka, "The ANL/IBM SP Scheduling System", JSSPP 1995; Mu'alem and Feitelson, IEEE TPDS 12(6), 2001. The first job
 that does not fit gets a reservation at the earliest time at which enough running jobs will have ended, by their
@@ -17,32 +17,35 @@ import numpy as np
 from shunter.model.protocol.scheduler_messages import RULES, RUNNING, TASKS
 from shunter.planning.batch import orders
 from shunter.planning.batch.acceptance import Acceptance
+from shunter.planning.batch.conservative import Conservative
 from shunter.planning.batch.decision_pass import DecisionPass
 from shunter.planning.batch.orders import Order
 from shunter.planning.batch.pending_jobs import PendingJobs
+from shunter.planning.batch.strategies import DominantShares, EasyBackfill, Strategy, StrictOrder
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.view import ClusterView, Decision
 
 
 class BatchPolicy:
-    """Starts jobs in the order `order`. Without `backfill_order`, all jobs wait for the first one that does not fit."""
+    """Starts jobs in the order `order`, in the way of its strategy."""
 
     fast = True
     wants = (TASKS, RUNNING, RULES)
-    is_settled = True  # it makes no promises that a renewed one would have to know
 
     def __init__(
         self,
         name: str,
         order: Order,
         backfill_order: Order | None = None,
+        strategy: Callable[[], Strategy] = StrictOrder,
         *,
         filters: tuple[Filter, ...] = FILTERS,
     ) -> None:
         self.name = name
         self.filters = filters
-        self._order, self._backfill_order = order, backfill_order
+        self._order, self._backfill_order, self._make_strategy = order, backfill_order, strategy
+        self._strategy = strategy()
         self._pending = PendingJobs(order, backfill_order or order)
         self._ledger = NodeLedger()
         self._last: _LastDecision | None = None
@@ -53,16 +56,22 @@ class BatchPolicy:
         return self.filters == FILTERS
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it made no promises that a renewed one would have to know."""
+        return not self._strategy.memory
+
+    @property
     def memory(self) -> dict[str, Any]:
-        """What a renewed policy must know: the time from which ages count."""
-        return {"start_ms": self._pending.start_ms}
+        """What a renewed policy must know: the time from which ages count, and what its strategy remembers."""
+        return {"start_ms": self._pending.start_ms, **self._strategy.memory}
 
     @memory.setter
     def memory(self, memory: dict[str, Any]) -> None:
         self._pending.start_ms = memory.get("start_ms")
+        self._strategy.memory = {name: value for name, value in memory.items() if name != "start_ms"}
 
     def renew(self) -> BatchPolicy:
-        clone = BatchPolicy(self.name, self._order, self._backfill_order, filters=self.filters)
+        clone = BatchPolicy(self.name, self._order, self._backfill_order, self._make_strategy, filters=self.filters)
         clone.memory = self.memory
         return clone
 
@@ -82,11 +91,7 @@ class BatchPolicy:
     def _decide(self, view: ClusterView, now_ms: int, budget: int) -> Decision:
         acceptance = Acceptance(view, self.filters, self._ledger)
         decision_pass = DecisionPass(view, now_ms, budget, self._pending, acceptance)
-        head = decision_pass.start_in_order()
-        if head is not None and self._backfill_order is not None:
-            decision_pass.backfill(head)
-        elif head is not None:
-            decision_pass.hold_all_nodes()
+        self._strategy.run(decision_pass)
         return decision_pass.decision
 
 
@@ -123,10 +128,12 @@ class _LastDecision:
 BATCH_POLICIES: dict[str, Callable[..., BatchPolicy]] = {
     "fcfs": partial(BatchPolicy, "fcfs", orders.first_come),
     "sjf": partial(BatchPolicy, "sjf", orders.shortest_first),
-    "easy": partial(BatchPolicy, "easy", orders.first_come, orders.first_come),
-    "easy-sjbf": partial(BatchPolicy, "easy-sjbf", orders.first_come, orders.shortest_first),
+    "easy": partial(BatchPolicy, "easy", orders.first_come, orders.first_come, EasyBackfill),
+    "easy-sjbf": partial(BatchPolicy, "easy-sjbf", orders.first_come, orders.shortest_first, EasyBackfill),
+    "conservative": partial(BatchPolicy, "conservative", orders.first_come, strategy=Conservative),
     "f1": partial(BatchPolicy, "f1", orders.f1),
     "f2": partial(BatchPolicy, "f2", orders.f2),
     "f3": partial(BatchPolicy, "f3", orders.f3),
     "f4": partial(BatchPolicy, "f4", orders.f4),
+    "drf": partial(BatchPolicy, "drf", orders.first_come, strategy=DominantShares),
 }

@@ -1,4 +1,5 @@
-"""One decision of a batch scheduler: start jobs in order, then backfill. Created by `planning.batch.batch_policy`."""
+"""One decision of a batch scheduler: start jobs in order, then backfill. Created by `planning.batch.batch_policy`, and
+used by its strategies."""
 
 from __future__ import annotations
 
@@ -18,48 +19,54 @@ class DecisionPass:
     ) -> None:
         nodes = view.nodes
         self._acceptance = acceptance
-        self._view, self._now_ms, self._budget, self._pending = view, now_ms, budget, pending
-        self._free = FreeSpace((nodes.capacity - nodes.reserved)[: nodes.count], nodes, acceptance.rows)
+        self.view, self.now_ms, self.pending, self._budget = view, now_ms, pending, budget
+        self.free = FreeSpace((nodes.capacity - nodes.reserved)[: nodes.count], nodes, acceptance.rows)
         self._licences = {name: total - used for name, (total, used) in view.licences.items()}
         self._queue_room = {rules.name: _queue_room(rules) for rules in view.queues.values()}
-        self._started: list[StartedJob] = []
+        self.started: list[StartedJob] = []
         self.decision = Decision(view.version)
 
     def start_in_order(self) -> PendingJob | None:
         """Start jobs until one does not fit; returns that one. A job that could not even start on empty nodes holds
         nobody up, nor does one whose queue or licences do not admit it."""
-        for slot in self._pending.in_order().tolist():
-            job = self._pending.job(slot)
-            tasks_max = self._admissible_count(job)
-            if not tasks_max:
-                continue
-            affordable = self._affordable_count(job, tasks_max)
-            started = self._start(job, affordable, self._free) if affordable else 0
-            if started == affordable < tasks_max:
-                self.decision.is_partial = True
-                return None
-            if started < affordable and self._fits_on_empty_nodes(job):
+        for slot in self.pending.in_order().tolist():
+            job = self.pending.job(slot)
+            _, is_head = self.try_start(job)
+            if is_head:
                 return job
+            if self.decision.is_partial:
+                return None
         return None
+
+    def try_start(self, job: PendingJob) -> tuple[int, bool]:
+        """Start as much of the job as fits. Returns how many tasks started, and whether others must wait for the
+        rest."""
+        tasks_max = self.admissible_count(job)
+        affordable = self.affordable_count(job, tasks_max)
+        started = self.start(job, affordable, self.free) if affordable else 0
+        if started == affordable < tasks_max:
+            self.decision.is_partial = True
+            return started, False
+        return started, started < affordable and self.fits_on_empty_nodes(job)
 
     def hold_all_nodes(self) -> None:
         """Nobody may pass the first job that waits."""
-        self.decision.kept = HeldRows(None, dict.fromkeys(range(1, self._view.nodes.count), 0))
+        self.decision.kept = HeldRows(None, dict.fromkeys(range(1, self.view.nodes.count), 0))
 
     def backfill(self, head: PendingJob) -> None:
         """Start jobs behind `head`, the first that must wait, as long as they do not delay it."""
-        reservation = Releases(self._view, self._now_ms, self._started).reserve(head, self._free)
+        reservation = Releases(self.view, self.now_ms, self.started).reserve(head, self.free)
         if reservation is None:
             self.hold_all_nodes()
             return
         self.decision.kept = HeldRows(None, dict.fromkeys(reservation.rows.tolist(), reservation.start_ms))
-        started = {head.slot, *(each.job.slot for each in self._started)}
+        started = {head.slot, *(each.job.slot for each in self.started)}
         for slot in self._candidates(reservation).tolist():
-            job = self._pending.job(slot)
-            tasks_max = 0 if slot in started else self._admissible_count(job)
+            job = self.pending.job(slot)
+            tasks_max = 0 if slot in started else self.admissible_count(job)
             if not tasks_max:
                 continue
-            affordable = self._affordable_count(job, tasks_max)
+            affordable = self.affordable_count(job, tasks_max)
             started_count = self._start_before(job, affordable, reservation) if affordable else 0
             if started_count == affordable < tasks_max:
                 self.decision.is_partial = True
@@ -67,32 +74,32 @@ class DecisionPass:
 
     def _start_before(self, job: PendingJob, tasks_max: int, reservation: Reservation) -> int:
         """Start tasks of a job that does not delay the reservation: it ends before, or uses only what is spare."""
-        if self._now_ms + job.estimate_ms <= reservation.start_ms:
-            return self._start(job, tasks_max, self._free)
+        if self.now_ms + job.estimate_ms <= reservation.start_ms:
+            return self.start(job, tasks_max, self.free)
         spare = reservation.spare
-        count = self._start(job, tasks_max, self._free.with_amounts(np.minimum(self._free.amounts, spare.amounts)))
+        count = self.start(job, tasks_max, self.free.with_amounts(np.minimum(self.free.amounts, spare.amounts)))
         if count:
-            spare.take(self._started[-1].fit)
+            spare.take(self.started[-1].fit)
         return count
 
     def _candidates(self, reservation: Reservation) -> IntArray:
         """The jobs for which there may be room, found by vectors. Each of them is then examined closely."""
-        pending, free, spare = self._pending, self._free.amounts, reservation.spare.amounts
+        pending, free, spare = self.pending, self.free.amounts, reservation.spare.amounts
         slots = pending.in_backfill_order()
         is_small = (pending.task_needs[slots] <= free.max(axis=0)).all(axis=1)
         is_small &= (pending.job_needs[slots] <= free.clip(0).sum(axis=0)).all(axis=1)
-        is_harmless = self._now_ms + pending.estimate_ms[slots] <= reservation.start_ms
+        is_harmless = self.now_ms + pending.estimate_ms[slots] <= reservation.start_ms
         is_harmless |= (pending.task_needs[slots] <= spare.max(axis=0)).all(axis=1)
         found: IntArray = slots[is_small & is_harmless]
         return found
 
-    def _start(self, job: PendingJob, tasks_max: int, free: FreeSpace) -> int:
+    def start(self, job: PendingJob, tasks_max: int, free: FreeSpace) -> int:
         """Start as many tasks of the job as fit into `free`. Returns how many."""
         fit = free.fit(job, tasks_max)
         if fit is None:
             return 0
-        self._free.take(fit)
-        self._started.append(StartedJob(job, fit, self._now_ms + job.estimate_ms))
+        self.free.take(fit)
+        self.started.append(StartedJob(job, fit, self.now_ms + job.estimate_ms))
         for part in fit:
             placement = Placement(part.task_class.id, part.rows, part.counts)
             self.decision.placements.append(self._acceptance.admit(part.task_class, placement))
@@ -106,7 +113,7 @@ class DecisionPass:
         self._budget -= started
         return started
 
-    def _admissible_count(self, job: PendingJob) -> int:
+    def admissible_count(self, job: PendingJob) -> int:
         """How many of its tasks may start, as far as its queue and licences are concerned: all or none of a gang."""
         if not all(part.is_satisfiable for part in job.parts):
             return 0
@@ -119,15 +126,15 @@ class DecisionPass:
             return job.task_count if times >= 1 and room >= job.task_count else 0
         return max(min(job.task_count, room, times), 0)
 
-    def _affordable_count(self, job: PendingJob, tasks_max: int) -> int:
+    def affordable_count(self, job: PendingJob, tasks_max: int) -> int:
         """How many of its tasks the budget allows. A gang that is larger than the whole budget goes by itself."""
         if job.is_gang:
-            return tasks_max if tasks_max <= self._budget or not self._started else 0
+            return tasks_max if tasks_max <= self._budget or not self.started else 0
         return min(tasks_max, max(self._budget, 0))
 
-    def _fits_on_empty_nodes(self, job: PendingJob) -> bool:
-        nodes = self._view.nodes
-        return self._free.with_amounts(nodes.capacity[: nodes.count]).fit(job, 1) is not None
+    def fits_on_empty_nodes(self, job: PendingJob) -> bool:
+        nodes = self.view.nodes
+        return self.free.with_amounts(nodes.capacity[: nodes.count]).fit(job, 1) is not None
 
 
 def _queue_room(rules: QueueRules) -> int:

@@ -36,10 +36,19 @@ class JobPart:
 @dataclass(frozen=True, slots=True)
 class PendingJob:
     slot: int
+    key: int  # of the job: the number of a gang, or that of a class as a negative number
     parts: tuple[JobPart, ...]
     is_gang: bool
     estimate_ms: int
     needs: IntArray  # to start: of all tasks of a gang, or of one task
+
+    @property
+    def priority(self) -> int:
+        return self.parts[0].queued.task_class.priority
+
+    @property
+    def since(self) -> int:
+        return min(part.queued.since for part in self.parts)
 
     @property
     def task_count(self) -> int:
@@ -141,7 +150,7 @@ class PendingJobs:
         parts = tuple(self._part(each) for each in members)
         is_gang = job > 0
         needs = sum((part.needs * (part.queued.count if is_gang else 1) for part in parts), self._no_needs())
-        pending_job = PendingJob(slot, parts, is_gang, int(max(estimates) * 1000), needs)
+        pending_job = PendingJob(slot, job, parts, is_gang, int(max(estimates) * 1000), needs)
         self._by_job[job] = self._jobs[slot] = pending_job
         first = members[0]
         submitted_ms = min(each.since_ms for each in members)

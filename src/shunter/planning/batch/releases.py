@@ -54,6 +54,11 @@ class Releases:
         # the last entry of each time, so that entries with the same time are released together
         self._lasts = np.flatnonzero(np.append(np.diff(self._ends) > 0, len(order) > 0))
 
+    @property
+    def entries(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The end, the row and the amounts of each."""
+        return self._ends, self._rows, self._amounts
+
     def reserve(self, job: PendingJob, free: FreeSpace) -> Reservation | None:
         """The earliest time at which the job fits into `free` and what was released by then; None: at no known time.
         More is free at a later time, so the time is found by bisection. Before there is enough in total, no time is
