@@ -17,8 +17,10 @@ import numpy as np
 from shunter.model.protocol.scheduler_messages import RULES, RUNNING, TASKS
 from shunter.planning.batch import orders
 from shunter.planning.batch.acceptance import Acceptance
+from shunter.planning.batch.by_node import ByNode
 from shunter.planning.batch.conservative import Conservative
 from shunter.planning.batch.decision_pass import DecisionPass
+from shunter.planning.batch.node_choice import FullestNode, LeastFragmented, RandomNode
 from shunter.planning.batch.orders import Order
 from shunter.planning.batch.pending_jobs import PendingJobs
 from shunter.planning.batch.strategies import DominantShares, EasyBackfill, Strategy, StrictOrder
@@ -136,4 +138,7 @@ BATCH_POLICIES: dict[str, Callable[..., BatchPolicy]] = {
     "f3": partial(BatchPolicy, "f3", orders.f3),
     "f4": partial(BatchPolicy, "f4", orders.f4),
     "drf": partial(BatchPolicy, "drf", orders.first_come, strategy=DominantShares),
+    "random-fit": partial(BatchPolicy, "random-fit", orders.first_come, strategy=lambda: ByNode(RandomNode())),
+    "best-fit": partial(BatchPolicy, "best-fit", orders.first_come, strategy=lambda: ByNode(FullestNode())),
+    "fgd": partial(BatchPolicy, "fgd", orders.first_come, strategy=lambda: ByNode(LeastFragmented())),
 }

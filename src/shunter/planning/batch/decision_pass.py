@@ -96,8 +96,10 @@ class DecisionPass:
     def start(self, job: PendingJob, tasks_max: int, free: FreeSpace) -> int:
         """Start as many tasks of the job as fit into `free`. Returns how many."""
         fit = free.fit(job, tasks_max)
-        if fit is None:
-            return 0
+        return 0 if fit is None else self.start_fit(job, fit)
+
+    def start_fit(self, job: PendingJob, fit: Fit) -> int:
+        """Start tasks of the job where the fit says. Returns how many."""
         self.free.take(fit)
         self.started.append(StartedJob(job, fit, self.now_ms + job.estimate_ms))
         for part in fit:

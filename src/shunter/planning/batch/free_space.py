@@ -59,6 +59,13 @@ class FreeSpace:
                 amounts[found.rows] -= found.needs * found.counts[:, None]
         return fit
 
+    def has_room(self, part: JobPart) -> BoolArray:
+        """Which rows would take a task."""
+        has_room: BoolArray = (_room(self.amounts, part, 1) > 0) & self._accepts(part.queued.task_class)
+        if part.queued.avoid:
+            has_room[list(part.queued.avoid)] = False
+        return has_room
+
     def take(self, fit: Fit) -> None:
         for part in fit:
             self.amounts[part.rows] -= part.needs * part.counts[:, None]
