@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from shunter.lab.compare import Difference, Place, rank_policies
 from shunter.lab.filters import DEFAULT_FILTERS, FilterCount, apply_filters
 from shunter.lab.metrics import Figures, Window, bounded_slowdowns, compute_figures, measured_jobs, measured_window
@@ -19,6 +21,8 @@ from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.view import Policy
 
 POLICIES_MAX = 20
+SHAKES_MAX = 100
+SHAKE_S = 60.0  # how far a submission moves at most, in both directions
 JOBS_MAX = 64  # policies that run in parallel
 GIVEN, EXACT = "given", "exact"  # estimates: those of the trace, or the real run times
 
@@ -34,6 +38,7 @@ class Options:
     warm_up_s: float = 0.0
     cool_down_s: float = 0.0
     seed: int = 0
+    shakes: int = 0  # how often to repeat with slightly moved submissions
     jobs: int = 1  # policies that run in parallel
 
 
@@ -49,6 +54,7 @@ class Experiment:
     figures: dict[str, Figures]
     leaderboard: list[Place]
     differences: list[Difference]
+    shaken: dict[str, list[float]]  # by policy: the mean slowdown of each run with moved submissions
 
 
 def run_experiment(
@@ -71,21 +77,42 @@ def run_experiment(
     if not len(jobs):
         raise Invalid([Problem("--warm-up", "warm-up and cool-down leave no jobs to measure")])
 
-    def run(name: str) -> RunResult:
+    moved = [trace, *(_shake(trace, options.seed, number) for number in range(1, options.shakes + 1))]
+
+    def run(key: tuple[str, int]) -> RunResult:
+        name, number = key
         return run_policy(
-            trace, build(name), nodes.hellos, is_divided=nodes.is_divided, filters=node_filters, seed=options.seed
+            moved[number],
+            build(name),
+            nodes.hellos,
+            is_divided=nodes.is_divided,
+            filters=node_filters,
+            seed=options.seed,
         )
 
-    results = {}
-    for name, result in run_in_parallel(options.policies, run, options.jobs):
+    results: dict[str, RunResult] = {}
+    shaken: dict[str, list[float]] = {name: [] for name in options.policies if options.shakes}
+    keys = [(name, number) for number in range(options.shakes + 1) for name in options.policies]
+    for (name, number), result in run_in_parallel(keys, run, options.jobs):
         on_result(result)
-        results[name] = result
+        if number:
+            rows = measured_jobs(moved[number], window)
+            shaken[name].append(float(bounded_slowdowns(moved[number], result)[rows].mean()))
+        else:
+            results[name] = result
     slowdowns = {name: bounded_slowdowns(trace, results[name])[jobs] for name in options.policies}
     leaderboard, differences = rank_policies(slowdowns, trace.submit_s[jobs], options.seed)
     figures = {name: compute_figures(trace, results[name], nodes, window) for name in options.policies}
     return Experiment(
-        options, trace, jobs_read, counts, nodes, window, results, figures, leaderboard, differences
+        options, trace, jobs_read, counts, nodes, window, results, figures, leaderboard, differences, shaken
     )  # fmt: skip
+
+
+def _shake(trace: Trace, seed: int, number: int) -> Trace:
+    """The trace with each submission moved by up to a minute. Results that change much with it are chance."""
+    moves = np.random.default_rng((seed, number)).uniform(-SHAKE_S, SHAKE_S, len(trace))
+    submit_s = np.clip(trace.submit_s + moves.round(), 0.0, None)
+    return replace(trace, submit_s=submit_s).select(np.argsort(submit_s, kind="stable"))
 
 
 def check_options(options: Options) -> None:
@@ -96,6 +123,8 @@ def check_options(options: Options) -> None:
         problems.append(Problem("--estimates", f"must be {GIVEN} or {EXACT}", options.estimates))
     if not 1 <= options.jobs <= JOBS_MAX:
         problems.append(Problem("--jobs", f"must be 1 to {JOBS_MAX}", options.jobs))
+    if not 0 <= options.shakes <= SHAKES_MAX:
+        problems.append(Problem("--shake", f"must be 0 to {SHAKES_MAX}", options.shakes))
     if min(options.warm_up_s, options.cool_down_s) < 0:
         problems.append(Problem("--warm-up", "times must not be negative"))
     if problems:

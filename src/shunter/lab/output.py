@@ -14,7 +14,7 @@ import msgspec
 
 from shunter import __version__
 from shunter.lab.compare import DRAWS, block_length_s
-from shunter.lab.experiment import Experiment
+from shunter.lab.experiment import SHAKE_S, Experiment
 from shunter.lab.metrics import bounded_slowdowns, measured_jobs, waits
 from shunter.lab.readers.swf import write_swf
 from shunter.lab.workload import GPU_MILLI
@@ -58,6 +58,10 @@ def results(experiment: Experiment) -> dict[str, Any]:
             "block_s": block_length_s(trace.submit_s[measured_jobs(trace, experiment.window)]),
             "draws": DRAWS,
             "rows": [asdict(each) | {"is_tie": each.is_tie} for each in experiment.differences],
+        },
+        "shakes": {
+            "moved_s": SHAKE_S,
+            "slowdown_mean": experiment.shaken,
         },
         "policies": {name: asdict(figures) for name, figures in experiment.figures.items()},
     }

@@ -9,32 +9,34 @@ from multiprocessing.connection import Connection
 
 from shunter.lab.run import RunFailed, RunResult
 
+Key = tuple[str, int]  # a policy, and the number of its run
+
 
 def run_in_parallel(
-    names: Sequence[str], run: Callable[[str], RunResult], processes: int
-) -> Iterator[tuple[str, RunResult]]:
-    """The results in the order of the names, whichever ends first."""
-    if processes == 1 or len(names) == 1:
-        for name in names:
-            yield name, run(name)
+    keys: Sequence[Key], run: Callable[[Key], RunResult], processes: int
+) -> Iterator[tuple[Key, RunResult]]:
+    """The results in the order of the keys, whichever ends first."""
+    if processes == 1 or len(keys) == 1:
+        for key in keys:
+            yield key, run(key)
         return
-    waiting, running = list(names), dict[str, Callable[[], RunResult]]()
+    waiting, running = list(keys), dict[Key, Callable[[], RunResult]]()
     with _processes() as start:
-        for name in names:
+        for key in keys:
             while waiting and len(running) < processes:
-                next_name = waiting.pop(0)
-                running[next_name] = start(run, next_name)
-            yield name, running.pop(name)()
+                next_key = waiting.pop(0)
+                running[next_key] = start(run, next_key)
+            yield key, running.pop(key)()
 
 
 @contextmanager
-def _processes() -> Iterator[Callable[[Callable[[str], RunResult], str], Callable[[], RunResult]]]:
+def _processes() -> Iterator[Callable[[Callable[[Key], RunResult], Key], Callable[[], RunResult]]]:
     """Start runs in processes of their own. Those that still run at the end are ended."""
     context, started = multiprocessing.get_context("fork"), []
 
-    def start(run: Callable[[str], RunResult], name: str) -> Callable[[], RunResult]:
+    def start(run: Callable[[Key], RunResult], key: Key) -> Callable[[], RunResult]:
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_run_in_process, args=(run, name, sender), daemon=True)
+        process = context.Process(target=_run_in_process, args=(run, key, sender), daemon=True)
         process.start()
         sender.close()
         started.append(process)
@@ -43,7 +45,7 @@ def _processes() -> Iterator[Callable[[Callable[[str], RunResult], str], Callabl
             try:
                 result = receiver.recv()
             except EOFError:
-                raise RunFailed(f"the process of policy {name} died") from None
+                raise RunFailed(f"the process of policy {key[0]} died") from None
             if isinstance(result, RunResult):
                 return result
             raise RunFailed(result)
@@ -58,8 +60,8 @@ def _processes() -> Iterator[Callable[[Callable[[str], RunResult], str], Callabl
             process.join()
 
 
-def _run_in_process(run: Callable[[str], RunResult], name: str, sender: Connection) -> None:
+def _run_in_process(run: Callable[[Key], RunResult], key: Key, sender: Connection) -> None:
     try:
-        sender.send(run(name))
+        sender.send(run(key))
     except RunFailed as error:
         sender.send(str(error))

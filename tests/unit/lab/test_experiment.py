@@ -79,6 +79,7 @@ def test_exact_estimates_are_the_run_times(trace_file: Path) -> None:
         ({"policies": ("remote:mine",)}, "has no virtual time"),
         ({"estimates": "guessed"}, "must be given or exact"),
         ({"jobs": 0}, "must be 1 to 64"),
+        ({"shakes": -1}, "must be 0 to 100"),
         ({"warm_up_s": 1e9}, "leave no jobs to measure"),
         ({"warm_up_s": -1.0}, "must not be negative"),
     ],
@@ -96,3 +97,12 @@ def test_a_policy_without_a_result_ends_the_experiment(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RunFailed, match="ZeroDivisionError"):
         run(trace_file, policies=("easy", "wrong_policy:Wrong"), jobs=jobs)
+
+
+def test_shaken_runs_move_submissions_a_little_and_are_the_same_again(trace_file: Path, tmp_path: Path) -> None:
+    experiment = run(trace_file, policies=("fcfs", "easy"), shakes=2)
+    assert {name: len(means) for name, means in experiment.shaken.items()} == {"fcfs": 2, "easy": 2}
+    assert experiment.shaken["fcfs"][0] != experiment.shaken["fcfs"][1]
+    files = files_of(experiment, tmp_path / "first")
+    assert files_of(run(trace_file, policies=("fcfs", "easy"), shakes=2, jobs=2), tmp_path / "second") == files
+    assert "with moved submissions (× 2)".encode() in files["report.html"]

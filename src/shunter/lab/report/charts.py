@@ -4,6 +4,7 @@ Gantt chart. Called by `lab.report.page`. Curves are reduced to a point per pixe
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,16 +15,20 @@ from shunter.lab.report.svg import Axis
 from shunter.lab.trace import FloatColumn, IntColumn
 from shunter.model.resources import CPU
 
-POINTS_MAX = 400  # of one curve
+POINTS_MAX = 400  # of one distribution
+PARTS = 120  # of the time, in charts over time
 GANTT_JOBS_MAX = 400  # of one day and policy
 GANTT_HEIGHT = 240
 DAY_S = 86_400.0
+WAIT_MARKS_S = (1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, DAY_S, 10 * DAY_S, 100 * DAY_S)
 GROUND_S = 1.0  # shorter waits are drawn as this long, because a logarithm has no zero
 
 
 def wait_chart(experiment: Experiment) -> str:
     return _distribution(
-        experiment, lambda name: waits(experiment.trace, experiment.results[name]), GROUND_S, "wait", duration
+        experiment,
+        lambda name: waits(experiment.trace, experiment.results[name]),
+        Axis(GROUND_S, 0.0, "wait", duration, is_log=True, marks=WAIT_MARKS_S),
     )
 
 
@@ -31,20 +36,17 @@ def slowdown_chart(experiment: Experiment) -> str:
     return _distribution(
         experiment,
         lambda name: bounded_slowdowns(experiment.trace, experiment.results[name]),
-        1.0,
-        "bounded slowdown",
-        _plain,
+        Axis(1.0, 0.0, "bounded slowdown", _plain, is_log=True),
     )
 
 
-def _distribution(
-    experiment: Experiment, values_of: Callable[[str], FloatColumn], low: float, label: str, form: svg.Format
-) -> str:
-    """The share of jobs with at most that value."""
+def _distribution(experiment: Experiment, values_of: Callable[[str], FloatColumn], axis: Axis) -> str:
+    """The share of jobs with at most that value. The axis ends at the largest one."""
+    low = axis.low
     jobs = measured_jobs(experiment.trace, experiment.window)
     values = {name: np.sort(values_of(name)[jobs]) for name in experiment.results}
     high = max(max(float(column[-1]) for column in values.values()), low * 10)
-    x, y = Axis(low, high, label, form, is_log=True), Axis(0.0, 1.0, "share of jobs", _percent)
+    x, y = replace(axis, high=high), Axis(0.0, 1.0, "share of jobs", _percent)
     curves = []
     for style, column in enumerate(values.values()):
         ranks = np.unique(np.linspace(0, len(column) - 1, min(POINTS_MAX, len(column))).astype(np.int64))
@@ -55,7 +57,7 @@ def _distribution(
         curves.append(
             svg.step_path([(svg.x_of(x, low), svg.y_of(y, 0.0)), *points, (svg.x_of(x, high), points[-1][1])], style)
         )
-    return svg.chart(x, y, curves, f"distribution of {label}")
+    return svg.chart(x, y, curves, f"distribution of {axis.label}")
 
 
 def utilisation_chart(experiment: Experiment) -> str:
@@ -76,7 +78,7 @@ def queue_chart(experiment: Experiment) -> str:
 def _over_time(experiment: Experiment, curves: dict[str, StepCurve], high: float, label: str, form: svg.Format) -> str:
     """The mean of each of many equal parts of the time."""
     window = experiment.window
-    edges = np.linspace(window.begin_s, max(window.end_s, window.begin_s + 1.0), POINTS_MAX // 2 + 1)
+    edges = np.linspace(window.begin_s, max(window.end_s, window.begin_s + 1.0), PARTS + 1)
     x, y = (
         Axis(edges[0] / DAY_S, edges[-1] / DAY_S, "days since the start of the trace", _plain),
         Axis(0.0, high, label, form),
@@ -118,7 +120,7 @@ def gantt_chart(experiment: Experiment, policy: str, day: int) -> str:
     x = Axis(0.0, 24.0, f"hour of day {day}", _plain)
     y = Axis(float(max(len(rows), 1)), 0.0, "jobs by start", lambda _: "")
     waiting, running = [], []
-    thickness = max(0.6, (GANTT_HEIGHT - svg.TOP - svg.BOTTOM) / max(len(rows), 1) * 0.8)
+    thickness = max(1.2, (GANTT_HEIGHT - svg.TOP - svg.BOTTOM) / max(len(rows), 1) * 0.8)
     for line, row in enumerate(rows.tolist()):
         at = svg.number(svg.y_of(y, line + 0.5, GANTT_HEIGHT))
         edges = np.clip([submit_s[row], result.start_s[row], result.end_s[row]], begin_s, end_s)

@@ -17,7 +17,7 @@ STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);margin:2rem auto;max-width:74rem;padding:0 1.2rem}
 h1{font-size:1.6rem;margin:0 0 .2rem}h2{font-size:1.15rem;margin:2.2rem 0 .6rem}p{margin:.3rem 0;max-width:60rem}
 .soft,figcaption{color:var(--soft)}code{font-size:.85em;overflow-wrap:anywhere}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+.wide{overflow-x:auto;margin-bottom:1rem}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:.3rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
 th{font-weight:600;color:var(--soft)}th:first-child,td:first-child,td.n,th.n{text-align:left}
 tr.first td{font-weight:600}
@@ -92,45 +92,71 @@ def _leaderboard(experiment: Experiment) -> str:
     rows = []
     for place in experiment.leaderboard:
         each = differences.get(place.policy)
-        text = "" if each is None else f"{each.mean:+,.2f} {_interval(each)}"
+        text = "" if each is None else f"{_signed(each.mean)} {_interval(each)}"
         against = "" if each is None else escape(each.other) + (" (tie)" if each.is_tie else "")
-        rows.append([str(place.rank), escape(place.policy), f"{place.slowdown_mean:,.2f}", text, against])
+        row = [str(place.rank), escape(place.policy), f"{place.slowdown_mean:,.2f}", text, against]
+        if experiment.shaken:
+            shaken = experiment.shaken[place.policy]
+            row.append(f"{min(shaken):,.2f} to {max(shaken):,.2f}")
+        rows.append(row)
     block_s = block_length_s(experiment.trace.submit_s[measured_jobs(experiment.trace, experiment.window)])
     blocks = "weeks" if block_s == BLOCK_S else f"blocks of {charts.duration(block_s)}"
     note = (
         f'<p class="soft">By mean bounded slowdown. Intervals are 95 %, from a paired bootstrap over {blocks}. '
         "Policies of the same rank do not differ by more than chance from the first of that rank.</p>"
     )
-    return _table(["rank", "policy", "mean slowdown", "difference", "to"], rows, names=2) + note
+    head = ["rank", "policy", "mean slowdown", "difference", "to"]
+    if experiment.shaken:
+        head.append(f"with moved submissions (× {experiment.options.shakes})")
+    return _table(head, rows, names=2) + note
 
 
 def _interval(difference: Difference) -> str:
     if math.isinf(difference.low):
         return "(all jobs in one block: no interval)"
-    return f"[{difference.low:+,.2f}, {difference.high:+,.2f}]"
+    return f"[{_signed(difference.low)}, {_signed(difference.high)}]"
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:+,.2f}"
 
 
 def _figures(experiment: Experiment) -> str:
-    head = ["policy", "wait mean", "median", "p95", "p99", "max", "slowdown mean", "median", "p95", "p99", "max"]
-    head += ["utilisation", "makespan", "queue mean", "queue max", "fairness", "stranded", "GPU allocated"]
-    return _table(head, [_figures_row(name, figures) for name, figures in experiment.figures.items()], names=1)
+    """Two tables: about jobs, and about the cluster."""
+    of_jobs = ["policy", "wait mean", "median", "p95", "p99", "max", "slowdown mean", "median", "p95", "p99", "max"]
+    of_cluster = [
+        "policy",
+        "utilisation",
+        "makespan",
+        "queue mean",
+        "queue max",
+        "fairness",
+        "stranded",
+        "GPU allocated",
+    ]
+    figures = experiment.figures.items()
+    return _table(of_jobs, [_job_figures(name, each) for name, each in figures], names=1) + _table(
+        of_cluster, [_cluster_figures(name, each) for name, each in figures], names=1
+    )
 
 
-def _figures_row(name: str, figures: Figures) -> list[str]:
+def _job_figures(name: str, figures: Figures) -> list[str]:
     wait, slowdown = figures.wait_s, figures.slowdown
-    waits = [f"{value:,.0f} s" for value in (wait.mean, wait.median, wait.p95, wait.p99, wait.max)]
+    waits = (wait.mean, wait.median, wait.p95, wait.p99, wait.max)
     slowdowns = (slowdown.mean, slowdown.median, slowdown.p95, slowdown.p99, slowdown.max)
+    return [escape(name), *map(charts.duration, waits), *(f"{value:,.2f}" for value in slowdowns)]
+
+
+def _cluster_figures(name: str, figures: Figures) -> list[str]:
     return [
         escape(name),
-        *waits,
-        *(f"{value:,.2f}" for value in slowdowns),
         f"{figures.utilisation:.1%}",
         f"{figures.makespan_s / charts.DAY_S:,.1f} d",
         f"{figures.queue_length_mean:,.1f}",
         f"{figures.queue_length_max:,}",
         f"{figures.fairness:.3f}",
         f"{figures.stranded:.1%}",
-        "" if figures.gpu_allocated is None else f"{figures.gpu_allocated:.1%}",
+        "no GPUs" if figures.gpu_allocated is None else f"{figures.gpu_allocated:.1%}",
     ]
 
 

@@ -11,6 +11,7 @@ from html import escape
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 40
 TICKS = 5
+MARKS_MAX = 9
 # Okabe and Ito's colours, which people with any colour vision can tell apart; then again with dashes.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 DASHES = ("", "6 3", "2 2")
@@ -27,6 +28,7 @@ class Axis:
     label: str
     format: Format
     is_log: bool = False
+    marks: tuple[float, ...] = ()  # round values to mark, where powers of ten are not round
 
     def share(self, value: float) -> float:
         """Where the value lies between both ends, from 0 to 1."""
@@ -36,6 +38,9 @@ class Axis:
         return (value - self.low) / ((self.high - self.low) or 1.0)
 
     def ticks(self) -> list[float]:
+        if self.marks:
+            inside = [mark for mark in self.marks if self.low <= mark <= self.high]
+            return inside[:: max(1, -(-len(inside) // MARKS_MAX))]
         if self.is_log:
             first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
             step = max(1, (last - first) // TICKS + 1)

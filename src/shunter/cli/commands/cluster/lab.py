@@ -71,6 +71,9 @@ def run(
         str, typer.Option(metavar="TIME", help="Leave this time at the end out of the figures.")
     ] = "0s",
     day: Annotated[int | None, typer.Option(min=0, help="Day to draw in the report. Default: the busiest.")] = None,
+    shake: Annotated[
+        int, typer.Option(min=0, max=100, metavar="N", help="Repeat N times with submissions moved by up to a minute.")
+    ] = 0,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many policies to run in parallel.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
     output: Output = Format.TABLE,
@@ -96,6 +99,7 @@ def run(
         warm_up_s=duration_s(warm_up, "--warm-up") or 0,
         cool_down_s=duration_s(cool_down, "--cool-down") or 0,
         seed=seed,
+        shakes=shake,
         jobs=jobs,
     )
     began_s = time.monotonic()
