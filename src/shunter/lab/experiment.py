@@ -24,7 +24,8 @@ POLICIES_MAX = 20
 SHAKES_MAX = 100
 SHAKE_S = 60.0  # how far a submission moves at most, in both directions
 JOBS_MAX = 64  # policies that run in parallel
-GIVEN, EXACT = "given", "exact"  # estimates: those of the trace, or the real run times
+# estimates: those of the trace, the real run times, or learnt from jobs that have ended
+GIVEN, EXACT, LEARNT = "given", "exact", "learnt"
 
 BuildPolicy = Callable[[str], Policy]
 
@@ -54,7 +55,7 @@ class Experiment:
     figures: dict[str, Figures]
     leaderboard: list[Place]
     differences: list[Difference]
-    shaken: dict[str, list[float]]  # by policy: the mean slowdown of each run with moved submissions
+    moved_slowdowns: dict[str, list[float]]  # by policy: the mean slowdown of each run with moved submissions
 
 
 def run_experiment(
@@ -88,23 +89,24 @@ def run_experiment(
             is_divided=nodes.is_divided,
             filters=node_filters,
             seed=options.seed,
+            learns=options.estimates == LEARNT,
         )
 
     results: dict[str, RunResult] = {}
-    shaken: dict[str, list[float]] = {name: [] for name in options.policies if options.shakes}
+    moved_slowdowns: dict[str, list[float]] = {name: [] for name in options.policies if options.shakes}
     keys = [(name, number) for number in range(options.shakes + 1) for name in options.policies]
     for (name, number), result in run_in_parallel(keys, run, options.jobs):
         on_result(result)
         if number:
             rows = measured_jobs(moved[number], window)
-            shaken[name].append(float(bounded_slowdowns(moved[number], result)[rows].mean()))
+            moved_slowdowns[name].append(float(bounded_slowdowns(moved[number], result)[rows].mean()))
         else:
             results[name] = result
     slowdowns = {name: bounded_slowdowns(trace, results[name])[jobs] for name in options.policies}
     leaderboard, differences = rank_policies(slowdowns, trace.submit_s[jobs], options.seed)
     figures = {name: compute_figures(trace, results[name], nodes, window) for name in options.policies}
     return Experiment(
-        options, trace, jobs_read, counts, nodes, window, results, figures, leaderboard, differences, shaken
+        options, trace, jobs_read, counts, nodes, window, results, figures, leaderboard, differences, moved_slowdowns
     )  # fmt: skip
 
 
@@ -119,8 +121,8 @@ def check_options(options: Options) -> None:
     problems = []
     if not 0 < len(options.policies) <= POLICIES_MAX or len(set(options.policies)) < len(options.policies):
         problems.append(Problem("--policy", f"name 1 to {POLICIES_MAX} different policies", ",".join(options.policies)))
-    if options.estimates not in (GIVEN, EXACT):
-        problems.append(Problem("--estimates", f"must be {GIVEN} or {EXACT}", options.estimates))
+    if options.estimates not in (GIVEN, EXACT, LEARNT):
+        problems.append(Problem("--estimates", f"must be {GIVEN}, {EXACT} or {LEARNT}", options.estimates))
     if not 1 <= options.jobs <= JOBS_MAX:
         problems.append(Problem("--jobs", f"must be 1 to {JOBS_MAX}", options.jobs))
     if not 0 <= options.shakes <= SHAKES_MAX:

@@ -61,7 +61,7 @@ def results(experiment: Experiment) -> dict[str, Any]:
         },
         "shakes": {
             "moved_s": SHAKE_S,
-            "slowdown_mean": experiment.shaken,
+            "slowdown_mean": experiment.moved_slowdowns,
         },
         "policies": {name: asdict(figures) for name, figures in experiment.figures.items()},
     }

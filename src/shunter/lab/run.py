@@ -21,6 +21,7 @@ from shunter.engine.jobs.submit import on_submit
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.round import Round
 from shunter.engine.settings import EngineSettings
+from shunter.lab.learnt_estimates import CorrectsOverdue, RunTimeHistory
 from shunter.lab.trace import FloatColumn, Trace
 from shunter.lab.workload import LabJob, make_jobs
 from shunter.model.protocol.worker_messages import Hello
@@ -65,24 +66,29 @@ def run_policy(
     is_divided: bool = False,
     filters: tuple[Filter, ...] = FILTERS,
     seed: int = 0,
+    learns: bool = False,
 ) -> RunResult:
-    """Run the trace to its end. Raises RunFailed."""
+    """Run the trace to its end. `learns`: estimates are learnt from jobs that have ended. Raises RunFailed."""
 
     async def main(rng: random.Random) -> RunResult:
-        return await _Run(trace, ActivePolicy(policy, filters=filters), rng).run(hellos, is_divided)
+        return await _Run(trace, policy, filters, rng, learns).run(hellos, is_divided)
 
     return run_virtual(main, seed)
 
 
 class _Run:
-    def __init__(self, trace: Trace, policy: ActivePolicy, rng: random.Random) -> None:
-        self._trace, self._policy = trace, policy
+    def __init__(
+        self, trace: Trace, policy: Policy, filters: tuple[Filter, ...], rng: random.Random, learns: bool
+    ) -> None:
+        self._trace = trace
+        self._history = RunTimeHistory(trace) if learns else None
+        self._policy = ActivePolicy(CorrectsOverdue(policy, self._given_ms) if learns else policy, filters=filters)
         self._clock = VirtualClock()
         self._workers = SimulatedWorkers(self._clock, rng)
         self._engine = Engine(
             store=MemoryStore(),
             workers=self._workers,
-            policy=policy,
+            policy=self._policy,
             clock=self._clock,
             random=rng,
             settings=SETTINGS,
@@ -120,6 +126,8 @@ class _Run:
         at_s = START_S + jobs[0].submit_s
         while self._clock.now() < at_s:
             await self._advance(at_s)
+        if self._history is not None:
+            jobs = [job.with_estimate(self._history.estimate_s(job.row)) for job in jobs]
         runs = list(keys_of_specs(job.spec for job in jobs))
         self._engine.tell(partial(self._on_submit, jobs=jobs), runs=lambda _state: runs)
 
@@ -155,6 +163,12 @@ class _Run:
             "nothing ran for a day although nothing else was to come"
         )
 
+    def _given_ms(self, class_id: int) -> int:
+        """The user's estimate. Every job is a class of its own."""
+        dedicated_to = self._engine.state.classes[class_id].key.dedicated_to
+        assert dedicated_to is not None
+        return int(self._trace.estimate_s[self._row_of[dedicated_to[0]]] * 1000)
+
     # ---- what the machines tell ----
 
     def on_started(self, running_range: RunningRange) -> None:
@@ -168,3 +182,5 @@ class _Run:
         if not self._unfinished[row]:
             self._unfinished_jobs -= 1
             self._end_s[row] = running_range.ends_at - START_S
+            if self._history is not None:
+                self._history.add(row)

@@ -6,7 +6,9 @@ estimate, its user and its queue, as a batch scheduler does."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from shunter.lab.trace import Trace
 from shunter.model.job.spec import DEFAULT_OPTIONS, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec, TaskSpec
@@ -26,6 +28,11 @@ class LabJob:
     submit_s: float
     user: str
     spec: JobSpec
+
+    def with_estimate(self, estimate_s: float) -> LabJob:
+        [group] = self.spec.groups
+        groups = (msgspec.structs.replace(group, estimate_s=estimate_s),)
+        return replace(self, spec=msgspec.structs.replace(self.spec, groups=groups))
 
 
 def make_jobs(trace: Trace, is_divided: bool) -> Iterator[LabJob]:

@@ -77,7 +77,7 @@ def test_exact_estimates_are_the_run_times(trace_file: Path) -> None:
         ({"policies": ("easy", "easy")}, "name 1 to 20 different policies"),
         ({"policies": ("eazy",)}, "did you mean easy"),
         ({"policies": ("remote:mine",)}, "has no virtual time"),
-        ({"estimates": "guessed"}, "must be given or exact"),
+        ({"estimates": "guessed"}, "must be given, exact or learnt"),
         ({"jobs": 0}, "must be 1 to 64"),
         ({"shakes": -1}, "must be 0 to 100"),
         ({"warm_up_s": 1e9}, "leave no jobs to measure"),
@@ -99,10 +99,10 @@ def test_a_policy_without_a_result_ends_the_experiment(
         run(trace_file, policies=("easy", "wrong_policy:Wrong"), jobs=jobs)
 
 
-def test_shaken_runs_move_submissions_a_little_and_are_the_same_again(trace_file: Path, tmp_path: Path) -> None:
+def test_repeated_runs_move_submissions_a_little_and_are_the_same_again(trace_file: Path, tmp_path: Path) -> None:
     experiment = run(trace_file, policies=("fcfs", "easy"), shakes=2)
-    assert {name: len(means) for name, means in experiment.shaken.items()} == {"fcfs": 2, "easy": 2}
-    assert experiment.shaken["fcfs"][0] != experiment.shaken["fcfs"][1]
+    assert {name: len(means) for name, means in experiment.moved_slowdowns.items()} == {"fcfs": 2, "easy": 2}
+    assert experiment.moved_slowdowns["fcfs"][0] != experiment.moved_slowdowns["fcfs"][1]
     files = files_of(experiment, tmp_path / "first")
     assert files_of(run(trace_file, policies=("fcfs", "easy"), shakes=2, jobs=2), tmp_path / "second") == files
     assert "with moved submissions (× 2)".encode() in files["report.html"]

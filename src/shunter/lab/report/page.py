@@ -95,9 +95,9 @@ def _leaderboard(experiment: Experiment) -> str:
         text = "" if each is None else f"{_signed(each.mean)} {_interval(each)}"
         against = "" if each is None else escape(each.other) + (" (tie)" if each.is_tie else "")
         row = [str(place.rank), escape(place.policy), f"{place.slowdown_mean:,.2f}", text, against]
-        if experiment.shaken:
-            shaken = experiment.shaken[place.policy]
-            row.append(f"{min(shaken):,.2f} to {max(shaken):,.2f}")
+        if experiment.moved_slowdowns:
+            moved_slowdowns = experiment.moved_slowdowns[place.policy]
+            row.append(f"{min(moved_slowdowns):,.2f} to {max(moved_slowdowns):,.2f}")
         rows.append(row)
     block_s = block_length_s(experiment.trace.submit_s[measured_jobs(experiment.trace, experiment.window)])
     blocks = "weeks" if block_s == BLOCK_S else f"blocks of {charts.duration(block_s)}"
@@ -106,7 +106,7 @@ def _leaderboard(experiment: Experiment) -> str:
         "Policies of the same rank do not differ by more than chance from the first of that rank.</p>"
     )
     head = ["rank", "policy", "mean slowdown", "difference", "to"]
-    if experiment.shaken:
+    if experiment.moved_slowdowns:
         head.append(f"with moved submissions (× {experiment.options.shakes})")
     return _table(head, rows, names=2) + note
 

@@ -62,7 +62,10 @@ def run(
         str, typer.Option("--filter", metavar="A,B,C", help="Filters, in order: run, estimate, size, cut, first:N.")
     ] = "run,estimate,size,cut",
     estimates: Annotated[
-        str, typer.Option(metavar="KIND", help="Run-time estimates that policies see: given (in the trace) or exact.")
+        str,
+        typer.Option(
+            metavar="KIND", help="Run-time estimates that policies see: given (in the trace), exact, or learnt."
+        ),
     ] = "given",
     warm_up: Annotated[
         str, typer.Option(metavar="TIME", help="Leave this time at the start out of the figures.")
