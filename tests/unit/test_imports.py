@@ -125,6 +125,7 @@ RULES: dict[str, tuple[str, str]] = {
     "simulation": ("adapters.memory engine model planning ports .checks .fleet .runtime .workload", ""),
     "lab.readers": ("model lab", "msgspec numpy"),
     "lab.report": ("model lab", "numpy"),
+    "lab.gym_env": ("model planning lab .readers", "gymnasium numpy"),  # of the extra `gym`; nothing imports it
     "lab": ("adapters.memory engine model planning simulation .readers", "msgspec numpy"),
     "sdk.transport": ("sdk", ""),
     "sdk.calls": ("model sdk .transport", "msgspec"),
