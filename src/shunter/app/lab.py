@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from shunter.adapters.files.flight_files import MAGIC, read_frames
 from shunter.app.policies import find_policies
 from shunter.lab.experiment import Experiment as Experiment
@@ -15,7 +17,7 @@ from shunter.lab.flight_trace import read_flight
 from shunter.lab.nodes import NodeModel, build_nodes
 from shunter.lab.output import jobs_csv, results_json, swf_lines
 from shunter.lab.readers.detect import read_trace
-from shunter.lab.readers.lines import hash_file
+from shunter.lab.readers.lines import TraceError, hash_file
 from shunter.lab.report.page import report_html
 from shunter.lab.run import RunFailed as RunFailed
 from shunter.lab.run import RunResult
@@ -47,18 +49,24 @@ def run_lab(path: Path, options: Options, on_result: Callable[[RunResult], None]
 
 def load_trace(path: Path, nodes: str | None) -> tuple[Trace, NodeModel]:
     """A trace and its node model; a flight recording brings its nodes along. Raises Invalid."""
-    sha256 = hash_file(path)
     if not _is_flight(path):
         trace = read_trace(path)
         return trace, build_nodes(nodes, trace, path)
-    trace, recorded = read_flight(decode_record(frame) for frame in read_frames(path))
-    trace = replace(trace, source=path.name, sha256=sha256)
+    try:
+        trace, recorded = read_flight(decode_record(frame) for frame in read_frames(path))
+    except msgspec.DecodeError as error:
+        raise TraceError(path, f"is not a recording of this version: {error}") from error
+    trace = replace(trace, source=path.name, sha256=hash_file(path))
     return trace, recorded if nodes is None else build_nodes(nodes, trace)
 
 
 def _is_flight(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    """False for a file that cannot be read, too: the reader of traces says why."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def write_results(experiment: Experiment, folder: Path, day: int | None = None) -> list[Path]:

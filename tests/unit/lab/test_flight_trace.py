@@ -53,6 +53,13 @@ def test_the_lab_runs_it(tmp_path: Path) -> None:
     assert experiment.trace.source == "day.flight"
 
 
+def test_a_recording_of_another_version_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "old.flight"
+    path.write_bytes(b"".join(write_frames(iter([b"\xc1"]))))
+    with pytest.raises(Invalid, match=r"old\.flight: is not a recording of this version"):
+        run_lab(path, Options(policies=("easy",)), lambda _: None)
+
+
 def test_a_recording_without_jobs_is_refused() -> None:
     with pytest.raises(Invalid, match="shows no jobs"):
         read_flight([])
