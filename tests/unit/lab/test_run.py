@@ -13,7 +13,7 @@ from shunter.lab.trace import Trace
 from shunter.lab.workload import make_jobs
 from shunter.planning.planner import POLICIES
 from shunter.planning.policies import Catalogue
-from shunter.planning.view import ClusterView, Decision
+from shunter.planning.view import ClusterView, Decision, Placement
 from tests.unit.lab.sample_traces import draw_trace, simulate_slowly, trace_of
 
 CPUS = 10
@@ -122,3 +122,15 @@ def test_job_numbers_may_repeat_or_be_unknown(numbers: tuple[int, ...]) -> None:
     trace = trace_of([(0, 10, 10, 4), (0, 10, 10, 4), (5, 10, 10, 4)])
     trace.number[:] = numbers
     assert run(trace, "easy").start_s.tolist() == [0, 0, 10]
+
+
+def test_an_impossible_decision_ends_the_run() -> None:
+    class Overcommits(Lazy):
+        name = "overcommits"
+
+        def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+            placements = [Placement(each.task_class.id, np.array([99]), np.array([1])) for each in view.queued]
+            return Decision(view.version, placements)
+
+    with pytest.raises(RunFailed, match=r"overcommits failed: .*"):
+        run(trace_of([(0, 10, 10, 1)]), Overcommits())
