@@ -14,6 +14,7 @@ from shunter.planning.batch.decision_pass import DecisionPass
 from shunter.planning.batch.free_space import Fit, FreeSpace, PartFit
 from shunter.planning.batch.gpu_devices import Demand, Devices, GpuDevices, demand_of
 from shunter.planning.batch.pending_jobs import JobPart, PendingJob
+from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
 from shunter.planning.view import BoolArray, IntArray, TaskClass
 
 
@@ -44,7 +45,8 @@ class NodeChoice(Protocol):
 
 
 class ByNode:
-    """Jobs in order, each task on the node of the choice. What did not fit is tried again when something is free."""
+    """Jobs in order, each task on the node of the choice. A job that only lacks room is tried again when something
+    becomes free."""
 
     def __init__(self, choice: NodeChoice) -> None:
         self._choice, self._devices = choice, GpuDevices()
@@ -80,7 +82,8 @@ class ByNode:
                 decision_pass.decision.is_partial = True
                 break
             if affordable and self._start(decision_pass, job, affordable) < affordable:
-                self._blocked[job.key] = job.task_count
+                if _waits_for_room(job):
+                    self._blocked[job.key] = job.task_count
             elif affordable < tasks_max:
                 decision_pass.decision.is_partial = True
                 break
@@ -155,3 +158,18 @@ class ByNode:
         if part.is_one_per_node:
             has_room[list(counts)] = False
         return np.flatnonzero(has_room)
+
+
+def _waits_for_room(job: PendingJob) -> bool:
+    """Whether nothing but room can make it fit: no label of a node, no task next to it, no time since a failure."""
+    return not any(
+        part.queued.avoid
+        or part.queued.task_class.constraints
+        or part.queued.task_class.datacenters
+        or part.queued.task_class.runtime != RUNTIME_BUILT_IN
+        or (
+            (rules := part.queued.task_class.rules) is not None
+            and (rules.exclusive or rules.distinct or rules.affinity)
+        )
+        for part in job.parts
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from shunter.planning.batch.gpu_devices import Demand, GpuDevices, demand_of
 from shunter.planning.view import Rules, TaskClass
 from tests.unit.planning.batch.test_batch_policy import NOW, queued, starts
 from tests.unit.planning.cluster_builder import chosen
-from tests.unit.planning.running_cluster import RunningCluster
+from tests.unit.planning.running_cluster import SSD, RunningCluster
 
 BY_NODE = ("random-fit", "best-fit", "fgd")
 
@@ -134,3 +135,17 @@ def test_fgd_does_not_break_up_a_whole_device_that_others_need() -> None:
     built = BATCH_POLICIES["fgd"]()
     found = chosen(built.decide(cluster.view([queued(share, 1), queued(whole, 2, count=9)]), NOW, 10))
     assert found == {share.id: {shared: 1}, whole.id: {free: 1}}
+
+
+@pytest.mark.parametrize("policy", BY_NODE)
+def test_a_job_with_constraints_starts_when_a_node_gets_the_label(policy: str) -> None:
+    """Nothing becomes free, but the first node is now like the second, which is full."""
+    cluster = RunningCluster()
+    first, full = cluster.add(cpu=4), cluster.add(cpu=4, disk="ssd")
+    cluster.run(cluster.make_class("running", cpu=4), full)
+    on_ssd = replace(cluster.make_class("ssd", cpu=1), constraints=(SSD,))
+    built, nodes = BATCH_POLICIES[policy](), cluster.cluster.nodes
+    assert chosen(built.decide(cluster.view([queued(on_ssd, 1)]), NOW, 10)) == {}
+    nodes.tick += 1
+    nodes.kind[first], nodes.changed[first] = nodes.kind[full], nodes.tick
+    assert chosen(built.decide(cluster.view([queued(on_ssd, 1)]), NOW + 1, 10)) == {on_ssd.id: {first: 1}}
