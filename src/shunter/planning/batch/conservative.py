@@ -60,7 +60,7 @@ class Conservative:
         jobs = [pending.job(slot) for slot in pending.in_order().tolist()]
         jobs = [job for job in jobs if decision_pass.admissible_count(job)][:PROMISES_MAX]
         profile = _Profile(decision_pass)
-        kept = {job.key: self._promises[job.key] for job in jobs if job.key in self._promises}
+        kept = {job.key: self._promises[job.key] for job in jobs if self._is_valid(job.key, decision_pass.free)}
         for job in jobs:
             promise = kept.get(job.key)
             if promise is not None:
@@ -79,6 +79,12 @@ class Conservative:
             for row in promise.rows.tolist():
                 until[row] = min(until.get(row, promise.start_ms), promise.start_ms)
         decision_pass.decision.kept = HeldRows(None, {row: max(at_ms, now_ms) for row, at_ms in until.items()})
+
+    def _is_valid(self, key: int, free: FreeSpace) -> bool:
+        """Whether the job has a promise about the nodes and resources of now: a new kind of resource or fewer rows mean
+        that it gets another one."""
+        promise, (rows, resources) = self._promises.get(key), free.amounts.shape
+        return promise is not None and promise.amounts.shape[1] == resources and bool((promise.rows < rows).all())
 
     def _serve(self, decision_pass: DecisionPass, profile: _Profile, job: PendingJob) -> None:
         """Start what can start now; what is left gets a promise."""

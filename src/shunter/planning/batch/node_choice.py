@@ -14,6 +14,10 @@ from shunter.planning.batch.fragmentation import Kind, TypicalTasks, kind_of, ty
 from shunter.planning.batch.gpu_devices import DEVICE, Demand, Devices
 from shunter.planning.view import FloatArray, IntArray, TaskClass
 
+KINDS_MAX = 2_000  # of tasks that are counted as typical
+RISES_BYTES_MAX = 64 * 2**20  # of rises that are remembered; those of the last kinds always are
+RISES_MIN = 16
+
 
 class RandomNode:
     """Any node with room, and any device. The class and its age decide, so a replay decides the same."""
@@ -73,7 +77,9 @@ class LeastFragmented:
         self._rises.clear()
 
     def see(self, task_class: TaskClass, count: int) -> None:
-        self._seen[kind_of(task_class)] += count
+        kind = kind_of(task_class)
+        if kind in self._seen or len(self._seen) < KINDS_MAX:
+            self._seen[kind] += count
 
     def choose(self, candidates: Candidates) -> tuple[int, Devices]:
         if self._seen.total() >= 2 * self._counted.total():
@@ -82,8 +88,11 @@ class LeastFragmented:
             self._typical = typical_tasks(self._counted)
             self._rises.clear()
         kind, demand, gpus = kind_of(candidates.task_class), candidates.demand, candidates.gpus
-        known = self._rises.setdefault(kind, _KnownRises())
+        known = self._rises.pop(kind, None) or _KnownRises()
+        self._rises[kind] = known  # the one that was used last is the last
         known.update(self._typical, candidates.cpu_left, gpus.left, kind[0], demand)
+        if len(self._rises) > max(RISES_MIN, RISES_BYTES_MAX // known.size_bytes):
+            del self._rises[next(iter(self._rises))]
         row = int(candidates.rows[known.rises[candidates.rows].argmin()])
         if 0 < demand.milli < DEVICE:
             return row, (int(known.devices[row]),)
@@ -98,6 +107,10 @@ class _KnownRises:
         self.devices: IntArray = np.zeros(0, np.int64)
         self._cpu_left: IntArray = np.zeros(0, np.int64)
         self._left: IntArray = np.zeros((0, 0), np.int64)
+
+    @property
+    def size_bytes(self) -> int:
+        return max(1, self.rises.nbytes + self.devices.nbytes + self._cpu_left.nbytes + self._left.nbytes)
 
     def update(self, typical: TypicalTasks, cpu_left: IntArray, left: IntArray, cpu: int, demand: Demand) -> None:
         if self._left.shape != left.shape:

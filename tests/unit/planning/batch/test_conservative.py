@@ -101,3 +101,18 @@ def test_a_budget_ends_the_decision_but_no_promise() -> None:
     decision = decide("conservative", cluster, queued(array, 1, count=5), budget=2)
     assert decision.is_partial
     assert decision.placements[0].tasks == 2
+
+
+def test_promises_survive_a_resource_that_nobody_had_before() -> None:
+    """A node with GPUs joins, or a job asks for one: the columns of the view grow."""
+    cluster = RunningCluster()
+    busy_node(cluster, cpu=4, used=2, until_s=NOW + 100)
+    large = cluster.make_class("large", cpu=4)
+    policy = BATCH_POLICIES["conservative"]()
+    policy.decide(cluster.view([queued(large, 1)]), NOW, 10)
+    assert policy.memory["promises"]
+    cluster.cluster.add({"cpu": 1, "memory": 64, "gpu": 1}, labels={})
+    learner = cluster.make_class("learner", cpu=1, gpu=1)
+    decision = policy.decide(cluster.view([queued(large, 1), queued(learner, 2)]), NOW + 1, 10)
+    assert [placement.class_id for placement in decision.placements] == [learner.id]
+    assert [job for job, *_ in policy.memory["promises"]] == [-large.id]

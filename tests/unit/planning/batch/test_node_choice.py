@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shunter.planning.batch import node_choice
 from shunter.planning.batch.batch_policy import BATCH_POLICIES
 from shunter.planning.batch.fragmentation import typical_tasks
 from shunter.planning.batch.gpu_devices import Demand, GpuDevices, demand_of
@@ -149,3 +150,15 @@ def test_a_job_with_constraints_starts_when_a_node_gets_the_label(policy: str) -
     nodes.tick += 1
     nodes.kind[first], nodes.changed[first] = nodes.kind[full], nodes.tick
     assert chosen(built.decide(cluster.view([queued(on_ssd, 1)]), NOW + 1, 10)) == {on_ssd.id: {first: 1}}
+
+
+def test_fgd_remembers_a_limited_number_of_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_choice, "RISES_BYTES_MAX", 0)
+    monkeypatch.setattr(node_choice, "RISES_MIN", 2)
+    monkeypatch.setattr(node_choice, "KINDS_MAX", 3)
+    cluster = RunningCluster()
+    gpu_node(cluster, 8)
+    policy = BATCH_POLICIES["fgd"]()
+    for milli in range(100, 700, 100):
+        assert policy.decide(cluster.view([queued(gpu_task(cluster, milli), 1)]), NOW, 10).placements
+    assert len(policy.memory["kinds"]) == 3
