@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.lab.trace import FloatColumn
+from shunter.lab.trace import FloatColumn, IntColumn
 
 BLOCK_S = 7 * 86_400.0
 BLOCKS_MIN = 8  # with fewer draws to choose from, an interval says little
@@ -46,7 +46,7 @@ class Place:
 def compare(policy: str, other: str, values: Mapping[str, FloatColumn], submit_s: FloatColumn, seed: int) -> Difference:
     """`values`: the slowdown of each measured job, by policy."""
     difference = values[policy] - values[other]
-    blocks = ((submit_s - submit_s[0]) // block_length_s(submit_s)).astype(np.int64)
+    blocks = _number_blocks(submit_s)
     _, place = np.unique(blocks, return_inverse=True)
     sums, counts = np.bincount(place, difference), np.bincount(place)
     if len(sums) == 1:
@@ -55,6 +55,14 @@ def compare(policy: str, other: str, values: Mapping[str, FloatColumn], submit_s
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.percentile(means, INTERVAL).tolist()
     return Difference(policy, other, float(difference.mean()), low, high)
+
+
+def _number_blocks(submit_s: FloatColumn) -> IntColumn:
+    """The block of each job. The last instant belongs to the last whole block."""
+    length_s = block_length_s(submit_s)
+    last = max(int(np.ceil((submit_s[-1] - submit_s[0]) / length_s)) - 1, 0)
+    blocks: IntColumn = np.minimum((submit_s - submit_s[0]) // length_s, last).astype(np.int64)
+    return blocks
 
 
 def block_length_s(submit_s: FloatColumn) -> float:

@@ -108,3 +108,11 @@ def test_nothing_is_known_about_the_difference_of_jobs_that_were_submitted_at_on
 def test_blocks_are_weeks_or_an_eighth_of_a_shorter_trace() -> None:
     assert block_length_s(np.array([0.0, 8 * WEEK_S])) == WEEK_S
     assert block_length_s(np.array([0.0, WEEK_S])) == WEEK_S / 8
+
+
+def test_the_last_instant_is_no_block_of_its_own() -> None:
+    """A short trace has eight blocks of equal length: the job at its very end counts in the last one."""
+    submit_s = np.arange(81, dtype=np.float64)
+    noise = np.where(submit_s == 80, 1000.0, 0.0)
+    found = compare("b", "a", {"a": np.zeros(81), "b": noise}, submit_s, seed=1)
+    assert found.high < 1000.0 * 8 / 11  # with eight draws of ten or eleven jobs each
