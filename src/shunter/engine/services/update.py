@@ -99,16 +99,19 @@ def on_rollback(round: Round, job_id: int, user: str) -> None:
     """Roll back to the last stable version, or from a stable one to the one before. Counts stay."""
     job = _require_long_running_job(round, job_id)
     service_state = round.state.services.jobs[job.id]
-    target = rollback_target(job, service_state)
-    if target is None and service_state.status is RolloutStatus.ROLLING_BACK:
+    if service_state.status is RolloutStatus.ROLLING_BACK:
         raise _conflict(job, "is rolling back already", "wait until it has finished")
+    target = rollback_target(job, service_state)
     if target is None:
         raise _conflict(job, "has no earlier stable version", "submit the manifest of the version that you want")
     _roll_back(round, job, target, f"rolled back to version {target.number} by {user}")
 
 
 def rollback_target(job: Job, service_state: ServiceState) -> JobVersion | None:
-    """The version that a rollback returns to; None if there is none. A restart that stalled left the version stable."""
+    """The version that a rollback returns to; None if there is none, or if one is going on. A restart that stalled left
+    the version stable."""
+    if service_state.status is RolloutStatus.ROLLING_BACK:
+        return None
     target, stable = service_state.previous_version, service_state.stable_version
     is_stable = stable is not None and is_same_but_for_counts(stable.groups, job.spec_version.body)
     is_stalled = service_state.status is RolloutStatus.STALLED

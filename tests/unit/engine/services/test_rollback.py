@@ -202,7 +202,7 @@ def test_a_second_rollback_is_refused_while_the_first_one_goes_on() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.join("n1", cpu=16)
         fake_workers = FakeWorkers(harness)
-        for word in ("v1", "v2"):
+        for word in ("v1", "v2", "v3"):
             [job] = await harness.submit(service(2, word))
             await fake_workers.advance(20)
         await harness.engine.roll_back(job.job_id, "ada")
