@@ -60,7 +60,8 @@ class Jobs:
         return join(jobs, await self._submitted(submitted), objects, applied)
 
     async def page(self, query: JobQuery) -> JobPage:
-        """Newest first. Reads live runs before it asks the store, so that a job that ends meanwhile is not missed."""
+        """Newest first. Reads live runs before it asks the store, so that a job that ends meanwhile is not missed. The
+        store of a follower may be ahead of its state: a run that is in both has ended."""
         await self._engine.wait_committed()
         before = int(query.after) if query.after else None
         live, live_total = await self._live(query, before)
@@ -79,7 +80,8 @@ class Jobs:
         views.sort(key=lambda view: -view.id)
         has_more = len(views) > query.limit
         views = views[: query.limit]
-        total = live_total + finished_total + len(self._templates(query, None))
+        in_both = sum(view.id in ended for view in live)
+        total = live_total + finished_total - in_both + len(self._templates(query, None))
         return JobPage(views, str(views[-1].id) if has_more else None, total)
 
     async def get(self, job: JobReference) -> JobView:
@@ -90,13 +92,15 @@ class Jobs:
         query = FinishedQuery(
             namespace=view.namespace, name=view.name, before_id=int(after) if after else None, limit=limit + 1
         )
+        state, now_ms = self._engine.state, self._engine.now_ms()
+        live = [job_view(run, state, now_ms) for run in reversed(state.unfinished_runs(view.namespace, view.name))]
         views = [decode_summary(run.summary).view for run in await self._store.finished_jobs(query)]
         total = await self._store.count_finished(query)
-        live = self._engine.state.unfinished_runs(view.namespace, view.name)
+        ended = {view.id for view in views}
+        live = [run for run in live if run.id not in ended]
         if not after:
-            views = [*(job_view(run, self._engine.state, self._engine.now_ms()) for run in reversed(live)), *views]
-        total += len(live)
-        return JobPage(views[:limit], str(views[limit - 1].id) if len(views) > limit else None, total)
+            views = [*live, *views]
+        return JobPage(views[:limit], str(views[limit - 1].id) if len(views) > limit else None, total + len(live))
 
     async def stop(self, job: JobReference, task: TaskReference | None, now: bool, signal: int = 0) -> None:
         run = await self._runs.find(job)

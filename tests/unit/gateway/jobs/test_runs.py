@@ -31,6 +31,23 @@ def test_a_name_is_its_newest_run_and_a_number_an_older_one() -> None:
     run_scenario(scenario)
 
 
+def test_a_run_that_ended_in_the_store_already_is_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store of a follower may be ahead of its state."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join()
+        await harness.run("job")
+        state = harness.engine.state
+        [live] = state.unfinished_runs("default", "job")
+        [(_, order)] = harness.orders()
+        await harness.end_task(node, order, 1)
+        monkeypatch.setattr(state, "unfinished_runs", lambda *_: [live])
+        runs = await harness.gateway.jobs.runs(reference("job"), 10, None)
+        assert ([job.state for job in runs.items], runs.total) == (["succeeded"], 1)
+
+    run_scenario(scenario)
+
+
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
