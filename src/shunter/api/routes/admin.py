@@ -185,11 +185,11 @@ ADMIN_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/queues", "listQueues", "List queues", list_queues,
-        is_tagged=True, responses=(ResponseSpec(200, QueuePage),),
+        responses=(ResponseSpec(200, QueuePage),),
     ),
     Route(
         "GET", f"{BASE}/queues/{{queue}}", "getQueue", "Get a queue", get_queue,
-        is_tagged=True, responses=(ResponseSpec(200, QueueView),), errors=(400, 404),
+        responses=(ResponseSpec(200, QueueView),), errors=(400, 404),
     ),
     Route(
         "PATCH", f"{BASE}/queues/{{queue}}", "patchQueue", "Pause, resume or limit a queue", patch_queue,

@@ -14,7 +14,7 @@ from tests.unit.api.fake_gateway import FakeGateway
 OBJECTS = "/api/v1/apis/shunter.dev/v1/namespaces/default/testbeds"
 TAGGED = {
     "listJobs", "getJob", "listRuns", "listTasks", "getTask", "listAttempts", "listTemplates", "getTemplate",
-    "listQueues", "getQueue", "listDead", "listTestbeds", "listAllTestbeds", "getTestbed", "listBatchJobs",
+    "listDead", "listTestbeds", "listAllTestbeds", "getTestbed", "listBatchJobs",
     "listAllBatchJobs", "getBatchJob", "listSchedulings", "listAllSchedulings", "getScheduling", "listObjects",
     "listAllObjects",
 }  # fmt: skip
