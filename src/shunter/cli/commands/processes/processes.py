@@ -179,6 +179,9 @@ def down(
     if cluster and leave_running:
         fix = "leave one of them out: without --cluster, the other workers keep their tasks running"
         raise Invalid([Problem("--cluster", "cannot be combined with --leave-running", None, fix)])
+    if cluster and "SHUNTER_URL" in os.environ and "SHUNTER_HOME" not in os.environ:
+        fix = "unset it, or set SHUNTER_HOME to the home of one of the cluster's managers"
+        raise Invalid([Problem("SHUNTER_URL", "does not say which cluster to stop: SHUNTER_HOME does", None, fix)])
     if cluster and not yes:
         _confirm_cluster_stop(other_nodes())
     not_stopped = stop_cluster(leave_running, is_whole_cluster=cluster)
