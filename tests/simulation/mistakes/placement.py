@@ -152,7 +152,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (ignore_parallel_max, "parallel_max is", 13),
     (start_half_a_gang, "started in part", 13),
     (split_gangs, "was torn apart|started in part", 30),
-    (restart_incomplete_gangs, "was torn apart|started in part", 5),
+    (restart_incomplete_gangs, "was torn apart|started in part", 15),
     (ignore_distinct_hosts, "share (host|disk)", 5),
     (ignore_exclusive_nodes, "is exclusive to one of", 18),
     (ignore_colocation, "avoids job", 0),

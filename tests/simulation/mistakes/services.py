@@ -84,7 +84,7 @@ def run_lost_executors_alone(patch: Patch) -> None:
 
 
 MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
-    (treat_everything_as_healthy, "was ended while it was needed", 0),
+    (treat_everything_as_healthy, "was ended while it was needed", 13),
     (skip_missing_instances, "not come to rest", 13),
     (ignore_joining_nodes, "has no task on node", 24),
     (mark_draining_nodes_drained, "is called drained, and has tasks", 5),
