@@ -77,9 +77,9 @@ class Home:
         home."""
         from shunter.gateway.tokens import make_token
 
-        if not self.token.exists():
+        if not any(path.exists() for path in (self.token, self.store, self.description)):
             fix = "run this on the machine of a manager, with its SHUNTER_HOME"
-            raise NotFound(f"{self.folder} has no token, so it is not the home of a manager; {fix}")
+            raise NotFound(f"{self.folder} is not the home of a manager; {fix}")
         make_token(self.token)
 
     def lock(self) -> int | None:

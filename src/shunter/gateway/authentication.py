@@ -7,18 +7,21 @@ from __future__ import annotations
 from functools import partial
 
 from shunter.engine.engine import Engine
-from shunter.engine.identity.keys import is_use_to_be_noted, on_key_used
+from shunter.engine.identity.keys import KEYS_MAX, is_use_to_be_noted, on_key_used
 from shunter.engine.state.registries.identity import ApiKey, User
 from shunter.gateway.tokens import TokenFile, Tokens
-from shunter.model.identity.keys import NO_SECRET, KeyText, parse_key
+from shunter.model.identity.keys import DUMMY_SECRET, KeyText, parse_key
 from shunter.model.identity.roles import Role
 from shunter.ports.callers import Caller
 from shunter.ports.clock import Clock
+
+NOTE_AGAIN_MS = 60_000  # a use that the engine has been told of may get lost
 
 
 class Authentication:
     def __init__(self, tokens: Tokens | TokenFile, engine: Engine, clock: Clock) -> None:
         self._tokens, self._engine, self._clock = tokens, engine, clock
+        self._noted_ms: dict[str, int] = {}  # when the engine was last told of a key's use
 
     def authenticate(self, token: str) -> Caller | None:
         key = parse_key(token)
@@ -29,7 +32,7 @@ class Authentication:
         now_ms = int(self._clock.now() * 1000)
         key = identity.keys.get(presented.id)
         if key is None:
-            NO_SECRET.matches(presented.secret)
+            DUMMY_SECRET.matches(presented.secret)
             return None
         roles = roles_of(key, identity.users.get(key.user))
         if not key.matches(presented.secret, now_ms) or key.has_expired(now_ms) or not roles:
@@ -38,13 +41,20 @@ class Authentication:
         return Caller(key.user, roles, key.id)
 
     def _note_use(self, key: ApiKey, now_ms: int) -> None:
-        if is_use_to_be_noted(key, now_ms) and not self._engine.is_following:
-            self._engine.tell(partial(on_key_used, id=key.id))
+        """At most once in a while, and only if it can be committed: a full disk keeps nobody from reading."""
+        if not is_use_to_be_noted(key, now_ms) or self._engine.is_following or self._engine.commit_problem:
+            return
+        if now_ms - self._noted_ms.get(key.id, 0) < NOTE_AGAIN_MS:
+            return
+        if len(self._noted_ms) >= KEYS_MAX:
+            self._noted_ms.clear()
+        self._noted_ms[key.id] = now_ms
+        self._engine.tell(partial(on_key_used, id=key.id))
 
 
 def roles_of(key: ApiKey, user: User | None) -> frozenset[Role]:
-    """The roles of a key that its user has as well; none if the user is disabled. The user of the admin token has no
-    record, and may have keys."""
+    """The roles of a key that its user has as well; none if the user is disabled. The admin token's user may
+    have keys without a user record; these keep all their roles."""
     if user is None:
         return frozenset(key.roles)
     if user.is_disabled:

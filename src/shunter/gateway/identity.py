@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 
 import msgspec
 
 from shunter.engine.engine import Engine
 from shunter.engine.identity.keys import KeyDraft, find_key
 from shunter.engine.state.registries.identity import ApiKey, User
+from shunter.gateway.authentication import roles_of
 from shunter.model.identity.keys import (
     ID_ALPHABET,
     ID_SIZE,
@@ -37,19 +39,21 @@ class Identity:
         roles = [role for role in Role if role in self._caller.roles]
         return MeView(user=self._caller.user, roles=list(roles), key=self._caller.key or None, expires_at=expires_at)
 
-    async def users(self) -> UserPage:
+    async def users(self, limit: int, after: str | None) -> UserPage:
         await self._engine.wait_committed()
-        users = sorted(self._engine.state.identity.users.values(), key=lambda user: user.name)
-        return UserPage([_user_view(user) for user in users], None, len(users))
+        users = self._engine.state.identity.users
+        names, following = _cut_page(users, limit, after)
+        return UserPage([_user_view(users[name]) for name in names], following, len(users))
 
     async def put_user(self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None) -> UserView:
         await self._engine.put_user(name, roles, is_disabled, self._caller.user)
         return _user_view(self._engine.state.identity.users[name])
 
-    async def keys(self) -> KeyPage:
+    async def keys(self, limit: int, after: str | None) -> KeyPage:
         await self._engine.wait_committed()
-        keys = sorted(self._engine.state.identity.keys.values(), key=lambda key: (key.user, key.created_ms, key.id))
-        return KeyPage([self._view(key) for key in keys], None, len(keys))
+        keys = self._engine.state.identity.keys
+        ids, following = _cut_page(keys, limit, after)
+        return KeyPage([self._view(keys[id]) for id in ids], following, len(keys))
 
     async def create_key(self, new: NewKey) -> NewKeyView:
         id, secret = _make_id(), _make_secret()
@@ -70,17 +74,24 @@ class Identity:
         return NewKeyView(key=str(KeyText(id, secret)), **msgspec.structs.asdict(self._view(key)))
 
     def _view(self, key: ApiKey) -> KeyView:
+        usable = roles_of(key, self._engine.state.identity.users.get(key.user))
         is_rotating = key.old_until_ms > self._clock.now() * 1000
         return KeyView(
             id=key.id,
             user=key.user,
-            roles=[str(role) for role in key.roles],
+            roles=[str(role) for role in key.roles if role in usable],
             note=key.note,
             created_at=iso(key.created_ms / 1000) or "",
             expires_at=iso(key.expires_ms / 1000),
             last_used_at=iso(key.used_ms / 1000),
             old_secret_until=iso(key.old_until_ms / 1000) if is_rotating else None,
         )
+
+
+def _cut_page(names: Iterable[str], limit: int, after: str | None) -> tuple[list[str], str | None]:
+    """The names of a page, and where the next one begins."""
+    rest = sorted(name for name in names if after is None or name > after)
+    return rest[:limit], rest[limit - 1] if len(rest) > limit else None
 
 
 def _user_view(user: User) -> UserView:

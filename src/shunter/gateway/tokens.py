@@ -50,6 +50,7 @@ class TokenFile:
         self._path, self._user = path, user
         self._read_at: tuple[int, int] | None = None
         self._tokens = Tokens({})
+        self._is_unreadable = False
         self.token = ""
 
     def authenticate(self, token: str) -> Caller | None:
@@ -64,8 +65,12 @@ class TokenFile:
                 token = self._path.read_text().strip()
                 self._tokens = Tokens({token: self._user} if token else {})
                 self._read_at, self.token = (found.st_ino, found.st_mtime_ns), token
-        except OSError as error:
-            log.warning("token.unreadable", path=self._path, error=error)
+        except (OSError, ValueError) as error:
+            if not self._is_unreadable:
+                log.warning("token.unreadable", path=self._path, error=error)
+            self._is_unreadable = True
+        else:
+            self._is_unreadable = False
         return self.token
 
 

@@ -368,8 +368,7 @@ class Client:
         return await self._fetch(Request("GET", "/me"), MeView)
 
     async def users(self) -> list[UserView]:
-        page = await self._fetch(Request("GET", "/users"), UserPage)
-        return page.items
+        return [user async for user in self._pages("/users", UserPage, None)]
 
     async def put_user(
         self, name: str, *, roles: Sequence[str] | None = None, disabled: bool | None = None
@@ -379,8 +378,7 @@ class Client:
         return await self._fetch(json_request("PUT", f"/users/{quoted(name)}", body), UserView)
 
     async def keys(self) -> list[KeyView]:
-        page = await self._fetch(Request("GET", "/keys"), KeyPage)
-        return page.items
+        return [key async for key in self._pages("/keys", KeyPage, None)]
 
     async def create_key(
         self, roles: Sequence[str], *, user: str | None = None, note: str | None = None, expires_in: str | None = None

@@ -365,8 +365,7 @@ class Client:
         return self._fetch(Request("GET", "/me"), MeView)
 
     def users(self) -> list[UserView]:
-        page = self._fetch(Request("GET", "/users"), UserPage)
-        return page.items
+        return list(self._pages("/users", UserPage, None))
 
     def put_user(self, name: str, *, roles: Sequence[str] | None = None, disabled: bool | None = None) -> UserView:
         """Create a user, or change its roles or whether it is disabled."""
@@ -374,8 +373,7 @@ class Client:
         return self._fetch(json_request("PUT", f"/users/{quoted(name)}", body), UserView)
 
     def keys(self) -> list[KeyView]:
-        page = self._fetch(Request("GET", "/keys"), KeyPage)
-        return page.items
+        return list(self._pages("/keys", KeyPage, None))
 
     def create_key(
         self, roles: Sequence[str], *, user: str | None = None, note: str | None = None, expires_in: str | None = None

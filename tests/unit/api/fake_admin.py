@@ -95,16 +95,16 @@ class FakeIdentity:
         caller = self._gateway.caller
         return MeView(user=caller.user, roles=[str(role) for role in caller.roles])
 
-    async def users(self) -> UserPage:
-        self._gateway.record_call()
+    async def users(self, limit: int, after: str | None) -> UserPage:
+        self._gateway.record_call((limit, after))
         return UserPage([ANNA], None, 1)
 
     async def put_user(self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None) -> UserView:
         self._gateway.record_call((name, roles, is_disabled))
         return ANNA
 
-    async def keys(self) -> KeyPage:
-        self._gateway.record_call()
+    async def keys(self, limit: int, after: str | None) -> KeyPage:
+        self._gateway.record_call((limit, after))
         return KeyPage([KEY], None, 1)
 
     async def create_key(self, new: NewKey) -> NewKeyView:

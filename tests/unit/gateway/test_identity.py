@@ -26,7 +26,7 @@ def test_a_key_authenticates_its_user_with_its_roles() -> None:
         harness.local_gateway.for_caller(caller, "submitJob")
         with pytest.raises(Forbidden, match="operator or admin"):
             harness.local_gateway.for_caller(caller, "drainNode")
-        [view] = (await identity.keys()).items
+        [view] = (await identity.keys(10, None)).items
         assert (view.id, view.user, view.roles, view.note) == (new.id, "ben", ["submitter"], "build")
 
     run_scenario(scenario)
@@ -77,7 +77,7 @@ def test_a_rotated_key_works_with_both_secrets_for_a_while() -> None:
         await harness.settle(60.0)
         assert authenticate(old.key) is None
         assert authenticate(new.key) is not None
-        [view] = (await identity.keys()).items
+        [view] = (await identity.keys(10, None)).items
         assert view.old_secret_until is None
 
     run_scenario(scenario)
@@ -90,8 +90,53 @@ def test_the_use_of_a_key_is_shown() -> None:
         assert new.last_used_at is None
         harness.local_gateway.authenticate(new.key)
         await harness.settle()
-        [view] = (await identity.keys()).items
+        [view] = (await identity.keys(10, None)).items
         assert view.last_used_at is not None
+
+    run_scenario(scenario)
+
+
+def test_a_key_reads_while_nothing_can_be_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk: its use is not noted then."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        new = await harness.gateway.identity.create_key(NewKey((Role.VIEWER,)))
+        monkeypatch.setattr(type(harness.engine), "commit_problem", "the disk is full")
+        assert harness.local_gateway.authenticate(new.key) is not None
+        monkeypatch.undo()
+        harness.local_gateway.authenticate(new.key)
+        await harness.settle()
+        [view] = (await harness.gateway.identity.keys(10, None)).items
+        assert view.last_used_at is not None
+
+    run_scenario(scenario)
+
+
+def test_keys_and_users_are_listed_in_pages() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        identity = harness.gateway.identity
+        for name in ("ben", "cleo", "dora"):
+            await identity.put_user(name, (Role.VIEWER,), None)
+            await identity.create_key(NewKey((Role.VIEWER,), name))
+        first = await identity.users(2, None)
+        assert ([each.name for each in first.items], first.next, first.total) == (["ben", "cleo"], "cleo", 3)
+        second = await identity.users(2, first.next)
+        assert ([each.name for each in second.items], second.next) == (["dora"], None)
+        ids = [each.id for each in (await identity.keys(10, None)).items]
+        assert ids == sorted(ids)
+        assert [each.id for each in (await identity.keys(2, ids[0])).items] == ids[1:]
+
+    run_scenario(scenario)
+
+
+def test_a_key_is_listed_with_the_roles_that_it_still_has() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        identity = harness.gateway.identity
+        await identity.put_user("ben", (Role.VIEWER, Role.OPERATOR), None)
+        await identity.create_key(NewKey((Role.VIEWER, Role.OPERATOR), "ben"))
+        await identity.put_user("ben", (Role.VIEWER,), None)
+        [view] = (await identity.keys(10, None)).items
+        assert view.roles == ["viewer"]
 
     run_scenario(scenario)
 

@@ -175,9 +175,9 @@ VERBS: list[tuple[Call, str, object]] = [
     (lambda: client.delete_queue("a"), "DELETE /queues/a", None),
     (lambda: client.purge_queue("a"), "POST /queues/a/purge", None),
     (lambda: client.whoami(), "GET /me", None),
-    (lambda: client.users(), "GET /users", None),
+    (lambda: client.users(), "GET /users?limit=1000", None),
     (lambda: client.put_user("a", roles=("viewer",)), "PUT /users/a", {"roles": ["viewer"]}),
-    (lambda: client.keys(), "GET /keys", None),
+    (lambda: client.keys(), "GET /keys?limit=1000", None),
     (
         lambda: client.create_key(["viewer"], user="a", note="b", expires_in="1h"),
         "POST /keys",

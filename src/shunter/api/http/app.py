@@ -26,6 +26,7 @@ from shunter.api.http.forwarding import FORWARDED_HEADER, Forwarder, read_min_ve
 from shunter.api.http.large_yaml import YamlParser
 from shunter.api.http.openapi import openapi_document
 from shunter.api.http.origins import check_local, cors_headers
+from shunter.api.http.permission_watch import PermissionWatch
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
 from shunter.api.http.request_limits import RequestLimiter
 from shunter.api.http.routing import AnsweredBy, Route, RouteMatch, Router
@@ -123,6 +124,7 @@ class App:
         self._forwarder, self._limiter = forwarder, limiter
         self._gateway = gateway
         self._tags = EntityTags(gateway.replication)
+        self._permissions = PermissionWatch(gateway.authenticate)
         self._settings = settings
         self._listener = listener
         self._router = Router(listener.routes)
@@ -176,6 +178,8 @@ class App:
         if self._requests > self._settings.requests_max:
             raise Busy(f"more than {self._settings.requests_max} requests are in progress")
         found = self._router.find(path.rstrip("/") if path.startswith(EXTERNAL) else path)
+        if found is None and caller is None:
+            raise Unauthorized(NO_TOKEN)
         if found is None:
             if path.rstrip("/") == WEBSOCKET:
                 raise UpgradeRequired(f"{WEBSOCKET} is a STOMP WebSocket; connect with a STOMP client")
@@ -201,29 +205,30 @@ class App:
 
     async def _dispatch(self, exchange: Exchange, found: RouteMatch, caller: Caller | None) -> None:
         method = exchange.scope["method"]
+        route = found.methods.get("GET" if method == "HEAD" else method)
+        if caller is None and (route is None or route.answered_by is AnsweredBy.RECEIVER):
+            raise Unauthorized(NO_TOKEN)
         if method == "OPTIONS":
             await exchange.respond(204, headers=[(b"allow", found.allowed.encode())])
             return
-        route = found.methods.get("GET" if method == "HEAD" else method)
         if route is None:
             raise MethodNotAllowed(method, found.allowed)
         if not self._settings.serves_clients and not _is_for_any_manager(route, exchange):
             raise NoApi(NO_API)
         exchange.path_params = found.path_params
+        if caller is None:  # the leader may know the key, and answers whatever else is wrong
+            if self._forwarder is None or not await self._forwarder.forward_unknown(exchange):
+                raise Unauthorized(NO_TOKEN)
+            return
         exchange.query = route.query.read(exchange.scope["query_string"])
         min_version = read_min_version(exchange)  # by every manager, so that a wrong one is refused by all
-        if self._forwarder is not None and await self._forwarder.forward(
-            exchange, route, min_version, is_caller_known=caller is not None
-        ):
+        if self._forwarder is not None and await self._forwarder.forward(exchange, route, min_version):
             return
-        if caller is None:
-            raise Unauthorized(NO_TOKEN)
         if self._limiter is not None and not route.public:
             await self._limiter.check(caller)
         bound = self._gateway.for_caller(caller, route.name)
-        if caller.key:
-            token = _bearer_token(exchange.scope)
-            exchange.is_still_permitted = lambda: self._gateway.authenticate(token) == caller
+        if not self._listener.is_open and not route.public:
+            exchange.permission = self._permissions.of(_bearer_token(exchange.scope), caller)
         if route.is_tagged and not exchange.query.get("watch") and await self._is_unchanged(exchange):
             await exchange.respond(304)
             return

@@ -14,6 +14,7 @@ import msgspec
 
 from shunter.api.http.body_budget import BodyBudget
 from shunter.api.http.large_yaml import YAML_SIZE_MAX, YamlParser
+from shunter.api.http.permission_watch import Permission
 from shunter.model.errors import Invalid, Problem, TooLarge
 from shunter.ports.managers import Replication
 
@@ -66,8 +67,8 @@ class Exchange:
         "_send",
         "context",
         "extra_headers",
-        "is_still_permitted",
         "path_params",
+        "permission",
         "query",
         "replication",
         "scope",
@@ -83,7 +84,7 @@ class Exchange:
         self.query: dict[str, Any] = {}
         self.started = False
         self.extra_headers: Headers = ()  # headers of whatever is answered
-        self.is_still_permitted: Callable[[], bool] | None = None  # asked while a stream is open; None: for ever
+        self.permission: Permission | None = None  # watched while a stream is open; None: for ever
         self.tag: bytes | None = None  # of an answer that shows committed state and nothing else
         self._body_bytes = 0  # taken from the budget of all bodies
         self._receive = receive

@@ -5,16 +5,18 @@ A follower forwards what only the leader can do or knows, and reads for which it
 from __future__ import annotations
 
 import asyncio
+import time
 
 from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import AnsweredBy, Route
 from shunter.api.http.streams import cancel_on_disconnect
-from shunter.model.errors import Invalid, NotLeader, Problem, Unavailable
+from shunter.model.errors import Busy, Invalid, NotLeader, Problem, Unavailable
 from shunter.ports.managers import ForwardedRequest, Headers, ManagerClient, Replication
 
 MIN_VERSION_HEADER = b"shunter-min-version"  # the newest version that the client has seen
 FORWARDED_HEADER = b"shunter-forwarded"  # by whom; a request is forwarded once at most
 VERSION_DIGITS_MAX = 18
+UNKNOWN_CALLERS_PER_S_MAX = 50  # requests with a key that is not known here, which the leader may know
 # Headers that belong to one connection, not to the request or answer.
 HOP_BY_HOP = frozenset((b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"expect"))
 
@@ -22,23 +24,39 @@ HOP_BY_HOP = frozenset((b"connection", b"keep-alive", b"te", b"trailer", b"trans
 class Forwarder:
     def __init__(self, replication: Replication, client: ManagerClient) -> None:
         self._replication, self._client = replication, client
+        self._unknown_since_s, self._unknown_callers = 0, 0
 
-    async def forward(
-        self, exchange: Exchange, route: Route, min_version: int, *, is_caller_known: bool = True
-    ) -> bool:
-        """Whether the request was forwarded, and so is answered. The leader may know a key that was made just now, so
-        it gets the request of a caller that is not known here. Raises NotLeader if nobody leads."""
+    async def forward(self, exchange: Exchange, route: Route, min_version: int) -> bool:
+        """Whether the request was forwarded, and so is answered. Raises NotLeader if nobody leads."""
+        if not self._replication.is_following or not await self._needs_leader(route, min_version):
+            return False
+        await self._forward_once(exchange)
+        return True
+
+    async def forward_unknown(self, exchange: Exchange) -> bool:
+        """The same for a request with a key that is not known here: the leader may know it since just now. Raises Busy
+        if there are many of them."""
         if not self._replication.is_following:
             return False
-        is_about_this_one = route.answered_by is AnsweredBy.RECEIVER
-        if (is_caller_known or is_about_this_one) and not await self._needs_leader(route, min_version):
-            return False
+        self._check_unknown_callers()
+        await self._forward_once(exchange)
+        return True
+
+    async def _forward_once(self, exchange: Exchange) -> None:
         if exchange.header(FORWARDED_HEADER) is not None:
             raise NotLeader(
                 "the manager that got the forwarded request is not the leader; nothing was accepted, try again"
             )
         await self._forward_to(self._replication.leader_url(), exchange)
-        return True
+
+    def _check_unknown_callers(self) -> None:
+        """Invented keys must not keep the leader busy. Raises Busy."""
+        now_s = int(time.monotonic())
+        if now_s != self._unknown_since_s:
+            self._unknown_since_s, self._unknown_callers = now_s, 0
+        self._unknown_callers += 1
+        if self._unknown_callers > UNKNOWN_CALLERS_PER_S_MAX:
+            raise Busy("too many requests with keys that this manager does not know", 1.0)
 
     async def _needs_leader(self, route: Route, min_version: int) -> bool:
         if route.needs_leader or route.answered_by is AnsweredBy.RECEIVER:

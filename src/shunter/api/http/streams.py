@@ -23,7 +23,6 @@ EVENT_STREAM = b"text/event-stream"
 OCTETS = b"application/octet-stream"
 HEARTBEAT = b": still here\n\n"
 EMPTY_LINE = b"\n"
-PERMISSION_CHECK_S = 1.0
 log = Log(__name__)
 
 Item = TypeVar("Item")
@@ -118,28 +117,23 @@ async def cancel_on_disconnect(
     stream = asyncio.current_task()
     assert stream is not None
     background_tasks = [asyncio.create_task(_watch_disconnect(exchange, stream))]
-    if exchange.is_still_permitted is not None:
-        background_tasks.append(asyncio.create_task(_watch_permission(exchange.is_still_permitted, stream)))
     if heartbeat_s is not None:
         background_tasks.append(asyncio.create_task(_send_heartbeats(exchange, heartbeat_s, heartbeat)))
+    if exchange.permission is not None:
+        exchange.permission.watch(stream)
     try:
         yield
     except asyncio.CancelledError:
         stream.uncancel()
     finally:
+        if exchange.permission is not None:
+            exchange.permission.leave(stream)
         for background_task in background_tasks:
             background_task.cancel()
 
 
 async def _watch_disconnect(exchange: Exchange, stream: asyncio.Task[object]) -> None:
     await exchange.wait_for_disconnect()
-    stream.cancel()
-
-
-async def _watch_permission(is_still_permitted: Callable[[], bool], stream: asyncio.Task[object]) -> None:
-    """End the stream when its key is revoked or expires, or its user is disabled."""
-    while is_still_permitted():
-        await asyncio.sleep(PERMISSION_CHECK_S)
     stream.cancel()
 
 

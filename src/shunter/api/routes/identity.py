@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange, any_json
 from shunter.api.http.references import parse_name
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
+from shunter.model.errors import Invalid, Problem
 from shunter.model.identity.roles import Role
-from shunter.model.rest.identity_fields import KEY_CREATE, KEY_ROTATE, OVERLAP_DEFAULT_S, USER_PUT
+from shunter.model.rest.identity_fields import KEY_CREATE, KEY_ROTATE, LIFETIME_MIN_S, OVERLAP_DEFAULT_S, USER_PUT
 from shunter.model.rest.identity_views import KeyPage, MeView, NewKeyView, UserPage, UserView
 from shunter.model.schema.fields import Section
 from shunter.model.schema.problems import Problems
@@ -20,8 +22,8 @@ async def get_me(gateway: CallerGateway, _exchange: Exchange) -> MeView:
     return await gateway.identity.me()
 
 
-async def list_users(gateway: CallerGateway, _exchange: Exchange) -> UserPage:
-    return await gateway.identity.users()
+async def list_users(gateway: CallerGateway, exchange: Exchange) -> UserPage:
+    return await gateway.identity.users(exchange.query["limit"], exchange.query["after"])
 
 
 async def put_user(gateway: CallerGateway, exchange: Exchange) -> UserView:
@@ -31,12 +33,14 @@ async def put_user(gateway: CallerGateway, exchange: Exchange) -> UserView:
     return await gateway.identity.put_user(name, roles, body["disabled"])
 
 
-async def list_keys(gateway: CallerGateway, _exchange: Exchange) -> KeyPage:
-    return await gateway.identity.keys()
+async def list_keys(gateway: CallerGateway, exchange: Exchange) -> KeyPage:
+    return await gateway.identity.keys(exchange.query["limit"], exchange.query["after"])
 
 
 async def create_key(gateway: CallerGateway, exchange: Exchange) -> NewKeyView:
     body = await _read(exchange, KEY_CREATE)
+    if body["expires_in"] is not None and body["expires_in"] < LIFETIME_MIN_S:
+        raise Invalid([Problem("body.expires_in", "must be at least 1s", body["expires_in"])])
     new = NewKey(_roles(body["roles"]), body["user"], body["note"] or "", body["expires_in"])
     return await gateway.identity.create_key(new)
 
@@ -67,6 +71,7 @@ async def _read(exchange: Exchange, section: Section) -> dict[str, Any]:
     return found
 
 
+PAGE = p.Query((p.LIMIT, p.AFTER))
 IDENTITY_ROUTES = (
     Route(
         "GET", f"{BASE}/me", "getMe", "Show who the caller is, and its roles", get_me,
@@ -74,6 +79,7 @@ IDENTITY_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/users", "listUsers", "List users", list_users, responses=(ResponseSpec(200, UserPage),),
+        query=PAGE, errors=(400,),
     ),
     Route(
         "PUT", f"{BASE}/users/{{user}}", "putUser", "Create, change or disable a user", put_user,
@@ -81,7 +87,7 @@ IDENTITY_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/keys", "listKeys", "List API keys, without their secrets", list_keys,
-        responses=(ResponseSpec(200, KeyPage),),
+        responses=(ResponseSpec(200, KeyPage),), query=PAGE, errors=(400,),
     ),
     Route(
         "POST", f"{BASE}/keys", "createKey", "Create an API key; the answer shows it once", create_key,

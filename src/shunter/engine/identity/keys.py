@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
-from shunter.engine.state.registries.identity import NO_SECRET, ApiKey
+from shunter.engine.state.registries.identity import NO_OLD_SECRET, ApiKey, User
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.identity.keys import SecretDigest
 from shunter.model.identity.roles import Role
 
-KEYS_MAX = 100_000
+KEYS_MAX = 20_000
+EXPIRED_KEPT_MS = 30 * 86_400_000  # keys that have expired stay in the list for so long
 USE_NOTED_EVERY_MS = 3_600_000
 
 
@@ -33,14 +34,12 @@ def on_create_key(round: Round, draft: KeyDraft, by: str) -> None:
         raise Conflict(f"at most {KEYS_MAX:,} keys can exist; revoke some: `shunter key list`")
     if draft.id in identity.keys:
         raise Conflict("the new key has an id that exists already; try again")
-    if draft.user != by:
-        user = identity.users.get(draft.user)
-        if user is None:
-            fix = f"create it: `shunter user create {draft.user} --role {draft.roles[0]}`"
-            raise NotFound(f"user '{draft.user}' does not exist; {fix}")
-        if missing := [role for role in draft.roles if role not in user.roles and Role.ADMIN not in user.roles]:
-            fix = f"`shunter user create {draft.user}` with all its roles changes them"
-            raise Conflict(f"user '{draft.user}' does not have the role {', '.join(missing)}; {fix}")
+    user = identity.users.get(draft.user)
+    if user is not None:
+        _check_user(user, draft.roles)
+    elif draft.user != by:
+        fix = f"create it: `shunter user create {draft.user} --role {draft.roles[0]}`"
+        raise NotFound(f"user '{draft.user}' does not exist; {fix}")
     expires_ms = 0 if draft.lifetime_s is None else round.now_ms + int(draft.lifetime_s * 1000)
     round.record(
         c.KeySet(
@@ -51,8 +50,8 @@ def on_create_key(round: Round, draft: KeyDraft, by: str) -> None:
             expires_ms=expires_ms,
             salt=draft.secret.salt,
             digest=draft.secret.digest,
-            old_salt=NO_SECRET.salt,
-            old_digest=NO_SECRET.digest,
+            old_salt=NO_OLD_SECRET.salt,
+            old_digest=NO_OLD_SECRET.digest,
             old_until_ms=0,
             by=by,
             at_ms=round.now_ms,
@@ -60,9 +59,20 @@ def on_create_key(round: Round, draft: KeyDraft, by: str) -> None:
     )
 
 
+def _check_user(user: User, roles: tuple[Role, ...]) -> None:
+    """Whether a key with these roles would work. Raises Conflict."""
+    if user.is_disabled:
+        raise Conflict(f"user '{user.name}' is disabled; `shunter user enable {user.name}` enables it")
+    if missing := [role for role in roles if role not in user.roles and Role.ADMIN not in user.roles]:
+        fix = f"`shunter user create {user.name}` with all its roles changes them"
+        raise Conflict(f"user '{user.name}' does not have the role {', '.join(missing)}; {fix}")
+
+
 def on_rotate_key(round: Round, id: str, secret: SecretDigest, overlap_s: float, by: str) -> None:
     """The old secret is accepted for `overlap_s` more."""
     key = find_key(round.state.identity.keys, id)
+    if key.has_expired(round.now_ms):
+        raise Conflict(f"key '{id}' has expired; create another one: `shunter key create`")
     round.record(
         c.KeySet(
             id=id,
@@ -94,6 +104,13 @@ def on_key_used(round: Round, id: str) -> None:
 
 def is_use_to_be_noted(key: ApiKey, now_ms: int) -> bool:
     return now_ms - key.used_ms >= USE_NOTED_EVERY_MS
+
+
+def drop_expired_keys(round: Round) -> None:
+    """Called from time to time."""
+    before_ms = round.now_ms - EXPIRED_KEPT_MS
+    for key in [key for key in round.state.identity.keys.values() if key.has_expired(before_ms)]:
+        round.record(c.KeyRevoked(key.id, "expiry", round.now_ms))
 
 
 def find_key(keys: dict[str, ApiKey], id: str) -> ApiKey:

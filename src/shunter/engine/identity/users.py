@@ -7,11 +7,11 @@ from shunter.engine.round import Round
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.identity.roles import Role
 
-USERS_MAX = 100_000
+USERS_MAX = 20_000
 
 
 def on_put_user(round: Round, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None, by: str) -> None:
-    """None leaves as it is. A new user needs roles."""
+    """None leaves the value unchanged. A new user needs roles."""
     users = round.state.identity.users
     known = users.get(name)
     if known is None and roles is None:

@@ -43,7 +43,8 @@ class SecretDigest:
         return hmac.compare_digest(self.digest, _digest(self.salt, secret))
 
 
-NO_SECRET = SecretDigest(bytes(SALT_BYTES), bytes(32))  # compared with if there is no such key: that takes as long
+# A dummy. It is compared when a key does not exist, so that the refusal takes the same time.
+DUMMY_SECRET = SecretDigest(bytes(SALT_BYTES), bytes(32))
 
 
 def parse_key(text: str) -> KeyText | None:

@@ -9,6 +9,7 @@ from shunter.model.schema.fields import Field, Section, boolean, choice, duratio
 from shunter.model.schema.name_fields import NAME
 
 NOTE_SIZE_MAX = 200
+LIFETIME_MIN_S = 1.0
 LIFETIME_MAX_S = 10 * 366 * 86_400.0
 OVERLAP_MAX_S = 30 * 86_400.0
 OVERLAP_DEFAULT_S = 3_600.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -12,6 +13,7 @@ import msgspec
 import pytest
 
 from shunter.adapters.http.manager_client import HttpManagerClient
+from shunter.api.http import forwarding
 from shunter.api.http.app import ApiSettings, build_app
 from shunter.api.http.forwarding import FORWARDED_HEADER
 from shunter.api.http.server import HttpServer, serve
@@ -140,6 +142,20 @@ async def test_the_leader_checks_the_token_of_a_forwarded_request() -> None:
         pair.request("POST", "/api/v1/jobs", headers={"authorization": "Bearer no"}) as answer,
     ):
         assert answer.status == 401
+
+
+async def test_the_leader_judges_keys_that_the_follower_does_not_know_but_not_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forwarding, "UNKNOWN_CALLERS_PER_S_MAX", 2)
+    monkeypatch.setattr(forwarding, "time", SimpleNamespace(monotonic=lambda: 7.5))  # all in one second
+    headers = {"authorization": f"Bearer shk_b7k2mq9xwe_{'A' * 43}"}
+    async with open_pair() as pair:
+        for status in (401, 401, 429):
+            async with pair.request("GET", "/api/v1/jobs", headers=headers) as answer:
+                assert answer.status == status
+        async with pair.request("GET", "/api/v1/jobs") as answer:
+            assert answer.status == 200
 
 
 async def test_a_forwarded_stream_arrives_line_by_line_and_ends_with_its_client() -> None:

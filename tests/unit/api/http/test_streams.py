@@ -282,11 +282,12 @@ async def test_head_of_a_stream_has_no_body_and_does_not_wait(client: Client, ga
     assert gateway.streams_open == 0
 
 
-async def test_a_stream_ends_when_its_key_is_revoked(
-    client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("key", ["k1", ""], ids=["key", "admin token"])
+async def test_a_stream_ends_when_its_token_is_no_longer_valid(
+    client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    monkeypatch.setattr("shunter.api.http.streams.PERMISSION_CHECK_S", 0.01)
-    gateway.key = "k1"
+    monkeypatch.setattr("shunter.api.http.permission_watch.CHECK_EVERY_S", 0.01)
+    gateway.key = key
     call = client.start("GET", "/api/v1/events", headers=AUTHORIZED | {"accept": "text/event-stream"})
     await call.chunk()
     assert not call.task.done()

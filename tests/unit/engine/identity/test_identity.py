@@ -52,6 +52,37 @@ def test_a_key_has_no_roles_that_its_user_lacks() -> None:
     run_scenario(scenario)
 
 
+def test_a_key_that_could_not_work_is_refused() -> None:
+    """Also if the user of the admin token has a record."""
+
+    async def scenario(harness: Harness) -> None:
+        await harness.engine.put_user("admin", (Role.VIEWER,), None, "admin")
+        with pytest.raises(Conflict, match="user 'admin' does not have the role operator"):
+            await harness.engine.create_key(draft("admin", Role.OPERATOR), "admin")
+        await harness.engine.put_user("admin", None, True, "admin")
+        with pytest.raises(Conflict, match="user 'admin' is disabled"):
+            await harness.engine.create_key(draft("admin", Role.VIEWER), "admin")
+        await harness.engine.put_user("admin", None, False, "admin")
+        await harness.engine.create_key(draft("admin", Role.VIEWER, lifetime_s=5.0), "admin")
+        await harness.settle(6.0)
+        with pytest.raises(Conflict, match="key 'k1' has expired"):
+            await harness.engine.rotate_key("k1", digest_secret(b"new", OTHER), 10.0, "admin")
+
+    run_scenario(scenario)
+
+
+def test_a_key_that_expired_long_ago_is_removed() -> None:
+    async def scenario(harness: Harness) -> None:
+        await harness.engine.create_key(draft("admin", lifetime_s=60.0), "admin")
+        await harness.engine.create_key(draft("admin", id="k2"), "admin")
+        await harness.settle(3600.0)
+        assert harness.engine.state.identity.keys.keys() == {"k1", "k2"}
+        await harness.settle(31 * 86_400.0)
+        assert harness.engine.state.identity.keys.keys() == {"k2"}
+
+    run_scenario(scenario)
+
+
 def test_a_rotated_key_accepts_its_old_secret_only_during_the_overlap() -> None:
     async def scenario(harness: Harness) -> None:
         await harness.engine.create_key(draft("admin"), "admin")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.model.identity.keys import NO_SECRET, KeyText, digest_secret, parse_key
+from shunter.model.identity.keys import DUMMY_SECRET, KeyText, digest_secret, parse_key
 
 SECRET = "A" * 43
 TEXT = f"shk_b7k2mq9xwe_{SECRET}"
@@ -28,7 +28,7 @@ def test_a_digest_accepts_its_own_secret_only_and_depends_on_its_salt() -> None:
     assert digest.matches(SECRET)
     assert not digest.matches("B" * 43)
     assert digest_secret(b"other", SECRET).digest != digest.digest
-    assert not NO_SECRET.matches(SECRET)
+    assert not DUMMY_SECRET.matches(SECRET)
 
 
 def test_the_representation_of_a_key_has_no_secret() -> None:

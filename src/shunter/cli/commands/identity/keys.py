@@ -57,7 +57,7 @@ def list_keys(output: Output = Format.TABLE) -> None:
     shunter key list
     """
     with open_client() as client:
-        found = client.keys()
+        found = sorted(client.keys(), key=lambda each: (each.user, each.created_at, each.id))
     if output is not Format.TABLE:
         print_items(found, output)
         return

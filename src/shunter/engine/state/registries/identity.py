@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shunter.engine import changes as c
 from shunter.model.identity.keys import SecretDigest
 from shunter.model.identity.roles import Role
 
-NO_SECRET = SecretDigest(b"", b"")
+NO_OLD_SECRET = SecretDigest(b"", b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,13 @@ class IdentityRegistry:
         }
 
     def dump(self) -> list[list[Any]]:
+        """Written out: `astuple` copies what it finds, and takes thirty times as long."""
         return [
-            [astuple(user) for _, user in sorted(self.users.items())],
-            [astuple(key) for _, key in sorted(self.keys.items())],
+            [
+                (user.name, user.roles, user.is_disabled, user.created_ms)
+                for user in sorted(self.users.values(), key=lambda user: user.name)
+            ],
+            [_dump_key(key) for key in sorted(self.keys.values(), key=lambda key: key.id)],
         ]
 
     def load(self, dump: list[list[Any]]) -> None:
@@ -99,3 +103,10 @@ class IdentityRegistry:
     def _use_key(self, change: c.KeyUsed) -> None:
         if (key := self.keys.get(change.id)) is not None:
             self.keys[change.id] = replace(key, used_ms=change.at_ms)
+
+
+def _dump_key(key: ApiKey) -> tuple[Any, ...]:
+    secret, old = key.secret, key.old_secret
+    digests = (secret.salt, secret.digest), (old.salt, old.digest)
+    times = key.old_until_ms, key.created_ms, key.expires_ms, key.used_ms
+    return (key.id, key.user, key.roles, key.note, *digests, *times)

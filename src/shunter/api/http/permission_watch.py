@@ -1,0 +1,66 @@
+"""Ends open streams whose caller is no longer permitted: its key was revoked, rotated or has expired, its user was
+disabled, or the admin token was reset. Used by `api.http.app` and `api.http.streams`.
+
+One task checks all streams of a listener, each token once, while there are any."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from shunter.model.errors import ShunterError
+from shunter.ports.callers import Caller
+
+CHECK_EVERY_S = 1.0
+
+Stream = asyncio.Task[object]
+
+
+class PermissionWatch:
+    def __init__(self, authenticate: Callable[[str], Caller | None]) -> None:
+        self._authenticate = authenticate
+        self._streams: dict[tuple[str, Caller], set[Stream]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def of(self, token: str, caller: Caller) -> Permission:
+        return Permission(self, (token, caller))
+
+    def add(self, grant: tuple[str, Caller], stream: Stream) -> None:
+        self._streams.setdefault(grant, set()).add(stream)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    def remove(self, grant: tuple[str, Caller], stream: Stream) -> None:
+        streams = self._streams.get(grant, set())
+        streams.discard(stream)
+        if not streams:
+            self._streams.pop(grant, None)
+
+    async def _run(self) -> None:
+        while self._streams:
+            await asyncio.sleep(CHECK_EVERY_S)
+            for (token, caller), streams in list(self._streams.items()):
+                if not self._is_permitted(token, caller):
+                    for stream in list(streams):
+                        stream.cancel()
+
+    def _is_permitted(self, token: str, caller: Caller) -> bool:
+        try:
+            return self._authenticate(token) == caller
+        except ShunterError:
+            return True  # nobody knows just now: the next check will tell
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Of one request: which token, and whom it stood for."""
+
+    _watch: PermissionWatch
+    _grant: tuple[str, Caller] = field(repr=False)
+
+    def watch(self, stream: Stream) -> None:
+        self._watch.add(self._grant, stream)
+
+    def leave(self, stream: Stream) -> None:
+        self._watch.remove(self._grant, stream)
