@@ -24,7 +24,7 @@ def test_a_key_does_what_its_role_allows_until_it_is_revoked(cluster: Cluster) -
     assert anna.shunter("run", "--name", "hers", "--", "echo", "hello").out == "hello\n"
     assert cluster.json("job", "hers")["user"] == "anna"
     refused = anna.shunter("queue", "pause", "default", code=2)
-    assert "this needs the role operator or admin; the token has submitter" in refused.err
+    assert "this needs the role operator or admin; you have submitter" in refused.err
     assert "this needs the role admin" in anna.shunter("key", "list", code=2).err
     followed = anna.begin("events", "--follow")
     [listed] = cluster.items("key", "list")

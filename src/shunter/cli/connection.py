@@ -9,12 +9,14 @@ from pathlib import Path
 
 from shunter.cli.exit_codes import print_notice
 from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.model.identity.keys import parse_key
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Client, connect
 from shunter.sdk.contexts import LOCAL, load_contexts
 from shunter.sdk.endpoint import finder, home_folder
 from shunter.sdk.retry import PATIENCE_S
 
+ASK_FOR_KEY = "the key was revoked, rotated or has expired, or its user is disabled; ask an administrator for another"
 COPY_TOKEN = "copy `token` from the manager's SHUNTER_HOME"
 NOTICE_AFTER_S = 0.5  # shorter waits are not worth a line,
 NOTICE_AFTER_TOTAL_S = 1.0  # unless there are many, as between several managers
@@ -47,7 +49,8 @@ def describe_refused_token() -> str:
     if not endpoint.token:
         fix = "set SHUNTER_TOKEN to the text of `token` in the manager's SHUNTER_HOME"
         return f"the cluster at {endpoint.url} needs a token, and none is given; {fix}"
-    return f"the cluster at {endpoint.url} refused the token from {_token_source()}; {COPY_TOKEN}"
+    fix = ASK_FOR_KEY if parse_key(endpoint.token) is not None else COPY_TOKEN
+    return f"the cluster at {endpoint.url} refused the token from {_token_source()}; {fix}"
 
 
 def describe_unreachable(error: ShunterError) -> str:

@@ -64,7 +64,8 @@ def _check_user(user: User, roles: tuple[Role, ...]) -> None:
     if user.is_disabled:
         raise Conflict(f"user '{user.name}' is disabled; `shunter user enable {user.name}` enables it")
     if missing := [role for role in roles if role not in user.roles and Role.ADMIN not in user.roles]:
-        fix = f"`shunter user create {user.name}` with all its roles changes them"
+        wanted = [role for role in Role if role in (*user.roles, *missing)]
+        fix = f"to add it: `shunter user create {user.name} {' '.join(f'--role {role}' for role in wanted)}`"
         raise Conflict(f"user '{user.name}' does not have the role {', '.join(missing)}; {fix}")
 
 

@@ -255,13 +255,13 @@ def _queue_dropped(change: c.QueueDropped, _: Callable[[int], str]) -> dict[str,
 
 
 def _user_set(change: c.UserSet, _: Callable[[int], str]) -> dict[str, Any]:
-    state = "disabled" if change.is_disabled else f"roles {', '.join(change.roles)}"
-    return {"type": "user.set", "name": change.name, "reason": f"{state}, by {change.by}"}
+    state = "; disabled" if change.is_disabled else ""
+    return {"type": "user.set", "name": change.name, "reason": f"{', '.join(change.roles)}{state}; by {change.by}"}
 
 
 def _key_set(change: c.KeySet, _: Callable[[int], str]) -> dict[str, Any]:
     action = "rotated" if change.old_until_ms else "created"
-    return {"type": "key.set", "name": change.id, "reason": f"{action} for {change.user}, by {change.by}"}
+    return {"type": "key.set", "name": change.id, "reason": f"{action} for {change.user}; by {change.by}"}
 
 
 def _key_revoked(change: c.KeyRevoked, _: Callable[[int], str]) -> dict[str, Any]:

@@ -90,6 +90,11 @@ def check_permission(roles: Collection[Role], operation: str) -> None:
         return
     allowed = PERMISSIONS.get(operation, frozenset())
     if allowed.isdisjoint(roles):
-        needed = " or ".join(role for role in Role if role in allowed) or "of nobody"
-        own = " and ".join(role for role in Role if role in roles) or "no role"
-        raise Forbidden(f"this needs the role {needed}; the token has {own}")
+        needed, own = join_words(allowed, "or"), join_words(roles, "and")
+        raise Forbidden(f"this needs the role {needed or 'of nobody'}; you have {own or 'no role'}")
+
+
+def join_words(roles: Collection[Role], last: str) -> str:
+    """As in a sentence: `submitter, operator or admin`."""
+    words = [str(role) for role in Role if role in roles]
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -47,7 +47,7 @@ def test_roles_may_do_what_their_names_say(role: Role, operation: str, is_allowe
 
 
 def test_a_refusal_names_the_roles_that_would_do() -> None:
-    with pytest.raises(Forbidden, match="needs the role operator or admin; the token has viewer and submitter"):
+    with pytest.raises(Forbidden, match="needs the role operator or admin; you have viewer and submitter"):
         check_permission({Role.SUBMITTER, Role.VIEWER}, "drainNode")
 
 

@@ -9,8 +9,11 @@ import typer
 
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
+from shunter.cli.output_mode import mode
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import DELETED, Column, print_document, print_items, print_result, print_table
+from shunter.cli.render.tables import Column, print_document, print_items, print_result, print_table
+from shunter.cli.text import print_text
+from shunter.model.identity.keys import PREFIX
 from shunter.model.identity.roles import Role
 from shunter.model.rest.identity_views import KeyView, NewKeyView
 
@@ -34,7 +37,7 @@ def create(
     ] = None,
     note: Annotated[str | None, typer.Option(metavar="TEXT", help="What the key is for.")] = None,
     expires_in: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="How long it is valid (90d, 12h). Default: for ever.")
+        str | None, typer.Option(metavar="DURATION", help="How long it is valid (90d, 12h). Default: no expiry.")
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
@@ -61,8 +64,9 @@ def list_keys(output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    titles = ("KEY", "USER", "ROLES", "CREATED", "EXPIRES", "LAST USED", "NOTE")
-    print_table([Column(title, drop=title == "NOTE") for title in titles], map(_row, found))
+    drops = {"ID": 0, "USER": 0, "ROLES": 0, "EXPIRES": 1, "LAST USED": 2, "NOTE": 3, "CREATED": 4}
+    titles = ("ID", "USER", "ROLES", "CREATED", "EXPIRES", "LAST USED", "NOTE")
+    print_table([Column(title, drop=drops[title]) for title in titles], map(_row, found))
 
 
 @key.command("rotate")
@@ -79,8 +83,10 @@ def rotate(
     shunter key rotate b7k2mq9xwe --overlap 24h
     """
     with open_client() as client:
-        found = client.rotate_key(id, overlap)
-    _print_once(found, f"rotated; the old one is accepted until {_minute(found.old_secret_until)}", output)
+        found = client.rotate_key(_id_of(id), overlap)
+    until = found.old_secret_until
+    old = "is refused from now on" if until is None else f"is accepted until {_second(until)}"
+    _print_once(found, f"rotated; the old one {old}", output)
 
 
 @key.command("revoke")
@@ -91,8 +97,14 @@ def revoke(id: Id, output: Output = Format.TABLE) -> None:
     shunter key revoke b7k2mq9xwe
     """
     with open_client() as client:
-        client.revoke_key(id)
-    print_result(f"key {id} revoked", {"id": id, "action": DELETED}, output)
+        client.revoke_key(id := _id_of(id))
+    print_result(f"key {id} revoked", {"id": id, "action": "revoked"}, output)
+
+
+def _id_of(text: str) -> str:
+    """A user may paste the whole key: its secret must neither travel nor be shown in an error."""
+    prefix, _, rest = text.partition("_")
+    return rest.partition("_")[0] if prefix == PREFIX else text
 
 
 def _print_once(found: NewKeyView, done: str, output: Format) -> None:
@@ -100,8 +112,9 @@ def _print_once(found: NewKeyView, done: str, output: Format) -> None:
     if output is not Format.TABLE:
         print_document(found, output)
         return
-    print(f"key {found.id} of {found.user} ({', '.join(found.roles)}) {done}", file=sys.stderr)
-    print("Store it now: it is not shown again. It works as SHUNTER_TOKEN.", file=sys.stderr)
+    if not mode.is_quiet:
+        print_text(f"key {found.id} of {found.user} ({', '.join(found.roles)}) {done}", stream=sys.stderr)
+        print_text("Store it now: it is not shown again. It works as SHUNTER_TOKEN.", stream=sys.stderr)
     print(found.key)
 
 
@@ -109,7 +122,7 @@ def _row(view: KeyView) -> list[str]:
     return [
         view.id,
         view.user,
-        ",".join(view.roles),
+        ", ".join(view.roles),
         _minute(view.created_at),
         _minute(view.expires_at) if view.expires_at else "never",
         _minute(view.last_used_at) if view.last_used_at else "never",
@@ -117,5 +130,9 @@ def _row(view: KeyView) -> list[str]:
     ]
 
 
-def _minute(at: str | None) -> str:
-    return "now" if at is None else f"{at[:10]} {at[11:16]}Z"
+def _minute(at: str) -> str:
+    return f"{at[:10]} {at[11:16]}Z"
+
+
+def _second(at: str) -> str:
+    return f"{at[:10]} {at[11:19]}Z"

@@ -10,11 +10,12 @@ from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_document, print_items, print_result, print_table
+from shunter.cli.text import print_text
 from shunter.model.identity.roles import Role
 
 user = plain_typer(
     no_args_is_help=True,
-    help="Create, list, disable or enable users. A user has API keys, with the user's roles at most.\n\n\b\n"
+    help="Create, list, disable or enable users. A key cannot have more roles than its user.\n\n\b\n"
     "shunter user create anna --role submitter\n"
     "shunter key create --user anna --role submitter",
 )
@@ -39,7 +40,8 @@ def create(
     """
     with open_client() as client:
         found = client.put_user(name, roles=[str(role) for role in roles])
-    print_result(f"user {found.name} has the roles {', '.join(found.roles)}", found, output)
+    state = f"; it is disabled, `shunter user enable {found.name}` enables it" if found.disabled else ""
+    print_result(f"user {found.name}: {', '.join(found.roles)}{state}", found, output)
 
 
 @user.command("list")
@@ -54,8 +56,8 @@ def list_users(output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    rows = ([each.name, "disabled" if each.disabled else "enabled", ",".join(each.roles)] for each in found)
-    print_table([Column("USER"), Column("STATE"), Column("ROLES")], rows)
+    rows = ([each.name, "disabled" if each.disabled else "enabled", ", ".join(each.roles)] for each in found)
+    print_table([Column("NAME"), Column("STATE"), Column("ROLES")], rows)
 
 
 @user.command("disable")
@@ -93,8 +95,8 @@ def whoami(output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_document(found, output)
         return
-    by = "the admin token" if found.key is None else f"key {found.key}"
-    print(f"{found.user}, by {by}: {', '.join(found.roles)}")
+    by = "admin token" if found.key is None else f"key {found.key}"
+    print_text(f"user {found.user} ({by}), roles: {', '.join(found.roles)}")
 
 
 @token.callback()
