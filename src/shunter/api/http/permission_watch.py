@@ -1,7 +1,7 @@
 """Ends open streams whose caller is no longer permitted: its key was revoked, rotated or has expired, its user was
 disabled, or the admin token was reset. Used by `api.http.app` and `api.http.streams`.
 
-One task checks all streams of a listener, each token once, while there are any."""
+One timer checks all streams of a listener, each token once, while there are any."""
 
 from __future__ import annotations
 
@@ -21,29 +21,31 @@ class PermissionWatch:
     def __init__(self, authenticate: Callable[[str], Caller | None]) -> None:
         self._authenticate = authenticate
         self._streams: dict[tuple[str, Caller], set[Stream]] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None  # while there are streams
 
     def of(self, token: str, caller: Caller) -> Permission:
         return Permission(self, (token, caller))
 
     def add(self, grant: tuple[str, Caller], stream: Stream) -> None:
         self._streams.setdefault(grant, set()).add(stream)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(CHECK_EVERY_S, self._check)
 
     def remove(self, grant: tuple[str, Caller], stream: Stream) -> None:
         streams = self._streams.get(grant, set())
         streams.discard(stream)
         if not streams:
             self._streams.pop(grant, None)
+        if not self._streams and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    async def _run(self) -> None:
-        while self._streams:
-            await asyncio.sleep(CHECK_EVERY_S)
-            for (token, caller), streams in list(self._streams.items()):
-                if not self._is_permitted(token, caller):
-                    for stream in list(streams):
-                        stream.cancel()
+    def _check(self) -> None:
+        for (token, caller), streams in list(self._streams.items()):
+            if not self._is_permitted(token, caller):
+                for stream in list(streams):
+                    stream.cancel()
+        self._timer = asyncio.get_running_loop().call_later(CHECK_EVERY_S, self._check)
 
     def _is_permitted(self, token: str, caller: Caller) -> bool:
         try:
