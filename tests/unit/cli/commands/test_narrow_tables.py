@@ -31,6 +31,10 @@ TASK = {
 }  # fmt: skip
 EVENT = {"id": "1760-5", "at": "2026-01-02T03:04:05.000Z", "type": "scheduling.moved", "name": "greet", "job": "greet",
          "state": "CompletedState"}  # fmt: skip
+KEY = {"id": "b7k2mq9xwe", "user": "anna", "roles": ["submitter"], "note": "nightly build",
+       "created_at": "2026-01-02T03:04:05.000Z", "expires_at": "2026-04-02T03:04:05.000Z"}  # fmt: skip
+SEGMENT = {"name": "00000001", "started_at": "2026-01-02T03:04:05.000Z", "ended_at": "2026-01-02T04:04:05.000Z",
+           "decisions": 1760, "bytes": 4096}  # fmt: skip
 VALUES = [float(value % 7) for value in range(120)]
 METRICS = {
     "name": "vm", "namespace": "", "start": "2026-01-02T03:04:05Z", "stop": "2026-01-02T03:14:05Z", "step_s": 5.0,
@@ -46,6 +50,8 @@ METRICS = {
         ("queues", "/queues", QUEUE, ["night", "RUNNING MAX", "QUEUED MAX"]),
         ("tasks greeter", "/jobs/id:7/tasks", TASK, ["greeter/0", "running", "web=20001"]),
         ("events", "/events", EVENT, ["scheduling.moved", "greet", "CompletedState"]),
+        ("key list", "/keys", KEY, ["b7k2mq9xwe", "submitter", "2026-04-02 03:04Z", "never"]),
+        ("flight", "/flight", SEGMENT, ["00000001", "2026-01-02T03:04:05.000Z", "DECISIONS", "4 KiB"]),
         ("metrics node vm", "/nodes/vm/metrics", METRICS, ["io_write_bytes_per_s", "█"]),
     ],
 )

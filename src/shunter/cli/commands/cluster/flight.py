@@ -122,7 +122,7 @@ def _print_segments(found: list[FlightSegment], output: Format) -> None:
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    columns = [Column("SEGMENT"), Column("FROM"), Column("TO"), Column("DECISIONS", right=True)]
+    columns = [Column("SEGMENT"), Column("FROM"), Column("TO", drop=1), Column("DECISIONS", right=True)]
     rows = ([each.name, each.started_at, each.ended_at, f"{each.decisions:,}", _size(each.bytes)] for each in found)
     print_table([*columns, Column("SIZE", right=True)], rows)
 

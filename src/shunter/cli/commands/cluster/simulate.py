@@ -68,7 +68,7 @@ def _range(seeds: str) -> range:
 def _print(found: list[SimulationResult]) -> None:
     """Means cover only seeds that passed with every policy, so that they are comparable."""
     failed = {each.seed for each in found if each.error}
-    columns = [Column("POLICY"), Column("PASSED", right=True), Column("TASKS", right=True)]
+    columns = [Column("POLICY"), Column("PASSED", right=True), Column("TASKS", right=True, drop=1)]
     columns += [Column("MEAN WAIT", right=True), Column("MEAN DURATION", right=True)]
     print_table(columns, (_row(name, found, failed) for name in dict.fromkeys(each.policy for each in found)))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shunter.cli.main import run_command
+from tests.unit.cli.render.test_tables import on_terminal
 
 LAZY = """
 from shunter.scheduler import Decision
@@ -15,6 +16,8 @@ from shunter.scheduler import Decision
 class Lazy:
     def decide(self, view, now, budget):
         return Decision(based_on=view.version)
+
+LazyAllDay = Lazy
 """
 
 
@@ -33,6 +36,13 @@ def test_a_policy_that_lets_jobs_wait_for_ever_is_found_out(lazy: str, capsys: p
         [lazy, "0", "of", "1"],
         ["e-pvm", "1", "of", "1"],
     ]
+
+
+def test_a_narrow_report_has_the_whole_name_of_a_policy(lazy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"{lazy}AllDay"
+    drawn = on_terminal(lambda: run_command(["simulate", "--policy", name, "--seeds", "4-4"]), monkeypatch, 60)
+    header, row = drawn.splitlines()[-2:]
+    assert header.split() == ["POLICY", "PASSED", "MEAN", "WAIT", "MEAN", "DURATION"] and row.startswith(f"{name}  ")
 
 
 @pytest.mark.parametrize(("body", "fault"), [("1 / 0", "ZeroDivisionError"), ("pass", "decide returned None")])
