@@ -19,6 +19,15 @@ def test_a_quiet_listing_has_only_names(cluster: Cluster, shunter: Shunter, argu
     assert shunter("jobs", "--limit", "2").err != ""  # the next command line is not quiet
 
 
+def test_a_quiet_listing_of_keys_and_users_has_only_their_names(cluster: Cluster, shunter: Shunter) -> None:
+    key = {"id": "b7k2mq9xwe", "user": "anna", "roles": ["viewer"], "note": "", "created_at": "2026-01-02T03:04:05Z"}
+    user = {"name": "anna", "roles": ["viewer"], "disabled": False, "created_at": "2026-01-02T03:04:05Z"}
+    cluster.answers["GET /keys"] = page(key)
+    cluster.answers["GET /users"] = page(user)
+    assert shunter("key", "list", "-q").out == "b7k2mq9xwe\n"
+    assert shunter("user", "list", "-q").out == "anna\n"
+
+
 def test_a_quiet_wait_prints_nothing_if_the_job_succeeds(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["GET /jobs/a"] = answer(200, job_document("a", state="succeeded", counts={"succeeded": 1}))
     assert shunter("wait", "a").err == "shunter: a succeeded\n"
