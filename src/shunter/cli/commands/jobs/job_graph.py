@@ -15,7 +15,8 @@ from shunter.model.job.spec import JobSpec
 from shunter.model.rest.job_views import EdgeView, JobView
 
 SUCCEEDED = "succeeded"  # the default condition of an edge
-NOT_FOUND = "not found"  # note of a job that is referenced, but is neither in the file nor on the cluster
+NOT_FOUND = "not found"  # note of a job that is referenced, but is not on the cluster
+NOT_IN_FILE = "not in the file"  # the same in the graph of a file; the job may be on the cluster
 
 
 class Node(msgspec.Struct, kw_only=True):
@@ -71,7 +72,7 @@ def graph_of_specs(specs: Iterable[JobSpec]) -> Graph:
     for spec in specs:
         parts = [_JobGroup(group.name, group.count, None, _edges(group.after, "group")) for group in spec.groups]
         jobs.append(_Job(spec.name, (spec.name,), spec.count, None, _edges(spec.options.after, "job"), parts))
-    return _graph(jobs, {})
+    return _graph(jobs, {}, NOT_IN_FILE)
 
 
 def graph_of_views(views: Iterable[JobView], ended: Mapping[str, str]) -> Graph:
@@ -86,7 +87,7 @@ def graph_of_views(views: Iterable[JobView], ended: Mapping[str, str]) -> Graph:
         name = run if seen[view.name] > 1 else view.name
         parts = [_JobGroup(group.name, group.count, group_state(group.counts), group.after) for group in view.groups]
         jobs.append(_Job(name, (view.name, run), view.count, view.state, _after(view), parts))
-    return _graph(jobs, ended)
+    return _graph(jobs, ended, NOT_FOUND)
 
 
 def connected_runs(views: Sequence[JobView], name: str) -> list[JobView]:
@@ -148,7 +149,7 @@ def _edges(after: Iterable[object], target: str) -> list[EdgeView]:
     ]
 
 
-def _graph(jobs: Sequence[_Job], ended: Mapping[str, str]) -> Graph:
+def _graph(jobs: Sequence[_Job], ended: Mapping[str, str], missing_note: str) -> Graph:
     graph = Graph([], [])
     entry_nodes: dict[str, list[str]] = {}
     exit_nodes: dict[str, list[str]] = {}
@@ -162,7 +163,7 @@ def _graph(jobs: Sequence[_Job], ended: Mapping[str, str]) -> Graph:
                 before = edge.name
                 if before not in exit_nodes:
                     state = ended.get(before)
-                    graph.nodes.append(Node(name=before, job=before, state=state, note="" if state else NOT_FOUND))
+                    graph.nodes.append(Node(name=before, job=before, state=state, note="" if state else missing_note))
                     exit_nodes[before] = [before]
             renamed = msgspec.structs.replace(edge, name=before)
             graph.edges += [
