@@ -92,6 +92,12 @@ def test_dead_letters_are_listed_replayed_and_purged(cluster: Cluster, shunter: 
     assert cluster.server.received[-1].json == {"numbers": [], "job": "render"}
 
 
+def test_a_replay_of_nothing_says_so(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["POST /dead/replay"] = answer(201, {"items": [], "left": 0})
+    said = shunter("dead", "replay", "render")
+    assert (said.code, said.out, said.err) == (0, "", "shunter: no dead letters to replay\n")
+
+
 @pytest.mark.parametrize("words", [(), ("--all", "7"), ("render", "7"), ("render", "fetch")])
 def test_which_letters_are_meant_must_be_clear(cluster: Cluster, shunter: Shunter, words: tuple[str, ...]) -> None:
     said = shunter("dead", "purge", *words)

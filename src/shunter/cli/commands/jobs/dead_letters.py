@@ -99,6 +99,8 @@ def replay(
         else:
             for run in replayed.items:
                 print(f"{run.name}@{run.run}", flush=True)
+        if not replayed.items and not replayed.left:
+            print_notice("no dead letters to replay")
         if replayed.left:
             letters = plural(replayed.left, "dead letter")
             print_notice(f"skipped {letters}: the job has not ended, or its history was deleted")
