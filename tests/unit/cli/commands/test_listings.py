@@ -245,6 +245,11 @@ def test_the_cluster_is_shown_for_people_and_for_programs(cluster: Cluster, shun
     assert json.loads(shunter("cluster", "-o", "json").out) == CLUSTER
 
 
+def test_a_heartbeat_of_simulated_nodes_is_rounded(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /cluster"] = answer(200, CLUSTER | {"simulated": True, "heartbeat_s": 5.00003})
+    assert shunter("cluster").out.splitlines()[-1].split() == ["heartbeat", "every", "5", "s"]
+
+
 def test_licences_are_set_beside_other_settings(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["PATCH /cluster"] = answer(200, CLUSTER)
     shunter("cluster", "set", "licence/matlab=5", "licence/old=none", "licence/odd=many", "heartbeat=2s")
