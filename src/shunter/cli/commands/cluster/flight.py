@@ -181,7 +181,7 @@ def _items(row: DecisionRow, names: list[str]) -> dict[str, str]:
     for placement in row.placements:
         nodes = sorted(zip(placement.nodes, placement.counts, strict=True))
         node_texts = [f"{names[node]}×{count}" for node, count in nodes[:NODES_SHOWN]]
-        more = f" and {len(nodes) - NODES_SHOWN:,} more nodes" if len(nodes) > NODES_SHOWN else ""
+        more = f" and {plural(len(nodes) - NODES_SHOWN, 'more node')}" if len(nodes) > NODES_SHOWN else ""
         found[f"class {placement.class_id}"] = " ".join(node_texts) + more
     for each in row.preemptions:
         found[f"preempts class {each.victim} on {names[each.node]}"] = f"{each.count} for class {each.winner}"

@@ -46,6 +46,21 @@ def recording(tmp_path: Path) -> str:
     return str(file)
 
 
+def test_a_seventh_node_is_one_more_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def scenario(harness: Harness) -> None:
+        harness.engine.policy = build_policy("spread")
+        harness.engine.schedulers.record_to(tape)
+        for number in range(7):
+            await harness.join(f"n{number}", cpu=7)
+        await harness.submit(spec("wide", count=7))
+
+    tape, file = MemoryFlightLog(), tmp_path / "day.flight"
+    run_scenario(scenario)
+    file.write_bytes(b"".join(write_frames(frame for segment in tape.segments for frame in segment)))
+    assert run_command(["replay", str(file), "--all"]) == 0
+    assert "n5×1 and 1 more node  " in capsys.readouterr().out
+
+
 def write_recording(file: Path, *records: FlightRecord) -> str:
     file.write_bytes(b"".join(write_frames(map(encode_record, records))))
     return str(file)
