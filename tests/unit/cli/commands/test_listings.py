@@ -246,7 +246,7 @@ def test_the_cluster_is_shown_for_people_and_for_programs(cluster: Cluster, shun
 
 
 def test_a_heartbeat_of_simulated_nodes_is_rounded(cluster: Cluster, shunter: Shunter) -> None:
-    cluster.answers["GET /cluster"] = answer(200, CLUSTER | {"simulated": True, "heartbeat_s": 5.00003})
+    cluster.answers["GET /cluster"] = answer(200, CLUSTER | {"simulated": True, "heartbeat_s": 5.004})
     assert shunter("cluster").out.splitlines()[-1].split() == ["heartbeat", "every", "5", "s"]
 
 

@@ -98,6 +98,6 @@ def _print(found: ClusterInfo, output: Format) -> None:
         ("fallback", found.fallback),
         ("lease", found.lease),
         ("flight recorder", found.flight),
-        ("heartbeat", f"every {round(found.heartbeat_s, 3):g} s"),
+        ("heartbeat", f"every {round(found.heartbeat_s, 2):g} s"),
     ]
     print_facts(f"{found.name}, version {found.version}" + (", simulated" if found.simulated else ""), facts)
