@@ -24,7 +24,7 @@ from shunter.cli.text import on_terminal, print_text
 
 MEASURED_ROWS_MAX = 1_000  # column widths follow these rows, so that a million rows can stream
 GAP = "  "
-NAME_TITLES = ("NAME", "TASK", "NUMBER", "ID", "KEY", "USER")  # the first of these is what a quiet listing prints
+NAME_TITLES = ("NAME", "TASK", "NUMBER", "ID")  # of the column that a quiet listing prints
 LAST_WIDTH_MIN = 12  # of the last column, which is the first to be cut
 FACT_WIDTH_MIN = 10  # of the labels of facts, so that most objects align alike
 DELETED = "deleted"  # `action` of a deleted object, like created and configured in `shunter apply`
