@@ -25,6 +25,9 @@ from shunter.sdk.client import Client, Job
 STREAMS = ("stdout", "stderr")
 PREFIX_COLOURS = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
 
+UNFINISHED = ("pending", "running")
+WAITING = ("waiting", "queued")
+
 
 def logs(
     target: JobOrTask,
@@ -74,7 +77,9 @@ def logs(
             fix = f"write {name}/{first_task(job)}"
             raise Invalid([Problem("--attempt", f"must be of one task, and {name} has {job.view.count}", attempt, fix)])
         if is_single and selection == ALL:
-            _copy_task(job, task or first_task(job), streams, follow, attempt)
+            has_output = _copy_task(job, task or first_task(job), streams, follow, attempt)
+            if not has_output and attempt is None and job.view.state in UNFINISHED:
+                _explain_silence(job, task or first_task(job))
             return
         selection = selection if task is None else selection.of_task(task, target)
         lines = selection.read(client, job, streams, follow)
@@ -188,15 +193,14 @@ def _describe(gap: LogGap) -> str:
     return f"{gap.reason} ({gap.tasks:,} {'task' if gap.tasks == 1 else 'tasks'}: {names})"
 
 
-def _copy_task(job: Job, index: str, streams: tuple[str, ...], follow: bool, attempt: int | None) -> None:
-    """Copy the output of one task as it is: one stream after the other, or concurrently with `follow`."""
+def _copy_task(job: Job, index: str, streams: tuple[str, ...], follow: bool, attempt: int | None) -> bool:
+    """Copy the output of one task as it is: one stream after the other, or concurrently with `follow`. Returns whether
+    there was any."""
     if len(streams) == 1:
-        _copy(_read_stream(job, index, streams[0], follow, attempt), sys.stdout)
-        return
+        return _copy(_read_stream(job, index, streams[0], follow, attempt), sys.stdout)
     if not follow:
-        _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
-        _copy(_read_stream(job, index, "stderr", follow, attempt), sys.stderr)
-        return
+        has_output = _copy(_read_stream(job, index, "stdout", follow, attempt), sys.stdout)
+        return _copy(_read_stream(job, index, "stderr", follow, attempt), sys.stderr) or has_output
     failures: list[Exception] = []
 
     def copy_errors() -> None:
@@ -211,6 +215,21 @@ def _copy_task(job: Job, index: str, streams: tuple[str, ...], follow: bool, att
     stderr_thread.join()
     if failures:
         raise failures[0]
+    return True  # it was followed to its end
+
+
+def _explain_silence(job: Job, index: str) -> None:
+    """A task that waits for an attempt shows no output, even if earlier attempts wrote some."""
+    view = job.task(index)
+    if view.state not in WAITING:
+        return
+    if not view.attempt:
+        print_notice(f"{view.name} has not started yet; `shunter why {view.name}` says why")
+        return
+    print_notice(
+        f"{view.name} waits for its next attempt; to print attempt {view.attempt}:"
+        f" `shunter logs {view.name} --attempt {view.attempt}`"
+    )
 
 
 def _read_stream(job: Job, index: str, stream: str, follow: bool, attempt: int | None) -> Iterable[bytes]:
@@ -219,7 +238,11 @@ def _read_stream(job: Job, index: str, stream: str, follow: bool, attempt: int |
     return [job.logs(index, stream, attempt=attempt)]
 
 
-def _copy(chunks: Iterable[bytes], stream: TextIO) -> None:
+def _copy(chunks: Iterable[bytes], stream: TextIO) -> bool:
+    """Returns whether there was anything to copy."""
+    size = 0
     for chunk in chunks:
+        size += len(chunk)
         stream.buffer.write(chunk)
         stream.buffer.flush()
+    return size > 0

@@ -93,3 +93,24 @@ def test_prefixes_have_colours_on_a_terminal_only(monkeypatch: pytest.MonkeyPatc
         assert line is not None
         Writer(stream, has_prefix=True).write(line)
         assert (b"\x1b[" in written.getvalue()) is has_colours
+
+
+@pytest.mark.parametrize(
+    ("attempt", "said"),
+    [
+        (0, "odd/0 has not started yet; `shunter why odd/0` says why"),
+        (1, "odd/0 waits for its next attempt; to print attempt 1: `shunter logs odd/0 --attempt 1`"),
+    ],
+)
+def test_a_task_that_waits_says_why_it_shows_nothing(
+    cluster: Cluster, shunter: Shunter, attempt: int, said: str
+) -> None:
+    task = {"name": "odd/0", "group": "main", "index": 0, "state": "queued", "attempt": attempt}
+    cluster.answers |= {
+        "GET /jobs/odd": answer(200, job_document("odd", state="pending")),
+        "GET /jobs/id:7/tasks/0/logs": lambda _: chunks(200),
+        "GET /jobs/id:7/tasks": page(task),
+        "GET /jobs/id:7/tasks/0": answer(200, task),
+    }
+    done = shunter("logs", "odd")
+    assert (done.code, done.out, done.err) == (0, "", f"shunter: {said}\n")
