@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from shunter.model.protocol.message_limits import EXIT_CODE_MAX, HOWS, TEXT_MAX, TIME_MAX_MS
+from shunter.model.protocol.message_limits import EXIT_CODE_MAX, HELD_MAX, HOWS, TEXT_MAX, TIME_MAX_MS
 from shunter.model.protocol.worker_messages import (
     Ended,
     Goodbye,
@@ -70,6 +70,7 @@ def _check_report(report: Report) -> None:
 
 def _check_inventory(inventory: Inventory) -> None:
     _require_within("seq", inventory.seq, 0, SEQ_MAX)
+    _require_within("held", len(inventory.held), 0, HELD_MAX)
     _check_each("held", inventory.held, _check_held)
     _check_each("ended", inventory.ended, _check_ended)
     _check_each("lost", inventory.lost, _check_lost)

@@ -6,12 +6,14 @@ A known message in the wrong state is refused as invalid; an unknown one is logg
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Protocol
 
 from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.lifecycles import Machine, State
 from shunter.model.protocol.refusals import RefusalCode, refusal_for, refuse
+from shunter.model.protocol.report_slices import SLICE_MAX, count_entries, slice_report, split_inventory
 from shunter.model.protocol.worker_messages import (
     Goodbye,
     Heartbeat,
@@ -29,7 +31,6 @@ from shunter.ports.workers import WorkerLink
 from shunter.watcher.acknowledgements import Acknowledgements
 from shunter.watcher.clock_skew import ClockSkew
 from shunter.watcher.message_checks import message_problem
-from shunter.watcher.report_slices import SLICE_MAX, count_entries, slice_report
 
 log = Log(__name__)
 
@@ -154,12 +155,17 @@ class WorkerSession:
             self.busy = False
 
     async def _check(self, message: WorkerMessage) -> str | None:
-        """A large report is checked part by part, because that takes about 2 µs for each entry."""
-        if not isinstance(message, Report) or count_entries(message) <= SLICE_MAX:
+        """A large report or inventory is checked part by part, because that takes about 2 µs for each entry."""
+        parts: Iterable[WorkerMessage] = ()
+        if isinstance(message, Report) and count_entries(message) > SLICE_MAX:
+            parts = slice_report(message)
+        elif isinstance(message, Inventory):
+            parts, message = split_inventory(message)
+        if not parts:
             return message_problem(message)
         self.busy = True
         try:
-            for part in slice_report(message):
+            for part in (*parts, message):
                 if problem := message_problem(part):
                     return problem
                 await asyncio.sleep(0)

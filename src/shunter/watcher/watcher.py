@@ -19,6 +19,7 @@ from shunter.log import Log
 from shunter.model.errors import Rejected, ShunterError, Unavailable
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.refusals import RefusalCode, refusal_for, refuse
+from shunter.model.protocol.report_slices import SLICE_MAX, count_entries, slice_report, split_inventory
 from shunter.model.protocol.worker_messages import (
     Ack,
     Goodbye,
@@ -46,7 +47,6 @@ from shunter.watcher.events import NodeEventQueue
 from shunter.watcher.handshakes import Handshakes
 from shunter.watcher.heartbeat_timing import HeartbeatInterval
 from shunter.watcher.liveness import INACTIVE, Liveness
-from shunter.watcher.report_slices import SLICE_MAX, count_entries, slice_report
 from shunter.watcher.roster import Roster, WatchedNode
 from shunter.watcher.sample_recorder import SampleRecorder
 from shunter.watcher.session import WorkerSession
@@ -281,6 +281,13 @@ class Watcher:
         return msgspec.structs.replace(answer, heartbeat_s=self._interval.heartbeat_s, term=self._term)
 
     async def handle_inventory(self, session: WorkerSession, inventory: Inventory) -> None:
+        parts, inventory = split_inventory(inventory)
+        for part in parts:
+            part = msgspec.structs.replace(session.clock_skew.correct(part), seq=next(self._numbers))
+            await self._require_engine().inventory_part(session.node, part)
+            await asyncio.sleep(0)
+            if session.is_ended:
+                return
         number = next(self._numbers)
         session.acknowledgements.track(number, inventory.seq)
         inventory = session.clock_skew.correct(inventory)
@@ -292,6 +299,9 @@ class Watcher:
         *slices, last = slice_report(report) if count_entries(report) > SLICE_MAX else (report,)
         for part in slices:
             await self._report_part(session, part, next(self._numbers))
+            await asyncio.sleep(0)
+            if session.is_ended:
+                return  # the worker sends the report again
         number = next(self._numbers)
         session.acknowledgements.track(number, report.seq)  # the report is committed when its last part is
         await self._report_part(session, last, number)

@@ -1,7 +1,8 @@
 """Collects the worker's messages to the manager into reports, and keeps them until the manager has committed them.
 
-Reports of one turn of the event loop are sent as one. Without a connection they accumulate, and the inventory of the
-next connection carries all that was not acknowledged."""
+Reports of one turn of the event loop are sent as one, unless it would be large. Without a connection they accumulate,
+and the inventory of the next connection carries all that was not acknowledged. Of very many results it carries the
+first: to the manager the other attempts have not ended yet, and reports with their ends follow."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from shunter.model.protocol.report_slices import slice_report
 from shunter.model.protocol.worker_messages import (
     Ended,
     Health,
@@ -74,8 +76,12 @@ class Outbox:
         self._seq = 0
         self._pending = Unacknowledged()
         self._started, self._returned, self._health = [], [], []  # the inventory says it better
-        self._track(merged)
-        uplink.send(Inventory(merged.seq, held, merged.ended, merged.lost, health))
+        first, *others = slice_report(Report(0, merged.ended, lost=merged.lost))
+        if others:
+            held = held + _held_for_now(others)
+        self._track(Unacknowledged(ended=first.ended, lost=first.lost) if others else merged)
+        uplink.send(Inventory(self._seq, held, first.ended, first.lost, health))
+        self._send_reports(others, merged)
 
     def disconnect(self) -> None:
         self._uplink = None
@@ -152,14 +158,46 @@ class Outbox:
         started, self._started = self._started, []
         returned, self._returned = self._returned, []
         health, self._health = self._health, []
-        self._track(part)
-        self._uplink.send(Report(part.seq, part.ended, started, returned, part.lost, health))
+        self._send_reports(list(slice_report(Report(0, part.ended, started, returned, part.lost, health))), part)
+
+    def _send_reports(self, reports: list[Report], contents: Unacknowledged) -> None:
+        """The keepers may forget what all of the reports say together when the last one is committed."""
+        assert self._uplink is not None
+        for report in reports:
+            part = Unacknowledged(ended=report.ended, lost=report.lost)
+            if report is reports[-1]:
+                part.keepers, part.with_results = contents.keepers, contents.with_results
+            self._track(part)
+            report.seq = part.seq
+            self._uplink.send(report)
 
     def _track(self, part: Unacknowledged) -> None:
         self._seq += 1
         part.seq = self._seq
         self._sent.append(part)
         self._empty.clear()
+
+
+def _held_for_now(reports: list[Report]) -> list[Held]:
+    """Attempts that have ended, as ones that have not. Neighbours are one range."""
+    held: list[Held] = []
+    ended = [
+        (each.job, each.group, each.attempt, each.first, len(each.ended_ms))
+        for report in reports
+        for each in report.ended
+    ]
+    lost = [
+        (each.job, each.group, each.attempt, each.first, each.last - each.first + 1)
+        for report in reports
+        for each in report.lost
+    ]
+    for job, group, attempt, first, count in ended + lost:
+        end = (held[-1].job, held[-1].group, held[-1].attempt, held[-1].last + 1) if held else None
+        if end == (job, group, attempt, first):
+            held[-1].last += count
+        else:
+            held.append(Held(job, group, attempt, first, first + count - 1, False))
+    return held
 
 
 def shorten(text: str) -> str:

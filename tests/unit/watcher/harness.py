@@ -66,6 +66,9 @@ class RecordingEngine:
             return self.refusal
         return Welcome(EPOCH, self._nodes.setdefault(hello.name, len(self._nodes) + 1), heartbeat_s=99.0)
 
+    async def inventory_part(self, node: int, report: Report) -> None:
+        await self._record("inventory_part", node, report)
+
     async def inventory(self, node: int, inventory: Inventory) -> None:
         await self._record("inventory", node, inventory)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from shunter.adapters.grpc.backoff import BACKOFF_FIRST_S, BACKOFF_MAX_S, BACKOFF_PERMANENT_S
 from shunter.adapters.grpc.channel import MESSAGE_BYTES_MAX
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX
-from shunter.model.protocol.message_limits import PARTS_MAX, TEXT_MAX
+from shunter.model.protocol.message_limits import HELD_MAX, PARTS_MAX, TEXT_MAX
+from shunter.model.protocol.report_slices import SLICE_MAX
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
 from shunter.ports.workers import STALE_HEARTBEATS
 from shunter.watcher import settings
@@ -44,6 +45,9 @@ def test_the_protocols_page_states_the_limits_of_the_code() -> None:
         f"within {defaults.handshake_timeout_s:g} s of connecting",
         f"`Hello.protocol` is {PROTOCOL_VERSION}.",
         f"at most {PARTS_MAX:,} entries of its lists",
+        f"`held` of an inventory has at most {HELD_MAX:,} entries",
+        f"sends at most {SLICE_MAX:,} entries",
+        f"has the first {SLICE_MAX:,} of them",
         f"at most {TEXT_MAX:,} characters",
     ):
         assert claim in text

@@ -1,10 +1,11 @@
-"""A report of many entries reaches the engine in parts, and counts as one for its worker."""
+"""A report or inventory of many entries reaches the engine in parts, and counts as one for its worker."""
 
 from __future__ import annotations
 
-from shunter.model.protocol.worker_messages import Ack, Ended, Health, Lost, Report, Returned, Started
-from shunter.watcher.report_slices import PARTS, SLICE_MAX, count_entries, slice_report
-from tests.unit.watcher.harness import Harness, virtual
+from shunter.model.protocol.message_limits import HELD_MAX
+from shunter.model.protocol.report_slices import PARTS, SLICE_MAX, count_entries, slice_report
+from shunter.model.protocol.worker_messages import Ack, Ended, Health, Held, Inventory, Lost, Report, Returned, Started
+from tests.unit.watcher.harness import FakeWorker, Harness, hello, virtual
 
 
 def ended(first: int, count: int = 1) -> Ended:
@@ -47,3 +48,42 @@ async def test_a_large_report_is_acknowledged_when_its_last_part_is_committed() 
     assert worker.link.of(Ack) == [Ack(1)], "of its inventory"
     harness.watcher.send(worker.node, Ack(numbers[-1]))
     assert worker.link.of(Ack) == [Ack(1), Ack(2)]
+
+
+def running(index: int) -> Held:
+    return Held(1, 0, 1, index, index, True, 1, 1, 0)
+
+
+@virtual
+async def test_a_large_inventory_reaches_the_engine_in_parts_before_its_attempts_are_compared() -> None:
+    harness = await Harness().open()
+    worker = FakeWorker(harness, "n1", "b1")
+    await worker.send(hello("n1", "b1"))
+    ends = [ended(index) for index in range(3 * SLICE_MAX)]
+    held = [running(index) for index in range(SLICE_MAX)]
+    lost = [Lost(1, 0, 1, 1, 1, "gone")]
+    await worker.send(Inventory(1, held, ends, lost, [Health(1, 0, 1, 2, True, 1)]))
+    (*parts, last) = [message for kind, _, message in harness.engine.calls if kind.startswith("inventory")]
+    assert len(parts) >= 4 and max(map(count_entries, parts)) <= SLICE_MAX
+    assert [end for part in parts for end in part.ended] == ends
+    assert [start.index for part in parts for start in part.started] == list(range(SLICE_MAX))
+    assert [each for part in parts for each in part.lost] == lost
+    assert (last.held, last.ended, last.lost, last.health) == (held, [], [], [])
+    for part in parts:
+        harness.watcher.send(worker.node, Ack(part.seq))
+    assert not worker.link.of(Ack)
+    harness.watcher.send(worker.node, Ack(last.seq))
+    assert worker.link.of(Ack) == [Ack(1)]
+
+
+@virtual
+async def test_an_inventory_of_more_attempts_than_a_node_can_hold_is_refused() -> None:
+    harness = await Harness().open()
+    worker = FakeWorker(harness, "n1", "b1")
+    await worker.send(hello("n1", "b1"))
+    await worker.send(Inventory(1, [running(index) for index in range(HELD_MAX + 1)], []))
+    assert (
+        worker.link.refused is not None
+        and f"Inventory.held: {HELD_MAX + 1} is not within" in worker.link.refused.reason
+    )
+    assert not [kind for kind in harness.engine.call_kinds() if kind.startswith("inventory")]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from shunter.model.protocol.report_slices import SLICE_MAX, count_entries
 from shunter.model.protocol.worker_messages import (
     Ended,
     Health,
+    Held,
     Inventory,
     Lost,
     Report,
@@ -105,3 +107,31 @@ async def test_no_text_is_longer_than_a_manager_accepts() -> None:
     assert isinstance(report, Report) and isinstance(inventory, Inventory)
     details = [*(each.detail for each in inventory.ended), inventory.lost[0].reason, inventory.health[0].detail]
     assert len(details) == 4 and all(each.startswith("/xxx") and each.endswith("xxx...") for each in details)
+
+
+async def test_a_large_report_is_sent_as_several_and_forgotten_when_all_are_committed() -> None:
+    outbox, uplink, keeper = Outbox(), Uplink(), Keeper(1, 0, NullOwner())
+    outbox.connect(uplink, [], [])
+    outbox.acknowledge(1)
+    outbox.add_keeper_report(keeper, KeeperReport(7, [ended(index) for index in range(2 * SLICE_MAX + 1)], [], 1))
+    await asyncio.sleep(0)
+    reports = [message for message in uplink.messages if isinstance(message, Report)]
+    assert [report.seq for report in reports] == [2, 3, 4]
+    assert [count_entries(report) for report in reports] == [SLICE_MAX, SLICE_MAX, 1]
+    assert outbox.keepers_with_results() == {keeper}
+    assert not outbox.acknowledge(3).keepers
+    assert outbox.acknowledge(4).keepers == {keeper: 7}
+
+
+async def test_of_very_many_results_the_inventory_has_the_first_and_reports_have_the_others() -> None:
+    outbox, uplink, keeper = Outbox(), Uplink(), Keeper(1, 0, NullOwner())
+    running = Held(1, 0, 1, 99_999, 99_999, True)
+    outbox.add_keeper_report(keeper, KeeperReport(7, [ended(index) for index in range(2 * SLICE_MAX)], [], 1))
+    outbox.add_lost(Lost(1, 0, 1, 2 * SLICE_MAX, 2 * SLICE_MAX, "its keeper died"))
+    outbox.connect(uplink, [running], [])
+    inventory, *reports = uplink.messages
+    assert isinstance(inventory, Inventory) and len(inventory.ended) == SLICE_MAX
+    # to the manager these have not ended yet, so that it does not take them for lost
+    assert inventory.held == [running, Held(1, 0, 1, SLICE_MAX, 2 * SLICE_MAX, False)]
+    assert [len(report.ended) for report in reports if isinstance(report, Report)] == [SLICE_MAX, 0]
+    assert outbox.acknowledge(2).keepers == {} and outbox.acknowledge(3).keepers == {keeper: 7}

@@ -10,6 +10,7 @@ import msgspec
 from shunter.engine import changes as c
 from shunter.engine.jobs.dependencies import settle_dependents
 from shunter.engine.jobs.group_dependencies import is_skipped, settle_groups
+from shunter.engine.jobs.history_packer import SMALL_TASK_SET, count_tasks, pack_tasks
 from shunter.engine.jobs.job_timers import enforce_failures_max
 from shunter.engine.objects.run_times import span_ms
 from shunter.engine.read.views import job_view
@@ -21,11 +22,11 @@ from shunter.engine.state.registries.services import REPLACED_TASKS_MAX, Replace
 from shunter.model.job.spec import DEFAULT_OPTIONS
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.rest.job_views import JobView
+from shunter.model.secrets import application_secret
 from shunter.model.timestamps import iso
 from shunter.ports.store import FinishedJob, FinishedTasks
 from shunter.testbeds.application_parts import DRIVER
 
-CHUNK_TASKS = 65_536
 REASONS_MAX = 1_000  # that history keeps of one group
 
 
@@ -74,7 +75,22 @@ def finish_jobs(round: Round) -> None:
             if len(job.spec_version.groups) > 1:
                 settle_groups(round, job)
             if job.is_finished() and not _awaits_restart(round, job):
-                _finish_job(round, job)
+                chunks = _packed_tasks(round, job)
+                if chunks is not None:
+                    _finish_job(round, job, chunks)
+
+
+def _packed_tasks(round: Round, job: Job) -> list[FinishedTasks] | None:
+    """None if it has so many tasks that they are packed before a later round, which then finishes the job."""
+    if any(task_set.count > SMALL_TASK_SET for task_set in job.task_sets):
+        count, packed = count_tasks(job), round.packed.pop(job.id, [])
+        if {chunk.group for chunk in packed} == {task_set.number for task_set in job.task_sets}:
+            return packed  # and the job has got no other tasks since
+        if round.packed_tasks + count > round.settings.packed_tasks_max:
+            round.unpacked[job.id] = job
+            return None
+        round.packed_tasks += count
+    return list(pack_tasks(round.state, job))
 
 
 def _awaits_restart(round: Round, job: Job) -> bool:
@@ -83,7 +99,7 @@ def _awaits_restart(round: Round, job: Job) -> bool:
     return service_state is not None and bool(service_state.down) and job.state is not JobState.STOPPING
 
 
-def _finish_job(round: Round, job: Job) -> None:
+def _finish_job(round: Round, job: Job, chunks: list[FinishedTasks]) -> None:
     event, reason = _outcome(round, job)
     outcome = JOB.move(job.state, event)
     view = job_view(job, round.state)
@@ -108,10 +124,13 @@ def _finish_job(round: Round, job: Job) -> None:
             round.now_ms / 1000,
             job.labels,
             msgspec.msgpack.encode(summary),
-            [chunk for task_set in job.task_sets for chunk in _task_chunks(round, task_set)],
+            chunks,
         )
     )
     round.record(c.JobEnded(job.id, event, round.now_ms, reason, job.ref))
+    secret = application_secret(job.id)
+    if job.options.application and (job.namespace, secret) in round.state.secrets.secrets:
+        round.record(c.SecretDeleted(job.namespace, secret, job.user, round.now_ms))
     settle_dependents(round, job, outcome)
 
 
@@ -162,14 +181,6 @@ def _has_driver_succeeded(job: Job) -> bool:
 def _was_stopped(job: Job) -> bool:
     """Whether tasks were cancelled for another reason than edges between groups."""
     return any(task_set.counts[TaskState.CANCELLED] and not is_skipped(job, task_set) for task_set in job.task_sets)
-
-
-def _task_chunks(round: Round, task_set: TaskSet) -> list[FinishedTasks]:
-    return [
-        FinishedTasks(task_set.number, first, count, round.state.table.pack(task_set.base + first, count))
-        for first in range(0, task_set.count, CHUNK_TASKS)
-        for count in (min(CHUNK_TASKS, task_set.count - first),)
-    ]
 
 
 def _failure_reason(round: Round, job: Job, counts: Sequence[int]) -> str:

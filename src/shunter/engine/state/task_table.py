@@ -1,7 +1,7 @@
 """The task table: every unfinished task of the cluster as one row of shared columns. Owned by `engine.state.state`.
 
 A task set owns one contiguous block of rows, so a range of tasks is a slice and nothing is allocated per task. Blocks
-of finished task sets are reused."""
+of finished task sets are reused; large ones are cleared by and by, because that takes long."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ PACKED_COLUMNS = ("state", "attempt", "restarts", "lost", "node", "exit_code", "
 _PACKED_ROW = Struct("=BIHBihqqq")
 ROWS_MIN = 1024
 LARGE_BLOCK = 65_536  # rows
+CLEAR_ROWS = 1_000_000  # of large blocks, cleared at once: some ten milliseconds
 _PLAIN, COMPRESSED, _SPARSE = b"\0", b"\1", b"\2"
 _NO_ROWS = np.empty(0, np.int64)
 _QUEUED, _ENDED = int(TaskState.QUEUED), int(TaskState.SUCCEEDED)
@@ -49,6 +50,7 @@ class TaskTable:
         self._packed: list[NDArray[Any]] = []  # those that a packed block holds
         self._free: list[tuple[int, int]] = []  # (base, count), by base, never adjacent to each other
         self._free_rows: list[int] = []  # single rows apart, because one-task jobs come and go by the thousand
+        self._uncleared: list[tuple[int, int]] = []  # (base, count) of free rows with old values; their state is zero
         self._grow(ROWS_MIN)
 
     def allocate(self, count: int) -> int:
@@ -58,6 +60,8 @@ class TaskTable:
             base = self.used
             self._grow(base + count)
             self.used = base + count
+        if self._uncleared:
+            self._clear_within(base, count)
         if count == 1:  # here and below: single cells cost a fraction of slices, and many jobs have just one task
             self.state[base], self.exit_code[base] = _QUEUED, -1
         else:
@@ -66,19 +70,51 @@ class TaskTable:
         return base
 
     def release(self, base: int, count: int) -> None:
-        """Free a block; its rows read as zero from now on."""
+        """Free a block; its rows read as zero from now on, except that only the states of a large one do until
+        `clear_some` or the next use has cleared it."""
         if count == 1:
             for column in self._columns:
                 column[base] = 0
             self._free_rows.append(base)
             return
+        if count < LARGE_BLOCK:
+            for column in self._columns:
+                column[base : base + count] = 0
+        else:
+            self.state[base : base + count] = 0
+            self._uncleared.append((base, count))
+        insort(self._free, (base, count))
+        self._merge_free()
+
+    def clear_some(self, rows_max: int = CLEAR_ROWS) -> bool:
+        """Clear some rows of large blocks that were released; returns whether there are more."""
+        while self._uncleared and rows_max > 0:
+            base, count = self._uncleared.pop()
+            cleared = min(count, rows_max)
+            self._clear(base, cleared)
+            rows_max -= cleared
+            if cleared < count:
+                self._uncleared.append((base + cleared, count - cleared))
+        return bool(self._uncleared)
+
+    def _clear_within(self, base: int, count: int) -> None:
+        """Clear the rows of a block that is used again."""
+        end, left = base + count, []
+        for first, size in self._uncleared:
+            start, stop = max(first, base), min(first + size, end)
+            if start >= stop:
+                left.append((first, size))
+                continue
+            self._clear(start, stop - start)
+            left += [(each, upto - each) for each, upto in ((first, start), (stop, first + size)) if each < upto]
+        self._uncleared = left
+
+    def _clear(self, base: int, count: int) -> None:
         for start in range(base, base + count, LARGE_BLOCK):
             rows = slice(start, min(start + LARGE_BLOCK, base + count))
             for column in self._columns:
-                if count < LARGE_BLOCK or column[rows].any():  # memory that was never written stays unused
+                if column[rows].any():  # memory that was never written stays unused
                     column[rows] = 0
-        insort(self._free, (base, count))
-        self._merge_free()
 
     def all_equal(self, column: NDArray[Any], first: int, last: int, value: int) -> bool:
         """Whether all rows first..last of a column have the value; faster than NumPy for the usual short ranges."""

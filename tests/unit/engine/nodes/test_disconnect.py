@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from shunter.engine.nodes.disconnect import replacement_due_ms
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeEvent
@@ -176,6 +177,12 @@ def test_at_most_once_takes_an_expired_stop_after_as_proof() -> None:
         assert [node for node, _ in harness.orders()] == [second]
 
     run_scenario(scenario)
+
+
+def test_stop_after_is_no_proof_for_a_container_which_has_no_keeper() -> None:
+    [group] = _spec(stop_after_s=30, at_most_once=True).groups
+    assert replacement_due_ms(group, 0) == 45_000
+    assert replacement_due_ms(replace(group, task=replace(group.task, runtime="docker")), 0) is None
 
 
 def test_a_restart_of_the_manager_does_not_shorten_the_wait() -> None:
